@@ -1,10 +1,11 @@
-// Stores what no model call will carry: the end of a run, the end of a session (L39, L47–L49). Not
-// cancellable, and built from its input only, so that a second attempt makes the same hash.
+// Stores what no model call will carry: the end of a run, the end of a session (L39, L47–L49). It
+// cannot be cancelled, and is built from its input only, so that a second attempt makes the same
+// hash.
 import type { Commit, Committed } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { recordEnds } from './calls/record-ends.ts';
-import { runEnd, sessionEnd } from './run/around-runs.ts';
+import { tellRunEnd, tellSessionEnd } from './run/tell-ends.ts';
 import { announceEntries, endIfThrows } from '../store/live/tell.ts';
 
 export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise<Committed> {
@@ -23,8 +24,8 @@ export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise
         if (entry.kind === 'run_ended') live.write({ type: 'run_end', ended: entry.ended, head: stored });
       }
       await live.end({ type: 'fate', fate: 'stored', head: stored });
-      await runEnd(deps, attempt, base);
-      await sessionEnd(deps, attempt, base);
+      await tellRunEnd(deps, attempt, base);
+      await tellSessionEnd(deps, attempt, base);
       return { head: stored };
     });
   };

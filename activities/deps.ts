@@ -1,4 +1,4 @@
-// Everything the activities need of the world, given once by the worker (L54): nothing here is
+// Everything that the activities need of the world, given once by the worker (L54): nothing here is
 // global.
 import type { Attachments } from './attachments/attachments.ts';
 import type { SkillSettings } from '../tools/builtin/files/skills.ts';
@@ -36,7 +36,7 @@ export type Deps = {
   readonly config: ConfigReader;
   readonly model: ModelPort;
   readonly models: Models;
-  /** The model is the scripted one: runs say so. */
+  /** The model is the scripted one, and runs say so. */
   readonly scripted: boolean;
   readonly tools: CallRunner;
   /** MCP servers, some of whose tools may not be there yet. */
@@ -47,7 +47,7 @@ export type Deps = {
   readonly worktrees?: Worktrees;
   readonly hooks: HookRunner;
   readonly attachments: Attachments;
-  /** Absent: runs have none (L79). */
+  /** Absent: runs have no skills (L79). */
   readonly skills?: SkillSettings;
   readonly afterStop: readonly AfterStopHandler[];
   /** Absent: nothing is remembered, whatever a run is opened with (L80). */
@@ -55,36 +55,43 @@ export type Deps = {
   readonly defaults: RunDefaults;
   /** Perdure's own data, which no workspace may hold or lie in. */
   readonly dataDir?: string;
-  /** The places that no extra folder of a run may lie in. Absent: none are known. */
+  /** The places that no extra folder of a run may lie in. Absent: no places are known. */
   readonly places?: Places;
-  /** Where machines share a store: whose disk the workspaces of this worker are on. */
+  /** Where machines share a store: the host whose disk holds the workspaces of this worker. */
   readonly host?: SessionHost | undefined;
   readonly log: Log;
   readonly observe: Observe;
-  /** For texts of others that are shown or stored: failures of the model API above all. */
+  /** Redacts texts of others that are shown or stored, failures of the model API above all. */
   readonly redact: Redact;
   readonly now: () => number;
-  /** In [0, 1), for jitter. */
+  /** Returns a number in [0, 1), for jitter. */
   readonly random: () => number;
 };
 
 /** Git work trees of isolated agents (L72). */
 export type Worktrees = {
-  /** `workspace`: of the parent's run, an absolute real path. Throws StoreError. */
+  /**
+   * Opens the work tree of an agent. `workspace` is the absolute real path of the parent's
+   * workspace. Throws StoreError.
+   */
   open(attempt: Attempt, workspace: string): Promise<OpenedWorktree>;
-  /** Null: none was begun. Throws StoreError. */
+  /** Ends the work tree; null when none was begun. Throws StoreError. */
   end(attempt: Attempt, about: Pick<EndWorktree, 'title' | 'reason'>): Promise<WorktreeEnd | null>;
 };
 
 /**
- * `path`: where the agent works, `prefix`: the end of it that the workspace has in its repository.
- * `elsewhere`: another host has it. `problem`: a sentence's end, why there can be none.
+ * `path` is where the agent works, `prefix` the end of it that the workspace has in its repository.
+ * `elsewhere`: another host has it. `detail` is the end of a sentence that says why there can be
+ * none.
  */
 export type OpenedWorktree =
   | { readonly kind: 'opened' | 'elsewhere'; readonly path: string; readonly prefix?: string }
   | { readonly kind: 'problem'; readonly detail: string };
 
-/** Runs once after a run's natural end; `timeoutMs` bounds it (L56). What it throws is logged. */
+/**
+ * Runs once after a run's natural end; `timeoutMs` bounds it (L56). An error that it throws is
+ * logged.
+ */
 export type AfterStopHandler = {
   readonly name: string;
   readonly timeoutMs: number;
@@ -97,7 +104,7 @@ export type EndedRun = {
   readonly depth: number;
   readonly run: number;
   readonly cwd: string;
-  /** Its caller's span, by its W3C trace context (O15). */
+  /** The caller's span, by its W3C trace context (O15). */
   readonly traceparent?: string;
   readonly entries: readonly Entry[];
   readonly signal: AbortSignal;
@@ -106,14 +113,15 @@ export type EndedRun = {
 /** Notes of workspaces, as runs use them (L80). */
 export type Memory = {
   /**
-   * A reply was stored: once in a run, `provider` picks what matters to its prompts. Never throws.
+   * Tells that a reply was stored: once in a run, `provider` picks the notes that matter to its
+   * prompts. Never throws.
    */
   prepare(step: MemoryStep): void;
   readonly provider: AttachmentProvider;
-  /** The bill of picks that nobody has counted; each once. */
+  /** Returns and clears the unbilled cost of picking notes. */
   takeSpend(session: SessionId): Spend;
   /**
-   * Writes the note of a run that has ended, and resolves with what it cost. Throws only when the
+   * Writes the note of a run that has ended, and resolves with its cost. Throws only when the
    * attempt is no longer ours.
    */
   extract(
@@ -134,31 +142,33 @@ export type MemoryStep = {
 export type RunDefaults = {
   readonly model: string;
   readonly fallbackModels: readonly string[];
-  /** Makes summaries (L9, L10, L42). */
+  /** The model that makes summaries (L9, L10, L42). */
   readonly smallModel: string;
-  /** Where neither a caller nor a type of agent chose: absent, the model's own (X2). */
+  /**
+   * The effort where neither a caller nor a type of agent chose one. Absent: the model's own (X2).
+   */
   readonly effort?: Effort;
   /** Tools under other names for the model (L89). */
   readonly toolNames?: ToolNames;
   /** The API may search the web. Absent: it is not offered to (L88). */
   readonly webSearch?: WebSearchSettings;
-  /** What a worker's configuration says of models: it goes before what is known otherwise (X1). */
+  /** The models of a worker's configuration, which go before what is known otherwise (X1). */
   readonly models: ModelTable;
   readonly compaction: CompactionRules;
   readonly batchSummaries: boolean;
   readonly approvalTimeoutMs: number;
   readonly permissionMode: PermissionMode;
-  /** Hold beside those of the caller (L55). */
+  /** The worker's rules, which hold in addition to the caller's (L55). */
   readonly permissions?: PermissionRules;
   readonly additionalDirectories?: ExtraFolders;
   readonly systemPrompt: string;
-  /** Those that a workspace holds are told to the model (L78). */
+  /** Instructions of the workspace are told to the model (L78). */
   readonly instructions: boolean;
   /** Notes of the workspace are told and made (L80). */
   readonly memory: boolean;
-  /** Notes of runs are merged when a workspace has so many (L80). */
+  /** The number of notes of runs in a workspace at which they are merged (L80). */
   readonly consolidateMemoryAfter: number;
-  /** After a natural end, what the person may write next (L56). */
+  /** After a natural end, a prompt that the person may write next is suggested (L56). */
   readonly suggestPrompts: boolean;
   readonly agents: AgentSettings;
   readonly maxTurns: number;

@@ -1,10 +1,10 @@
-// One call, the regular way (L33): found in the stored reply, run under its claim, its outcome
-// recorded under its key. Or nothing has run, because someone must be asked first (L55).
+// Runs one call the regular way (L33): found in the stored reply, run under its claim, its outcome
+// recorded under its key. It runs nothing when someone must be asked first (L55).
 import type { RunTool, ToolResult } from '../workflows/contract/activities.ts';
 import { callKey } from '../workflows/contract/ids.ts';
 import { type Attempt, stopAttempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
-import { storedCall } from './calls/record-ends.ts';
+import { findStoredCall } from './calls/record-ends.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { endIfThrows } from '../store/live/tell.ts';
 
@@ -29,7 +29,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
     const { session, number } = attempt;
     const config = await deps.config(hash);
     if (!isStopped) refuseWithoutHooks(deps, config);
-    const { call } = storedCall(await deps.transcripts.view(session, head), index);
+    const { call } = findStoredCall(await deps.transcripts.view(session, head), index);
     const live = deps.live.open({ session, step, attempt: number, activity: 'runTool' });
     return endIfThrows(live, async () => {
       const key = callKey(config.chain, head, index);
@@ -43,7 +43,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
         asking: { step, left },
       };
       const own = isStopped ? stopAttempt(attempt) : attempt;
-      const done = await deps.tools.claimed(config, call, key, own, port, given);
+      const done = await deps.tools.runClaimed(config, call, key, own, port, given);
       await live.end({ type: 'fate', fate: 'done' });
       return 'ask' in done || 'delegate' in done ? done : done.facts;
     });

@@ -11,32 +11,38 @@ import { RecentMap } from '../system/recent-map.ts';
 import { keySegment, type Created, type Store } from '../store/values/store.ts';
 
 export type StepRecord<Result> = {
-  /** `isOver`: passes over one that this very run recorded, and its server has forgotten. */
+  /**
+   * Reads the result. `isOver` passes over a record that this very run made and its server has
+   * forgotten.
+   */
   read(isOver?: (result: Result) => boolean): Promise<Result | null>;
   /**
-   * Stores `blobs`, then the record. What counts from now on: `result`, or what an earlier attempt
-   * recorded.
+   * Stores `blobs`, then the record. Returns the result that counts from now on: `result`, or what
+   * an earlier attempt recorded.
    */
   record(
     result: Result,
     ...blobs: readonly Uint8Array[]
   ): Promise<{ readonly result: Result; readonly first: boolean }>;
-  /** What this attempt has recorded, as the first. */
+  /** Returns the result that this attempt has recorded, as the first. */
   own(): Result | null;
-  /** It was looked for before the step was made. */
+  /** Tells whether the record was looked for before the step was made. */
   wasRead(): boolean;
 };
 
-type Recorded<Result> = {
+type StoredStep<Result> = {
   readonly result: Result;
   /** Temporal's id of the workflow run that recorded it. */
   readonly run: string;
-  /** Tells our own record from an equal one of another attempt. */
+  /** A random id that tells our own record from an equal one of another attempt. */
   readonly nonce: string;
 };
 
-/** `request` identifies the step: the same request is the same step, whatever the attempt. */
-export function stepRecord<Result>(
+/**
+ * Opens a step's record. `request` identifies the step: the same request is the same step, whatever
+ * the attempt.
+ */
+export function openStepRecord<Result>(
   store: Store,
   { session, run }: Pick<Attempt, 'session' | 'run'>,
   chain: string,
@@ -47,10 +53,10 @@ export function stepRecord<Result>(
     .digest('hex');
   /** The number of this step's try, from 1: those before it are over. */
   let at = 1;
-  let own: Result | null = null;
+  let ownResult: Result | null = null;
   let wasRead = false;
   const key = (): string => `steps/${keySegment(session)}/${digest}${at === 1 ? '' : `.${at}`}`;
-  const counts = (found: Recorded<Result>): boolean => found.run === run || stays(found.result);
+  const counts = (found: StoredStep<Result>): boolean => found.run === run || isKept(found.result);
   return {
     read: async (isOver = () => false) => {
       wasRead = true;
@@ -62,38 +68,38 @@ export function stepRecord<Result>(
       }
     },
     record: async (result, ...blobs) => {
-      const mine: Recorded<Result> = { result, run, nonce: randomUUID() };
-      const bytes = new TextEncoder().encode(JSON.stringify(mine));
+      const stored: StoredStep<Result> = { result, run, nonce: randomUUID() };
+      const bytes = new TextEncoder().encode(JSON.stringify(stored));
       for (; ; at += 1) {
-        const found = foundBy(await store.writeStep({ key: key(), bytes, blobs }), mine);
+        const found = pickRecord(await store.writeStep({ key: key(), bytes, blobs }), stored);
         if (!counts(found)) continue;
-        const first = found.nonce === mine.nonce;
-        if (first) own = result;
+        const first = found.nonce === stored.nonce;
+        if (first) ownResult = result;
         return { result: found.result, first };
       }
     },
-    own: () => own,
+    own: () => ownResult,
     wasRead: () => wasRead,
   };
 }
 
 /**
- * Which step needs no look for its record: the first attempt at the first step after a head that
- * this very worker wrote last.
+ * Remembers heads, because one step needs no look for its record: the first attempt at the first
+ * step after a head that this very worker wrote last.
  */
-export type OwnHeads = {
+export type RememberedHeads = {
   /**
-   * Said once of a head: a step that comes a second time may have been made. Never after a reset or
-   * a handover, which are other runs.
+   * Answers true once for a head: a step that comes a second time may have been made. False after a
+   * reset or a handover, which are other runs.
    */
   isNew(attempt: Attempt, head: Hash | null): boolean;
   wrote(attempt: Attempt, result: object | null): void;
 };
 
-/** Sessions that are remembered; one that was forgotten costs a look. */
+/** The number of sessions that are remembered; a forgotten one costs a look. */
 const SESSIONS = 1_000;
 
-export function ownHeads(): OwnHeads {
+export function rememberHeads(): RememberedHeads {
   const last = new RecentMap<SessionId, string>(SESSIONS);
   const name = ({ run }: Attempt, head: unknown): string => `${run} ${String(head)}`;
   return {
@@ -108,28 +114,31 @@ export function ownHeads(): OwnHeads {
   };
 }
 
-/** A create that took effect while its answer was lost finds itself. */
-function foundBy<Result>(created: Created, mine: Recorded<Result>): Recorded<Result> {
+/**
+ * Returns the record that counts. A create that took effect while its answer was lost finds itself.
+ */
+function pickRecord<Result>(created: Created, mine: StoredStep<Result>): StoredStep<Result> {
   return created.kind === 'created' ? mine : decode(created.bytes);
 }
 
-function decode<Result>(bytes: Uint8Array): Recorded<Result> {
-  return JSON.parse(new TextDecoder().decode(bytes)) as Recorded<Result>;
+function decode<Result>(bytes: Uint8Array): StoredStep<Result> {
+  return JSON.parse(new TextDecoder().decode(bytes)) as StoredStep<Result>;
 }
 
 /**
- * Texts of the session's start are asked for once; a reply or a boundary that is stored is not made
- * twice.
+ * Tells whether a result stays for later runs: texts of the session's start are asked for once, and
+ * a stored reply or boundary is not made twice.
  */
-function stays(result: unknown): boolean {
+function isKept(result: unknown): boolean {
   if (Array.isArray(result)) return true;
   if (typeof result !== 'object' || result === null) return false;
   return 'head' in result && !('kind' in result && result.kind === 'failed');
 }
 
 /**
- * "Nothing" is what a stopped step came to. An attempt that nobody stops finds it where the server
- * has lost the stop with its last moments: then it is over.
+ * Makes a test for records of a stop that was lost. A stopped step records "nothing"; an attempt
+ * that was not stopped finds that record where the server has lost the stop with its last moments,
+ * and passes over it.
  */
 export function isForgotten({ abortedBy }: Attempt): (result: { readonly kind: string }) => boolean {
   return ({ kind }) => kind === 'nothing' && abortedBy() !== 'stop';

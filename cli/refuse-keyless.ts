@@ -2,7 +2,7 @@
 // only: other tasks are refused before they begin, and it does not end what a real model has begun.
 import type { Env } from '../connection/data-folder.ts';
 import { isKeyless } from '../worker/keyless.ts';
-import { DEMO_TASK, isDemoTask } from '../scripted-model/demo/rounds.ts';
+import { DEMO_TASK, isDemoTask } from '../scripted-model/demo/demo-task.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
 import { oneLine } from '../client/paint.ts';
 import { isUnderWay } from '../client/sessions/info.ts';

@@ -1,6 +1,6 @@
 // Interrupts and cancels: the server takes the request and a worker carries it out. If none runs,
 // one that does nothing else is brought up.
-import type { Stops } from '../activities/guards.ts';
+import type { StopOrder } from '../activities/guards.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { isKeyless } from '../worker/keyless.ts';
 import type { ForWorkers } from '../workflows/contract/task-queue.ts';
@@ -94,7 +94,7 @@ type Staff = { readonly end: () => Promise<void>; readonly failed: AbortSignal }
 /** Brings up a worker on our own server. On another server it only reports that no worker polls. */
 async function arrangeStop(cli: Cli, opened: Opened, { wait }: Stop, before: SessionDescription): Promise<Staff> {
   const workers: ForWorkers = before;
-  const stops: Stops = { session: before.session, run: (before.last?.run ?? 0) + 1 };
+  const stops: StopOrder = { session: before.session, run: (before.last?.run ?? 0) + 1 };
   const failure = new AbortController();
   const fail = (error: unknown): void => failure.abort(error);
   if (opened.embedded === null) {
@@ -120,7 +120,7 @@ async function arrangeStop(cli: Cli, opened: Opened, { wait }: Stop, before: Ses
   return { end: kept.stop, failed: failure.signal };
 }
 
-async function startStopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningWorker> {
+async function startStopper(cli: Cli, opened: Opened, stops: StopOrder): Promise<RunningWorker> {
   const chosen = await workerConfig(cli);
   const mine = await workersOfNew(cli, chosen, stops.session);
   // It begins nothing, so a worker without the session's configuration may do it as well.

@@ -1,21 +1,24 @@
-// One request from its headers to the end of its answer: routes it, lets it in, asks the script,
-// plays the reply.
+// Handles one request from its headers to the end of its answer: routes it, lets it in, asks the
+// script, plays the reply.
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { admit, betasOf, type AdmissionRules, type Admitted } from './admit.ts';
-import { apiError, errorData, errorHeaders, invalidRequest, type ApiError, readBody } from './read-request.ts';
-import { deliver, faultAnswer } from './answer/delivery.ts';
-import { messageFor, type Display } from './answer/message-for.ts';
-import { modelInfo, modelList, type ModelLimits } from './models/models-api.ts';
-import { pause, play, type Action } from './answer/playback.ts';
-import { promptBlocks, promptTokens, type PromptCache } from './prompt-cache.ts';
+import { admitRequest, readBetas, type AdmissionRules, type AdmittedRequest } from './admit.ts';
+import { readBody } from './read-body.ts';
+import { buildApiError, buildErrorData, buildErrorHeaders, buildInvalidRequest, type ApiError } from './api-error.ts';
+import { deliverReply } from './answer/delivery.ts';
+import { answerByFault } from './answer/fault-answer.ts';
+import { buildAnswer, type Display } from './answer/message-for.ts';
+import { describeModel, listModels, type ModelLimits } from './models/models-api.ts';
+import { pauseFor, playActions, type Action } from './answer/playback.ts';
+import type { PromptCache } from './prompt-cache.ts';
+import { listPromptBlocks, countPromptTokens } from './prompt-blocks.ts';
 import type { RecordedRequest, Recorder } from './recorder.ts';
 import type { Reply } from './script.ts';
 import type { ScriptRunner } from './script-runner.ts';
 import type { Bindings } from './thinking/bindings.ts';
-import { headerProblem } from './validate/body.ts';
+import { headerProblem } from './validate/headers.ts';
 
-type Backstage = {
+type ServerParts = {
   readonly run: ScriptRunner;
   readonly records: Recorder;
   readonly cache: PromptCache;
@@ -26,51 +29,53 @@ type Backstage = {
   readonly log: (line: string) => void;
 };
 
-/** A response with what must be known about it. */
+/** A response and its context. */
 type Exchange = { readonly response: ServerResponse; readonly gone: AbortSignal; readonly requestId: string };
 
-export function requestHandler(backstage: Backstage): (request: IncomingMessage, response: ServerResponse) => void {
+export function createRequestHandler(parts: ServerParts): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     const gone = new AbortController();
     response.on('close', () => gone.abort());
     response.on('error', () => gone.abort());
     const requestId = `req_scripted_${randomUUID().replaceAll('-', '')}`;
     const exchange: Exchange = { response, gone: gone.signal, requestId };
-    route(backstage, request, exchange).catch((error: unknown) => {
-      backstage.problem(`scripted model: a defect of its own: ${String(error)}`);
+    routeRequest(parts, request, exchange).catch((error: unknown) => {
+      parts.problem(`scripted model: a defect of its own: ${String(error)}`);
       if (response.headersSent) response.destroy();
-      else answerError(exchange, apiError(500, String(error)));
+      else answerError(exchange, buildApiError(500, String(error)));
     });
   };
 }
 
-async function route(backstage: Backstage, request: IncomingMessage, exchange: Exchange): Promise<void> {
+async function routeRequest(parts: ServerParts, request: IncomingMessage, exchange: Exchange): Promise<void> {
   const [path = '/', search = ''] = (request.url ?? '/').split('?');
   const asked = `${request.method} ${path}`;
-  if (asked === 'POST /v1/messages') return answerMessages(backstage, request, exchange);
-  if (asked === 'POST /v1/messages/count_tokens') return answerCount(backstage, request, exchange);
-  const found = modelsAnswer(asked, search, backstage.rules, betasOf(request.headers));
-  const refusal = found === undefined ? apiError(404, `Not found: ${asked}`) : headerProblem(request.headers);
+  if (asked === 'POST /v1/messages') return answerMessages(parts, request, exchange);
+  if (asked === 'POST /v1/messages/count_tokens') return answerCount(parts, request, exchange);
+  const found = answerModels(asked, search, parts.rules, readBetas(request.headers));
+  const refusal = found === undefined ? buildApiError(404, `Not found: ${asked}`) : headerProblem(request.headers);
   request.resume();
   if (found !== undefined && refusal === undefined) answerJson(exchange, 200, found);
-  else answerError(exchange, refusal ?? apiError(404));
-  backstage.log(`${asked} → ${exchange.response.statusCode}`);
+  else answerError(exchange, refusal ?? buildApiError(404));
+  parts.log(`${asked} → ${exchange.response.statusCode}`);
 }
 
-/** Undefined for another path. */
-function modelsAnswer(
+/** Answers the Models API; undefined for another path. */
+function answerModels(
   asked: string,
   search: string,
   limits: ModelLimits,
   betas: readonly string[],
 ): object | undefined {
-  if (asked === 'GET /v1/models') return modelList(search, limits, betas);
+  if (asked === 'GET /v1/models') return listModels(search, limits, betas);
   const id = /^GET \/v1\/models\/([^/]+)$/.exec(asked)?.[1];
-  return id === undefined ? undefined : modelInfo(decoded(id), limits, betas);
+  return id === undefined ? undefined : describeModel(decodeName(id), limits, betas);
 }
 
-/** A name that is not well encoded is taken as it is: no model is called so. */
-function decoded(id: string): string {
+/**
+ * Decodes a name; one that is not well encoded is taken as it is, because no model is called so.
+ */
+function decodeName(id: string): string {
   try {
     return decodeURIComponent(id);
   } catch {
@@ -78,69 +83,73 @@ function decoded(id: string): string {
   }
 }
 
-async function answerCount(backstage: Backstage, request: IncomingMessage, exchange: Exchange): Promise<void> {
+async function answerCount(parts: ServerParts, request: IncomingMessage, exchange: Exchange): Promise<void> {
   const body = await readBody(request);
   if (body.kind === 'left') return;
-  const admission = admit(request.headers, body, { ...backstage.rules, window: undefined }, backstage.bindings, true);
+  const admission = admitRequest(
+    request.headers,
+    body,
+    { ...parts.rules, window: undefined, counting: true },
+    parts.bindings,
+  );
   if (admission.kind === 'admitted') {
-    answerJson(exchange, 200, { input_tokens: promptTokens(promptBlocks(admission.shown)) });
+    answerJson(exchange, 200, { input_tokens: countPromptTokens(listPromptBlocks(admission.shown)) });
   } else {
-    if (admission.misshapen) backstage.problem(`count_tokens: ${admission.error.message}`);
+    if (admission.misshapen) parts.problem(`count_tokens: ${admission.error.message}`);
     answerError(exchange, admission.error);
   }
-  backstage.log(`POST /v1/messages/count_tokens → ${exchange.response.statusCode}`);
+  parts.log(`POST /v1/messages/count_tokens → ${exchange.response.statusCode}`);
 }
 
-async function answerMessages(backstage: Backstage, request: IncomingMessage, exchange: Exchange): Promise<void> {
-  const record = backstage.records.begin(request.headers);
+async function answerMessages(parts: ServerParts, request: IncomingMessage, exchange: Exchange): Promise<void> {
+  const record = parts.records.begin(request.headers);
   const body = await readBody(request);
   if (body.kind === 'left') {
     record.ended = 'left';
     return;
   }
-  const admission = admit(request.headers, body, backstage.rules, backstage.bindings, false);
+  const admission = admitRequest(request.headers, body, { ...parts.rules, counting: false }, parts.bindings);
   record.body = admission.kind === 'admitted' ? admission.request : admission.body;
-  backstage.records.arrived(record);
-  if (admission.kind === 'admitted') await answerFromScript(backstage, admission, record, exchange);
+  parts.records.arrived(record);
+  if (admission.kind === 'admitted') await answerFromScript(parts, admission, record, exchange);
   else {
-    if (admission.misshapen) backstage.problem(`request ${record.n}: ${admission.error.message}`);
+    if (admission.misshapen) parts.problem(`request ${record.n}: ${admission.error.message}`);
     refuse(exchange, record, admission.error);
   }
   const step = record.step === null ? '' : `, replies.${record.step}`;
-  backstage.log(`POST /v1/messages → ${record.status ?? 'no answer'} (request ${record.n}${step}, ${record.ended})`);
+  parts.log(`POST /v1/messages → ${record.status ?? 'no answer'} (request ${record.n}${step}, ${record.ended})`);
 }
 
 async function answerFromScript(
-  backstage: Backstage,
-  admitted: Admitted,
+  parts: ServerParts,
+  admitted: AdmittedRequest,
   record: RecordedRequest,
   exchange: Exchange,
 ): Promise<void> {
-  const answer = await backstage.run(admitted.request, `request ${record.n}`);
-  if (answer.kind === 'broken') return breakDown(backstage, exchange, record, answer.why);
+  const answer = await parts.run(admitted.request, `request ${record.n}`);
+  if (answer.kind === 'broken') return reportBrokenScript(parts, exchange, record, answer.why);
   const { reply } = answer;
   record.step = answer.step;
-  if (reply.delayMs !== undefined) await pause(reply.delayMs, exchange.gone);
-  const instead = faultAnswer(reply.fault);
-  if (instead === undefined) return answerMessage(backstage, admitted, reply, record, exchange);
+  if (reply.delayMs !== undefined) await pauseFor(reply.delayMs, exchange.gone);
+  const instead = answerByFault(reply.fault);
+  if (instead === undefined) return answerMessage(parts, { admitted, reply }, record, exchange);
   if (instead.kind === 'error') return refuse(exchange, record, instead.error);
   const action: Action = instead.kind === 'silence' ? { do: 'silence' } : { do: 'cut' };
-  record.ended = await play(exchange.response, [action], exchange.gone);
+  record.ended = await playActions(exchange.response, [action], exchange.gone);
 }
 
 async function answerMessage(
-  backstage: Backstage,
-  admitted: Admitted,
-  reply: Reply,
+  parts: ServerParts,
+  { admitted, reply }: { readonly admitted: AdmittedRequest; readonly reply: Reply },
   record: RecordedRequest,
   exchange: Exchange,
 ): Promise<void> {
   const { request, shown } = admitted;
-  const { bindings, display } = backstage;
-  const message = messageFor({ admitted, cache: backstage.cache.use(shown), bindings, display }, reply);
+  const { bindings, display } = parts;
+  const message = buildAnswer({ admitted, cache: parts.cache.use(shown), bindings, display }, reply);
   const stream = request.stream === true;
-  const delivery = deliver(reply, message, stream);
-  if (delivery.kind === 'broken') return breakDown(backstage, exchange, record, delivery.why);
+  const delivery = deliverReply(reply, message, stream);
+  if (delivery.kind === 'broken') return reportBrokenScript(parts, exchange, record, delivery.why);
   record.status = 200;
   exchange.response.writeHead(200, {
     'content-type': stream ? 'text/event-stream; charset=utf-8' : 'application/json',
@@ -148,13 +157,16 @@ async function answerMessage(
     ...(stream ? { 'cache-control': 'no-cache' } : {}),
   });
   if (delivery.actions[0]?.do !== 'write') exchange.response.flushHeaders();
-  record.ended = await play(exchange.response, delivery.actions, exchange.gone);
+  record.ended = await playActions(exchange.response, delivery.actions, exchange.gone);
 }
 
-/** The script cannot answer: a 400, which no client retries, and a problem for whoever looks. */
-function breakDown(backstage: Backstage, exchange: Exchange, record: RecordedRequest, why: string): void {
-  backstage.problem(why);
-  refuse(exchange, record, invalidRequest(why));
+/**
+ * Reports that the script cannot answer: a 400, which no client retries, and a problem for the test
+ * to see.
+ */
+function reportBrokenScript(parts: ServerParts, exchange: Exchange, record: RecordedRequest, why: string): void {
+  parts.problem(why);
+  refuse(exchange, record, buildInvalidRequest(why));
 }
 
 function refuse(exchange: Exchange, record: RecordedRequest, error: ApiError): void {
@@ -165,7 +177,7 @@ function refuse(exchange: Exchange, record: RecordedRequest, error: ApiError): v
 
 function answerError(exchange: Exchange, error: ApiError): void {
   const { status, type, message, details } = error;
-  answerJson(exchange, status, errorData(type, message, exchange.requestId, details), errorHeaders(error));
+  answerJson(exchange, status, buildErrorData(type, message, exchange.requestId, details), buildErrorHeaders(error));
 }
 
 function answerJson(exchange: Exchange, status: number, body: object, headers: Record<string, string> = {}): void {

@@ -1,5 +1,5 @@
 // The scripted model server: everything a test, a bench, the CLI or the demo takes from it.
-export { fault, gate, reply, text, thinking, toolUse } from './script.ts';
+export { fault, gate, reply, text, thinking, toolUse } from './script-words.ts';
 export { DEMO_TASK, demoScript, isDemoTask } from './demo/demo-script.ts';
 export { loadScript } from './script-format.ts';
 export { lastUserBlocks, lastUserText, systemText, toolResults } from './read-request.ts';

@@ -1,28 +1,28 @@
-// Remembers the requests to the model: what was sent, which reply answered it, how that ended.
-// Never a key.
+// Remembers the requests to the model: the request, the reply that answered it, and its end. Never
+// a key.
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Ended } from './answer/playback.ts';
+import type { ResponseEnd } from './answer/playback.ts';
 
 export type Keep = 'all' | 'last' | 'none';
 
-/** Filled in as the request goes on. */
+/** The record is filled in as the request goes on. */
 export type RecordedRequest = {
   /** 1 for the first request to /v1/messages. */
   readonly n: number;
   /** Milliseconds since the epoch, when its headers had arrived. */
   readonly at: number;
-  /** Without keys, which are only said to be there. */
+  /** The headers without keys, which are only said to be set. */
   readonly headers: Readonly<Record<string, string>>;
-  /** As sent; null until it is read, and when it is not JSON. */
+  /** The body as sent; null until it is read, and when it is not JSON. */
   body: unknown;
-  /** From the status line; null until there is one. */
+  /** The status of the response; null until it has one. */
   status: number | null;
   /**
-   * Position of the reply in the script, from 0; null when a function gave it, or when none was
+   * Position of the reply in the script, from 0; null when a function gave it, or when no reply was
    * given.
    */
   step: number | null;
-  ended: Ended | 'open';
+  ended: ResponseEnd | 'open';
 };
 
 export type Recorder = {
@@ -33,13 +33,13 @@ export type Recorder = {
    * came and was not kept.
    */
   waitFor(n: number): Promise<RecordedRequest>;
-  /** To be called when the body has been read. */
+  /** Call this when the body has been read. */
   arrived(record: RecordedRequest): void;
 };
 
 const SECRET = new Set(['x-api-key', 'authorization']);
 
-export function recorder(keep: Keep): Recorder {
+export function createRecorder(keep: Keep): Recorder {
   const requests: RecordedRequest[] = [];
   const waiting = new Map<number, ((record: RecordedRequest) => void)[]>();
   const known = new Map<number, RecordedRequest>();
@@ -52,7 +52,7 @@ export function recorder(keep: Keep): Recorder {
       const record: RecordedRequest = {
         n: count,
         at: Date.now(),
-        headers: seen(headers),
+        headers: hideKeys(headers),
         body: null,
         status: null,
         step: null,
@@ -81,7 +81,7 @@ export function recorder(keep: Keep): Recorder {
   };
 }
 
-function seen(headers: IncomingHttpHeaders): Record<string, string> {
+function hideKeys(headers: IncomingHttpHeaders): Record<string, string> {
   const entries = Object.entries(headers).flatMap(([name, value]): [string, string][] => {
     if (value === undefined) return [];
     return [[name, SECRET.has(name) ? '(set)' : String(value)]];

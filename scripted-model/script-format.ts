@@ -1,5 +1,4 @@
-// The file format of a script, checked: docs/scripted-model.md says it in words, script.ts as
-// types.
+// Checks the file format of a script: docs/scripted-model.md says it in words, script.ts as types.
 import { z } from 'zod';
 import type { ScriptData } from './script.ts';
 import { readNamedFile, whyUnread } from '../system/read-named-file.ts';
@@ -7,9 +6,9 @@ import { readNamedFile, whyUnread } from '../system/read-named-file.ts';
 const count = z.int().min(0);
 const positive = z.int().min(1);
 
-const pages = z.array(z.strictObject({ url: z.string(), title: z.string(), text: z.string().optional() }));
+const pagesSchema = z.array(z.strictObject({ url: z.string(), title: z.string(), text: z.string().optional() }));
 
-const block = z.discriminatedUnion('type', [
+const blockSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text'), text: z.string() }),
   z.strictObject({
     type: z.literal('thinking'),
@@ -31,19 +30,19 @@ const block = z.discriminatedUnion('type', [
     type: z.literal('web_search'),
     query: z.string(),
     id: z.string().optional(),
-    results: pages.optional(),
+    results: pagesSchema.optional(),
     error: z.string().optional(),
   }),
   z.strictObject({
     type: z.literal('web_search_result'),
     id: z.string(),
-    results: pages.optional(),
+    results: pagesSchema.optional(),
     error: z.string().optional(),
   }),
   z.strictObject({ type: z.literal('raw'), block: z.record(z.string(), z.unknown()) }),
 ]);
 
-const condition = z.strictObject({
+const conditionSchema = z.strictObject({
   lastUserText: z.string().optional(),
   toolResult: z.string().optional(),
   hasToolResult: z.boolean().optional(),
@@ -53,7 +52,7 @@ const condition = z.strictObject({
   compaction: z.boolean().optional(),
 });
 
-/** Each fault by the key that names it, with what else it may carry. */
+/** Each fault by the key that names it, with its other fields. */
 const FAULTS: Readonly<Record<string, readonly string[]>> = {
   status: ['message', 'errorCode', 'retryAfter', 'xShouldRetry'],
   too_long: [],
@@ -93,12 +92,12 @@ const faultFields = z.strictObject({
   afterEvent: count.optional(),
 });
 
-const fault = faultFields.check((context) => {
-  const problem = faultProblem(Object.keys(context.value));
+const faultSchema = faultFields.check((context) => {
+  const problem = checkFault(Object.keys(context.value));
   if (problem !== undefined) context.issues.push({ code: 'custom', input: context.value, message: problem });
 });
 
-function faultProblem(given: readonly string[]): string | undefined {
+function checkFault(given: readonly string[]): string | undefined {
   const names = given.filter((key) => key in FAULTS);
   const [name] = names;
   if (name === undefined || names.length > 1) {
@@ -108,8 +107,8 @@ function faultProblem(given: readonly string[]): string | undefined {
   return stray === undefined ? undefined : `${stray} does not go with ${name}`;
 }
 
-const reply = z.strictObject({
-  content: z.array(block).optional(),
+const replySchema = z.strictObject({
+  content: z.array(blockSchema).optional(),
   stop_reason: z.string().nullable().optional(),
   stop_details: z.record(z.string(), z.unknown()).optional(),
   declined: z
@@ -129,33 +128,34 @@ const reply = z.strictObject({
   msPerEvent: count.optional(),
   deltaChars: positive.optional(),
   chunkBytes: positive.optional(),
-  when: condition.optional(),
-  expect: condition.optional(),
-  fault: fault.optional(),
+  when: conditionSchema.optional(),
+  expect: conditionSchema.optional(),
+  fault: faultSchema.optional(),
   times: z.union([positive, z.literal('any')]).optional(),
 });
 
-const created = z
+const createdSchema = z
   .string()
   .refine(
     (text) => text === 'new' || text === 'old' || !Number.isNaN(Date.parse(text)),
     'is "new", "old" or a time in ISO 8601',
   );
 
-const script = z.strictObject({
-  replies: z.array(reply),
+const scriptSchema = z.strictObject({
+  replies: z.array(replySchema),
   window: positive.optional(),
   maxOutputTokens: positive.optional(),
-  account: z.strictObject({ created: created.optional(), id: z.string().optional() }).optional(),
+  account: z.strictObject({ created: createdSchema.optional(), id: z.string().optional() }).optional(),
 });
 
 /**
- * The script in a JSON text. Throws an Error of one line for each mistake, naming its path.
- * `source` names the text.
+ * Parses a script. Throws an Error of one line for each mistake, naming its path. `source` names
+ * the text.
  */
 export function parseScript(json: string, source: string): ScriptData {
-  const parsed = script.safeParse(parseJson(json, source));
-  // A field that JSON leaves out is absent, never undefined, which is all the two types differ in.
+  const parsed = scriptSchema.safeParse(parseJson(json, source));
+  // A field that JSON leaves out is absent, never undefined, and the two types differ in nothing
+  // else.
   if (parsed.success) return parsed.data as ScriptData;
   const mistakes = parsed.error.issues.map(
     ({ path, message }) => `${source}: ${path.join('.') || 'script'}: ${message}`,
@@ -171,10 +171,9 @@ function parseJson(json: string, source: string): unknown {
   }
 }
 
-// Reads a script from a file.
-
 /**
- * Rejects with what is wrong with the file, a line for each mistake, naming its path in the script.
+ * Reads a script from a file. Rejects with an Error of one line for each mistake, naming its path
+ * in the script.
  */
 export async function loadScript(file: string): Promise<ScriptData> {
   let json: string;

@@ -1,55 +1,55 @@
-// Walks a script: which reply answers this request. A function is asked; data is spent reply by
-// reply.
-import type { ParsedRequest, Reply, Script, ScriptFunction, Condition } from './script.ts';
-import { lastUserText, systemText, toolResults } from './read-request.ts';
-import { asksForSummary } from './validate/compaction.ts';
+// Walks a script and chooses the reply that answers a request. A function is asked; data is used
+// reply by reply.
+import type { ParsedRequest, Reply, Script, ScriptFunction } from './script.ts';
+import { describeUnmet } from './conditions.ts';
 
 type Answer =
-  /** `step`: the reply's position in the script, from 0; null when a function gave it. */
-  { readonly kind: 'reply'; readonly reply: Reply; readonly step: number | null } | Broken;
+  /** `step` is the reply's position in the script, from 0; null when a function gave it. */
+  { readonly kind: 'reply'; readonly reply: Reply; readonly step: number | null } | BrokenScript;
 
 /**
- * The script cannot answer: a mistake in the script or in what is tested, never something to retry.
+ * The script cannot answer: a mistake in the script or in the tested program, never something to
+ * retry.
  */
-type Broken = { readonly kind: 'broken'; readonly why: string };
+type BrokenScript = { readonly kind: 'broken'; readonly why: string };
 
-/** `label`: how the request is called in messages to people. */
+/** `label` names the request in messages to people. */
 export type ScriptRunner = (request: ParsedRequest, label: string) => Promise<Answer>;
 
-export function scriptRunner(script: Script): ScriptRunner {
-  if (typeof script === 'function') return functionRunner(script);
-  return dataRunner('replies' in script ? script.replies : script);
+export function createScriptRunner(script: Script): ScriptRunner {
+  if (typeof script === 'function') return createFunctionRunner(script);
+  return createDataRunner('replies' in script ? script.replies : script);
 }
 
-function functionRunner(script: ScriptFunction): ScriptRunner {
+function createFunctionRunner(script: ScriptFunction): ScriptRunner {
   let count = 0;
   return async (request, label) => {
     count += 1;
     try {
       const reply = await script(request, count);
-      return reply === undefined ? ranOut(label) : checked(reply, null, request);
+      return reply === undefined ? describeMissingReply(label) : checkExpectation(reply, null, request);
     } catch (error) {
       return { kind: 'broken', why: `scripted model: the script threw for ${label}: ${String(error)}` };
     }
   };
 }
 
-function dataRunner(replies: readonly Reply[]): ScriptRunner {
+function createDataRunner(replies: readonly Reply[]): ScriptRunner {
   const left = replies.map((reply) => (reply.times === 'any' ? Infinity : (reply.times ?? 1)));
   return async (request, label) => {
     for (const [step, reply] of replies.entries()) {
       const remaining = left[step] ?? 0;
-      if (remaining === 0 || (reply.when !== undefined && unmet(reply.when, request) !== undefined)) continue;
-      const answer = checked(reply, step, request);
+      if (remaining === 0 || (reply.when !== undefined && describeUnmet(reply.when, request) !== undefined)) continue;
+      const answer = checkExpectation(reply, step, request);
       if (answer.kind === 'reply') left[step] = remaining - 1;
       return answer;
     }
-    return ranOut(label);
+    return describeMissingReply(label);
   };
 }
 
-function checked(reply: Reply, step: number | null, request: ParsedRequest): Answer {
-  const lacks = (reply.expect && unmet(reply.expect, request)) ?? unoffered(reply, request);
+function checkExpectation(reply: Reply, step: number | null, request: ParsedRequest): Answer {
+  const lacks = (reply.expect && describeUnmet(reply.expect, request)) ?? unoffered(reply, request);
   if (lacks === undefined) return { kind: 'reply', reply, step };
   return {
     kind: 'broken',
@@ -64,39 +64,6 @@ function unoffered({ content = [] }: Reply, { tools = [] }: ParsedRequest): stri
   return searches && !offers ? 'the tool web_search among those of the request, and it is not' : undefined;
 }
 
-function ranOut(label: string): Broken {
+function describeMissingReply(label: string): BrokenScript {
   return { kind: 'broken', why: `scripted model: the script has no reply for ${label}` };
-}
-
-// Whether a request meets a reply's `when` or `expect`.
-
-/** Says what a request lacks; undefined when it meets every condition given. */
-function unmet(condition: Condition, request: ParsedRequest): string | undefined {
-  const { lastUserText: text, toolResult, hasToolResult, system, model, maxTokens, compaction } = condition;
-  if (text !== undefined && !lastUserText(request).includes(text)) {
-    return `the last user text to include ${quote(text)}, and got ${quote(lastUserText(request))}`;
-  }
-  const results = toolResults(request);
-  if (toolResult !== undefined && !results.some((result) => result.text.includes(toolResult))) {
-    const got = results.map((result) => quote(result.text)).join(', ');
-    return `a tool_result that includes ${quote(toolResult)}, and got ${got === '' ? 'none' : got}`;
-  }
-  if (hasToolResult !== undefined && hasToolResult !== results.length > 0) {
-    return `${hasToolResult ? 'a tool_result' : 'no tool_result'} in the last user message, and got ${results.length}`;
-  }
-  if (system !== undefined && !systemText(request).includes(system)) {
-    return `the system prompt to include ${quote(system)}, and got ${quote(systemText(request))}`;
-  }
-  if (model !== undefined && request.model !== model) return `model ${quote(model)}, and got ${quote(request.model)}`;
-  if (maxTokens !== undefined && request.max_tokens !== maxTokens) {
-    return `max_tokens ${maxTokens}, and got ${request.max_tokens}`;
-  }
-  if (compaction !== undefined && compaction !== asksForSummary(request)) {
-    return compaction ? 'a request for a summary' : 'no request for a summary';
-  }
-  return undefined;
-}
-
-function quote(text: string): string {
-  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
 }

@@ -6,7 +6,8 @@ import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messag
 /** A request that passed validation, as the client sent it. */
 export type ParsedRequest = MessageCreateParamsBase & {
   /**
-   * The reply's text becomes the summary; without one, or with another stop reason, there is none.
+   * The reply's text becomes the summary; without a text, or with another stop reason, no summary
+   * is made.
    */
   readonly compaction?: { readonly type: 'summarize'; readonly instructions?: string | null } | null;
   readonly fallbacks?: 'default' | readonly { readonly model: string }[] | null;
@@ -15,7 +16,7 @@ export type ParsedRequest = MessageCreateParamsBase & {
 export type ReplyBlock =
   | { readonly type: 'text'; readonly text: string }
   /**
-   * Signed for the request's model unless `signature` is given; sent back changed, or to another
+   * Signed for the request's model unless `signature` is given. Sent back changed, or to another
    * model, it is refused (L59).
    */
   | {
@@ -25,8 +26,8 @@ export type ReplyBlock =
       /** A note between calls, which is shown with `display: "updates"`, too. */
       readonly note?: boolean;
       /**
-       * Milliseconds with nothing but pings before anything of it is sent; a ping each 1,000 ms
-       * unless `pingMs` says another time.
+       * Milliseconds with nothing but pings before the block is sent; a ping each 1,000 ms unless
+       * `pingMs` gives another time.
        */
       readonly silentMs?: number;
       readonly pingMs?: number;
@@ -72,13 +73,13 @@ export type ReplyUsage = {
 };
 
 /**
- * Conditions on a request; all that are given must hold. Texts match when they occur in what is
- * named.
+ * Conditions on a request; all that are given must hold. Texts match when they occur in the named
+ * part.
  */
 export type Condition = {
-  /** In the text blocks of the last user message. */
+  /** Occurs in the text blocks of the last user message. */
   readonly lastUserText?: string;
-  /** In one tool_result of the last user message. */
+  /** Occurs in one tool_result of the last user message. */
   readonly toolResult?: string;
   /** Whether the last user message has any tool_result. */
   readonly hasToolResult?: boolean;
@@ -90,14 +91,14 @@ export type Condition = {
 };
 
 /**
- * Events are counted as sent: message_start is the first, pings count. Bytes are those of the
- * response's body.
+ * A fault. Events are counted as sent: message_start is the first, pings count. Bytes are those of
+ * the response's body.
  */
 export type Fault =
   | {
       readonly status: number;
       readonly message?: string;
-      /** In `error.details.error_code`. */
+      /** The value of `error.details.error_code`. */
       readonly errorCode?: string;
       /** Seconds, or an HTTP date. */
       readonly retryAfter?: number | string;
@@ -112,26 +113,28 @@ export type Fault =
   | { readonly cutAtByte: number }
   | { readonly cutAfterEvent: number }
   | { readonly silenceAfterEvent: number }
-  /** `pingMs`: milliseconds between pings, 1,000 unless given. */
+  /** `pingMs` is the number of milliseconds between pings, 1,000 unless given. */
   | { readonly pingsAfterEvent: number; readonly pingMs?: number }
-  /** Then `garbage`, an event with broken JSON unless given, and the end of the stream. */
+  /**
+   * Sends `garbage` after this event, an event with broken JSON unless given, and ends the stream.
+   */
   | { readonly garbageAfterEvent: number; readonly garbage?: string }
   /**
-   * An `error` event of this type inside a 200, after `afterEvent` events (1 unless given), and the
-   * end of the stream.
+   * Sends an `error` event of this type inside a 200, after `afterEvent` events (1 unless given),
+   * and ends the stream.
    */
   | { readonly errorEvent: string; readonly afterEvent?: number; readonly message?: string }
   /** The stream ends well after message_delta. */
   | { readonly withoutMessageStop: true }
   /**
-   * The reply ends with stop_reason max_tokens after `chars` characters of what block `block`
-   * streams.
+   * The reply ends with stop_reason max_tokens after `chars` characters of the stream of block
+   * `block`.
    */
   | { readonly maxTokensAfter: { readonly block: number; readonly chars: number } };
 
 /**
- * The model that was asked declines; what comes after `at` blocks is said by the model it is handed
- * over to, or not at all.
+ * The model that was asked declines; the model it is handed over to says what comes after `at`
+ * blocks, or it is not said.
  */
 export type Declined = {
   readonly category: string | null;
@@ -146,9 +149,9 @@ export type Reply = {
   readonly stop_reason?: string | null;
   readonly stop_details?: Readonly<Record<string, unknown>>;
   readonly declined?: Declined;
-  /** Absent fields are computed; null sends no usage at all. */
+  /** Absent fields are computed; null sends no usage. */
   readonly usage?: ReplyUsage | null;
-  /** Absent: the request's. */
+  /** Absent: the request's model. */
   readonly model?: string;
   /** Milliseconds before the response's headers. */
   readonly delayMs?: number;
@@ -160,10 +163,10 @@ export type Reply = {
   readonly chunkBytes?: number;
   /** The reply is passed over for a request that does not meet it. */
   readonly when?: Condition;
-  /** The script is broken, loudly, by a request that does not meet it. */
+  /** A request that does not meet it breaks the script, loudly. */
   readonly expect?: Condition;
   readonly fault?: Fault;
-  /** How many requests it answers: 1 unless given. */
+  /** The number of requests that it answers: 1 unless given. */
   readonly times?: number | 'any';
   /**
    * The stream stops after `holdAfterEvent` events (1 unless given) until this resolves. Not in
@@ -183,8 +186,8 @@ export type ScriptData = {
 };
 
 /**
- * Whose key it is: decides what becomes of thinking whose prefix has changed, and of thinking of
- * another account.
+ * The account of the key: it decides the treatment of thinking whose prefix has changed, and of
+ * thinking of another account.
  */
 export type AccountOptions = {
   /**
@@ -195,45 +198,10 @@ export type AccountOptions = {
   readonly id?: string;
 };
 
-/** `n` counts the requests that reached the script, from 1. Undefined: the script has no reply. */
+/**
+ * A script as a function. `n` counts the requests that reached the script, from 1. Undefined: the
+ * script has no reply.
+ */
 export type ScriptFunction = (request: ParsedRequest, n: number) => Reply | undefined | Promise<Reply | undefined>;
 
 export type Script = ScriptFunction | ScriptData | readonly Reply[];
-
-// Small words to write scripts with in TypeScript.
-
-/** A block of a reply: the model says this. */
-export function text(value: string): ReplyBlock {
-  return { type: 'text', text: value };
-}
-
-/** A block of a reply: the model thinks this. */
-export function thinking(value: string): ReplyBlock {
-  return { type: 'thinking', thinking: value };
-}
-
-/** A block of a reply: the model calls this tool. Absent `id`: a new one. */
-export function toolUse(name: string, input: unknown, id?: string): ReplyBlock {
-  return { type: 'tool_use', name, input, ...(id === undefined ? {} : { id }) };
-}
-
-type Options = Omit<Reply, 'content'>;
-
-/** A text alone stands for one text block. */
-export function reply(content: string | readonly ReplyBlock[], options: Options = {}): Reply {
-  return { content: typeof content === 'string' ? [text(content)] : content, ...options };
-}
-
-/** A reply that goes wrong. `content` is what it says as far as it comes. */
-export function fault(what: Fault, content: string | readonly ReplyBlock[] = 'scripted', options: Options = {}): Reply {
-  return { ...reply(content, options), fault: what };
-}
-
-/** Give `hold` to a reply, and its stream stops there until `release` is called. */
-export function gate(): { readonly hold: Promise<void>; release(): void } {
-  const opened = new AbortController();
-  const hold = new Promise<void>((resolve) => {
-    opened.signal.addEventListener('abort', () => resolve());
-  });
-  return { hold, release: () => opened.abort() };
-}

@@ -1,35 +1,35 @@
-// A model server that says what a script says and speaks the real Messages API: for tests, the
+// A model server that answers from a script and speaks the real Messages API: for tests, the
 // keyless demo and benches.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Display } from './answer/message-for.ts';
-import { requestHandler } from './handle-request.ts';
-import { promptCache, type CacheOptions } from './prompt-cache.ts';
-import { recorder, type Keep, type RecordedRequest } from './recorder.ts';
+import { createRequestHandler } from './handle-request.ts';
+import { createPromptCache, type CacheOptions } from './prompt-cache.ts';
+import { createRecorder, type Keep, type RecordedRequest } from './recorder.ts';
 import type { AccountOptions, Script, ScriptData } from './script.ts';
-import { scriptRunner } from './script-runner.ts';
+import { createScriptRunner } from './script-runner.ts';
 import { createBindings } from './thinking/bindings.ts';
 
 export type ScriptedModelOptions = {
   readonly script: Script;
-  /** 0: a free one. */
+  /** 0: a free port. */
   readonly port?: number;
   readonly host?: string;
-  /** One line for each answer. */
+  /** Gets one line for each answer. */
   readonly log?: (line: string) => void;
-  /** Which requests `requests` keeps; all unless given. Benches keep none. */
+  /** The requests that `requests` keeps; all unless given. Benches keep none. */
   readonly keep?: Keep;
   /** Tokens; a longer prompt is "too long". Unless given here or in the script, any fits. */
   readonly window?: number;
   /** Tokens; a larger max_tokens is refused. Unless given here or in the script, any will do. */
   readonly maxOutputTokens?: number;
-  /** A newcomer's account unless given here or in the script. */
+  /** The account; a newcomer's unless given here or in the script. */
   readonly account?: AccountOptions;
-  /** How short a prefix may be that is cached, and what time it is. */
+  /** The least length of a cached prefix, and the clock. */
   readonly cache?: CacheOptions;
   /**
-   * What a request that does not say is shown of thinking. Unless given, what its model shows: most
-   * of today's omit it.
+   * The thinking shown to a request that does not say. Unless given, what its model shows: most of
+   * today's omit it.
    */
   readonly display?: Display;
   /**
@@ -48,25 +48,25 @@ export type ScriptedModel = {
   /** Requests to /v1/messages, in order of arrival. */
   readonly requests: readonly RecordedRequest[];
   /**
-   * Sentences for what must not happen in a test: requests the API would never take, and a script
+   * Sentences about what must not happen in a test: requests the API would never take, and a script
    * that could not answer.
    */
   readonly problems: readonly string[];
-  /** The `n`-th request (from 1), as soon as its body has arrived. */
+  /** Resolves with the `n`-th request (from 1), as soon as its body has arrived. */
   readonly waitForRequest: (n: number) => Promise<RecordedRequest>;
   /** Ends every connection and every stream; resolves when nothing is left. */
   readonly close: () => Promise<void>;
 };
 
-/** Rejects when the port cannot be had. */
+/** Starts the server. Rejects when the port cannot be had. */
 export async function startScriptedModel(options: ScriptedModelOptions): Promise<ScriptedModel> {
   const problems: string[] = [];
-  const records = recorder(options.keep ?? 'all');
-  const data = dataOf(options.script);
-  const handle = requestHandler({
-    run: scriptRunner(options.script),
+  const records = createRecorder(options.keep ?? 'all');
+  const data = pickData(options.script);
+  const handle = createRequestHandler({
+    run: createScriptRunner(options.script),
     records,
-    cache: promptCache(options.cache),
+    cache: createPromptCache(options.cache),
     bindings: createBindings(options.account ?? data?.account),
     display: options.display,
     rules: {
@@ -82,17 +82,17 @@ export async function startScriptedModel(options: ScriptedModelOptions): Promise
   // A client's idle connection that is closed under it looks like a fault that no script asked for.
   server.keepAliveTimeout = 600_000;
   const host = options.host ?? '127.0.0.1';
-  const port = await listen(server, options.port ?? 0, host);
+  const port = await listenOn(server, options.port ?? 0, host);
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const { requests } = records;
-  return { url, port, requests, problems, waitForRequest: (n) => records.waitFor(n), close: () => close(server) };
+  return { url, port, requests, problems, waitForRequest: (n) => records.waitFor(n), close: () => closeServer(server) };
 }
 
-function dataOf(script: Script): ScriptData | undefined {
+function pickData(script: Script): ScriptData | undefined {
   return typeof script === 'object' && 'replies' in script ? script : undefined;
 }
 
-function listen(server: Server, port: number, host: string): Promise<number> {
+function listenOn(server: Server, port: number, host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -102,7 +102,7 @@ function listen(server: Server, port: number, host: string): Promise<number> {
   });
 }
 
-function close(server: Server): Promise<void> {
+function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();

@@ -1,17 +1,17 @@
-// The kinds of agents that a call of `agent` may start (L66), and how narrow each is: what a type
-// says is added to what its parent may do, and widens nothing of it (L70).
+// The kinds of agents that a call of `agent` may start (L66), and how narrow each is: a type is
+// added to what its parent may do, and widens nothing of it (L70).
 import type { AgentCounts, Isolation } from '../workflows/contract/delegation.ts';
 import type { Effort } from '../workflows/contract/loop.ts';
 import type { PermissionMode, PermissionRules, RunOptions } from '../workflows/contract/session.ts';
 import { isListed } from './listed.ts';
 
 export type AgentType = {
-  /** For the model that chooses it. */
+  /** A text for the model that chooses the type. */
   readonly description: string;
   readonly systemPrompt?: string;
-  /** Of those that its parent has. Absent: all of these. */
+  /** Names of tools that its parent has. Absent: all of these. */
   readonly tools?: readonly string[];
-  /** `small`: the worker's small model. Absent, or `inherit`: that of its parent. */
+  /** `small` is the worker's small model. Absent, or `inherit`: its parent's model. */
   readonly model?: string;
   /** How much its model puts into its replies (X2). Absent: as its parent's. */
   readonly effort?: Effort;
@@ -21,7 +21,7 @@ export type AgentType = {
   /** Its calls end at once, unless they say otherwise (L71). */
   readonly background?: boolean;
   /**
-   * Of each of its runs. What is left of its parent's limits goes before where it is less (L69).
+   * The limits of each of its runs. The rest of its parent's limits counts where it is less (L69).
    */
   readonly limits?: AgentTypeLimits;
   /** A JSON schema that its answer must satisfy (L53). */
@@ -31,8 +31,8 @@ export type AgentType = {
 export type AgentTypeLimits = Pick<RunOptions, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;
 
 /**
- * `depth`: of agents below a session that a person began. `open`: at a time, of one session.
- * `perRun`: that one run may start (L68).
+ * `depth` counts agents below a session that a person began, `open` those of one session at a time,
+ * `perRun` those that one run may start (L68).
  */
 export type AgentLimits = AgentCounts & { readonly depth: number };
 
@@ -43,7 +43,7 @@ export type AgentSettings = {
 
 export const GENERAL = 'general';
 
-/** Its answer goes to another agent, which sees nothing else of its work. */
+/** The agent's answer goes to another agent, which sees nothing else of its work. */
 const ANSWER =
   'You do one task for another agent, which sees nothing but your last message: say there what you found or did, with paths and names, and what is open. ' +
   'Nobody answers questions: decide yourself, and say what you decided.';
@@ -66,20 +66,21 @@ export const agentDefaults: AgentSettings = {
 };
 
 /**
- * From the widest on. `plan` runs what reads alone; `dontAsk` what no person need be asked about.
+ * Modes from the widest on. `plan` runs reads alone; `dontAsk` runs what no person need be asked
+ * about.
  */
-const modes: readonly PermissionMode[] = ['bypass', 'acceptEdits', 'default', 'dontAsk', 'plan'];
+const MODES: readonly PermissionMode[] = ['bypass', 'acceptEdits', 'default', 'dontAsk', 'plan'];
 
-export function narrowestMode(given: readonly (PermissionMode | undefined)[]): PermissionMode {
-  const ranks = given.map((mode) => (mode === undefined ? 0 : modes.indexOf(mode)));
-  return modes[Math.max(0, ...ranks)]!;
+export function pickNarrowestMode(given: readonly (PermissionMode | undefined)[]): PermissionMode {
+  const ranks = given.map((mode) => (mode === undefined ? 0 : MODES.indexOf(mode)));
+  return MODES[Math.max(0, ...ranks)]!;
 }
 
 /**
- * Where nobody is to be asked, an agent asks nobody either, whatever its own mode: what would be
- * asked about is denied.
+ * Narrows the rules of an agent. Where the parent asks no person, the agent asks none either,
+ * whatever its own mode: a call that would ask is denied.
  */
-export function narrowedRules(
+export function narrowRules(
   parent: { readonly mode: PermissionMode; readonly permissions?: PermissionRules },
   mode: PermissionMode,
   added: PermissionRules = {},
@@ -94,17 +95,17 @@ export function narrowedRules(
 }
 
 /**
- * Undefined: all. What one list says of all tools of a server, and another of one of them, is that
- * one.
+ * Intersects the lists. Undefined: all tools. Where one list names all tools of a server, and
+ * another one of them, that one stays.
  */
-export function narrowestTools(given: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
+export function intersectTools(given: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
   const lists = given.filter((names) => names !== undefined);
   if (lists.length === 0) return undefined;
   return [...new Set(lists.flat())].filter((name) => lists.every((names) => isListed(names, name)));
 }
 
-/** The lower of each that is given. */
-export function lowestLimits(given: readonly (AgentTypeLimits | undefined)[]): AgentTypeLimits {
+/** Takes the lower of each limit that is given. */
+export function pickLowestLimits(given: readonly (AgentTypeLimits | undefined)[]): AgentTypeLimits {
   const lowest = (key: keyof AgentTypeLimits): AgentTypeLimits => {
     const values = given.flatMap((limits) => (limits?.[key] === undefined ? [] : [limits[key]]));
     return values.length === 0 ? {} : { [key]: Math.min(...values) };

@@ -1,11 +1,12 @@
-// The work of a tool that an activity or a workflow of its author's does (L65). What is wrong with
-// its options is said when the tool is defined: Temporal would refuse the workflow task of each
-// call, again and again.
+// Work of a tool that an activity or a workflow of its author does (L65). A mistake in its options
+// is reported when the tool is defined: Temporal would refuse the workflow task of each call, again
+// and again.
 import { compileRetryPolicy } from '@temporalio/common';
 import { msToNumber } from '@temporalio/common/lib/time.js';
 import type { ActivityChoices, WorkflowChoices } from '../workflows/contract/delegation.ts';
 import type { InputOf, InputSchema } from '../system/schema/input-schema.ts';
 import { reasonOf } from '../system/text.ts';
+import { present } from '../system/json.ts';
 
 /** `taskQueue`: absent, the session's own. `args`: absent, the input alone. */
 export type DelegatedTo<Schema extends InputSchema, Choices> = {
@@ -14,25 +15,25 @@ export type DelegatedTo<Schema extends InputSchema, Choices> = {
   readonly args?: (input: InputOf<Schema>) => readonly unknown[];
 };
 
-export function workOf<Schema extends InputSchema, Choices extends object>(
+export function buildWork<Schema extends InputSchema, Choices extends object>(
   { taskQueue, options, args }: DelegatedTo<Schema, Choices>,
   input: InputOf<Schema>,
 ) {
   return {
-    ...(taskQueue === undefined ? {} : { taskQueue }),
+    ...present({ taskQueue }),
     args: args?.(input) ?? [input],
     options: options ?? ({} as Choices),
   };
 }
 
-/** Throws a sentence for what is wrong with an option. */
+/** Throws a sentence that describes what is wrong with an option. */
 type Check = (value: unknown) => void;
 
 const retryOptions: Readonly<Record<keyof NonNullable<ActivityChoices['retry']>, Check>> = {
   initialInterval: checkTime,
   maximumInterval: checkTime,
-  backoffCoefficient: numberFrom1,
-  maximumAttempts: numberFrom1,
+  backoffCoefficient: checkNumberFrom1,
+  maximumAttempts: checkNumberFrom1,
   nonRetryableErrorTypes: (value) => {
     if (!Array.isArray(value) || value.some((type) => typeof type !== 'string'))
       throw new Error('give a list of texts');
@@ -55,7 +56,7 @@ const workflowOptions: Readonly<Record<keyof WorkflowChoices, Check>> = {
 
 const OPTIONS = { activity: activityOptions, workflow: workflowOptions } as const;
 
-/** Throws TypeError, with the names of the tool and of the option. */
+/** Checks the options. Throws TypeError, with the names of the tool and of the option. */
 export function checkWorkOptions(tool: string, kind: keyof typeof OPTIONS, options: unknown): void {
   try {
     if (options !== undefined) checkAll('', options, OPTIONS[kind]);
@@ -88,6 +89,6 @@ function checkTime(value: unknown): void {
   if (!(ms > 0 && Number.isFinite(ms))) throw new Error(right);
 }
 
-function numberFrom1(value: unknown): void {
+function checkNumberFrom1(value: unknown): void {
   if (typeof value !== 'number' || !(value >= 1)) throw new Error('give a number, 1 or more');
 }

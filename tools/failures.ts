@@ -1,7 +1,7 @@
-// How a call of a tool fails, as its own code says it.
+// The ways in which a call of a tool fails, as its own code says it.
 
 /**
- * Throw for a failure the model can read and react to; anything else thrown by a tool is reported
+ * Throw for a failure that the model can read and react to; any other error of a tool is reported
  * the same way, as a defect of the tool.
  */
 export class ToolFailure extends Error {
@@ -13,7 +13,7 @@ export class FatalToolFailure extends Error {
   override readonly name = 'FatalToolFailure';
 }
 
-/** This attempt of the call was given up: nothing it does counts any more. */
+/** This attempt of the call was given up: its effects no longer count. */
 export class Superseded extends Error {
   override readonly name = 'Superseded';
 }

@@ -2,30 +2,31 @@
 // come and go (L74).
 
 /** The tools of a server are named `mcp__server__tool`; a server's name holds no `__`. */
-export const OF_SERVER = 'mcp__';
+export const SERVER_PREFIX = 'mcp__';
 
-/** The tool that lists and reads what servers have beside tools. */
+/** The tool that lists and reads what servers have in addition to tools. */
 export const RESOURCES = 'mcp_resources';
 
-/** The server whose tool this would be; undefined for any other name. */
-export function serverOf(name: string): string | undefined {
+/** Returns the server whose tool this would be; undefined for any other name. */
+export function findServerName(name: string): string | undefined {
   return /^mcp__((?:(?!__).)+)__./s.exec(name)?.[1];
 }
 
 /**
- * Whether a name in a list of tools, or in a rule, means the tool: it is its own, or its server's.
+ * Tells whether a name in a list of tools, or in a rule, means the tool: it is its own, or its
+ * server's.
  */
-export function meansTool(listed: string, tool: string): boolean {
+export function isListedAs(listed: string, tool: string): boolean {
   if (listed === tool) return true;
-  const server = serverOf(tool);
-  return server !== undefined && (listed === `${OF_SERVER}${server}` || listed === `${OF_SERVER}${server}__*`);
+  const server = findServerName(tool);
+  return server !== undefined && (listed === `${SERVER_PREFIX}${server}` || listed === `${SERVER_PREFIX}${server}__*`);
 }
 
 /**
- * An absent list is one of all tools. The tools for what is in the background come with the one
- * that begins it (L71, L84).
+ * Tells whether a list has a tool; an absent list has all. The tools for work in the background
+ * come with the one that begins it (L71, L84).
  */
 export function isListed(list: readonly string[] | undefined, tool: string): boolean {
   const wanted = /^(agent|bash)_(?:output|send|stop)$/.exec(tool)?.[1] ?? tool;
-  return list === undefined || list.some((name) => meansTool(name, wanted));
+  return list === undefined || list.some((name) => isListedAs(name, wanted));
 }

@@ -1,11 +1,11 @@
-// Tools of ours whose outcome, when the workflow has carried out a call, is words alone (L62): a
-// wait, a question.
+// Marks tools of ours whose outcome, when the workflow has carried out a call, is words alone
+// (L62): a wait, a question.
 import type { Tool } from './tool.ts';
 
 const tools = new WeakSet<Tool>();
 
-/** Its `conclude` gives `content` and nothing else, and does not throw. */
-export function withPlainEnd(tool: Tool): Tool {
+/** Marks a tool whose `conclude` gives `content` and nothing else, and does not throw. */
+export function markPlainEnd(tool: Tool): Tool {
   tools.add(tool);
   return tool;
 }

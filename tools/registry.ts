@@ -1,7 +1,5 @@
 // The tools of a run by name, and their definitions as the API wants them.
-import type { Log } from '../system/log.ts';
-import { awaitInTime } from '../system/async.ts';
-import { reasonOf, replaceLoneSurrogates } from '../system/text.ts';
+import { replaceLoneSurrogates } from '../system/text.ts';
 import { inputJsonSchema } from '../system/schema/input-schema.ts';
 import type { Tool } from './tool.ts';
 
@@ -21,9 +19,9 @@ export type ToolRegistry = {
   refresh?(): Promise<void>;
   /** Waits for the list that this tool would be on, where it has never come. Never throws. */
   arrive?(name: string, signal: AbortSignal): Promise<void>;
-  /** A sentence for the model, where a tool is not there because its server is not. */
+  /** Returns a sentence for the model, where a tool is missing because its server is. */
   whyMissing?(name: string): string | undefined;
-  /** No run is to go on without such a tool (L34). */
+  /** Tells whether no run may go on without such a tool (L34). */
   endsRun?(name: string): boolean;
 };
 
@@ -31,8 +29,8 @@ export type ToolRegistry = {
 export const VALID_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * Throws a sentence for a name the API would refuse, a name given twice, a schema that is not an
- * object, and a recovery that the tool does not have.
+ * Creates a registry. Throws an Error for a name that the API would refuse, a name given twice, a
+ * schema that is not an object, and a recovery that the tool does not have.
  */
 export function createRegistry(tools: readonly Tool[]): ToolRegistry {
   const byName = new Map<string, Tool>();
@@ -48,12 +46,14 @@ export function createRegistry(tools: readonly Tool[]): ToolRegistry {
     }
     byName.set(tool.name, tool);
   }
-  const definitions = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).map(definitionOf);
+  const definitions = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).map(buildDefinition);
   return { get: (name) => byName.get(name), definitions: () => definitions };
 }
 
-/** Throws a sentence for a schema that JSON cannot say, or that is not an object. */
-export function definitionOf(
+/**
+ * Builds a definition. Throws an Error for a schema that JSON cannot say, or that is not an object.
+ */
+export function buildDefinition(
   tool: Pick<Tool, 'name' | 'description' | 'inputSchema' | 'inputJsonSchema'>,
 ): ToolDefinition {
   const { $schema: _, ...schema } = inputJsonSchema(tool);
@@ -66,73 +66,4 @@ export function definitionOf(
     description: tool.description,
     input_schema: { ...schema, type: 'object' },
   });
-}
-
-// A list of tools that changes while the worker runs (L44): an MCP server may have come or gone. It
-// is asked for between iterations; what it answers holds from then on, and a bad answer, or none in
-// time, leaves the last good one.
-
-export type ToolProvider = () => readonly Tool[] | Promise<readonly Tool[]>;
-
-type ChangingOptions = {
-  /** The tools until the provider has answered. Throws as createRegistry does. */
-  readonly initial: readonly Tool[];
-  readonly log: Log;
-  /**
-   * Milliseconds a refresh waits. A provider that takes longer is not waited for again until it has
-   * answered.
-   */
-  readonly boundMs?: number;
-};
-
-const BOUND_MS = 5_000;
-
-/** `provider` answers the whole list, the built-in tools included. */
-export function changingRegistry(
-  provider: ToolProvider,
-  { initial, log, boundMs = BOUND_MS }: ChangingOptions,
-): ToolRegistry & { refresh(): Promise<void> } {
-  let current = { tools: initial, registry: createRegistry(initial) };
-  let asking: { readonly answered: Promise<void>; late: boolean } | null = null;
-  let warned = '';
-  const complain = (message: string): void => {
-    if (message !== warned) log('warn', `the list of tools stays as it was: ${message}`);
-    warned = message;
-  };
-  const ask = async (): Promise<void> => {
-    try {
-      const tools = await Promise.resolve().then(provider);
-      if (!sameList(tools, current.tools)) current = { tools: [...tools], registry: createRegistry(tools) };
-      warned = '';
-    } catch (error) {
-      // The provider is foreign code, and its tools are: whatever is wrong with them, the session
-      // goes on without the change.
-      complain(reasonOf(error));
-    } finally {
-      asking = null;
-    }
-  };
-  return {
-    get: (name) => current.registry.get(name),
-    definitions: () => current.registry.definitions(),
-    async refresh() {
-      asking ??= { answered: ask(), late: false };
-      const waiting = asking;
-      if (
-        waiting.late ||
-        (await awaitInTime(
-          waiting.answered.then(() => true),
-          false,
-          boundMs,
-        ))
-      )
-        return;
-      waiting.late = true;
-      complain(`it was not there within ${boundMs} ms.`);
-    },
-  };
-}
-
-function sameList(some: readonly Tool[], others: readonly Tool[]): boolean {
-  return some.length === others.length && some.every((tool, at) => tool === others[at]);
 }

@@ -1,6 +1,5 @@
-// How a shell command is held: found out once, by trying, best first. bubblewrap confines files and
-// processes, unshare only processes, a process group neither; which one it is belongs in the
-// start-up line.
+// Finds out once, by trying, how shell commands are held, best first. bubblewrap confines files and
+// processes, unshare only processes, a process group neither; the start-up line names the kind.
 import { bwrapArguments, holdArguments, type Confinement } from '../system/process/bwrap.ts';
 import { FILTERED, keyringFilter } from '../system/process/keyring-filter.mjs';
 import { findPlaces, type Places } from '../system/process/places.ts';
@@ -19,30 +18,30 @@ export type Sandbox = {
   readonly programs: Programs;
   /** The paths that no agent changes, whatever its workspace holds. */
   readonly places: Places;
-  /** The arguments that run `argv` held. */
+  /** Returns the arguments that run `argv` held. */
   wrap(argv: readonly string[], confinement: Confinement): readonly string[];
   /**
-   * The arguments that run a program of the configuration's: its files are its own affair, but for
-   * Perdure's data, and none of its processes outlives us.
+   * Returns the arguments that run a program of the configuration: its files are its own affair,
+   * but for Perdure's data, and none of its processes outlives us.
    */
   hold(argv: readonly string[], dataDir?: string): readonly string[];
 };
 
 export type ProbeOptions = {
-  /** Only a sandbox that confines files will do: without one, throw a sentence. */
+  /** Requires a sandbox that confines files: without one, a sentence is thrown. */
   readonly require?: boolean;
   /** The kinds to try, in this order. Absent: all, best first. */
   readonly kinds?: readonly SandboxKind[];
-  /** Absent: those of this process's environment. */
+  /** Absent: the programs of this process's environment. */
   readonly programs?: Programs;
   readonly places?: Places;
 };
 
-type Found = { readonly programs: Programs; readonly places: Places };
+type ProbeMeans = { readonly programs: Programs; readonly places: Places };
 
 /**
  * The first process of a namespace ignores SIGTERM: a command there would run on after its children
- * were ended. So a shell is it, one that keeps to itself what it thinks of the command's end.
+ * were ended. So a shell is the first, one that prints nothing about the command's end.
  */
 const FIRST_PROCESS = ['-c', 'exec 3>&2 2>/dev/null; (exec 2>&3 3>&-; exec "$@"); exit $?', 'sh'];
 const NAMESPACE = ['--pid', '--fork', '--kill-child', '--mount-proc', '--'];
@@ -55,7 +54,7 @@ export async function probeSandbox(options: ProbeOptions = {}): Promise<Sandbox>
   const kinds = options.require === true ? (['bwrap'] as const) : (options.kinds ?? ['bwrap', 'unshare', 'group']);
   const reasons: string[] = [];
   for (const kind of kinds) {
-    const found = await attempt(kind, { programs, places });
+    const found = await attemptKind(kind, { programs, places });
     if (typeof found !== 'string') return found;
     reasons.push(`${kind}: ${found}`);
   }
@@ -65,11 +64,11 @@ export async function probeSandbox(options: ProbeOptions = {}): Promise<Sandbox>
   );
 }
 
-/** The sandbox, or why it does not work here. */
-async function attempt(kind: SandboxKind, found: Found): Promise<Sandbox | string> {
-  if (kind === 'group') return group(found);
+/** Returns the sandbox, or why it does not work here. */
+async function attemptKind(kind: SandboxKind, found: ProbeMeans): Promise<Sandbox | string> {
+  if (kind === 'group') return createGroup(found);
   const candidates =
-    kind === 'bwrap' ? bwrapVariants(found) : unshareVariants().map((variant) => unshare(variant, found));
+    kind === 'bwrap' ? listBwrapVariants(found) : listUnshareVariants().map((variant) => createUnshare(variant, found));
   let why = '';
   for (const sandbox of candidates) {
     const failure = await tryOut(sandbox);
@@ -80,8 +79,8 @@ async function attempt(kind: SandboxKind, found: Found): Promise<Sandbox | strin
 }
 
 /**
- * Null when it works. Whatever stops it (not installed, not allowed, not this system) means the
- * same here: it does not.
+ * Returns null when it works. Every obstacle (not installed, not allowed, not this system) means
+ * the same here: it does not.
  */
 async function tryOut({ wrap, programs }: Sandbox): Promise<string | null> {
   const argv = wrap(['true'], { cwd: '/' });
@@ -95,13 +94,13 @@ async function tryOut({ wrap, programs }: Sandbox): Promise<string | null> {
   }
 }
 
-/** With the filter that keeps commands from the kernel's keyrings, where the kernel takes it. */
-function bwrapVariants(found: Found): readonly Sandbox[] {
-  const plain = bwrap(found, [], ' So are the keyrings of the kernel.');
-  return keyringFilter() === null ? [plain] : [bwrap(found, FILTERED), plain];
+/** Adds the filter that keeps commands from the kernel's keyrings, where the kernel takes it. */
+function listBwrapVariants(found: ProbeMeans): readonly Sandbox[] {
+  const plain = createBwrap(found, [], ' So are the keyrings of the kernel.');
+  return keyringFilter() === null ? [plain] : [createBwrap(found, FILTERED), plain];
 }
 
-const bwrap = (found: Found, filter: readonly string[], more = ''): Sandbox => ({
+const createBwrap = (found: ProbeMeans, filter: readonly string[], more = ''): Sandbox => ({
   kind: 'bwrap',
   ...found,
   describe:
@@ -117,13 +116,13 @@ const bwrap = (found: Found, filter: readonly string[], more = ''): Sandbox => (
 });
 
 /**
- * The first process of a container gets what commands leave behind, and this one waits for nothing
- * but its own.
+ * The first process of a container gets the processes that commands leave, and this one waits for
+ * its own alone.
  */
 const NO_INIT =
   ' This is process 1 of its container, where ended processes that commands left behind stay as zombies: start the container with an init (docker run --init, or tini).';
 
-const group = (found: Found): Sandbox => ({
+const createGroup = (found: ProbeMeans): Sandbox => ({
   kind: 'group',
   ...found,
   describe:
@@ -133,7 +132,7 @@ const group = (found: Found): Sandbox => ({
   hold: (argv) => argv,
 });
 
-function unshare(variant: readonly string[], found: Found): Sandbox {
+function createUnshare(variant: readonly string[], found: ProbeMeans): Sandbox {
   const { programs } = found;
   const held = [programs.at('setpriv'), '--pdeathsig', 'KILL', programs.at('unshare'), ...variant, ...NAMESPACE];
   return {
@@ -151,6 +150,6 @@ function unshare(variant: readonly string[], found: Found): Sandbox {
  * Root needs no user namespace; others keep their user if unshare knows how, else appear as root
  * inside.
  */
-function unshareVariants(): readonly (readonly string[])[] {
+function listUnshareVariants(): readonly (readonly string[])[] {
   return process.getuid?.() === 0 ? [[]] : [['--map-current-user'], ['--map-root-user']];
 }

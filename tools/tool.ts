@@ -10,7 +10,7 @@ import type { ChildRecord } from '../system/process/identity.ts';
 import type { InputOf, InputSchema } from '../system/schema/input-schema.ts';
 import type { JsonSchema } from '../system/schema/json-schema.ts';
 import { ToolFailure } from './failures.ts';
-import { checkWorkOptions, type DelegatedTo, workOf } from './delegated-work.ts';
+import { checkWorkOptions, type DelegatedTo, buildWork } from './delegated-work.ts';
 import type { RuleSubject } from './shell-command.ts';
 
 export type { InputOf, InputSchema, StandardSchema } from '../system/schema/input-schema.ts';
@@ -33,7 +33,9 @@ export type JudgeContext = {
   readonly cwd: string;
   /** Where relative paths begin: the root, or what a context modifier made it (L38). */
   readonly dir: string;
-  /** The other folders of the run (`additionalDirectories`): absolute real paths. Absent: none. */
+  /**
+   * The other folders of the run (`additionalDirectories`): absolute real paths. Absent: no others.
+   */
   readonly folders?: readonly string[];
 };
 
@@ -45,7 +47,9 @@ export type ToolContext = {
    * path inside the workspace.
    */
   readonly dir: string;
-  /** The other folders of the run (`additionalDirectories`): absolute real paths. Absent: none. */
+  /**
+   * The other folders of the run (`additionalDirectories`): absolute real paths. Absent: no others.
+   */
   readonly folders?: readonly string[];
   /**
    * The variables that the session and the worker's configuration (`toolEnv`) give to tools: for
@@ -68,41 +72,40 @@ export type ToolContext = {
   readonly queryId: string;
   readonly depth: number;
   readonly traceparent?: string;
-  /** The session's id, and whether it is known to be over: for what goes on after the call. */
+  /** The session's id, and whether it is known to be over: for work that goes on after the call. */
   readonly session?: string;
   readonly sessionIsOver?: () => Promise<boolean>;
   /**
-   * Whether this call may use what its path leads to now, by its real path, or its name leads to: a
-   * link may have changed since. `mayRead`: the tool `read`.
+   * Tells whether this call may use the real path that its path leads to now, or the name that its
+   * name leads to: a link may have changed since. `mayRead` tells the same for the tool `read`.
    */
   readonly mayUse?: (subject: string) => boolean;
   readonly mayRead?: (path: string) => boolean;
-  /** Whether a search may tell of a file that it found, by its real path. Absent: of any. */
+  /** Tells whether a search may name a file that it found, by its real path. Absent: any file. */
   readonly mayShow?: (path: string) => boolean;
   /**
-   * How files were when file tools of the session last saw one, the newest last; `told`: the agent
-   * was only told of a change. None: it never did.
+   * Returns the states of a file when file tools of the session last saw it, the newest last;
+   * `told`: the agent was only told of a change. Empty: no tool saw it.
    */
   readonly lastSeen?: (path: string) => Promise<readonly (SeenFile & { readonly told?: true })[]>;
   /** An earlier attempt may have begun this call, and done some of it. */
   readonly mayHaveBegun?: boolean;
   /**
-   * Asks the run's small model, where the tool's `asksModel` said so. What it costs counts in the
-   * run.
+   * Asks the run's small model, where the tool's `asksModel` said so. Its cost counts in the run.
    */
   readonly askModel?: (question: ModelQuestion) => Promise<ModelAnswer>;
   /** Asks people while the call runs and holds its slot, where the tool's `asksPeople` said so. */
   readonly askPeople?: AskPeople;
-  /** Shown to watchers while the call runs; never stored. */
+  /** Shows a text to watchers while the call runs; it is never stored. */
   progress(text: string): void;
   /**
-   * A whole result, or an image, that is stored and no longer sent, by the name that was given
-   * (L6). Null: there is none.
+   * Reads a whole result, or an image, that is stored and no longer sent, by the name that was
+   * given (L6). Null: no such result exists.
    */
   readStored(name: string): Promise<Uint8Array | null>;
   /**
-   * Await it right before an effect, after seconds of work: throws, to be let pass, when another
-   * attempt may have run the call since.
+   * Await it right before an effect, after seconds of work. Throws Superseded when another attempt
+   * may have run the call since; let it pass.
    */
   fence(): Promise<void>;
   /**
@@ -112,12 +115,13 @@ export type ToolContext = {
   spawned(child: ChildRecord): Promise<void>;
 };
 
-/**
- * `text` is what it is about, and cut to what the model has room for. `maxTokens`: of the answer.
- */
+/** `text` is the material, cut to what the model has room for. `maxTokens` limits the answer. */
 export type ModelQuestion = { readonly system: string; readonly text: string; readonly maxTokens: number };
 
-/** `partial`: not all of the text had room. Null: there is none, and `problem` says why. */
+/**
+ * `partial`: the model had no room for all of the text. A null text means no answer, and `problem`
+ * says why.
+ */
 export type ModelAnswer =
   { readonly text: string; readonly partial: boolean } | { readonly text: null; readonly problem: string };
 
@@ -127,8 +131,8 @@ export type ToolOutput = {
   /** The text that the model reads. */
   readonly content: string;
   /**
-   * Files of images (png, jpeg, gif, webp) and PDF: shown to the model after the text, at most 20;
-   * none with an error.
+   * Images (png, jpeg, gif, webp) and PDF files: shown to the model after the text, at most 20; an
+   * error carries none.
    */
   readonly media?: readonly Uint8Array[];
   readonly isError?: boolean;
@@ -137,29 +141,30 @@ export type ToolOutput = {
   /** The call was stopped by the signal after it had begun; it may have partly run (L48). */
   readonly stopped?: boolean;
   /**
-   * Files that were read or written, as they are now: a later change by someone else is told to the
-   * model (L43). At most 50.
+   * Files that were read or written, as they are now: the model is told of a later change by
+   * someone else (L43). At most 50.
    */
   readonly seen?: readonly SeenFile[];
-  /** Ends the run after this result: why (L41). */
+  /** Ends the run after this result; the text says why (L41). */
   readonly stopRun?: string;
   readonly modify?: ContextModifier;
 };
 
 /**
- * For the calls after this one (L38). `cwd`: a folder in the workspace, relative to the working
- * directory or absolute. `allowedTools`: at most 100 names.
+ * Changes for the calls after this one (L38). `cwd` is a folder in the workspace, relative to the
+ * working directory or absolute. `allowedTools` has at most 100 names.
  */
 export type ContextModifier = { readonly cwd?: string; readonly allowedTools?: readonly string[] };
 
 /**
- * The known facts about the start of a call whose result was lost. `at`: milliseconds since the
- * epoch. `times`: it was started, at least 1.
+ * The known facts about the start of a call whose result was lost. `at` is in milliseconds since
+ * the epoch; `times` counts its starts, at least 1.
  */
 export type StartedCall = { readonly at: number; readonly host: string; readonly times: number };
 
 /**
- * The finding of a read-only check about such a call (L40). `done`: the answer it would have given.
+ * The finding of a read-only check about such a call (L40). `done` carries the answer that the call
+ * would have given.
  */
 export type Verified =
   | { readonly kind: 'done'; readonly output: ToolOutput }
@@ -169,9 +174,9 @@ export type Verified =
 export type PermissionDecision =
   | { readonly kind: 'allow' }
   /**
-   * Someone must be asked; `rule` says so, if one does, or a hook, with its reason, or the tool
-   * itself, which says `why`. `unlessAllowed`: where no rule allows it; the tool only says why the
-   * mode asks.
+   * Someone must be asked. `rule` is the rule that says so, `hook` the reason of a hook, `why` the
+   * tool's own reason. `unlessAllowed`: an allow rule lets it run; the tool only says why the mode
+   * asks.
    */
   | {
       readonly kind: 'ask';
@@ -189,10 +194,12 @@ export type ClosedRun = Pick<ToolContext, 'cwd' | 'queryId' | 'depth' | 'signal'
   readonly reason: TerminalReason;
 };
 
-/** JSON that the tool's schema takes. */
+/** An input that the tool's schema takes, as JSON. */
 export type Validated = { readonly input: unknown };
 
-/** An input is untrusted: `validate` and `call` get it only after the schema accepted it. */
+/**
+ * A tool. An input is untrusted: `validate` and `call` get it only after the schema accepted it.
+ */
 export type ToolSpec<Schema extends InputSchema> = {
   readonly name: string;
   readonly description: string;
@@ -208,19 +215,22 @@ export type ToolSpec<Schema extends InputSchema> = {
   readonly inputJsonSchema?: JsonSchema;
   /** A fixed risk, or one judged from the input (L55). */
   readonly risk: Risk | ((input: InputOf<Schema>, context: JudgeContext) => Risk);
-  /** L35. Absent: safe exactly when the risk is `read`. */
+  /**
+   * Tells whether the call may run in parallel to others (L35). Absent: safe exactly when the risk
+   * is `read`.
+   */
   readonly safe?: (input: InputOf<Schema>, context: JudgeContext) => boolean;
   readonly recovery: Recovery;
   /**
-   * Whether the call may ask the small model (`askModel`), or people, who hold it up (`askPeople`).
-   * Absent: it may not.
+   * Tells whether the call may ask the small model (`askModel`), or people, who hold it up
+   * (`askPeople`). Absent: it may not.
    */
   readonly asksModel?: (input: InputOf<Schema>) => boolean;
   readonly asksPeople?: true;
   /**
-   * The tool's own check; a sentence for the model when the input will not do. One that it returns
-   * is taken in the place of the call's own: held to the schema and judged like that, it is what
-   * people are asked about, what runs and what is recorded.
+   * Checks the input by the tool's own code. Returns a sentence for the model when the input will
+   * not do. An input that it returns takes the place of the call's own: held to the schema and
+   * judged like that one, it is what people are asked about, what runs and what is recorded.
    */
   readonly validate?: (input: InputOf<Schema>, context: ToolContext) => Promise<string | Validated | undefined>;
   /**
@@ -233,33 +243,33 @@ export type ToolSpec<Schema extends InputSchema> = {
     context: JudgeContext & { readonly mode: PermissionMode },
   ) => PermissionDecision | undefined | Promise<PermissionDecision | undefined>;
   /**
-   * Null: no pattern is about this input. Absent: none can be judged, so a deny or ask rule with a
-   * pattern holds for every call.
+   * Returns the subject of permission patterns. Null: no pattern is about this input. Absent: none
+   * can be judged, so a deny or ask rule with a pattern holds for every call.
    */
   readonly subject?: (input: InputOf<Schema>, context: JudgeContext) => RuleSubject | null;
   readonly call: (input: InputOf<Schema>, context: ToolContext) => Promise<ToolOutput>;
-  /** Instead of `call`: what the workflow is to do (L62). Throws as `call` may. */
+  /** Returns the work for the workflow, instead of `call` (L62). Throws as `call` may. */
   readonly delegate?: (input: InputOf<Schema>, context: ToolContext) => Delegation | Promise<Delegation>;
-  /** With `delegate`: the text that the model reads of what came of it. */
+  /** With `delegate`: words the end of that work for the model. */
   readonly conclude?: (
     input: InputOf<Schema>,
     end: DelegatedEnd,
     context: ToolContext,
   ) => ToolOutput | Promise<ToolOutput>;
   /**
-   * Needed by recovery `verify`: looks, and changes nothing, whether a call that was started did
-   * its work (L40). What was left of it on this host has been ended before. An attempt that froze
-   * on another host may still go on.
+   * Needed by recovery `verify`: looks, without changing anything, whether a call that was started
+   * did its work (L40). Its processes on this host have been ended before. An attempt that froze on
+   * another host may still go on.
    */
   readonly verify?: (input: InputOf<Schema>, context: ToolContext, started: StartedCall) => Promise<Verified>;
   /**
-   * Told when a run that was offered the tool has ended, however it did, so that it lets go of what
-   * it holds for it: at least once, after the processes of its calls have ended, by the worker that
-   * records the end. Has 5 s; what it throws is a line in the worker's log.
+   * Called when a run that was offered the tool has ended, however it did, so that the tool lets go
+   * of what it holds for it: at least once, after the processes of its calls have ended, by the
+   * worker that records the end. It has 5 s; an error becomes a line in the worker's log.
    */
   readonly close?: (run: ClosedRun) => Promise<void> | void;
   /**
-   * Returns the input as watchers, hooks and other observers see it (L18). Gets a copy; the one
+   * Returns the input as watchers, hooks and other observers see it (L18). Gets a copy; the input
    * that is sent and run stays as it is.
    */
   readonly backfillObservableInput?: (input: InputOf<Schema>) => unknown;
@@ -267,21 +277,21 @@ export type ToolSpec<Schema extends InputSchema> = {
 
 export type Tool = ToolSpec<InputSchema>;
 
-type Delegated<Schema extends InputSchema> = Omit<ToolSpec<Schema>, 'call' | 'recovery' | 'verify' | 'delegate'> &
+type DelegatedSpec<Schema extends InputSchema> = Omit<ToolSpec<Schema>, 'call' | 'recovery' | 'verify' | 'delegate'> &
   (
     | { readonly activity: DelegatedTo<Schema, ActivityChoices> & { readonly name: string } }
     | { readonly workflow: DelegatedTo<Schema, WorkflowChoices> & { readonly type: string } }
   );
 
 /**
- * A tool with recovery `verify` must say how. With `activity` or `workflow` instead of `call` an
- * activity or a workflow of yours does the work (L65), under its own name, with its own retries and
- * timeouts: at most once for each call of the model, as Temporal starts it. Throws TypeError for
- * options of theirs that Temporal would refuse.
+ * Defines a tool. One with recovery `verify` must say how. With `activity` or `workflow` instead of
+ * `call`, an activity or a workflow of yours does the work (L65), under its own name, with its own
+ * retries and timeouts: at most once for each call of the model, as Temporal starts it. Throws
+ * TypeError for options that Temporal would refuse.
  */
 export function defineTool<Schema extends InputSchema>(
   spec:
-    | Delegated<Schema>
+    | DelegatedSpec<Schema>
     | (ToolSpec<Schema> &
         (
           { readonly recovery: 'verify'; readonly verify: object } | { readonly recovery: Exclude<Recovery, 'verify'> }
@@ -291,19 +301,19 @@ export function defineTool<Schema extends InputSchema>(
     const { activity, ...tool } = spec;
     checkWorkOptions(tool.name, 'activity', activity.options);
     const kind = { kind: 'activity', name: activity.name } as const;
-    return defineDelegatedTool<Schema>({ ...tool, delegate: (input) => ({ ...kind, ...workOf(activity, input) }) });
+    return defineDelegatedTool<Schema>({ ...tool, delegate: (input) => ({ ...kind, ...buildWork(activity, input) }) });
   }
   if ('workflow' in spec) {
     const { workflow, ...tool } = spec;
     checkWorkOptions(tool.name, 'workflow', workflow.options);
     const kind = { kind: 'workflow', type: workflow.type } as const;
-    return defineDelegatedTool<Schema>({ ...tool, delegate: (input) => ({ ...kind, ...workOf(workflow, input) }) });
+    return defineDelegatedTool<Schema>({ ...tool, delegate: (input) => ({ ...kind, ...buildWork(workflow, input) }) });
   }
   return spec as unknown as Tool;
 }
 
 /**
- * A tool whose work the workflow carries out (L62). Its `call` is for whoever runs it without one.
+ * Defines a tool whose work the workflow carries out (L62). Its `call` rejects: it needs a session.
  */
 export function defineDelegatedTool<Schema extends InputSchema>(
   spec: Omit<ToolSpec<Schema>, 'call' | 'recovery' | 'verify'> & Required<Pick<ToolSpec<Schema>, 'delegate'>>,

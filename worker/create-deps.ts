@@ -6,24 +6,25 @@ import type { Redact } from '../system/redact.ts';
 import { createAttachments } from '../activities/attachments/attachments.ts';
 import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
 import type { AfterStopHandler, Deps, RunDefaults } from '../activities/deps.ts';
-import type { HookConfig } from '../activities/hooks/hooks.ts';
-import { hookRunner } from '../activities/hooks/hook-runner.ts';
+import type { HookConfig } from '../activities/hooks/hook-config.ts';
+import { createHookRunner } from '../activities/hooks/hook-runner.ts';
 import type { Network } from '../system/network.ts';
 import type { Live } from '../store/live/follow.ts';
 import { openLive } from '../store/live/open-live.ts';
 import { createMemory } from '../activities/memory/memory.ts';
-import { smallModelOfCalls } from '../activities/compaction/small-model.ts';
+import { createSmallModelFactory } from '../activities/compaction/small-model.ts';
 import { openServers, type ToolServers } from '../tools/mcp/open-servers.ts';
 import type { McpBounds, McpServers } from '../tools/mcp/servers.ts';
 import { createConfigReader } from '../store/configuration.ts';
-import { skillSettings } from '../tools/builtin/files/skills.ts';
+import { readSkillSettings } from '../tools/builtin/files/skills.ts';
 import type { WebSettings } from '../tools/builtin/files/options.ts';
 import type { SandboxSettings } from './config/schema-parts.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import { createBackground } from '../tools/builtin/shell/background.ts';
-import { builtinTools } from '../tools/builtin/builtin-tools.ts';
-import { changingRegistry, createRegistry, type ToolRegistry } from '../tools/registry.ts';
-import { callRunner } from '../activities/calls/runner.ts';
+import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts';
+import { createRegistry, type ToolRegistry } from '../tools/registry.ts';
+import { createChangingRegistry } from '../tools/changing-registry.ts';
+import { createCallRunner } from '../activities/calls/runner.ts';
 import type { Tool } from '../tools/tool.ts';
 import { pipePlace } from '../system/process/pipes.ts';
 import { findPlaces } from '../system/process/places.ts';
@@ -95,8 +96,8 @@ export async function createDeps(
   const background = createBackground({ folder: backgroundRoot(dataDir), held: sandbox.kind !== 'group' });
   const web = settings.webFetch ? { web: settings.webFetch } : {};
   const keys = settings.sandbox?.agents ? { keyAgents: settings.sandbox.agents } : {};
-  const skills = skillSettings(settings);
-  const own = builtinTools({
+  const skills = readSkillSettings(settings);
+  const own = createBuiltinTools({
     sandbox,
     dataDir,
     agents: chosen.agents,
@@ -107,7 +108,7 @@ export async function createDeps(
     ...(skills && { skills }),
   });
   const { registry, servers } = addServers(await openRegistry(own, tools, log), { ...settings, sandbox, log });
-  const hooks = hookRunner(settings.hooks ?? {}, {
+  const hooks = createHookRunner(settings.hooks ?? {}, {
     env,
     pipes: pipePlace(sandbox.programs, dataDir),
     folder: join(dataDir, 'told'),
@@ -132,11 +133,11 @@ export async function createDeps(
     model: access.model,
     models,
     scripted: access.scripted,
-    tools: callRunner(store, registry, hooks, {
+    tools: createCallRunner(store, registry, hooks, {
       ofHost,
       observe,
       traced: settings.traced ?? false,
-      small: smallModelOfCalls(asking),
+      small: createSmallModelFactory(asking),
       seen: createSeenByTools(transcripts.view),
       ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
     }),
@@ -164,7 +165,7 @@ export async function createDeps(
 /** Opens the registry. The first list of a changing one is loaded before the first run opens. */
 async function openRegistry(own: readonly Tool[], others: ToolSource, log: Log): Promise<ToolRegistry> {
   if (typeof others !== 'function') return createRegistry([...own, ...others]);
-  const changing = changingRegistry(async () => [...own, ...(await others())], { initial: own, log });
+  const changing = createChangingRegistry(async () => [...own, ...(await others())], { initial: own, log });
   await changing.refresh();
   return changing;
 }

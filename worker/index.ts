@@ -19,5 +19,5 @@ export type {
   HookConfig,
   HookFunction,
   HookInput,
-} from '../activities/hooks/hooks.ts';
-export type { HookName } from '../activities/hooks/hooks.ts';
+} from '../activities/hooks/hook-config.ts';
+export type { HookName } from '../activities/hooks/payloads.ts';

@@ -20,7 +20,7 @@ import { noteNamespace } from '../connection/store-users.ts';
 import { openWatchers } from './monitor/watchers.ts';
 import { startReaper } from './reaper.ts';
 import type { KeyRing } from '../connection/payloads/key-ring.ts';
-import type { Stops } from '../activities/guards.ts';
+import type { StopOrder } from '../activities/guards.ts';
 import type { Profile } from '../workflows/contract/profiles.ts';
 import { TASK_QUEUE, type SessionHost } from '../workflows/contract/session.ts';
 
@@ -54,7 +54,7 @@ export type StartWorker = Target & {
   readonly afterStop?: PerdureConfig['afterStop'];
   readonly attachments?: PerdureConfig['attachments'];
   /** The run that this worker stops; it begins nothing. */
-  readonly stops?: Stops;
+  readonly stops?: StopOrder;
   readonly taskQueue?: string;
   /** The profile, unless the configuration names one. Absent: `machine`. */
   readonly profile?: Profile;

@@ -10,23 +10,23 @@ import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Extended } from '../../store/transcript/transcripts.ts';
 import { lastReply, type View } from '../../store/view/view.ts';
-import { instructionsFor } from './instructions.ts';
-import { skillsFor, skillsTold } from './skills.ts';
+import { readInstructions } from './instructions.ts';
+import { tellNewSkills, findToldSkills } from './skills.ts';
 import type { SkillSettings } from '../../tools/builtin/files/skills.ts';
-import { prefetch, type Attachment, type AttachmentProvider } from './prefetch.ts';
+import { createPrefetch, type Attachment, type AttachmentProvider } from './prefetch.ts';
 import type { BackgroundCommands } from '../../system/process/background-files.ts';
 import { isInReach, isInside, type Reach } from '../../system/process/places.ts';
-import { factsOf } from '../../tools/builtin/files/open-inside.ts';
+import { readFileFacts } from '../../tools/builtin/files/file-facts.ts';
 import { type SeenFiles, createSeenFilesReader } from '../../store/view/seen-files.ts';
 
 export type Attachments = {
   /**
-   * A run opened or an iteration ended: providers are asked, and nobody waits for them. Never
+   * Asks the providers when a run opened or an iteration ended, without waiting for them. Never
    * throws.
    */
   prefetch(config: RunConfig): void;
   /**
-   * Returns the entries to append after `extended`. Until a reply is stored, the same again. Throws
+   * Returns the entries to append after `extended`; the same again until a reply is stored. Throws
    * nothing of its own.
    */
   collect(config: RunConfig, extended: Extended): Promise<readonly Entry[]>;
@@ -38,7 +38,7 @@ const MOST_FILES = 50;
 type AttachmentPlaces = {
   /** Perdure's own data, from which nothing is told. */
   readonly dataDir?: string;
-  /** Absent: none are told of (L79). */
+  /** Absent: no skills are told of (L79). */
   readonly skills?: SkillSettings;
   /** Commands, whose end is told (L84). */
   readonly background?: Pick<BackgroundCommands, 'news'>;
@@ -49,7 +49,7 @@ export function createAttachments(
   log: Log,
   { dataDir, skills, background }: AttachmentPlaces = {},
 ): Attachments {
-  const ahead = prefetch(providers, { log });
+  const ahead = createPrefetch(providers, { log });
   const seen = createSeenFilesReader();
   return {
     prefetch: ({ session, queryId, depth, run, cwd, traceparent }) =>
@@ -58,40 +58,41 @@ export function createAttachments(
       const { session, cwd, folders } = config;
       const since = lastReply(view)?.position ?? -1;
       const ended = background?.news(session, since) ?? [];
-      const collected = ahead.take(session, since).map(clipped).map(quoted);
-      const settled = [...collected, ...ended.map(clipped)];
+      const collected = ahead.take(session, since).map(clipAttachment).map(quoteAttachment);
+      const settled = [...collected, ...ended.map(clipAttachment)];
       const known = seen(view, added);
-      const found = skills ? await skillsFor(skills, config, skillsTold(view), dataDir) : null;
-      const told = [...settled, ...(await instructionsFor(config, known, dataDir)), ...(found ? [found] : [])].map(
-        attachment,
+      const found = skills ? await tellNewSkills(skills, config, findToldSkills(view), dataDir) : null;
+      const attached = [...settled, ...(await readInstructions(config, known, dataDir)), ...(found ? [found] : [])].map(
+        toNotice,
       );
-      const fresh = told.filter((notice) => !isInView(view, notice));
-      const files = await changedFiles(known, { cwd, folders }, MOST_FILES);
-      const notices = [...fresh, ...(files.length === 0 ? [] : [filesChanged(files, cwd)])];
+      const fresh = attached.filter((notice) => !isInView(view, notice));
+      const files = await findChangedFiles(known, { cwd, folders }, MOST_FILES);
+      const notices = [...fresh, ...(files.length === 0 ? [] : [noticeChangedFiles(files, cwd)])];
       return notices.map((notice) => ({ kind: 'notice', notice }));
     },
   };
 }
 
 type FilesChanged = Extract<Notice, { kind: 'files_changed' }>;
-type Attached = Extract<Notice, { kind: 'attachment' }>;
+type AttachmentNotice = Extract<Notice, { kind: 'attachment' }>;
 
-function attachment({ source, text }: Attachment): Attached {
+function toNotice({ source, text }: Attachment): AttachmentNotice {
   return { kind: 'attachment', source: oneLine(source), text };
 }
 
-function clipped({ source, text }: Attachment): Attachment {
+function clipAttachment({ source, text }: Attachment): Attachment {
   return { source, text: clip(text, CONTEXT_LIMIT) };
 }
 
-function quoted({ source, text }: Attachment): Attachment {
+function quoteAttachment({ source, text }: Attachment): Attachment {
   return { source, text: quoteLines(text) };
 }
 
 /**
- * The last that its source said since the model's view began: what has not changed is told once.
+ * Tells whether a notice is the last that its source said since the model's view began: an
+ * unchanged text is told once.
  */
-function isInView(view: View, { source, text }: Attached): boolean {
+function isInView(view: View, { source, text }: AttachmentNotice): boolean {
   for (let position = view.length - 1; position >= 0; position -= 1) {
     const entry = view.at(position);
     if (entry?.kind === 'boundary') return false;
@@ -101,25 +102,31 @@ function isInView(view: View, { source, text }: Attached): boolean {
   return false;
 }
 
-/** A name may hold a line end, and what follows it would stand there as our words. */
+/**
+ * Replaces control characters: a name may hold a line end, and what follows it would stand there as
+ * our words.
+ */
 const oneLine = (path: string): string => path.replaceAll(/\p{Cc}/gu, '\ufffd');
 
-function filesChanged(files: readonly SeenFile[], cwd: string): FilesChanged {
+function noticeChangedFiles(files: readonly SeenFile[], cwd: string): FilesChanged {
   const named = (path: string): string => oneLine(isInside(cwd, path) ? relative(cwd, path) : path);
   const paths = files.map(({ path, gone }) => `${named(path)}${gone === true ? ' (deleted)' : ''}`);
   return { kind: 'files_changed', paths, files };
 }
 
-// Which of the files that the agent knows are no longer what it knows (L43). What a shell command
-// changed is told as well: the agent's own commands are not tracked, only its file tools are.
-
-/** As they are now, at most `most`; the others are for the next time. Never throws. */
-async function changedFiles(seen: SeenFiles, reach: Reach, most: number): Promise<readonly SeenFile[]> {
+/**
+ * Finds files that differ from what the agent knows (L43), at most `most`; the others follow next
+ * time. A change by a shell command is told as well, because only the file tools are tracked. Never
+ * throws.
+ */
+async function findChangedFiles(seen: SeenFiles, reach: Reach, most: number): Promise<readonly SeenFile[]> {
   const known = [...seen.values()].filter(({ path }) => isInReach(reach, path));
-  const now = await Promise.all(known.map(async (file) => ({ file, now: await factsOf(file.path) })));
-  return now.flatMap(({ file, now: facts }) => (facts === null || isSame(file, facts) ? [] : [facts])).slice(0, most);
+  const now = await Promise.all(known.map(async (file) => ({ file, now: await readFileFacts(file.path) })));
+  return now
+    .flatMap(({ file, now: facts }) => (facts === null || isSameFile(file, facts) ? [] : [facts]))
+    .slice(0, most);
 }
 
-function isSame(a: SeenFile, b: SeenFile): boolean {
+function isSameFile(a: SeenFile, b: SeenFile): boolean {
   return a.mtimeMs === b.mtimeMs && a.size === b.size && a.gone === b.gone;
 }

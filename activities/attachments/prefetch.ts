@@ -7,11 +7,13 @@ import { RecentMap } from '../../system/recent-map.ts';
 import { runFields, type Log } from '../../system/log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
-/** Notifications, memory: a text for the model, or null when there is nothing new. */
+/**
+ * A provider of notifications or memory: a text for the model, or null when there is nothing new.
+ */
 export type AttachmentProvider = {
-  /** Told to the model with the text. */
+  /** The name is told to the model with the text. */
   readonly name: string;
-  /** Milliseconds, 60,000 when absent. What takes longer is given up. */
+  /** Milliseconds, 60,000 when absent. A provider that takes longer is given up. */
   readonly timeoutMs?: number | undefined;
   readonly collect: (context: AttachmentContext) => Promise<string | null> | string | null;
 };
@@ -22,7 +24,7 @@ export type AttachmentContext = {
   readonly depth: number;
   readonly run: number;
   readonly cwd: string;
-  /** Of the run's caller, by its W3C trace context (O15). */
+  /** The span of the run's caller, by its W3C trace context (O15). */
   readonly traceparent?: string;
   readonly signal: AbortSignal;
 };
@@ -33,19 +35,19 @@ export type Prefetch = {
   /** Asks every provider that is not being asked for this session already. Never throws. */
   start(context: Omit<AttachmentContext, 'signal'>): void;
   /**
-   * Returns the texts that have settled, in the order of the providers. For the same `since` it is
-   * given again: a request that came to nothing took nothing with it.
+   * Returns the texts that have settled, in the order of the providers. For the same `since` it
+   * returns them again: a request that failed took nothing with it.
    */
   take(session: SessionId, since: number): readonly Attachment[];
 };
 
 export type PrefetchOptions = {
   readonly log: Log;
-  /** Sessions remembered; the one asked for longest ago is forgotten first. */
+  /** The number of sessions remembered; the one asked for longest ago is forgotten first. */
   readonly sessions?: number;
 };
 
-type Asked = {
+type SessionTexts = {
   readonly pending: Map<string, AbortController>;
   readonly settled: Map<string, string>;
   readonly taken: Map<string, string>;
@@ -55,19 +57,19 @@ type Asked = {
 const TIMEOUT_MS = 60_000;
 const SESSIONS = 256;
 
-export function prefetch(
+export function createPrefetch(
   providers: readonly AttachmentProvider[],
   { log, sessions = SESSIONS }: PrefetchOptions,
 ): Prefetch {
-  const all = new RecentMap<SessionId, Asked>(sessions, forget);
+  const all = new RecentMap<SessionId, SessionTexts>(sessions, abortPending);
   return {
     start(context) {
       if (providers.length === 0) return;
       const { session } = context;
-      const asked = all.get(session) ?? newlyAsked();
+      const asked = all.get(session) ?? createSessionTexts();
       all.set(session, asked);
       for (const provider of providers) {
-        if (!asked.pending.has(provider.name)) void ask(provider, context, asked, log);
+        if (!asked.pending.has(provider.name)) void askProvider(provider, context, asked, log);
       }
     },
     take(session, since) {
@@ -85,13 +87,18 @@ export function prefetch(
   };
 }
 
-const newlyAsked = (): Asked => ({ pending: new Map(), settled: new Map(), taken: new Map(), since: -1 });
+const createSessionTexts = (): SessionTexts => ({
+  pending: new Map(),
+  settled: new Map(),
+  taken: new Map(),
+  since: -1,
+});
 
-/** Never rejects. */
-async function ask(
+/** Asks one provider. Never rejects. */
+async function askProvider(
   { name, timeoutMs = TIMEOUT_MS, collect }: AttachmentProvider,
   context: Omit<AttachmentContext, 'signal'>,
-  { pending, settled }: Asked,
+  { pending, settled }: SessionTexts,
   log: Log,
 ): Promise<void> {
   const given = new AbortController();
@@ -109,6 +116,6 @@ async function ask(
 
 const FORGOTTEN = new Error('the session was forgotten');
 
-function forget({ pending }: Asked): void {
+function abortPending({ pending }: SessionTexts): void {
   for (const asking of pending.values()) asking.abort(FORGOTTEN);
 }

@@ -1,9 +1,9 @@
-// Skills that a run may load are named to the model, each once (L79).
+// Names the skills that a run may load to the model, each once (L79).
 import type { RunConfig } from '../../store/configuration.ts';
 import { inSentNames, sentNames } from '../../store/transcript/tool-names.ts';
 import { isListed } from '../../tools/listed.ts';
 import { findSkills, type Skill, type SkillSettings } from '../../tools/builtin/files/skills.ts';
-import { mayReadByRules, touchingRule } from '../../tools/rules/match-rules.ts';
+import { mayReadByRules, findTouchingRule } from '../../tools/rules/match-rules.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import type { View } from '../../store/view/view.ts';
 import type { Attachment } from './prefetch.ts';
@@ -11,18 +11,18 @@ import type { Attachment } from './prefetch.ts';
 const SKILLS = 'skills';
 
 const HEAD = 'Skills for the tool `skill`. Load one when the task fits it:';
-/** Of the window, for all that are named between two summaries. */
+/** The share of the window for all skills that are named between two summaries. */
 const SHARE = 0.02;
 
-type Of = Pick<RunConfig, 'cwd' | 'permissions' | 'tools' | 'models' | 'toolNames'>;
+type SkillConfig = Pick<RunConfig, 'cwd' | 'permissions' | 'tools' | 'models' | 'toolNames'>;
 
 /**
- * `told`: texts that this has returned since the model's view began. Null: nothing is new. What
- * does not fit is left out, from the end.
+ * Names the skills that are new. `told` are the texts that this has returned since the model's view
+ * began. Null: nothing is new. Skills without room are left out, from the end.
  */
-export async function skillsFor(
+export async function tellNewSkills(
   settings: SkillSettings,
-  config: Of,
+  config: SkillConfig,
   told: readonly string[],
   hidden: string | undefined,
 ): Promise<Attachment | null> {
@@ -31,11 +31,11 @@ export async function skillsFor(
   const { skills } = await findSkills(settings, { cwd, hidden, mayRead: (path) => mayReadByRules(config, path) });
   const known = new Set(told.flatMap((text) => text.split('\n')));
   const isDenied = ({ name }: Skill): boolean =>
-    touchingRule(permissions.deny, { tool: { name: 'skill' }, cwd, subject: () => ({ kind: 'name', name }) }) !==
+    findTouchingRule(permissions.deny, { tool: { name: 'skill' }, cwd, subject: () => ({ kind: 'name', name }) }) !==
     undefined;
   const lines = skills
     .filter((skill) => !isDenied(skill))
-    .map(lineOf)
+    .map(writeLine)
     .filter((line) => !known.has(line));
   let left =
     models[0].window * CHARACTERS_PER_TOKEN * SHARE - told.reduce((sum, text) => sum + text.length, HEAD.length);
@@ -45,8 +45,8 @@ export async function skillsFor(
     : { source: SKILLS, text: [inSentNames(HEAD, sentNames(config.toolNames, [])), ...fitting].join('\n') };
 }
 
-/** The texts of `skillsFor` that the model still sees. */
-export function skillsTold(view: View): readonly string[] {
+/** Returns the texts of `tellNewSkills` that the model still sees. */
+export function findToldSkills(view: View): readonly string[] {
   const texts: string[] = [];
   for (let position = view.length - 1; position >= 0; position -= 1) {
     const entry = view.at(position);
@@ -57,6 +57,6 @@ export function skillsTold(view: View): readonly string[] {
   return texts;
 }
 
-function lineOf({ name, description, from }: Skill): string {
+function writeLine({ name, description, from }: Skill): string {
   return `- ${name}${from === 'workspace' ? ' (of the workspace)' : ''}: ${description}`;
 }

@@ -19,82 +19,87 @@ export type CallBlock = {
   readonly input: unknown;
 };
 
-export type EarlyOutcome = { readonly outcome: Outcome; readonly facts: OutcomeFacts };
+export type CallOutcome = { readonly outcome: Outcome; readonly facts: OutcomeFacts };
 
 export type CallTraits = {
-  /** It changes nothing. */
+  /** The call changes nothing. */
   readonly safe: boolean;
   readonly plan: CallPlan;
   readonly signature: string;
-  /** What comes of it is words alone, and no hook is asked about them. */
+  /** Its end consists of words alone, and no hook is asked about them. */
   readonly plainEnd: boolean;
 };
 
 /** Runs one call with L33 in full. `context` is what earlier calls have modified (L38). */
 export type CallRunner = {
-  /** As of the last refresh. */
+  /** The definitions as of the last refresh. */
   readonly definitions: readonly ApiTool[];
   /**
-   * Asks what offers the tools for its list (L44). Bounded in time, never throws: the last good
+   * Asks the servers of tools for their lists (L44). Bounded in time, never throws: the last good
    * list stays.
    */
   refresh(): Promise<void>;
   /**
-   * Tells the tools that the run was offered that it has ended; of those that fail, why. Never
-   * throws.
+   * Tells the tools that were offered to the run that it has ended, and returns why some failed.
+   * Never throws.
    */
-  closed(config: RunConfig, run: ClosedRun): Promise<readonly CloseFailure[]>;
+  closeRun(config: RunConfig, run: ClosedRun): Promise<readonly CloseFailure[]>;
   traits(config: RunConfig, call: CallBlock, context?: ToolContextState): CallTraits;
   /**
    * Returns a call's input as observers may see it (L18): a copy, perhaps enriched. Never throws.
    */
-  observable(call: CallBlock): unknown;
-  /** Beside the stream: no claim, nothing recorded. Null when it was given up. */
-  early(
+  copyInput(call: CallBlock): unknown;
+  /**
+   * Runs a safe call while the reply streams, without a claim or a record. Null when it was given
+   * up.
+   */
+  runEarly(
     config: RunConfig,
     call: CallBlock,
     id: string,
     port: EarlyPort,
     context?: ToolContextState,
-  ): Promise<EarlyOutcome | null>;
+  ): Promise<CallOutcome | null>;
   /**
-   * At most once for what may not be repeated, whatever dies; the outcome is recorded under `key`
-   * (L40). Or nothing has run and nothing is recorded: someone must be asked first (L55), or the
-   * workflow is to carry it out (L62).
+   * Runs a call at most once if it may not be repeated, whatever dies; its outcome is recorded
+   * under `key` (L40). Returns without running or recording anything when someone must be asked
+   * first (L55) or the workflow is to carry the call out (L62).
    */
-  claimed(
+  runClaimed(
     config: RunConfig,
     call: CallBlock,
     key: CallKey,
     attempt: Attempt,
     port: CallPort,
-    given: CallGiven,
-  ): Promise<EarlyOutcome | { readonly ask: Ask } | { readonly delegate: Delegation }>;
+    given: ClaimedCallOptions,
+  ): Promise<CallOutcome | { readonly ask: Ask } | { readonly delegate: Delegation }>;
 };
 
 /**
- * `safe`: as it was judged with its reply. `mayHaveBegun`: an earlier activity may have. `fresh`:
- * this attempt has just stored the reply, as the first, so that nothing is recorded of its calls;
- * or it has looked, and no outcome is.
+ * `safe` is the judgement made with the reply. `mayHaveBegun`: an earlier activity may have started
+ * the call. `fresh`: this attempt stored the reply first, so nothing is recorded of its calls; or
+ * it has looked and found no outcome.
  */
-export type CallGiven = {
+export type ClaimedCallOptions = {
   readonly safe: boolean;
   readonly fresh?: boolean;
   readonly context?: ToolContextState | undefined;
   readonly decision?: Decision | undefined;
   readonly mayHaveBegun?: boolean;
-  /** What came of it when the workflow carried it out (L62). */
+  /** The result of the call when the workflow carried it out (L62). */
   readonly delegated?: DelegatedEnd | undefined;
-  /** No hook is asked about it: so it was handed over. */
+  /** No hook is asked about its end; it was handed over that way. */
   readonly plain?: boolean;
-  /** The step of its own activity, in which it may ask the small model. */
+  /** The step of the call's own activity, in which it may ask the small model. */
   readonly asking?: AskingStep | undefined;
 };
 
-/** `left`: of the run's budget; the small model is not asked when that is spent (L51). */
+/**
+ * `left` is the rest of the run's budget; the small model is not asked once that is spent (L51).
+ */
 export type AskingStep = { readonly step: number; readonly left?: Left | undefined };
 
 export type CallPort = { readonly iteration: number; say(event: LiveEvent): void };
 
-/** Aborted with an AbortCause. */
+/** `signal` is aborted with an AbortCause. */
 export type EarlyPort = CallPort & { readonly signal: AbortSignal };

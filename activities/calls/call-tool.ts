@@ -15,11 +15,11 @@ import {
   type Verified,
 } from '../../tools/tool.ts';
 
-export type Ran =
+export type ToolRunEnd =
   | { readonly kind: 'output'; readonly output: ToolOutput }
   /** `fatal`: the run cannot go on (L34). */
   | { readonly kind: 'failed'; readonly text: string; readonly fatal?: boolean }
-  /** By the signal, or the fence. `partial` is what it had to say until then. */
+  /** The signal or the fence stopped it. `partial` is what the tool had to say until then. */
   | {
       readonly kind: 'stopped';
       readonly cause: AbortCause;
@@ -32,12 +32,15 @@ const STOP_GRACE_MS = 5_000;
 
 const CAUSES: ReadonlySet<unknown> = new Set<AbortCause>(['interrupt', 'sibling', 'deploy', 'timeout', 'superseded']);
 
-/** Why a signal was aborted; one without a reason of ours is an interrupt. */
+/** Reads why a signal was aborted; a reason that is no AbortCause counts as an interrupt. */
 export function abortCause(signal: AbortSignal): AbortCause {
   return CAUSES.has(signal.reason) ? (signal.reason as AbortCause) : 'interrupt';
 }
 
-/** A tool's own check of its input, under the same guards. Undefined: the call may run as it is. */
+/**
+ * Runs a tool's own check of its input, under the same guards. Undefined: the call may run as it
+ * is.
+ */
 export async function validateInput(
   tool: Tool,
   input: unknown,
@@ -45,15 +48,18 @@ export async function validateInput(
 ): Promise<{ readonly problem: string } | Validated | 'hung' | undefined> {
   if (tool.validate === undefined) return undefined;
   try {
-    const said = await endedAfter(context.signal, Promise.resolve(tool.validate(input, context)));
+    const said = await awaitWithGrace(context.signal, Promise.resolve(tool.validate(input, context)));
     if (said === undefined || said === 'hung') return said;
     return typeof said.value === 'string' ? { problem: said.value } : { input: asJson(said.value.input) };
   } catch (error) {
-    return { problem: failure(tool, error).text };
+    return { problem: describeFailure(tool, error).text };
   }
 }
 
-/** The tool's own code, which may return anything: what is no JSON fits no schema. */
+/**
+ * Copies a value as JSON. A tool's own code may return anything; undefined, for a value that is no
+ * JSON, fits no schema.
+ */
 export function asJson(input: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(input));
@@ -62,7 +68,10 @@ export function asJson(input: unknown): unknown {
   }
 }
 
-/** L40. What the check fails with is what is known of the call: nothing. */
+/**
+ * Asks the tool's check whether a started call took effect (L40). A check that fails leaves that
+ * unknown.
+ */
 export async function verifyCall(
   tool: Tool,
   input: unknown,
@@ -70,28 +79,28 @@ export async function verifyCall(
   started: StartedCall,
 ): Promise<Verified> {
   try {
-    const verified = await endedAfter(context.signal, Promise.resolve(tool.verify?.(input, context, started)));
+    const verified = await awaitWithGrace(context.signal, Promise.resolve(tool.verify?.(input, context, started)));
     if (verified === 'hung' || verified === undefined) return { kind: 'unknown' };
     const { value } = verified;
     if (value.kind === 'done') return typeof value.output?.content === 'string' ? value : { kind: 'unknown' };
-    return value.kind === 'not_done' ? value : { kind: 'unknown', ...textOf(value) };
+    return value.kind === 'not_done' ? value : { kind: 'unknown', ...pickText(value) };
   } catch (error) {
-    return { kind: 'unknown', text: `Its check failed: ${failure(tool, error).text}` };
+    return { kind: 'unknown', text: `Its check failed: ${describeFailure(tool, error).text}` };
   }
 }
 
-function textOf({ text }: Extract<Verified, { kind: 'unknown' }>): { readonly text?: string } {
+function pickText({ text }: Extract<Verified, { kind: 'unknown' }>): { readonly text?: string } {
   return typeof text === 'string' ? { text } : {};
 }
 
-/** Throws only StoreError: then it is the attempt that failed, not the call. */
-export async function runTool(tool: Tool, input: unknown, context: ToolContext): Promise<Ran> {
+/** Calls the tool. Throws only StoreError: then the attempt has failed, not the call. */
+export async function callTool(tool: Tool, input: unknown, context: ToolContext): Promise<ToolRunEnd> {
   const { signal } = context;
   let called = false;
   try {
     await context.fence();
     called = true;
-    const returned = await endedAfter(signal, Promise.resolve(tool.call(input, context)));
+    const returned = await awaitWithGrace(signal, Promise.resolve(tool.call(input, context)));
     if (returned === 'hung') {
       const partial = `${tool.name} did not end when it was told to.`;
       return { kind: 'stopped', cause: abortCause(signal), partial, tool: 'hung' };
@@ -106,41 +115,45 @@ export async function runTool(tool: Tool, input: unknown, context: ToolContext):
     if (error instanceof Superseded) {
       return { kind: 'stopped', cause: 'superseded', partial: '', ...(called ? {} : { tool: 'untouched' }) };
     }
-    const failed = failure(tool, error);
+    const failed = describeFailure(tool, error);
     if (!signal.aborted) return failed;
     return { kind: 'stopped', cause: abortCause(signal), partial: error instanceof ToolFailure ? failed.text : '' };
   }
 }
 
-/** What a tool's other code returns, under the same guards. */
+/** Runs other code of a tool under the same guards. */
 export async function guardTool<Value>(
   tool: Tool,
   signal: AbortSignal,
   run: () => Promise<Value>,
-): Promise<{ readonly kind: 'value'; readonly value: Value } | Exclude<Ran, { kind: 'output' }>> {
+): Promise<{ readonly kind: 'value'; readonly value: Value } | Exclude<ToolRunEnd, { kind: 'output' }>> {
   try {
-    const returned = await endedAfter(signal, run());
+    const returned = await awaitWithGrace(signal, run());
     if (returned === 'hung') return { kind: 'stopped', cause: abortCause(signal), partial: '', tool: 'hung' };
     if (returned === undefined)
       return { kind: 'failed', text: `${tool.name} returned nothing (a defect of the tool).` };
     return { kind: 'value', value: returned.value };
   } catch (error) {
-    return failure(tool, error);
+    return describeFailure(tool, error);
   }
 }
 
 /**
- * Errors of a tool are foreign: all become an outcome, except that of a store that failed under it.
+ * Turns an error of a tool into a failed outcome; the error of a store that failed under it is
+ * thrown on.
  */
-function failure(tool: Tool, error: unknown): Extract<Ran, { kind: 'failed' }> {
+function describeFailure(tool: Tool, error: unknown): Extract<ToolRunEnd, { kind: 'failed' }> {
   if (error instanceof StoreError) throw error;
   if (error instanceof FatalToolFailure) return { kind: 'failed', text: clip(error.message), fatal: true };
   if (error instanceof ToolFailure) return { kind: 'failed', text: error.message };
   return { kind: 'failed', text: `${tool.name} failed: ${String(error)} (a defect of the tool).` };
 }
 
-/** Undefined when it came to nothing. */
-async function endedAfter<Value>(
+/**
+ * Waits for a promise, after an abort only for the grace period. Undefined when it resolves to
+ * undefined.
+ */
+async function awaitWithGrace<Value>(
   signal: AbortSignal,
   ending: Promise<Value | undefined>,
 ): Promise<{ readonly value: Value } | 'hung' | undefined> {

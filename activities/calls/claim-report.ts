@@ -1,20 +1,20 @@
-// Tells the model about a call that was started once and has no result (L40): what is known, and no
-// more.
+// Tells the model about a call that was started once and has no result (L40): the known facts
+// alone.
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { callIdOf } from '../../system/process/environment.ts';
-import { readChild, type Stopped, type Taken } from './journal.ts';
-import type { Workbench } from './workbench.ts';
+import { readChild, type StopRecord, type TakenCall } from './journal.ts';
+import type { CallEnvironment } from './call-environment.ts';
 import type { KillResult } from '../../system/process/kill-tree.ts';
 import type { AbortCause } from '../../tools/tool.ts';
 
 /** `ran` is false when the last attempt is known to have been stopped before it called the tool. */
 export type TakenReport = { readonly ran: boolean; readonly text: string };
 
-/** Ends what is left of earlier attempts, when they ran here. */
+/** Ends the processes that earlier attempts left, when they ran on this machine. */
 export async function endLeftovers(
-  { ofHost, host, session }: Pick<Workbench, 'ofHost' | 'host' | 'session'>,
+  { ofHost, host, session }: Pick<CallEnvironment, 'ofHost' | 'host' | 'session'>,
   key: CallKey,
-  { claim, generation, stopped }: Taken,
+  { claim, generation, stopped }: TakenCall,
 ): Promise<Leftovers> {
   if (!host.isHere(claim.host)) return { here: false, mayGoOn: false };
   const leader = await readChild(ofHost, { session, key }, generation);
@@ -27,57 +27,57 @@ export async function endLeftovers(
 
 /**
  * `here`: its processes could be seen and ended. `mayGoOn`: the worker itself, which is not ended,
- * still lives on this machine and has not said that its tool came back: frozen or cut off, it may
+ * still lives on this machine and has not said that its tool came back. Frozen or cut off, it may
  * still do what a check does not find done.
  */
 export type Leftovers =
   | ({ readonly here: true; readonly mayGoOn: boolean } & KillResult)
   | { readonly here: false; readonly mayGoOn: boolean };
 
-/** For the model, and for a person who is asked. */
-export function describeLiving({ claim }: Taken): string {
+/** Says, for the model and for a person who is asked, that the first worker may still live. */
+export function describeLivingWorker({ claim }: TakenCall): string {
   return `the worker that started it (process ${claim.host.pid}) is not known to be gone and may yet go on with it`;
 }
 
 /**
- * Tells what is known of the call, and no more. `extra` is a sentence of whoever was asked about
- * it.
+ * Reports the known facts of a started call. `extra` is a sentence from the person or check that
+ * was asked.
  */
-export function reportTaken(taken: Taken, left: Leftovers, extra = ''): TakenReport {
+export function describeTakenCall(taken: TakenCall, left: Leftovers, extra = ''): TakenReport {
   const { tool } = taken.claim;
   if (hasNotBegun(taken)) {
-    const why = reason[(taken.stopped as Stopped).cause];
+    const why = CAUSE_WORDS[(taken.stopped as StopRecord).cause];
     return {
       ran: false,
-      text: joined(`Not run: ${why} before ${tool} began.`, extra, 'Call it again if it is still needed.'),
+      text: joinSentences(`Not run: ${why} before ${tool} began.`, extra, 'Call it again if it is still needed.'),
     };
   }
-  const known = `outcome unknown: ${startedText(taken)}${
+  const known = `outcome unknown: ${describeStart(taken)}${
     taken.stopped === undefined
       ? ' and its result was lost.'
-      : `; ${reason[taken.stopped.cause]} ${taken.stopped.began ? 'while it ran' : 'before it began'}.`
+      : `; ${CAUSE_WORDS[taken.stopped.cause]} ${taken.stopped.began ? 'while it ran' : 'before it began'}.`
   }`;
   const advice =
     'It may have taken effect wholly, partly or not at all. It was not run again: check before you repeat it.';
-  return { ran: true, text: joined(known, remains(left), extra, advice) };
+  return { ran: true, text: joinSentences(known, describeRemains(left), extra, advice) };
 }
 
-/** The call was started once only, and has certainly done nothing. */
-export function hasNotBegun({ stopped, generation }: Taken): boolean {
+/** Tells whether the call was started once only, and has certainly done nothing. */
+export function hasNotBegun({ stopped, generation }: TakenCall): boolean {
   return stopped?.began === false && generation === 1;
 }
 
-/** For the person who is asked whether to run it again. */
-export function startedText({ claim, generation }: Taken): string {
+/** Describes the start for the person who is asked whether to run the call again. */
+export function describeStart({ claim, generation }: TakenCall): string {
   const times = generation === 1 ? '' : ` for the ${generation === 2 ? 'second' : 'third'} time`;
   return `${claim.tool} was started${times} at ${new Date(claim.at).toISOString()} on host "${claim.host.host}"`;
 }
 
-function joined(...sentences: readonly string[]): string {
+function joinSentences(...sentences: readonly string[]): string {
   return sentences.filter((sentence) => sentence !== '').join(' ');
 }
 
-const reason: Readonly<Record<AbortCause, string>> = {
+const CAUSE_WORDS: Readonly<Record<AbortCause, string>> = {
   deploy: 'it was stopped by a worker shutdown',
   timeout: 'its attempt ran out of time',
   superseded: 'its attempt was given up',
@@ -85,7 +85,7 @@ const reason: Readonly<Record<AbortCause, string>> = {
   sibling: 'it was cancelled with its siblings',
 };
 
-function remains(left: Leftovers): string {
+function describeRemains(left: Leftovers): string {
   if (!left.here)
     return 'Whether any of it still runs there cannot be seen from here: another machine, container, boot or user.';
   if (left.left > 0) return `${left.left} of its processes could not be ended.`;

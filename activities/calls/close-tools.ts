@@ -1,5 +1,5 @@
-// Tells tools that a run has ended, so that they let go of what they hold for it (L48). What they
-// do then changes nothing of the run.
+// Tells tools that a run has ended, so that they let go of what they hold for it (L48). Their work
+// after that changes nothing of the run.
 import type { RunConfig } from '../../store/configuration.ts';
 import { runWithin } from '../../system/async.ts';
 import { clip, reasonOf } from '../../system/text.ts';
@@ -7,12 +7,12 @@ import { isListed } from '../../tools/listed.ts';
 import type { ToolRegistry } from '../../tools/registry.ts';
 import type { ClosedRun } from '../../tools/tool.ts';
 
-/** Milliseconds: the end of the run waits for them. */
+/** Milliseconds. The end of the run waits for the tools this long. */
 const CLOSE_MS = 5_000;
 
 export type CloseFailure = { readonly tool: string; readonly detail: string };
 
-/** The tools that the run was offered, side by side. Never throws. */
+/** Closes the tools that the run was offered, all at once. Never throws. */
 export async function closeTools(
   registry: ToolRegistry,
   { tools }: Pick<RunConfig, 'tools'>,

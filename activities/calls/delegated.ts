@@ -1,6 +1,6 @@
-// A call that the workflow carries out (L62), on both sides of it: what is handed over is recorded
-// first, so that every attempt hands over the same, and what came of it becomes an outcome like any
-// other, post-tool hooks included.
+// Both sides of a call that the workflow carries out (L62). The delegation is recorded before it is
+// returned, so that every attempt returns the same. Its end becomes an outcome like any other,
+// post-tool hooks included.
 import {
   type AgentEnd,
   LARGEST_ARGS,
@@ -10,72 +10,75 @@ import {
 } from '../../workflows/contract/delegation.ts';
 import type { MessageBody } from '../../workflows/contract/people.ts';
 import { createConfigReader } from '../../store/configuration.ts';
-import { storedInput, withApproval, type Chosen } from './approval.ts';
-import { abortCause, guardTool, type Ran } from './call-tool.ts';
-import { withPostTool } from './check-call.ts';
-import { inputHash, readDelegated, recordDelegated, type DelegatedRecord } from './journal.ts';
+import { readStoredInput, addApproval, type ChosenInput } from './approval.ts';
+import { abortCause, guardTool, type ToolRunEnd } from './call-tool.ts';
+import { runPostToolHooks } from './tool-hooks.ts';
+import { hashInput, readDelegated, recordDelegated, type DelegatedRecord } from './journal.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { storeTextBody } from '../../store/log/bodies.ts';
 import type { Store } from '../../store/values/store.ts';
 import { describeEnd, lastRunOf } from '../../store/view/agent-end.ts';
 import { parseStructuredOutput } from '../../store/view/structured-output.ts';
 import type { Tool, ToolContext, ToolOutput } from '../../tools/tool.ts';
-import { concludeCall, refuseCall, type Verdict } from './verdict.ts';
-import {
-  toolContext,
-  type CallRequest,
-  type CallRun,
-  type HandedOver,
-  type Void,
-  type Workbench,
-} from './workbench.ts';
+import { concludeCall, refuseCall, type CallVerdict } from './verdict.ts';
+import type { CallRequest, CallRun, DelegationNeeded, VoidAttempt, CallEnvironment } from './call-environment.ts';
+import { buildToolContext } from './tool-context.ts';
+import { present } from '../../system/json.ts';
 
-type Delegable = { readonly ready: ReadyCall; readonly chosen: Chosen };
+type DelegableCall = { readonly ready: ReadyCall; readonly chosen: ChosenInput };
 
 /** Hands a call that may run to the workflow. Null: its tool does the work itself. */
-export async function handOver(
-  bench: Workbench,
+export async function delegateCall(
+  environment: CallEnvironment,
   run: CallRun,
-  { ready, chosen }: Delegable,
+  { ready, chosen }: DelegableCall,
   context: ToolContext,
-): Promise<HandedOver | Verdict | Void | null> {
+): Promise<DelegationNeeded | CallVerdict | VoidAttempt | null> {
   const { tool } = ready;
   const { delegate } = tool;
   if (delegate === undefined) return null;
-  const made = await guardTool(tool, context.signal, async () => checked(tool, await delegate(ready.input, context)));
-  if (made.kind !== 'value')
-    return made.kind === 'stopped' ? { kind: 'void', cause: made.cause } : concludeCall(made, ready.safe);
-  if (typeof made.value === 'string') return refuseCall(made.value);
+  const delegation = await guardTool(tool, context.signal, async () =>
+    checkDelegation(tool, await delegate(ready.input, context)),
+  );
+  if (delegation.kind !== 'value')
+    return delegation.kind === 'stopped'
+      ? { kind: 'void', cause: delegation.cause }
+      : concludeCall(delegation, ready.safe);
+  if (typeof delegation.value === 'string') return refuseCall(delegation.value);
   if (!(await run.fence())) return { kind: 'void', cause: 'superseded' };
   run.begins();
   const { approved, stored: changed } = chosen;
   const record: DelegatedRecord = {
-    delegation: await carriable(bench, made.value, chosen.input),
+    delegation: await completeDelegation(environment, delegation.value, chosen.input),
     at: Date.now(),
-    ...(changed === undefined ? {} : { changed }),
-    ...(approved === undefined ? {} : { approved }),
+    ...present({ changed, approved }),
     ...(chosen.edited ? { edited: true as const } : {}),
   };
-  const first = await recordDelegated(bench.store, { session: bench.session, key: run.key }, record);
+  const first = await recordDelegated(environment.store, { session: environment.session, key: run.key }, record);
   return { kind: 'delegate', delegation: first.delegation };
 }
 
-/** As the workflow carries it: with what only the call knows. */
-async function carriable(bench: Workbench, delegation: Delegation, input: unknown): Promise<Delegation> {
-  if (delegation.kind === 'question') return { ...delegation, inputHash: inputHash(input) };
-  const { store, allowedTools } = bench;
-  if (delegation.kind === 'agent_send') return { ...delegation, message: await carriedText(store, delegation.message) };
+/** Completes a delegation with what only the call knows, and stores long texts. */
+async function completeDelegation(
+  environment: CallEnvironment,
+  delegation: Delegation,
+  input: unknown,
+): Promise<Delegation> {
+  if (delegation.kind === 'question') return { ...delegation, inputHash: hashInput(input) };
+  const { store, allowedTools } = environment;
+  if (delegation.kind === 'agent_send')
+    return { ...delegation, message: await storeLongText(store, delegation.message) };
   if (delegation.kind !== 'agent') return delegation;
-  const prompt = await carriedText(store, delegation.prompt);
+  const prompt = await storeLongText(store, delegation.prompt);
   return { ...delegation, prompt, ...(allowedTools && { tools: allowedTools }) };
 }
 
-async function carriedText(store: Store, body: MessageBody): Promise<MessageBody> {
+async function storeLongText(store: Store, body: MessageBody): Promise<MessageBody> {
   return body.kind === 'text' ? await storeTextBody(store, body.text) : body;
 }
 
-/** A sentence when the workflow could not carry it. */
-function checked(tool: Tool, delegation: Delegation): Delegation | string {
+/** Returns a sentence when the arguments are too large for the workflow. */
+function checkDelegation(tool: Tool, delegation: Delegation): Delegation | string {
   if (!('args' in delegation)) return delegation;
   const size = JSON.stringify(delegation.args).length;
   return size <= LARGEST_ARGS
@@ -83,70 +86,75 @@ function checked(tool: Tool, delegation: Delegation): Delegation | string {
     : `Not run: the input of ${tool.name} has ${size} characters as JSON, and a workflow carries at most ${LARGEST_ARGS}. Put the rest into a file.`;
 }
 
-/** The delegation that an earlier attempt recorded, for the workflow that did not get it. */
-export async function handOverCall(bench: Workbench, run: CallRun): Promise<HandedOver | null> {
-  const record = await readDelegated(bench.store, { session: bench.session, key: run.key });
+/**
+ * Reads the delegation that an earlier attempt recorded, for a workflow that did not receive it.
+ */
+export async function readEarlierDelegation(
+  environment: CallEnvironment,
+  run: CallRun,
+): Promise<DelegationNeeded | null> {
+  const record = await readDelegated(environment.store, { session: environment.session, key: run.key });
   return record && { kind: 'delegate', delegation: record.delegation };
 }
 
-/** The outcome of a call that the workflow has carried out. */
+/** Words the outcome of a call that the workflow has carried out. Throws StoreError. */
 export async function concludeDelegated(
-  bench: Workbench,
+  environment: CallEnvironment,
   call: CallRequest,
   run: CallRun,
   end: DelegatedEnd,
-): Promise<{ readonly verdict: Verdict; readonly began: number }> {
-  const record = await readDelegated(bench.store, { session: bench.session, key: run.key });
+): Promise<{ readonly verdict: CallVerdict; readonly began: number }> {
+  const record = await readDelegated(environment.store, { session: environment.session, key: run.key });
   if (record === null) throw new Error(`call ${run.key} was carried out and never handed over`);
   const { at: began, changed, approved, edited } = record;
-  const input = changed === undefined ? call.input : await storedInput(bench.store, changed);
+  const input = changed === undefined ? call.input : await readStoredInput(environment.store, changed);
   const chosen = {
     input,
     ...(changed ? { stored: changed } : {}),
     ...(approved ? { approved } : {}),
     ...(edited ? { edited } : {}),
   };
-  const prepared = prepareCall(bench.registry, bench, { name: call.name, input });
-  const context = toolContext(bench, { ...run, id: run.key, generation: null });
+  const prepared = prepareCall(environment.registry, environment, { name: call.name, input });
+  const context = buildToolContext(environment, { ...run, id: run.key, generation: null });
   const ran =
     end.kind === 'agent'
-      ? await agentRan(bench.store, end, context.signal, call.name !== 'agent')
-      : await conclude(prepared.kind === 'ready' ? prepared : null, await wholeEnd(bench.store, end), context);
+      ? await concludeAgent(environment.store, end, context.signal, call.name !== 'agent')
+      : await wordEnd(prepared.kind === 'ready' ? prepared : null, await loadWholeEnd(environment.store, end), context);
   const safe = prepared.kind === 'ready' && prepared.safe;
   const verdict = concludeCall(ran, safe);
   if (prepared.kind !== 'ready' || ran.kind === 'stopped' || run.plain)
-    return { verdict: withApproval(verdict, chosen), began };
-  const told = await withPostTool(bench, run, { tool: prepared.tool, input }, verdict);
-  return { verdict: withApproval(told, chosen), began };
+    return { verdict: addApproval(verdict, chosen), began };
+  const concluded = await runPostToolHooks(environment, run, { tool: prepared.tool, input }, verdict);
+  return { verdict: addApproval(concluded, chosen), began };
 }
 
-type Plain = Exclude<DelegatedEnd, { kind: 'agent' }>;
+type PlainEnd = Exclude<DelegatedEnd, { kind: 'agent' }>;
 
-/** A long answer lies in the store. */
-async function wholeEnd(store: Store, end: Plain): Promise<Plain> {
+/** Loads a long answer from the store. */
+async function loadWholeEnd(store: Store, end: PlainEnd): Promise<PlainEnd> {
   if (end.kind !== 'answered' || end.body.kind === 'text') return end;
   const text = Buffer.from(await store.get(end.body.hash)).toString();
   return { ...end, body: { kind: 'text', text } };
 }
 
-/** A tool that is there no more, or takes the input no more, cannot word its end. */
-async function conclude(ready: ReadyCall | null, end: Plain, context: ToolContext): Promise<Ran> {
+/** Lets the tool word its end. A tool that was removed, or refuses the input now, cannot. */
+async function wordEnd(ready: ReadyCall | null, end: PlainEnd, context: ToolContext): Promise<ToolRunEnd> {
   if (end.kind === 'stopped') {
     const partial = end.ended ? '' : 'It was asked to stop, and had not ended 5 s later: it may still be at work.';
     return { kind: 'stopped', cause: abortCause(context.signal), partial };
   }
   if (end.kind === 'failed') return { kind: 'failed', text: end.detail };
-  const told = ready?.tool.conclude;
-  if (!ready || !told) return { kind: 'output', output: plainOutput(end) };
-  const made = await guardTool(ready.tool, context.signal, async () => await told(ready.input, end, context));
-  if (made.kind !== 'value') return made;
-  // The author's own code, as in `runTool`.
-  if (typeof made.value.content === 'string') return { kind: 'output', output: made.value };
+  const conclude = ready?.tool.conclude;
+  if (!ready || !conclude) return { kind: 'output', output: formatPlainEnd(end) };
+  const worded = await guardTool(ready.tool, context.signal, async () => await conclude(ready.input, end, context));
+  if (worded.kind !== 'value') return worded;
+  // This is the author's own code, as in `callTool`.
+  if (typeof worded.value.content === 'string') return { kind: 'output', output: worded.value };
   return { kind: 'failed', text: `${ready.tool.name} failed: it returned no text (a defect of the tool).` };
 }
 
-/** Texts as they are, everything else as JSON. */
-function plainOutput(end: Exclude<Plain, { kind: 'failed' | 'stopped' }>): ToolOutput {
+/** Keeps texts as they are and prints everything else as JSON. */
+function formatPlainEnd(end: Exclude<PlainEnd, { kind: 'failed' | 'stopped' }>): ToolOutput {
   if (end.kind !== 'done') return { content: endInWords(end) ?? '' };
   const { result, cut } = end;
   if (cut !== undefined) return { content: `${cut}\n(the result is longer than this: its rest was not carried)` };
@@ -154,19 +162,17 @@ function plainOutput(end: Exclude<Plain, { kind: 'failed' | 'stopped' }>): ToolO
   return { content: typeof result === 'string' ? result : JSON.stringify(result, null, 2) };
 }
 
-// The end of an agent, as the outcome of a call (L67).
-
 /**
- * Its last message, and what it took. `asked`: by a call that is about an agent, whose own outcome
- * it is not. Throws StoreError.
+ * Words the end of an agent as the outcome of a call (L67): its last message and its spend.
+ * `asked`: the call was about an agent and its outcome is not the agent's own. Throws StoreError.
  */
-async function agentRan(store: Store, end: AgentEnd, signal: AbortSignal, asked: boolean): Promise<Ran> {
-  const text = describeEnd(end, await lastWords(store, end));
+async function concludeAgent(store: Store, end: AgentEnd, signal: AbortSignal, asked: boolean): Promise<ToolRunEnd> {
+  const text = describeEnd(end, await readLastWords(store, end));
   if (asked || end.run?.terminal.reason === 'completed') return { kind: 'output', output: { content: text } };
   return signal.aborted ? { kind: 'stopped', cause: abortCause(signal), partial: text } : { kind: 'failed', text };
 }
 
-async function lastWords(store: Store, end: AgentEnd): Promise<string> {
+async function readLastWords(store: Store, end: AgentEnd): Promise<string> {
   const last = await lastRunOf(store, end);
   if (!last?.completed) return last?.said ?? '';
   const { entries, said } = last;

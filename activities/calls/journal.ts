@@ -1,7 +1,7 @@
 // The journal of a call: everything durable about it, under one name (L40). A call is open, then
-// started up to three times, then ended; each step is a record that is created once, so of all
-// attempts ever one makes it. Whoever finds a call started runs it again only when a check or a
-// person allows it: as the next start.
+// started up to three times, then ended. Each step is a record that is created once, so one of all
+// attempts ever makes it. An attempt that finds a call started runs it again, as the next start,
+// only when a check or a person allows it.
 import { createHash, randomUUID } from 'node:crypto';
 import type { OutcomeFacts } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
@@ -11,32 +11,33 @@ import { keySegment, type Store } from '../../store/values/store.ts';
 import type { ProcessIdentity, ChildRecord } from '../../system/process/identity.ts';
 import type { AbortCause } from '../../tools/tool.ts';
 import { callIdOf } from '../../system/process/environment.ts';
+import { present } from '../../system/json.ts';
 
 export type Claim = {
-  /** Who made it: where and how long its processes can be looked for. */
+  /** The worker that made the claim: where, and how long, its processes can be looked for. */
   readonly host: ProcessIdentity;
   readonly tool: string;
   /** SHA-256 of the input as JSON. */
   readonly inputHash: string;
-  /** Where the input is stored when it is not the call's own: a hook or a person changed it. */
+  /** The hash of the stored input when a hook or a person changed it. */
   readonly changed?: Hash;
   /** A person allowed it (L55). */
   readonly approved?: CallLog['approved'];
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** Tells our own record from an equal one of another attempt. */
+  /** A random id that tells our own record from an equal one of another attempt. */
   readonly nonce: string;
 };
 
 /**
- * The attempt was stopped by something that does not stop the run (L50), and had the time to say
- * so.
+ * The attempt was stopped by something that does not stop the run (L50), and had the time to record
+ * it.
  */
-export type Stopped = {
+export type StopRecord = {
   readonly cause: AbortCause;
   /** Whether the tool had been called by then. */
   readonly began: boolean;
-  /** It had not come back when this was written: it may still be at work. */
+  /** The tool had not come back when this was written: it may still be at work. */
   readonly hung?: true;
   readonly at: number;
 };
@@ -47,15 +48,15 @@ export type RecordedOutcome = { readonly outcome: Outcome; readonly facts: Outco
 export type JournaledCall = { readonly session: SessionId; readonly key: CallKey };
 
 export type CallState =
-  { readonly kind: 'open' } | Taken | { readonly kind: 'ended'; readonly recorded: RecordedOutcome };
+  { readonly kind: 'open' } | TakenCall | { readonly kind: 'ended'; readonly recorded: RecordedOutcome };
 
-/** Started, by an attempt that has not said what came of it. */
-export type Taken = {
+/** A call that was started by an attempt that has recorded no outcome. */
+export type TakenCall = {
   readonly kind: 'taken';
-  /** Which start it was, from 1. */
+  /** The number of the start, from 1. */
   readonly generation: number;
   readonly claim: Claim;
-  readonly stopped?: Stopped;
+  readonly stopped?: StopRecord;
 };
 
 export type ClaimFacts = {
@@ -66,10 +67,10 @@ export type ClaimFacts = {
   readonly host: ProcessIdentity;
 };
 
-/** How often a call may be started. */
+/** The number of times that a call may be started. */
 export const MAX_GENERATIONS = 3;
 
-export type ClaimResult = { readonly kind: 'mine' } | Taken;
+export type ClaimResult = { readonly kind: 'mine' } | TakenCall;
 
 /** Throws StoreError. */
 export async function readCall(store: Store, call: JournaledCall): Promise<CallState> {
@@ -78,7 +79,10 @@ export async function readCall(store: Store, call: JournaledCall): Promise<CallS
   return (await findClaim(store, call)) ?? { kind: 'open' };
 }
 
-/** One of all attempts ever gets `mine` for a generation, once. Throws StoreError. */
+/**
+ * Claims one start of the call. Of all attempts ever, one gets `mine` for a generation, once.
+ * Throws StoreError.
+ */
 export async function claimCall(
   store: Store,
   call: JournaledCall,
@@ -88,44 +92,43 @@ export async function claimCall(
   const claim: Claim = {
     host: facts.host,
     tool: facts.tool,
-    inputHash: inputHash(facts.input),
-    ...(facts.changed === undefined ? {} : { changed: facts.changed }),
-    ...(facts.approved === undefined ? {} : { approved: facts.approved }),
+    inputHash: hashInput(facts.input),
+    ...present({ changed: facts.changed, approved: facts.approved }),
     at: Date.now(),
     nonce: randomUUID(),
   };
-  const created = await store.create(path(call, 'claim', generation), encode(claim));
+  const created = await store.create(recordPath(call, 'claim', generation), encode(claim));
   if (created.kind === 'created') return { kind: 'mine' };
   const first = decode(created.bytes) as Claim;
   // A create that took effect while its answer was lost finds itself.
   if (first.nonce === claim.nonce) return { kind: 'mine' };
-  return await known(store, call, first, generation);
+  return await readStop(store, call, first, generation);
 }
 
-/** The newest claim of the call, or null when it was never started. Throws StoreError. */
-export async function findClaim(store: Store, call: JournaledCall): Promise<Taken | null> {
+/** Returns the newest claim of the call, or null when it was never started. Throws StoreError. */
+export async function findClaim(store: Store, call: JournaledCall): Promise<TakenCall | null> {
   let newest: { readonly claim: Claim; readonly generation: number } | null = null;
   for (let generation = 1; generation <= MAX_GENERATIONS; generation++) {
-    const bytes = await store.read(path(call, 'claim', generation));
+    const bytes = await store.read(recordPath(call, 'claim', generation));
     if (bytes === null) break;
     newest = { claim: decode(bytes) as Claim, generation };
   }
-  return newest && (await known(store, call, newest.claim, newest.generation));
+  return newest && (await readStop(store, call, newest.claim, newest.generation));
 }
 
-async function known(store: Store, call: JournaledCall, claim: Claim, generation: number): Promise<Taken> {
-  const stopped = await store.read(path(call, 'stopped', generation));
+async function readStop(store: Store, call: JournaledCall, claim: Claim, generation: number): Promise<TakenCall> {
+  const stopped = await store.read(recordPath(call, 'stopped', generation));
   return {
     kind: 'taken',
     generation,
     claim,
-    ...(stopped === null ? {} : { stopped: decode(stopped) as Stopped }),
+    ...(stopped === null ? {} : { stopped: decode(stopped) as StopRecord }),
   };
 }
 
 /**
- * Announces the process group a claimed call runs in, so that a later attempt on this machine,
- * which `ofHost` is of, can end what is left of it.
+ * Records the process group of a claimed call in this machine's store, so that a later attempt here
+ * can end what is left of it.
  */
 export async function recordChild(
   ofHost: Store,
@@ -133,80 +136,84 @@ export async function recordChild(
   child: ChildRecord,
   generation = 1,
 ): Promise<void> {
-  await ofHost.create(path(call, 'child', generation), encode(child));
+  await ofHost.create(recordPath(call, 'child', generation), encode(child));
 }
 
 export async function readChild(ofHost: Store, call: JournaledCall, generation: number): Promise<ChildRecord | null> {
-  const bytes = await ofHost.read(path(call, 'child', generation));
+  const bytes = await ofHost.read(recordPath(call, 'child', generation));
   return bytes === null ? null : (decode(bytes) as ChildRecord);
 }
 
 export async function recordStopped(
   store: Store,
   call: JournaledCall,
-  stopped: Stopped,
+  stopped: StopRecord,
   generation = 1,
 ): Promise<void> {
-  await store.create(path(call, 'stopped', generation), encode(stopped));
+  await store.create(recordPath(call, 'stopped', generation), encode(stopped));
 }
 
 /**
- * Ends the call. Returns what is recorded now: `recorded`, or what another attempt wrote before.
- * Throws StoreError.
+ * Ends the call. Returns the record that stands now: `recorded`, or what another attempt wrote
+ * before. Throws StoreError.
  */
 export async function recordOutcome(
   store: Store,
   call: JournaledCall,
   recorded: RecordedOutcome,
 ): Promise<RecordedOutcome> {
-  const created = await store.create(path(call, 'outcome'), encode(recorded));
+  const created = await store.create(recordPath(call, 'outcome'), encode(recorded));
   return created.kind === 'created' ? recorded : (decode(created.bytes) as RecordedOutcome);
 }
 
 export async function readOutcome(store: Store, call: JournaledCall): Promise<RecordedOutcome | null> {
-  const bytes = await store.read(path(call, 'outcome'));
+  const bytes = await store.read(recordPath(call, 'outcome'));
   return bytes === null ? null : (decode(bytes) as RecordedOutcome);
 }
 
-/** A call that is the workflow's to carry out (L62), as the first attempt handed it over. */
+/** A call that the workflow carries out (L62), as the first attempt handed it over. */
 export type DelegatedRecord = {
   readonly delegation: Delegation;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** As in a claim. */
+  /** The hash of the stored input when it is not the call's own, as in a claim. */
   readonly changed?: Hash;
   readonly approved?: CallLog['approved'];
   readonly edited?: true;
 };
 
 /**
- * Returns what is recorded now: `record`, or what another attempt wrote before. Throws StoreError.
+ * Returns the record that stands now: `record`, or what another attempt wrote before. Throws
+ * StoreError.
  */
 export async function recordDelegated(
   store: Store,
   call: JournaledCall,
   record: DelegatedRecord,
 ): Promise<DelegatedRecord> {
-  const created = await store.create(path(call, 'delegated'), encode(record));
+  const created = await store.create(recordPath(call, 'delegated'), encode(record));
   return created.kind === 'created' ? record : (decode(created.bytes) as DelegatedRecord);
 }
 
 export async function readDelegated(store: Store, call: JournaledCall): Promise<DelegatedRecord | null> {
-  const bytes = await store.read(path(call, 'delegated'));
+  const bytes = await store.read(recordPath(call, 'delegated'));
   return bytes === null ? null : (decode(bytes) as DelegatedRecord);
 }
 
-/** A person is asked about the input stored under `hash`, which is not the call's own (L55). */
-export async function recordAsked(store: Store, call: JournaledCall, hash: string): Promise<void> {
-  await store.create(`${path(call, 'asked')}.${hash}`, encode({}));
+/**
+ * Records that a person is asked about the input stored under `hash`, which is not the call's own
+ * (L55).
+ */
+export async function recordQuestion(store: Store, call: JournaledCall, hash: string): Promise<void> {
+  await store.create(`${recordPath(call, 'asked')}.${hash}`, encode({}));
 }
 
-export async function wasAsked(store: Store, call: JournaledCall, hash: Hash): Promise<boolean> {
-  return (await store.read(`${path(call, 'asked')}.${hash}`)) !== null;
+export async function hasQuestion(store: Store, call: JournaledCall, hash: Hash): Promise<boolean> {
+  return (await store.read(`${recordPath(call, 'asked')}.${hash}`)) !== null;
 }
 
-/** SHA-256 of an input as JSON: what a claim and a decision are for. */
-export function inputHash(input: unknown): string {
+/** Hashes an input as JSON with SHA-256: claims and decisions are bound to this hash. */
+export function hashInput(input: unknown): string {
   return createHash('sha256')
     .update(JSON.stringify(input) ?? '')
     .digest('hex');
@@ -214,7 +221,7 @@ export function inputHash(input: unknown): string {
 
 type RecordKind = 'claim' | 'child' | 'stopped' | 'asked' | 'delegated' | 'outcome';
 
-function path({ session, key }: JournaledCall, record: RecordKind, generation = 1): string {
+function recordPath({ session, key }: JournaledCall, record: RecordKind, generation = 1): string {
   const again = generation === 1 ? '' : `.${generation}`;
   return `calls/${keySegment(session)}/${callIdOf(key)}.${record}${again}`;
 }
@@ -223,7 +230,7 @@ function encode(value: object): Uint8Array {
   return Buffer.from(JSON.stringify(value));
 }
 
-/** We wrote it, and the store has checked that it is unharmed. */
+/** Our own code wrote the bytes, and the store has checked that they are unharmed. */
 function decode(bytes: Uint8Array): unknown {
   return JSON.parse(Buffer.from(bytes).toString());
 }

@@ -2,42 +2,44 @@
 // decide while a reply still streams whether a call may start early (L37).
 import { isBrokenInput, isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { acceptInput, type InputProblem } from '../../system/schema/input-schema.ts';
-import { decide, judgeContext, type PermissionSettings } from '../../tools/rules/permission.ts';
-import { sieve } from '../../tools/rules/match-rules.ts';
+import { decide, buildJudgeContext, type PermissionSettings } from '../../tools/rules/permission.ts';
+import { createSieve } from '../../tools/rules/match-rules.ts';
 import type { ToolNames } from '../../store/configuration.ts';
 import { sentName, sentNames } from '../../store/transcript/tool-names.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { ToolRegistry } from '../../tools/registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../../tools/tool.ts';
 
-/** The input of a call is any JSON a model can write. */
+/** The input of a call is any JSON that a model can write. */
 export type NamedInput = { readonly name: string; readonly input: unknown };
 
 /** `asksModel`: it may ask the small model. */
-export type Traits = { readonly safe: boolean; readonly risk: Risk; readonly asksModel: boolean };
+export type CallRisk = { readonly safe: boolean; readonly risk: Risk; readonly asksModel: boolean };
 
-export type ReadyCall = Traits & {
+export type ReadyCall = CallRisk & {
   readonly kind: 'ready';
   readonly tool: Tool;
-  /** As the schema returned it. */
+  /** The input as the schema returned it. */
   readonly input: unknown;
   readonly permission: PermissionDecision;
   /**
-   * The tool's own rule has not answered yet: until then it counts as one that asks. Rejects with
-   * what the rule throws.
+   * The tool's own rule has not answered yet: until then the call counts as one that asks. Rejects
+   * with what the rule throws.
    */
   readonly undecided?: Promise<ReadyCall>;
-  /** Whether it may also be about this path or name, which its own has come to lead to. */
+  /**
+   * Tells whether the call may also be about this path or name, which its own has come to lead to.
+   */
   readonly mayUse: (subject: string) => boolean;
-  /** Of what it finds, where rules deny some of it. */
+  /** Tells whether a path that the call finds may be shown, where rules deny some. */
   readonly mayShow?: (path: string) => boolean;
 };
 
-/** `fatal`: it lacks what the run is not to go on without (L34). */
+/** `fatal`: a tool is missing that the run may not go on without (L34). */
 export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text: string; readonly fatal?: true };
 
 export type CallSettings = PermissionSettings & {
-  /** The tools that the run was opened with, by name (L57). Absent: all. */
+  /** The names of the tools that the run was opened with (L57). Absent: all. */
   readonly tools?: readonly string[];
   /** Those that the model knows tools under (L89). Absent: ours. */
   readonly toolNames?: ToolNames;
@@ -50,11 +52,11 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
   const { tools, allowedTools } = settings;
   if (tool === undefined || !isListed(tools, call.name)) {
     const missing = isListed(tools, call.name) ? registry.whyMissing?.(call.name) : undefined;
-    if (missing === undefined) return { kind: 'invalid', text: unknownTool(registry, call.name, settings) };
+    if (missing === undefined) return { kind: 'invalid', text: describeUnknownTool(registry, call.name, settings) };
     return { kind: 'invalid', text: missing, ...(registry.endsRun?.(call.name) && { fatal: true as const }) };
   }
   if (allowedTools !== undefined && !isListed(allowedTools, call.name)) {
-    return { kind: 'invalid', text: notAllowed(call.name, allowedTools) };
+    return { kind: 'invalid', text: describeNotAllowed(call.name, allowedTools) };
   }
   if (isBrokenInput(call.input)) {
     return {
@@ -67,16 +69,16 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
   }
   try {
     const checked = acceptInput(tool, call.input);
-    if (!checked.ok) return { kind: 'invalid', text: schemaProblem(tool.name, checked.problems) };
+    if (!checked.ok) return { kind: 'invalid', text: describeSchemaProblems(tool.name, checked.problems) };
     const { value: input } = checked;
-    const judged = judge(tool, input, judgeContext(settings));
+    const judged = judgeRisk(tool, input, buildJudgeContext(settings));
     const called = { kind: 'ready', tool, input, ...judged } as const;
-    const own = tool.canUse?.(input, { ...judgeContext(settings), mode: settings.mode });
-    if (own === undefined || !('then' in own)) return decidedCall(settings, called, own);
-    const undecided = Promise.resolve(own).then((said) => decidedCall(settings, called, said));
-    // Whoever only asks whether it may start early does not wait.
+    const own = tool.canUse?.(input, { ...buildJudgeContext(settings), mode: settings.mode });
+    if (own === undefined || !('then' in own)) return applyRules(settings, called, own);
+    const undecided = Promise.resolve(own).then((said) => applyRules(settings, called, said));
+    // A caller that only asks whether the call may start early does not wait.
     undecided.catch(() => undefined);
-    return { ...decidedCall(settings, called, { kind: 'ask' }), permission: { kind: 'ask' }, undecided };
+    return { ...applyRules(settings, called, { kind: 'ask' }), permission: { kind: 'ask' }, undecided };
   } catch (error) {
     // Schemas and rules are the tool's own code: its defect is this call's outcome, not the end of
     // the run (L33).
@@ -84,11 +86,11 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
   }
 }
 
-type JudgedCall = Omit<ReadyCall, 'permission' | 'mayUse' | 'mayShow'>;
+type UndecidedCall = Omit<ReadyCall, 'permission' | 'mayUse' | 'mayShow'>;
 
-function decidedCall(settings: CallSettings, call: JudgedCall, own: PermissionDecision | undefined): ReadyCall {
-  const ready = { ...call, own, permission: decide(settings, call.risk, call.tool, call.input, own) };
-  const mayShow = sieve(settings.permissions?.deny, { ...settings, tool: call.tool });
+function applyRules(settings: CallSettings, call: UndecidedCall, own: PermissionDecision | undefined): ReadyCall {
+  const ready = { ...call, own, permission: decide(settings, { ...call, own }) };
+  const mayShow = createSieve(settings.permissions?.deny, { ...settings, tool: call.tool });
   const { permission } = ready;
   return {
     ...call,
@@ -99,7 +101,7 @@ function decidedCall(settings: CallSettings, call: JudgedCall, own: PermissionDe
 }
 
 /**
- * Denies a path that a rule denies, or that would have to be asked about and was not; and a name
+ * Denies a path that a rule denies, or that would have to be asked about and was not, and a name
  * that is not allowed by itself.
  */
 function mayUseSubject(
@@ -108,61 +110,61 @@ function mayUseSubject(
   other: string,
 ): boolean {
   const { tool, input, risk, permission, own } = ready;
-  const subject = tool.subject?.(input, judgeContext(settings));
+  const subject = tool.subject?.(input, buildJudgeContext(settings));
   if (subject?.kind === 'name') {
-    // A hook, or a person, has spoken about the one it saw.
+    // A hook or a person has spoken about the name it saw, not about this one.
     const { hook: _, ...rules } = settings;
     const named = { ...tool, subject: () => ({ kind: 'name', name: other }) as const };
-    return decide(rules, risk, named, input, own).kind === 'allow';
+    return decide(rules, { risk, tool: named, input, own }).kind === 'allow';
   }
   if (subject?.kind !== 'path') return true;
-  const now = decide(settings, risk, { ...tool, subject: () => ({ ...subject, path: other }) }, input, own);
+  const now = decide(settings, { risk, tool: { ...tool, subject: () => ({ ...subject, path: other }) }, input, own });
   return now.kind === 'allow' || (now.kind === 'ask' && permission.kind === 'ask');
 }
 
-function judge(tool: Tool, input: unknown, context: JudgeContext): Traits {
+function judgeRisk(tool: Tool, input: unknown, context: JudgeContext): CallRisk {
   const risk = typeof tool.risk === 'function' ? tool.risk(input, context) : tool.risk;
   return { risk, safe: tool.safe?.(input, context) ?? risk === 'read', asksModel: tool.asksModel?.(input) ?? false };
 }
 
 /**
- * Beside the stream (L37), right after its reply in the same activity, as an activity of its own
- * (L33), or handed to the workflow like the second (L62).
+ * How a call runs: while its reply streams (L37), right after the reply in the same activity, as an
+ * activity of its own (L33), or handed to the workflow right after the reply (L62).
  */
 export type CallPlan = 'early' | 'with_reply' | 'regular' | 'delegated';
 
 /**
- * `hooked`: a hook is asked before the call runs. `budgeted`: the loop looks at what is left before
- * each effect (L51).
+ * Plans how a call runs. `hooked`: a hook is asked before the call runs. `budgeted`: the loop looks
+ * at the budget before each effect (L51).
  */
 export function planCall(
   call: PreparedCall,
   { hooked, budgeted }: { readonly hooked: boolean; readonly budgeted: boolean },
 ): CallPlan {
   if (call.kind !== 'ready' || call.permission.kind !== 'allow' || hooked) return 'regular';
-  // What the small model costs is remembered by the call's own activity, and people are asked while
-  // that runs.
+  // The call's own activity remembers the cost of the small model, and people are asked while that
+  // activity runs.
   if (call.asksModel || call.tool.asksPeople) return 'regular';
   if (call.tool.delegate) return 'delegated';
   if (call.safe) return 'early';
   return budgeted ? 'regular' : 'with_reply';
 }
 
-function notAllowed(name: string, allowed: readonly string[]): string {
+function describeNotAllowed(name: string, allowed: readonly string[]): string {
   const rest =
     allowed.length === 0 ? 'No tool may be called now' : `Now only these may be called: ${allowed.join(', ')}`;
   return `Not run: ${name} is not among the tools that an earlier call left. ${rest}.`;
 }
 
-function unknownTool(registry: ToolRegistry, name: string, { tools, toolNames }: CallSettings): string {
+function describeUnknownTool(registry: ToolRegistry, name: string, { tools, toolNames }: CallSettings): string {
   const all = registry.definitions();
   const sent = sentNames(toolNames, all);
   const known = all.filter((one) => isListed(tools, one.name)).map((one) => sentName(sent, one.name));
   return `There is no tool named ${JSON.stringify(name.slice(0, 100))}. The tools are: ${known.join(', ')}.`;
 }
 
-/** One line per problem; a model that sent hundreds gets the first few. */
-function schemaProblem(tool: string, problems: readonly InputProblem[]): string {
+/** Prints one line for each problem; a model that sent hundreds gets the first few. */
+function describeSchemaProblems(tool: string, problems: readonly InputProblem[]): string {
   const shown = problems.slice(0, 5).map(({ path, message }) => {
     return `- ${path === '' ? 'input' : path.slice(0, 200)}: ${message.slice(0, 300)}`;
   });

@@ -1,6 +1,6 @@
-// The ends of calls that the workflow carried out, where no activity of their own has recorded them
-// (L62): the next step that appends does so before anything else. They are words alone, and no hook
-// is asked about them.
+// Records the ends of calls that the workflow carried out and that no activity of their own has
+// recorded (L62): the next step that appends does so first. These ends consist of words alone, and
+// no hook is asked about them.
 import type { Append, AppendingStep, OutcomeItem } from '../../workflows/contract/activities.ts';
 import { type Attempt, stopAttempt } from '../attempt.ts';
 import type { createConfigReader } from '../../store/configuration.ts';
@@ -12,31 +12,31 @@ import { isDamage, type Store } from '../../store/values/store.ts';
 import type { Transcripts } from '../../store/transcript/transcripts.ts';
 import { lastReply, type View } from '../../store/view/view.ts';
 
-export type RecordsEnds = {
+export type EndRecorderDeps = {
   readonly store: Store;
   readonly live: LiveChannel;
   readonly config: ReturnType<typeof createConfigReader>;
-  readonly tools: Pick<CallRunner, 'claimed'>;
+  readonly tools: Pick<CallRunner, 'runClaimed'>;
   readonly transcripts: Pick<Transcripts, 'view'>;
 };
 
 type Step = Pick<AppendingStep, 'head' | 'append'>;
 
 /**
- * Returns what is to be appended: of a call whose record is damaged, that this is so. Throws
- * StoreError.
+ * Records the ends and returns what is to be appended; for a call whose stored record is damaged
+ * that is a note saying so. Throws StoreError.
  */
 export async function recordEnds(
-  deps: RecordsEnds,
+  deps: EndRecorderDeps,
   attempt: Attempt,
   { head, append }: Step,
 ): Promise<readonly Append[]> {
-  const recorded = async (item: OutcomeItem): Promise<OutcomeItem> => {
+  const recordItem = async (item: OutcomeItem): Promise<OutcomeItem> => {
     const { index, key, ended } = item;
     if (!key || !ended) return item;
     try {
-      const stored = storedCall(await deps.transcripts.view(attempt.session, head), index);
-      await recordEnd(deps, attempt, stored, { key, ended });
+      const stored = findStoredCall(await deps.transcripts.view(attempt.session, head), index);
+      await recordPlainEnd(deps, attempt, stored, { key, ended });
       return item;
     } catch (error) {
       if (!isDamage(error)) throw error;
@@ -46,17 +46,17 @@ export async function recordEnds(
   };
   return await Promise.all(
     append.map(async (each) =>
-      each.kind === 'outcomes' ? { ...each, items: await Promise.all(each.items.map(recorded)) } : each,
+      each.kind === 'outcomes' ? { ...each, items: await Promise.all(each.items.map(recordItem)) } : each,
     ),
   );
 }
 
 /**
- * Watchers are told once, by whoever records it, as of a call that ran by itself. A stop ends
- * nothing here: it has ended.
+ * Records one end and tells watchers, once, as for a call that ran by itself. A stop ends nothing
+ * here, because the call has ended.
  */
-async function recordEnd(
-  { store, live, config, tools }: RecordsEnds,
+async function recordPlainEnd(
+  { store, live, config, tools }: EndRecorderDeps,
   attempt: Attempt,
   { call, iteration }: StoredCall,
   { key, ended }: Required<Pick<OutcomeItem, 'key' | 'ended'>>,
@@ -64,21 +64,21 @@ async function recordEnd(
   const { session, number } = attempt;
   if (await readOutcome(store, { session, key })) return;
   const run = await config(ended.config);
-  const own = live.open({ session, step: ended.step, attempt: number, activity: 'runTool' });
-  await endIfThrows(own, async () => {
-    const given = { safe: false, fresh: true, delegated: ended.end, plain: true };
-    await tools.claimed(run, call, key, stopAttempt(attempt), { iteration, say: own.write }, given);
-    await own.end({ type: 'fate', fate: 'done' });
+  const writer = live.open({ session, step: ended.step, attempt: number, activity: 'runTool' });
+  await endIfThrows(writer, async () => {
+    const options = { safe: false, fresh: true, delegated: ended.end, plain: true };
+    await tools.runClaimed(run, call, key, stopAttempt(attempt), { iteration, say: writer.write }, options);
+    await writer.end({ type: 'fate', fate: 'done' });
   });
 }
 
 type StoredCall = { readonly call: CallBlock; readonly iteration: number };
 
 /**
- * Finds a call in the reply it was made in: the stored reply is the only source of a call's input.
- * Throws when there is none.
+ * Finds a call in the reply that made it: the stored reply is the only source of a call's input.
+ * Throws an Error when the block is not a call.
  */
-export function storedCall(view: View, index: number): StoredCall {
+export function findStoredCall(view: View, index: number): StoredCall {
   const last = lastReply(view);
   const block = last?.reply.message.content[index];
   if (!last || block?.type !== 'tool_use') {

@@ -1,25 +1,28 @@
 // Runs a call that may run: the tool, what it changes for later calls, the hooks after it (L33,
 // L38, L48).
-import { checkModifier, withPostTool } from './check-call.ts';
+import { checkModifier } from './check-modifier.ts';
+import { runPostToolHooks } from './tool-hooks.ts';
 import type { ReadyCall } from './prepare.ts';
-import { abortCause, runTool } from './call-tool.ts';
+import { abortCause, callTool } from './call-tool.ts';
 import type { ToolContext, ToolOutput } from '../../tools/tool.ts';
-import { concludeCall, endsCall, reportStopped, type Verdict } from './verdict.ts';
-import { type EarlyRun, type Void, type Workbench, toolContext, type CallRun } from './workbench.ts';
-import { claimCall, recordStopped, type Taken } from './journal.ts';
-import type { Chosen } from './approval.ts';
+import { concludeCall, endsCall, reportStopped, type CallVerdict } from './verdict.ts';
+import type { EarlyRun, VoidAttempt, CallEnvironment, CallRun } from './call-environment.ts';
+import { buildToolContext } from './tool-context.ts';
+import { claimCall, recordStopped, type TakenCall } from './journal.ts';
+import type { ChosenInput } from './approval.ts';
+import { present } from '../../system/json.ts';
 
-/** `input` as it was before the schema: what observers may see. */
-type Runnable = { readonly ready: ReadyCall; readonly input: unknown };
+/** `input` is the value before the schema, which observers may see. */
+type RunnableCall = { readonly ready: ReadyCall; readonly input: unknown };
 
-type Run = Omit<EarlyRun, 'id'>;
+type RunningCall = Omit<EarlyRun, 'id'>;
 
 export async function runReady(
-  bench: Workbench,
-  run: Run,
-  { ready, input }: Runnable,
+  environment: CallEnvironment,
+  run: RunningCall,
+  { ready, input }: RunnableCall,
   context: ToolContext,
-): Promise<Verdict | Void> {
+): Promise<CallVerdict | VoidAttempt> {
   const { signal } = context;
   if (signal.aborted) return reportStopped(abortCause(signal));
   run.begins();
@@ -29,28 +32,28 @@ export async function runReady(
     ...(ready.tool.asksPeople && askPeople ? { askPeople } : {}),
   };
   const { mayUse, mayShow } = ready;
-  const ran = await runTool(ready.tool, ready.input, { ...rest, ...asks, mayUse, ...(mayShow && { mayShow }) });
+  const ran = await callTool(ready.tool, ready.input, { ...rest, ...asks, mayUse, ...(mayShow && { mayShow }) });
   if (ran.kind === 'stopped' && !endsCall(ran.cause)) {
     const { cause, tool } = ran;
-    return { kind: 'void', cause, ...(tool === undefined ? {} : { tool }) };
+    return { kind: 'void', cause, ...present({ tool }) };
   }
-  if (ran.kind === 'output') return await answerCall(bench, run, { ready, input }, context, ran.output);
-  return await withPostTool(bench, run, { tool: ready.tool, input }, concludeCall(ran, ready.safe));
+  if (ran.kind === 'output')
+    return await concludeOutput(environment, run, { ready, input, output: ran.output }, context);
+  return await runPostToolHooks(environment, run, { tool: ready.tool, input }, concludeCall(ran, ready.safe));
 }
 
-/** The tool, or its check, says what came of the call. */
-export async function answerCall(
-  bench: Workbench,
-  run: Run,
-  { ready, input }: Runnable,
+/** Concludes a call with the output that the tool, or its check, gave. */
+export async function concludeOutput(
+  environment: CallEnvironment,
+  run: RunningCall,
+  { ready, input, output }: RunnableCall & { readonly output: ToolOutput },
   context: ToolContext,
-  output: ToolOutput,
-): Promise<Verdict> {
-  const verdict = await withModifier(concludeCall({ kind: 'output', output }, ready.safe), context, output);
-  return await withPostTool(bench, run, { tool: ready.tool, input }, verdict);
+): Promise<CallVerdict> {
+  const verdict = await applyModifier(concludeCall({ kind: 'output', output }, ready.safe), context, output);
+  return await runPostToolHooks(environment, run, { tool: ready.tool, input }, verdict);
 }
 
-async function withModifier(verdict: Verdict, context: ToolContext, { modify }: ToolOutput): Promise<Verdict> {
+async function applyModifier(verdict: CallVerdict, context: ToolContext, { modify }: ToolOutput): Promise<CallVerdict> {
   if (modify === undefined) return verdict;
   const checked = await checkModifier(modify, context);
   if (typeof checked !== 'string') return { ...verdict, facts: { ...verdict.facts, modify: checked } };
@@ -58,21 +61,21 @@ async function withModifier(verdict: Verdict, context: ToolContext, { modify }: 
   return { ...verdict, content, isError: true, outcome: 'error', facts: { ...verdict.facts, error: true } };
 }
 
-// Runs a call that may not be repeated: its claim is durable first, and whoever finds it claimed
-// does not run it (L40).
+export type Claimable = { readonly ready: ReadyCall; readonly chosen: ChosenInput };
 
-export type Claimable = { readonly ready: ReadyCall; readonly chosen: Chosen };
-
-/** One of all attempts ever runs the call under this generation of its claim. */
+/**
+ * Runs a call that may not be repeated: its claim is durable first, and an attempt that finds it
+ * claimed does not run it (L40). Of all attempts ever, one runs it under this generation.
+ */
 export async function runClaimed(
-  bench: Workbench,
+  environment: CallEnvironment,
   run: CallRun,
   { ready, chosen }: Claimable,
   generation = 1,
-): Promise<Verdict | Void | Taken> {
+): Promise<CallVerdict | VoidAttempt | TakenCall> {
   const { signal } = run;
   if (signal.aborted && !endsCall(abortCause(signal))) return reportStopped(abortCause(signal));
-  const { store, session, host } = bench;
+  const { store, session, host } = environment;
   const call = { session, key: run.key };
   const { stored: changed } = chosen;
   const facts = { tool: ready.tool.name, input: ready.input, changed, approved: chosen.approved, host: host.identity };
@@ -80,8 +83,8 @@ export async function runClaimed(
   const claim = await claimCall(store, call, facts, generation);
   if (claim.kind === 'taken') return claim;
   const began = !signal.aborted;
-  const context = toolContext(bench, { ...run, id: run.key, generation });
-  const verdict = await runReady(bench, run, { ready, input: chosen.input }, context);
+  const context = buildToolContext(environment, { ...run, id: run.key, generation });
+  const verdict = await runReady(environment, run, { ready, input: chosen.input }, context);
   if (verdict.kind === 'void' || !began) {
     const { cause, tool } = verdict.kind === 'void' ? verdict : { cause: abortCause(signal) };
     const stopped = { cause, began: began && tool !== 'untouched', at: Date.now() };

@@ -8,55 +8,53 @@ import type { Bodies } from '../../store/log/bodies.ts';
 import { wordsOf } from '../../store/view/project.ts';
 import { isThinking } from '../../store/view/sent-reply.ts';
 import { isShrunk, shrunkMarker, outcomeCharacters } from '../../store/view/shrunk-results.ts';
-import type { ShrinkFirst, ShrunkResults } from '../../workflows/contract/activities.ts';
-import type { StepRecord } from '../step-record.ts';
-import type { Extended } from '../../store/transcript/transcripts.ts';
-import type { RunModel } from '../../store/configuration.ts';
-import type { SummaryDeps } from './small-model.ts';
 
-/** `reply`: position of the reply that it belongs to, -1 before the first. */
-export type Item = { readonly shown: Shown; readonly reply: number };
+/** `reply` is the position of the reply that the entry belongs to, -1 before the first. */
+export type BlockItem = { readonly shown: Shown; readonly reply: number };
 
 export type Block = {
   readonly kind: 'round' | 'trajectory' | 'said';
-  readonly items: readonly Item[];
-  /** Position of its first item. */
+  readonly items: readonly BlockItem[];
+  /** The position of its first item. */
   readonly from: number;
-  /** Estimated size of what is sent of it. */
+  /** The estimated size of what is sent of the block. */
   readonly characters: number;
   /** Its last reply made calls, and no reply of the same run came after. */
   readonly open: boolean;
 };
 
-type Draft = { items: Item[]; replies: Extract<Entry, { kind: 'reply' }>[]; signed: boolean };
+type Draft = { items: BlockItem[]; replies: Extract<Entry, { kind: 'reply' }>[]; signed: boolean };
 
 /**
- * `plain`: no thinking is sent of what is before a boundary, so that one may stand between any two
- * rounds.
+ * `plain`: no thinking is sent of what is before a boundary, so that a boundary may stand between
+ * any two rounds.
  */
-type Seen = {
+type BlockSource = {
   readonly shown: readonly Shown[];
   readonly shrunkBefore: number;
   readonly bodies: Bodies;
   readonly plain?: boolean | undefined;
 };
 
-/** Oldest first. `runStarts`: positions of `run_started` entries, which end a trajectory. */
-export function blocksOf(seen: Seen, runStarts: readonly number[]): Block[] {
-  const rounds = unitsOf(seen.shown);
-  const units = seen.plain ? rounds : withTrajectories(rounds, runStarts);
+/**
+ * Groups entries into blocks, oldest first. `runStarts` are the positions of `run_started` entries,
+ * which end a trajectory.
+ */
+export function groupBlocks(seen: BlockSource, runStarts: readonly number[]): Block[] {
+  const rounds = groupUnits(seen.shown);
+  const units = seen.plain ? rounds : joinTrajectories(rounds, runStarts);
   const lastReply = units.findLastIndex(({ replies }) => replies.length > 0);
   return units.map(({ items, replies, signed }, at) => {
     const from = items[0]?.shown.position ?? 0;
     const last = replies.at(-1);
     const going = at === lastReply && last !== undefined && hasCalls(last) && !runStarts.some((start) => start > from);
-    const characters = items.reduce((sum, item) => sum + sizeOf(item, seen), 0);
+    const characters = items.reduce((sum, item) => sum + measureItem(item, seen), 0);
     const kind = signed ? 'trajectory' : replies.length > 0 ? 'round' : 'said';
     return { kind, items, from, characters, open: going };
   });
 }
 
-function unitsOf(shown: readonly Shown[]): Draft[] {
+function groupUnits(shown: readonly Shown[]): Draft[] {
   const units: Draft[] = [];
   let round = -1;
   let reply = -1;
@@ -82,11 +80,11 @@ function unitsOf(shown: readonly Shown[]): Draft[] {
  * Joins the units of each trajectory that has thinking in it: from its first reply to its last, and
  * what was said between.
  */
-function withTrajectories(units: readonly Draft[], runStarts: readonly number[]): Draft[] {
+function joinTrajectories(units: readonly Draft[], runStarts: readonly number[]): Draft[] {
   const joined: Draft[] = [];
   for (let at = 0; at < units.length; at += 1) {
     const unit = units[at] as Draft;
-    const end = unit.replies.length === 0 ? at : lastOf(units, at, runStarts);
+    const end = unit.replies.length === 0 ? at : findTrajectoryEnd(units, at, runStarts);
     const whole = units.slice(at, end + 1);
     const replies = whole.flatMap((each) => each.replies);
     if (replies.some(hasThinking)) {
@@ -99,8 +97,8 @@ function withTrajectories(units: readonly Draft[], runStarts: readonly number[])
   return joined;
 }
 
-/** The unit of the last reply of the trajectory that begins at `first`. */
-function lastOf(units: readonly Draft[], first: number, runStarts: readonly number[]): number {
+/** Finds the unit of the last reply of the trajectory that begins at `first`. */
+function findTrajectoryEnd(units: readonly Draft[], first: number, runStarts: readonly number[]): number {
   let last = first;
   for (let at = first; at < units.length; at += 1) {
     const { items, replies } = units[at] as Draft;
@@ -113,10 +111,10 @@ function lastOf(units: readonly Draft[], first: number, runStarts: readonly numb
   return last;
 }
 
-function sizeOf({ shown, reply }: Item, { shrunkBefore, bodies, plain }: Seen): number {
+function measureItem({ shown, reply }: BlockItem, { shrunkBefore, bodies, plain }: BlockSource): number {
   if (shown.kind !== 'entry') return wordsOf(shown, bodies).length;
   const { entry, position } = shown;
-  if (entry.kind === 'reply') return JSON.stringify(plain ? withoutThinking(entry) : entry.message.content).length;
+  if (entry.kind === 'reply') return JSON.stringify(plain ? stripThinking(entry) : entry.message.content).length;
   const media = entry.kind === 'user' && shown.cut === undefined && !shown.bare ? (entry.body.media ?? []) : [];
   if (entry.kind !== 'outcomes')
     return media.reduce((sum, { characters }) => sum + characters, wordsOf(shown, bodies).length);
@@ -128,44 +126,10 @@ function sizeOf({ shown, reply }: Item, { shrunkBefore, bodies, plain }: Seen): 
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-function withoutThinking({ message }: ReplyEntry): ReplyEntry['message']['content'] {
+function stripThinking({ message }: ReplyEntry): ReplyEntry['message']['content'] {
   return message.content.filter((block) => !isThinking(block));
 }
 
-export function runStartsOf(entries: readonly Entry[]): number[] {
+export function findRunStarts(entries: readonly Entry[]): number[] {
   return entries.flatMap((entry, position) => (entry.kind === 'run_started' ? [position] : []));
-}
-
-// Old tool results are shrunk before a short form or a summary is made (L8): when that makes enough
-// room, nothing else is done.
-
-/** `freed`: tokens, 0 when it is not time for it. */
-type ShrunkFirst = { readonly base: Extended; readonly freed: number };
-
-/** As a model call would do it, and recorded the same way. */
-export function shrinkFirst(
-  { transcripts, now }: Pick<SummaryDeps, 'transcripts' | 'now'>,
-  given: Extended,
-  keeps: Pick<RunModel, 'checksPrefix'>,
-): ShrunkFirst {
-  const base = transcripts.shrinkResults(given, now(), keeps);
-  const last = base === given ? undefined : base.added.at(-1);
-  return { base, freed: last?.kind === 'microcompact' ? last.freed : 0 };
-}
-
-export function isEnough({ freed }: ShrunkFirst, { unlessFreed }: ShrinkFirst): boolean {
-  return unlessFreed !== undefined && freed > unlessFreed;
-}
-
-/** `came`: what the step has come to with it. */
-export async function storeShrunk<Result>(
-  { transcripts }: Pick<SummaryDeps, 'transcripts'>,
-  record: StepRecord<Result>,
-  { base, freed }: ShrunkFirst,
-  came: (marked: ShrunkResults) => Result,
-): Promise<Result> {
-  const next = transcripts.next(base, []);
-  const { result, first } = await record.record(came({ head: next.hash, freed }), next.bytes);
-  if (first) transcripts.keep(next);
-  return result;
 }

@@ -7,29 +7,30 @@ import { recordEnds } from '../calls/record-ends.ts';
 import { announceEntries, endWithResult, endIfThrows } from '../../store/live/tell.ts';
 import type { Asked } from '../model/ask-model.ts';
 import { chosenModel, keepsPast } from '../model/request.ts';
-import { refuseScripted } from '../guards.ts';
+import { refuseScriptedModel } from '../guards.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
+import { isForgotten, openStepRecord, type StepRecord } from '../step-record.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { shortForm } from '../../store/view/notices.ts';
 import { entriesOf, type Extended } from '../../store/transcript/transcripts.ts';
-import { fitText, COLLAPSE_SYSTEM, COLLAPSE_TASK, writeQuestion } from './summarize.ts';
-import { type Scale, scaleOf } from './choose-kept.ts';
-import { isEnough, shrinkFirst, storeShrunk, type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
-import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
-import { inView } from '../../store/view/in-view.ts';
+import { COLLAPSE_SYSTEM, COLLAPSE_TASK, writeQuestion } from './questions.ts';
+import { fitText } from './fit-text.ts';
+import { type Scale, measureScale } from './scale.ts';
+import { isEnough, shrinkFirst, storeShrunk } from './shrink-first.ts';
+import { type SmallModel, openSmallModel, type SummaryDeps } from './small-model.ts';
+import { findOldStretches, type OldStretch } from './old-stretches.ts';
 
-/** Stretches of one activity, a model call each. */
+/** The most stretches of one activity, a model call each. */
 const MOST_STRETCHES = 4;
 const MAX_TOKENS = 1_000;
 
 export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse) => Promise<Collapsed> {
   return async (attempt, input) => {
     const config = await deps.config(input.config);
-    refuseScripted(deps, config);
+    refuseScriptedModel(deps, config);
     const { session, number } = attempt;
     const { step, iteration } = input;
-    const record = stepRecord<Collapsed>(deps.store, attempt, config.chain, ['collapse', input]);
+    const record = openStepRecord<Collapsed>(deps.store, attempt, config.chain, ['collapse', input]);
     const known = await record.read(isForgotten(attempt));
     const append = await recordEnds(deps, attempt, input);
     const live = deps.live.open({ session, step, attempt: number, activity: 'collapse' });
@@ -43,7 +44,7 @@ export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse)
   };
 }
 
-type Step = {
+type CollapseStep = {
   readonly deps: SummaryDeps;
   readonly attempt: Attempt;
   readonly input: Collapse;
@@ -52,15 +53,15 @@ type Step = {
   readonly record: StepRecord<Collapsed>;
 };
 
-async function makeCollapse({ deps, attempt, input, config, given, record }: Step): Promise<Collapsed> {
+async function makeCollapse({ deps, attempt, input, config, given, record }: CollapseStep): Promise<Collapsed> {
   const { model } = chosenModel(config, input.model, input.window);
-  const small = smallModel(deps, attempt, config, { ...input, instead: model });
+  const small = openSmallModel(deps, attempt, config, { ...input, instead: model });
   const shrunk = shrinkFirst(deps, given, keepsPast(config, model, deps.models));
   if (isEnough(shrunk, input)) {
     return storeShrunk(deps, record, shrunk, (marked) => ({ kind: 'shrunk', ...marked, spend: small.spend() }));
   }
   const { base, freed } = shrunk;
-  const scale = await scaleOf(deps.transcripts, entriesOf(base), model, config);
+  const scale = await measureScale(deps.transcripts, entriesOf(base), model, config);
   const staging = await stageCollapse(deps, base, { window: model.window, ...scale }, small);
   if (staging.kind !== 'stage') return staging;
   if (attempt.abortedBy() === 'stop') return { kind: 'nothing', spend: small.spend() };
@@ -76,26 +77,29 @@ async function makeCollapse({ deps, attempt, input, config, given, record }: Ste
 
 type Staging = { readonly kind: 'stage'; readonly entries: readonly Entry[]; readonly savings: readonly number[] };
 
-/** `window` in tokens. */
-type Measure = { readonly window: number } & Pick<Scale, 'charactersPerToken'>;
+/** `window` is in tokens. */
+type CollapseWindow = { readonly window: number } & Pick<Scale, 'charactersPerToken'>;
 
-/** A stretch that cannot be shortened is passed over; when none can, it failed. */
+/**
+ * Stages the short forms. A stretch that cannot be shortened is passed over; when none can, the
+ * collapse has failed.
+ */
 async function stageCollapse(
   deps: SummaryDeps,
   base: Extended,
-  { window, charactersPerToken }: Measure,
+  { window, charactersPerToken }: CollapseWindow,
   small: SmallModel,
 ): Promise<Staging | Collapsed> {
   const all = entriesOf(base);
   const bodies = await deps.transcripts.bodies(all);
-  const { stretches, shrunkBefore } = oldStretches(all, bodies, window * charactersPerToken, MOST_STRETCHES);
+  const { stretches, shrunkBefore } = findOldStretches(all, bodies, window * charactersPerToken, MOST_STRETCHES);
   const entries: Entry[] = [];
   const savings: number[] = [];
   let detail = 'nothing in view is old, closed and large enough to be shortened';
   for (const stretch of stretches) {
-    const asked = await shortened(stretch, { shrunkBefore, bodies, charactersPerToken }, small);
+    const asked = await askForShortForm(stretch, { shrunkBefore, bodies, charactersPerToken }, small);
     if (asked.kind === 'aborted') return { kind: 'nothing', spend: small.spend() };
-    const saving = asked.kind === 'text' ? saved(stretch, asked.text, charactersPerToken) : 0;
+    const saving = asked.kind === 'text' ? estimateSaving(stretch, asked.text, charactersPerToken) : 0;
     if (asked.kind === 'text' && saving > 0) {
       entries.push({ kind: 'collapse_staged', from: stretch.from, to: stretch.to, short: asked.text });
       savings.push(saving);
@@ -114,7 +118,7 @@ type Material = {
   readonly charactersPerToken: number;
 };
 
-function shortened(
+function askForShortForm(
   { items, characters }: OldStretch,
   { shrunkBefore, bodies, charactersPerToken }: Material,
   small: SmallModel,
@@ -128,94 +132,7 @@ function shortened(
   return small.ask({ system: COLLAPSE_SYSTEM, text, maxTokens });
 }
 
-/** Tokens, estimated. */
-function saved({ from, to, characters }: OldStretch, short: string, charactersPerToken: number): number {
+/** Estimates the saving in tokens. */
+function estimateSaving({ from, to, characters }: OldStretch, short: string, charactersPerToken: number): number {
   return Math.floor((characters - shortForm({ from, to }, short).length) / charactersPerToken);
-}
-
-// Closed old stretches that may be shown short one day (L9): whole rounds or trajectories, old
-// enough, without a prompt of the run that goes on, and not staged or short already.
-
-/** Share of what is in view that is too new. */
-const NEWEST = 0.3;
-/**
- * Shares of the window: a stretch is at least the first, grows no more when it has reached the
- * second, and past the third only when one round does.
- */
-const LEAST = 0.05;
-const ENOUGH = 0.12;
-const MOST_OF_WINDOW = 0.2;
-
-/** `to` is not included. */
-type OldStretch = {
-  readonly from: number;
-  readonly to: number;
-  readonly items: readonly Item[];
-  readonly characters: number;
-};
-
-type OldStretches = { readonly stretches: readonly OldStretch[]; readonly shrunkBefore: number };
-
-/** Oldest first, at most `most`. `window` in characters. */
-export function oldStretches(entries: readonly Entry[], bodies: Bodies, window: number, most: number): OldStretches {
-  const { shown, marks } = inView(entries);
-  const { shrunkBefore, staged } = marks;
-  const runStarts = runStartsOf(entries);
-  const blocks = blocksOf({ shown, shrunkBefore, bodies }, runStarts);
-  const old = blocks.slice(0, firstNew(blocks));
-  const run = runStarts.at(-1) ?? 0;
-  const free = old.map((block): OldStretch | null => {
-    if (!mayShrink(block, run, marks.boundary?.from ?? 0)) return null;
-    const { items, characters, from } = block;
-    const stretch = { from, to: endOf(items), items, characters };
-    return staged.some((each) => each.from < stretch.to && stretch.from < each.to) ? null : stretch;
-  });
-  return { stretches: grouped(free, window).slice(0, most), shrunkBefore };
-}
-
-/** Index of the first block that is too new. */
-function firstNew(blocks: readonly Block[]): number {
-  const total = blocks.reduce((sum, { characters }) => sum + characters, 0);
-  let newer = 0;
-  let at = blocks.length;
-  while (at > 0 && newer < total * NEWEST) newer += blocks[(at -= 1)]?.characters ?? 0;
-  return at;
-}
-
-/** A person's words in this run stay as they are; so do short forms. */
-function mayShrink({ items, kind, open, from }: Block, run: number, begin: number): boolean {
-  if (open || from < begin) return false;
-  const asIs = items.some(
-    ({ shown }) =>
-      shown.kind !== 'entry' || (shown.entry.kind === 'user' && (shown.position >= run || shown.position < begin)),
-  );
-  return !asIs && (kind !== 'said' || from < run);
-}
-
-function endOf(items: readonly Item[]): number {
-  return Math.max(...items.map(({ shown }) => shown.position)) + 1;
-}
-
-/** Neighbours together. Null: something that stays stands between. */
-function grouped(blocks: readonly (OldStretch | null)[], window: number): OldStretch[] {
-  const made: OldStretch[] = [];
-  let group: OldStretch | null = null;
-  for (const block of [...blocks, null]) {
-    const next: OldStretch | null = group && block ? joined(group, block) : block;
-    if (group && (!next || (next.characters > window * MOST_OF_WINDOW && group.characters >= window * LEAST))) {
-      if (group.characters >= window * LEAST) made.push(group);
-      group = block;
-    } else {
-      group = next;
-    }
-    if (group && group.characters >= window * ENOUGH) {
-      made.push(group);
-      group = null;
-    }
-  }
-  return made;
-}
-
-function joined(a: OldStretch, b: OldStretch): OldStretch {
-  return { from: a.from, to: b.to, items: [...a.items, ...b.items], characters: a.characters + b.characters };
 }

@@ -5,78 +5,84 @@ import type { Compact, Compacted } from '../../workflows/contract/activities.ts'
 import type { Attempt } from '../attempt.ts';
 import { recordEnds } from '../calls/record-ends.ts';
 import { placeOfStep, type ObservedPlace } from '../../store/live/observe.ts';
-import { hookContext, hookFailed } from '../hooks/hook-context.ts';
+import { buildHookContext, hookFailureNotice } from '../hooks/hook-context.ts';
 import type { HookContext } from '../hooks/hooks.ts';
 import { announceEntries, endWithResult, announceBoundary, endIfThrows } from '../../store/live/tell.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
 import { type ChosenModel, chosenModel, keepsPast, withFacts } from '../model/request.ts';
-import { refuseScripted } from '../guards.ts';
-import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
+import { refuseScriptedModel } from '../guards.ts';
+import { isForgotten, openStepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../../store/log/entries.ts';
 import { type Bodies, mediaOf } from '../../store/log/bodies.ts';
 import { readMarks } from '../../store/transcript/marks.ts';
 import { inView, type Shown } from '../../store/view/in-view.ts';
 import { entriesOf, type Extended } from '../../store/transcript/transcripts.ts';
-import { chooseKept, type Kept, type Scale, scaleOf } from './choose-kept.ts';
-import { isEnough, shrinkFirst, storeShrunk } from './blocks.ts';
-import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
-import { summarize, type Summarized } from './summarize.ts';
-import { reportUnsigned, signedBoundary } from './signed-boundary.ts';
-import { type Compacting, stillWaiting, unanswered } from './unanswered.ts';
+import { chooseKept, type KeptPart } from './choose-kept.ts';
+import { type Scale, measureScale } from './scale.ts';
+import { isEnough, shrinkFirst, storeShrunk } from './shrink-first.ts';
+import { type SmallModel, openSmallModel, type SummaryDeps } from './small-model.ts';
+import { summarize, type SummaryEnd } from './summarize.ts';
+import { reportUnsigned, makeSignedBoundary } from './signed-boundary.ts';
+import { type CompactionAttempt, resumeCompactionWait, handleUnanswered } from './unanswered.ts';
 
-type Step = Compacting & {
+type CompactStep = CompactionAttempt & {
   readonly given: Extended;
   readonly record: StepRecord<Compacted>;
   readonly small: SmallModel;
 };
 
-/** `base`: what is given, with what is shown short from now on; `entries` are all of it. */
-type Summing = Step & {
+/** `base` is the given view with what is shown short from now on; `entries` are all of it. */
+type SummaryStep = CompactStep & {
   readonly base: Extended;
   readonly entries: readonly Entry[];
   readonly bodies: Bodies;
   readonly scale: Scale;
-  readonly kept: Kept;
+  readonly kept: KeptPart;
 };
 
 export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) => Promise<Compacted> {
   return async (attempt, input) => {
     const config = await deps.config(input.config);
-    refuseScripted(deps, config);
+    refuseScriptedModel(deps, config);
     const { session, number } = attempt;
     const { step, iteration } = input;
-    const record = stepRecord<Compacted>(deps.store, attempt, config.chain, ['compact', input]);
+    const record = openStepRecord<Compacted>(deps.store, attempt, config.chain, ['compact', input]);
     const known = await record.read(isForgotten(attempt));
     const append = await recordEnds(deps, attempt, input);
     const live = deps.live.open({ session, step, attempt: number, activity: 'compact' });
     return endIfThrows(live, async () => {
       const given = await deps.transcripts.extend(session, input.head, append);
       const instead = chosenModel(config, input.model, input.window).model;
-      const small = smallModel(deps, attempt, config, { ...input, instead });
+      const small = openSmallModel(deps, attempt, config, { ...input, instead });
       if (!known) {
         const began = { at: deps.now(), tick: performance.now() };
-        const result = await made({ deps, attempt, input, config, live, given, record, small });
-        seeCompaction(deps, placeOfStep(config, attempt, input), began, result);
+        const result = await makeCompaction({ deps, attempt, input, config, live, given, record, small });
+        observeCompaction(deps, placeOfStep(config, attempt, input), began, result);
         return endWithResult(live, result);
       }
       announceEntries(live, given.added);
       if (known.kind === 'compacted') {
-        begin(live, input);
-        tell(live, iteration, (await deps.transcripts.view(session, known.head)).entries);
+        tellStart(live, input);
+        tellEnd(live, iteration, (await deps.transcripts.view(session, known.head)).entries);
       }
       return endWithResult(live, known);
     });
   };
 }
 
-type Began = { readonly at: number; readonly tick: number };
+type StartTimes = { readonly at: number; readonly tick: number };
 
-function seeCompaction({ observe }: SummaryDeps, about: ObservedPlace, { at, tick }: Began, result: Compacted): void {
+function observeCompaction(
+  { observe }: SummaryDeps,
+  about: ObservedPlace,
+  { at, tick }: StartTimes,
+  result: Compacted,
+): void {
   const { before = null, after = null } = result.kind === 'compacted' ? result : {};
   observe({ kind: 'compaction', about, at, ms: performance.now() - tick, outcome: result.kind, before, after });
 }
 
-async function made(step: Step): Promise<Compacted> {
+async function makeCompaction(step: CompactStep): Promise<Compacted> {
   const { deps, config, input, live, given, record, small } = step;
   const { model } = chosenModel(config, input.model, input.window);
   const shrunk = shrinkFirst(deps, given, keepsPast(config, model, deps.models));
@@ -84,78 +90,83 @@ async function made(step: Step): Promise<Compacted> {
   const spend = small.spend();
   const shown = entriesOf(shrunk.base);
   const bodies = await deps.transcripts.bodies(shown);
-  const scale = await scaleOf(deps.transcripts, shown, model, config);
+  const scale = await measureScale(deps.transcripts, shown, model, config);
   const tokens = scale.tokens(shown, bodies);
   // Watchers are told nothing: the next step says it.
   if (enough && shrunk.freed === 0) return { kind: 'unshrunk', tokens, spend };
-  const base = withStaged(shrunk.base, input);
+  const base = commitStaged(shrunk.base, input);
   const entries = entriesOf(base);
-  const kept = enough || fits(step, tokens) ? null : keptOf(step, entries, bodies, scale);
+  const kept = enough || fitsWindow(step, tokens) ? null : chooseForStep(step, entries, bodies, scale);
   if (kept || shrunk.freed > 0) announceEntries(live, given.added);
   if (enough) return storeShrunk(deps, record, shrunk, (marked) => ({ kind: 'shrunk', ...marked, tokens, spend }));
   const result: Compacted = kept
-    ? await summed({ ...step, base, entries, bodies, scale, kept })
+    ? await sumUp({ ...step, base, entries, bodies, scale, kept })
     : { kind: 'as_is', tokens, spend };
   if ((result.kind !== 'failed' && result.kind !== 'as_is') || shrunk.freed === 0) return result;
   return storeShrunk(deps, record, shrunk, (marked) => ({ ...result, ...marked }));
 }
 
 /**
- * Counted entries have been snipped since (L7), or are shown in part (L6). A request that the API
- * has refused does not fit.
+ * Tells whether the request fits without a summary: counted entries have been snipped since (L7),
+ * or are shown in part (L6). A request that the API has refused does not fit.
  */
-function fits({ input, config }: Step, tokens: number): boolean {
+function fitsWindow({ input, config }: CompactStep, tokens: number): boolean {
   const { window } = chosenModel(config, input.model, input.window).model;
   return input.trigger === 'auto' && tokens < config.rules.compaction.critical * window;
 }
 
-function keptOf({ input, config }: Step, entries: readonly Entry[], bodies: Bodies, scale: Scale): Kept | null {
+function chooseForStep(
+  { input, config }: CompactStep,
+  entries: readonly Entry[],
+  bodies: Bodies,
+  scale: Scale,
+): KeptPart | null {
   const { window, checksPrefix: plain } = chosenModel(config, input.model, input.window).model;
   const characters = window * scale.charactersPerToken;
   return chooseKept(entries, bodies, { characters, trigger: input.trigger, plain });
 }
 
 /**
- * Staged collapses are committed before a summary is made (L9); when the API has refused the
- * request that has been done.
+ * Commits staged collapses before a summary is made (L9); when the API has refused the request,
+ * that has been done.
  */
-function withStaged(base: Extended, { trigger }: Compact): Extended {
+function commitStaged(base: Extended, { trigger }: Compact): Extended {
   const { length: count } = readMarks(entriesOf(base)).staged;
   if (trigger === 'reactive' || count === 0) return base;
   return { ...base, added: [...base.added, { kind: 'collapse_committed', count }] };
 }
 
-async function summed(step: Summing): Promise<Compacted> {
+async function sumUp(step: SummaryStep): Promise<Compacted> {
   const { deps, attempt, input, config, live, small, entries, bodies, scale, kept } = step;
   const { trigger, iteration, instructions } = input;
-  const waits = await stillWaiting(step, small.tries());
+  const waits = await resumeCompactionWait(step, small.tries());
   if (waits) return waits;
-  begin(live, input);
-  const hooks = hookContext(config, { iteration, signal: attempt.signal }, live);
+  tellStart(live, input);
+  const hooks = buildHookContext(config, { iteration, signal: attempt.signal }, live);
   const before = scale.tokens(entries, bodies);
   const asked = deps.hooks.has('preCompact')
     ? await deps.hooks.preCompact(hooks, { trigger, tokens: before, ...(instructions && { instructions }) })
     : { instructions: [], failed: [] };
   const texts = [...(instructions ? [instructions] : []), ...asked.instructions.map(({ text }) => text)];
-  const { model } = chosenIn(step);
+  const { model } = chooseForSummary(step);
   const work = { entries, bodies, model, scale, trigger, kept, before };
-  const summary = (await signed(step, texts)) ?? (await summarize(work, small, texts));
-  const reported = asked.failed.map(hookFailed);
-  if (summary.kind === 'made') return await stored(step, [...reported, summary.boundary], small.spend(), hooks);
+  const summary = (await askForSigned(step, texts)) ?? (await summarize(work, small, texts));
+  const reported = asked.failed.map(hookFailureNotice);
+  if (summary.kind === 'made') return await storeBoundary(step, [...reported, summary.boundary], small.spend(), hooks);
   announceEntries(live, reported);
-  if (summary.kind === 'unanswered') return unanswered(step, small.tries(), summary.failure, summary.model);
+  if (summary.kind === 'unanswered') return handleUnanswered(step, small.tries(), summary.failure, summary.model);
   return { ...summary, spend: small.spend() };
 }
 
-/** Of the API at its own summary, before one of ours is made. */
+/** The number of failures of the API at its own summary before one of ours is made. */
 const MOST_FAILURES = 2;
 
-/** By the API itself, where it can; null: one of ours is to be made. */
-async function signed(step: Summing, more: readonly string[]): Promise<Summarized | null> {
+/** Lets the API make the summary, where it can. Null: one of ours is to be made. */
+async function askForSigned(step: SummaryStep, more: readonly string[]): Promise<SummaryEnd | null> {
   const { failures, empties } = step.small.tries();
   if (isMediaRefused(step) || failures + empties >= MOST_FAILURES) return null;
-  const work = { ...step, chosen: chosenIn(step), more };
-  const asked = await signedBoundary(work);
+  const work = { ...step, chosen: chooseForSummary(step), more };
+  const asked = await makeSignedBoundary(work);
   if (asked.kind === 'none') return null;
   if (asked.kind !== 'unsigned') return asked;
   const { failure, detail } = asked;
@@ -166,15 +177,15 @@ async function signed(step: Summing, more: readonly string[]): Promise<Summarize
 }
 
 /**
- * Images that were refused go with a boundary of ours alone. A workflow of an earlier release does
- * not say what was refused.
+ * Tells whether images were refused: they go with a boundary of ours alone. A workflow of an
+ * earlier release does not say what was refused.
  */
-function isMediaRefused({ input: { trigger, because }, entries }: Summing): boolean {
+function isMediaRefused({ input: { trigger, because }, entries }: SummaryStep): boolean {
   if (trigger !== 'reactive' || because === 'prompt_too_long') return false;
   return inView(entries).shown.some(hasMedia);
 }
 
-function chosenIn({ deps, config, input }: Step): ChosenModel {
+function chooseForSummary({ deps, config, input }: CompactStep): ChosenModel {
   const chosen = chosenModel(config, input.model, input.window);
   return { ...chosen, model: withFacts(chosen.model, deps.models) };
 }
@@ -183,8 +194,8 @@ function hasMedia(shown: Shown): boolean {
   return shown.kind === 'entry' && mediaOf(shown.entry).length > 0;
 }
 
-async function stored(
-  step: Summing,
+async function storeBoundary(
+  step: SummaryStep,
   more: readonly Entry[],
   spend: Compacted['spend'],
   hooks: HookContext,
@@ -203,20 +214,20 @@ async function stored(
   }
   deps.transcripts.keep(next);
   announceEntries(live, more);
-  tell(live, input.iteration, next.view.entries);
+  tellEnd(live, input.iteration, next.view.entries);
   if (deps.hooks.has('postCompact')) {
     const { failed } = await deps.hooks.postCompact(hooks, { trigger: input.trigger, before, after, summary });
     // The segment is stored: it can no longer hold what failed after it.
-    announceEntries(live, failed.map(hookFailed));
+    announceEntries(live, failed.map(hookFailureNotice));
   }
   return result;
 }
 
-/** L60. */
-function begin(live: LiveWriter, { iteration, trigger }: Compact): void {
+/** Tells watchers that a compaction begins (L60). */
+function tellStart(live: LiveWriter, { iteration, trigger }: Compact): void {
   live.write({ type: 'compaction_start', iteration, trigger });
 }
 
-function tell(live: LiveWriter, iteration: number, entries: readonly Entry[]): void {
+function tellEnd(live: LiveWriter, iteration: number, entries: readonly Entry[]): void {
   announceBoundary(live, iteration, entries, entries.length - 1);
 }

@@ -1,6 +1,6 @@
-// The API sums up its own conversation and signs what it made (L10): asked with what the model has
-// seen so far up to a reply, it reads the prompt cache and all earlier thinking, and the thinking
-// of the rounds that stay is sent on (L59).
+// The API sums up its own conversation and signs the summary (L10). It is sent what the model has
+// seen so far up to a reply, so it reads the prompt cache and all earlier thinking, and the
+// thinking of the rounds that stay is sent on (L59).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Attempt } from '../attempt.ts';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -18,10 +18,10 @@ import type { ModelRequest } from '../deps.ts';
 import { wellFormedText } from '../../system/text.ts';
 import type { SmallModel, SummaryDeps } from './small-model.ts';
 
-export type Signed =
+export type SigningEnd =
   /**
-   * `keepsThinking`: what was thought after it holds, for the model checks, and was sent all before
-   * as the run's own is.
+   * `keepsThinking`: thinking after the summary holds, because the model checks it and was sent
+   * everything before as the run's own requests are.
    */
   | {
       readonly kind: 'signed';
@@ -33,25 +33,25 @@ export type Signed =
   /** A stop. */
   | { readonly kind: 'aborted'; readonly spend: Spend };
 
-export type Signing = {
+export type SigningWork = {
   readonly deps: SummaryDeps;
   readonly attempt: Attempt;
   readonly config: RunConfig;
   readonly chosen: ChosenModel;
   readonly entries: readonly Entry[];
   readonly bodies: Bodies;
-  /** Tokens: the most that the server lets it answer with, where it has said so. */
+  /** Tokens. The most that the server lets the model answer with, where it has said so. */
   readonly maxOutput?: number | undefined;
 };
 
-/** Tokens of a summary, with what is thought about it. */
+/** Tokens of a summary, with the thinking about it. */
 const CAP = 32_000;
 const MOST_OF_WINDOW = 0.1;
 /** Characters; the API refuses more. */
 const MOST_INSTRUCTIONS = 16_000;
 
-/** Whether it is worth asking: the model's API can, and there is something that it was sent. */
-export function maySign({ deps, chosen: { model }, entries }: Signing): boolean {
+/** Tells whether it is worth asking: the model's API can sign, and the model was sent something. */
+export function maySign({ deps, chosen: { model }, entries }: SigningWork): boolean {
   return (
     model.compaction === true &&
     !deps.models.isRefused(model.name, REFUSABLE.summaries) &&
@@ -60,30 +60,43 @@ export function maySign({ deps, chosen: { model }, entries }: Signing): boolean 
 }
 
 /**
- * Of everything before the reply at `from`. `more`: instructions beside ours. Asks at once again
- * for each part that the API refuses and the request may do without. Throws only what is a bug.
+ * Asks for a summary of everything before the reply at `from`; `more` are further instructions.
+ * Asks at once again without each part that the API refuses and the request may do without. Throws
+ * only for a bug.
  */
-export async function sign(work: Signing, from: number, small: SmallModel, more: readonly string[]): Promise<Signed> {
-  const body = requestFor(work, from, more);
-  const asked = await ask(work, body, small);
+export async function requestSummary(
+  work: SigningWork,
+  from: number,
+  small: SmallModel,
+  more: readonly string[],
+): Promise<SigningEnd> {
+  const body = buildSummaryRequest(work, from, more);
+  const asked = await askToSign(work, body, small);
   if (asked.kind === 'failed') {
-    const changed = withoutRefused(work, asked.failure, body);
-    return changed ? sign(changed, from, small, more) : asked;
+    const changed = dropRefusedPart(work, asked.failure, body);
+    return changed ? requestSummary(changed, from, small, more) : asked;
   }
   const { chosen, deps, entries } = work;
   const keeps = chosen.model.checksPrefix && isSentAsTold(entries, asServed(chosen.model, deps.models).telling);
   return asked.kind === 'signed' && keeps ? { ...asked, keepsThinking: true } : asked;
 }
 
-async function ask({ deps, attempt, config, chosen }: Signing, body: ModelRequest, small: SmallModel): Promise<Signed> {
-  return small.spendOn(chosen.model, async (model, billed): Promise<Signed> => {
+async function askToSign(
+  { deps, attempt, config, chosen }: SigningWork,
+  body: ModelRequest,
+  small: SmallModel,
+): Promise<SigningEnd> {
+  return small.spendOn(chosen.model, async (model, billed): Promise<SigningEnd> => {
     const replied = await askUnwatched({ ...deps, signal: attempt.signal, config, model, billed }, body, chosen.model);
-    return replied.kind === 'message' ? taken(replied.message, replied.spend) : replied;
+    return replied.kind === 'message' ? takeSummary(replied.message, replied.spend) : replied;
   });
 }
 
-/** An empty text is no summary, and would be refused when it is sent back. */
-function taken(message: Message, spend: Spend): Signed {
+/**
+ * Takes the summary from a reply. An empty text is refused here, because the API would refuse it
+ * when it is sent back.
+ */
+function takeSummary(message: Message, spend: Spend): SigningEnd {
   const block = message.content.find(({ type }) => (type as string) === 'compaction') as SignedSummary | undefined;
   if (block && typeof block.content === 'string' && block.content.trim() !== '')
     return { kind: 'signed', block, spend };
@@ -91,8 +104,11 @@ function taken(message: Message, spend: Spend): Signed {
   return { kind: 'failed', failure: { kind: 'failed', detail }, spend };
 }
 
-/** Null: no summary can be asked for. A server that knows of none is not asked again. */
-function withoutRefused(work: Signing, failure: AskFailure, body: ModelRequest): Signing | null {
+/**
+ * Changes the request after a refusal; null when no summary can be asked for. A server that knows
+ * no summaries is not asked again.
+ */
+function dropRefusedPart(work: SigningWork, failure: AskFailure, body: ModelRequest): SigningWork | null {
   if (failure.kind === 'empty') return null;
   const maxOutput = maxOutputIn(failure, body.max_tokens);
   if (maxOutput !== undefined) return { ...work, maxOutput };
@@ -103,7 +119,7 @@ function withoutRefused(work: Signing, failure: AskFailure, body: ModelRequest):
   return part === REFUSABLE.summaries ? null : work;
 }
 
-function requestFor(work: Signing, from: number, more: readonly string[]): ModelRequest {
+function buildSummaryRequest(work: SigningWork, from: number, more: readonly string[]): ModelRequest {
   const { deps, config, chosen, entries, bodies, maxOutput = Infinity } = work;
   const { model } = chosen;
   const epoch = currentEpoch(entries)?.epoch;

@@ -1,5 +1,5 @@
-// A boundary whose summary the API has made and signed (L10): for a compaction that the run waits
-// for, and for one that is prepared beside it.
+// Makes a boundary whose summary the API has made and signed (L10): for a compaction that the run
+// waits for, and for one that is prepared while it goes on.
 import type { Compact } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -8,10 +8,11 @@ import type { AskFailure } from '../model/ask-model.ts';
 import { type ChosenModel, REFUSABLE } from '../model/request.ts';
 import type { Bodies } from '../../store/log/bodies.ts';
 import type { BoundaryEntry, Entry } from '../../store/log/entries.ts';
-import { chooseKept, type Scale } from './choose-kept.ts';
-import { maySign, sign } from './sign.ts';
+import { chooseKept } from './choose-kept.ts';
+import type { Scale } from './scale.ts';
+import { maySign, requestSummary } from './sign.ts';
 import type { SmallModel, SummaryDeps } from './small-model.ts';
-import { strictlySmaller } from './summarize.ts';
+import { makeBoundaryIfSmaller } from './summarize.ts';
 
 export type SignedWork = {
   readonly deps: SummaryDeps;
@@ -23,20 +24,20 @@ export type SignedWork = {
   readonly bodies: Bodies;
   readonly scale: Scale;
   readonly small: SmallModel;
-  /** Instructions beside ours. */
+  /** Further instructions. */
   readonly more: readonly string[];
 };
 
-export type SignedBoundary =
+export type SignedBoundaryEnd =
   | { readonly kind: 'made'; readonly boundary: BoundaryEntry }
-  /** It cannot be asked for, or nothing is there to be summarised. */
+  /** It cannot be asked for, or nothing is left to summarise. */
   | { readonly kind: 'none' }
   | { readonly kind: 'unsigned'; readonly detail: string; readonly failure?: AskFailure }
   /** A stop. */
   | { readonly kind: 'nothing' };
 
-/** Throws only what is a bug. */
-export async function signedBoundary(work: SignedWork): Promise<SignedBoundary> {
+/** Makes the boundary. Throws only for a bug. */
+export async function makeSignedBoundary(work: SignedWork): Promise<SignedBoundaryEnd> {
   const { input, chosen, entries, bodies, scale, small, more } = work;
   const { model } = chosen;
   const { trigger } = input;
@@ -45,18 +46,18 @@ export async function signedBoundary(work: SignedWork): Promise<SignedBoundary> 
   const characters = model.window * scale.charactersPerToken;
   const kept = chooseKept(entries, bodies, { characters, trigger, plain: true, fromReply: true });
   if (!kept) return { kind: 'none' };
-  const asked = await sign(signing, kept.from, small, more);
+  const asked = await requestSummary(signing, kept.from, small, more);
   if (asked.kind === 'aborted') return { kind: 'nothing' };
   if (asked.kind === 'failed') return { kind: 'unsigned', detail: asked.failure.detail, failure: asked.failure };
   const { block, keepsThinking } = asked;
   const before = scale.tokens(entries, bodies);
   const by = { signed: block, ...(keepsThinking && { keepsThinking }) };
-  const summary = strictlySmaller({ entries, bodies, model, scale, trigger, kept, before }, block.content, by);
+  const summary = makeBoundaryIfSmaller({ entries, bodies, model, scale, trigger, kept, before }, block.content, by);
   if (summary.kind === 'made') return summary;
   return { kind: 'unsigned', detail: summary.kind === 'failed' ? summary.detail : summary.kind };
 }
 
-/** It costs what the model has thought, so that it is said. */
+/** Logs that the model made no summary, because its thinking is lost with it. */
 export function reportUnsigned({ deps, config, input, chosen }: SignedWork, detail: string): void {
   const { name } = chosen.model;
   const words = deps.models.isRefused(name, REFUSABLE.summaries)

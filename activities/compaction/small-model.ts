@@ -1,17 +1,17 @@
-// The small model as one activity uses it: what its calls cost is summed, and remembered should the
-// attempt die (L51).
+// The small model as one activity uses it: the cost of its calls is summed, and remembered should
+// the attempt die (L51).
 import type { Compact } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { type Attempt, describeGivenUp } from '../attempt.ts';
 import type { Deps, ModelPort } from '../deps.ts';
-import type { RecordsEnds } from '../calls/record-ends.ts';
+import type { EndRecorderDeps } from '../calls/record-ends.ts';
 import { askModel, type AskFailure, type Asked, type Question } from '../model/ask-model.ts';
 import type { Prices } from '../model/bill.ts';
 import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/refused/failed-attempt.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import { placeOfStep } from '../../store/live/observe.ts';
-import type { AsksSmall } from '../calls/runner.ts';
+import type { SmallModelFactory } from '../calls/runner.ts';
 import { watchModel } from '../model/watch-model.ts';
 
 /** The means of one question. */
@@ -34,46 +34,47 @@ export type SummaryDeps = Pick<
   | 'now'
   | 'random'
 > &
-  Pick<RecordsEnds, 'tools'>;
+  Pick<EndRecorderDeps, 'tools'>;
 
 export type SmallModel = {
-  /** Once. `aborted`: a stop. Throws when the attempt is no longer ours (L50). */
+  /** Asks once. `aborted` is a stop. Throws when the attempt is no longer ours (L50). */
   ask(question: Question): Promise<Asked>;
   /**
-   * Another question, to a model with these prices, paid and remembered as the small model's are.
-   * Throws as `ask` does.
+   * Asks another question of a model with these prices, paid and remembered as the small model's
+   * are. Throws as `ask` does.
    */
-  spendOn<Answer extends Answered>(prices: Prices, ask: AskOnce<Answer>): Promise<Answer | Unpaid>;
-  /** The cost of all calls of all attempts so far. */
+  spendOn<Answer extends SpendingAnswer>(prices: Prices, ask: AskOnce<Answer>): Promise<Answer | UnpaidAnswer>;
+  /** Returns the cost of all calls of all attempts so far. */
   spend(): Spend;
-  /** The attempts before this one, with what was spent since. */
+  /** Returns the counts of the attempts before this one, with what was spent since. */
   tries(): Tries;
-  /** Characters of a question that leave room for an answer of `maxTokens`. */
+  /** Returns the characters of a question that leave room for an answer of `maxTokens`. */
   room(maxTokens: number, charactersPerToken: number): number;
 };
 
-/** `billed`: called with all that the question has cost so far. */
+/** `billed` is called with all that the question has cost so far. */
 type AskOnce<Answer> = (model: ModelPort, billed: (spend: Spend) => void) => Promise<Answer>;
-type Answered = { readonly kind: string; readonly spend: Spend };
-/** Not asked: the budget is spent. */
-type Unpaid = Extract<Asked, { kind: 'failed' }>;
+type SpendingAnswer = { readonly kind: string; readonly spend: Spend };
+/** The question was not asked, because the budget is spent. */
+type UnpaidAnswer = Extract<Asked, { kind: 'failed' }>;
 
 /** Estimates of dense text are low: the rest of the window is for what they miss. */
 const FILLED = 0.6;
 
 const SPENT: AskFailure = { kind: 'failed', detail: 'the budget of the run is spent' };
 
-type Asking = Pick<Compact, 'failures' | 'left' | 'iteration' | 'step'> & { readonly instead?: RunModel };
+type SmallModelOptions = Pick<Compact, 'failures' | 'left' | 'iteration' | 'step'> & { readonly instead?: RunModel };
 
 /**
- * `failures`: of the attempts before a parking. `left`: it is not asked when that is spent (L51).
- * `instead`, the run's own model, is asked where the small one is not there, or refuses (X1).
+ * Opens the small model. `failures` counts those of the attempts before a parking. `left`: the
+ * model is not asked when that is spent (L51). `instead`, the run's own model, is asked where the
+ * small one does not exist, or refuses (X1).
  */
-export function smallModel(
+export function openSmallModel(
   deps: AskingDeps,
   attempt: Attempt,
   config: RunConfig,
-  { failures = 0, left = {}, instead = config.models[0], ...step }: Asking,
+  { failures = 0, left = {}, instead = config.models[0], ...step }: SmallModelOptions,
 ): SmallModel {
   let tries: Tries = { ...noTries, failures, ...(attempt.remembered as Partial<Tries> | undefined) };
   const own = { ...config, smallModel: instead };
@@ -92,12 +93,12 @@ export function smallModel(
       if (!isUseless(asked) || instead.name === name) return asked;
       // A refusal is about this question alone.
       if (isMissing(asked)) asks = own;
-      if (isMissing(asked) && deps.models.lose(name)) deps.log('warn', tellLost(name, instead.name, asked));
+      if (isMissing(asked) && deps.models.lose(name)) deps.log('warn', describeLost(name, instead.name, asked));
       return within(question, own);
     },
   };
 
-  /** With less room for its answer where it may not have as much. */
+  /** Asks with less room for the answer where the model may not have as much. */
   async function within(question: Question, by = asks): Promise<Asked> {
     const asked = await once(question, by);
     const lower = asked.kind === 'failed' ? maxOutputIn(asked.failure, question.maxTokens) : undefined;
@@ -110,7 +111,10 @@ export function smallModel(
     );
   }
 
-  async function spendOn<Answer extends Answered>(prices: Prices, ask: AskOnce<Answer>): Promise<Answer | Unpaid> {
+  async function spendOn<Answer extends SpendingAnswer>(
+    prices: Prices,
+    ask: AskOnce<Answer>,
+  ): Promise<Answer | UnpaidAnswer> {
     const before = tries;
     if (spentLimit(left, before.spend)) return { kind: 'failed', failure: SPENT, spend: noSpend };
     const spent = (more: Spend): Tries => ({ ...before, spend: addSpend(before.spend, more) });
@@ -127,10 +131,13 @@ export function smallModel(
 /** Characters of a token, at the least: code and other languages are dense. */
 const DENSE = 2.5;
 
-/** As a tool asks it about a text (L86). A failure is an answer too: there is one try. */
-export function smallModelOfCalls(deps: AskingDeps): AsksSmall {
+/**
+ * Makes the small model as a tool asks it about a text (L86). A failure is an answer too: the
+ * question is asked once.
+ */
+export function createSmallModelFactory(deps: AskingDeps): SmallModelFactory {
   return (config, attempt, { left = {}, ...step }) => {
-    const small = smallModel(deps, attempt, config, { left, ...step });
+    const small = openSmallModel(deps, attempt, config, { left, ...step });
     return {
       spend: () => small.spend(),
       async ask({ system, text, maxTokens }) {
@@ -143,12 +150,13 @@ export function smallModelOfCalls(deps: AskingDeps): AsksSmall {
   };
 }
 
-type Failed = Extract<Asked, { kind: 'failed' }>;
+type FailedAnswer = Extract<Asked, { kind: 'failed' }>;
 
 /**
- * It will not answer this, however often it is asked. A key that is wrong is wrong for all models.
+ * Tells whether the model will not answer this, however often it is asked. A wrong key is wrong for
+ * all models.
  */
-function isUseless(asked: Asked): asked is Failed {
+function isUseless(asked: Asked): asked is FailedAnswer {
   if (asked.kind !== 'failed' || asked.failure.kind !== 'failed' || asked.failure === SPENT) return false;
   return asked.failure.status !== 401;
 }
@@ -156,12 +164,12 @@ function isUseless(asked: Asked): asked is Failed {
 const NO_MODEL =
   /(?:unknown|invalid|unsupported|no such) model|model\b.*\b(?:not (?:exist|found|available|supported)|invalid|retired)/i;
 
-/** The account, or the server, has no such model, or no more. */
-function isMissing({ failure }: Failed): boolean {
+/** Tells whether the account, or the server, lacks such a model now. */
+function isMissing({ failure }: FailedAnswer): boolean {
   const { status, detail } = failure as Extract<AskFailure, { kind: 'failed' }>;
   return status === 404 || status === 403 || (status === 400 && NO_MODEL.test(detail));
 }
 
-function tellLost(small: string, own: string, { failure }: Failed): string {
+function describeLost(small: string, own: string, { failure }: FailedAnswer): string {
   return `the small model ${small} is not there (${failure.detail}): ${own} answers in its place; "smallModel" of the configuration names another`;
 }

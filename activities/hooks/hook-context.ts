@@ -1,11 +1,11 @@
-// The facts that every hook of a run is told, and how its failures are told to people.
+// The facts that every hook of a run is told, and the notice that a hook failed.
 import type { Notice } from '../../workflows/contract/activities.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
 import type { HookContext, HookEvent, HookFailure } from './hooks.ts';
 
-/** With `live`, watchers see each hook start and end (L60). */
-export function hookContext(
+/** Builds the context. With `live`, watchers see each hook start and end (L60). */
+export function buildHookContext(
   {
     session,
     queryId,
@@ -22,11 +22,9 @@ export function hookContext(
   return live ? { ...told, watch: watchHooks(live, iteration) } : told;
 }
 
-export function hookFailed({ hook, detail }: HookFailure): { readonly kind: 'notice'; readonly notice: Notice } {
+export function hookFailureNotice({ hook, detail }: HookFailure): { readonly kind: 'notice'; readonly notice: Notice } {
   return { kind: 'notice', notice: { kind: 'hook_failed', hook, detail } };
 }
-
-// Shows watchers each hook as it starts and ends (L60).
 
 function watchHooks(live: Pick<LiveWriter, 'write'>, iteration: number): (event: HookEvent) => void {
   return (event) => {

@@ -1,23 +1,10 @@
-// The hooks of a worker as the activities see them: by name, each with what it is told and what it
-// may answer. Hooks that crash or time out are listed in `failed`, reported, and change nothing.
+// The hooks of a worker as the activities see them: by name, each with its input and its possible
+// answers. Hooks that crash or time out are listed in `failed`, reported, and change nothing.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { AlertKind, CompactionTrigger, StopHooksRan } from '../../workflows/contract/activities.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { CallFacts, Payloads } from './payloads.ts';
-
-export type HookName =
-  | 'sessionStart'
-  | 'promptSubmitted'
-  | 'preTool'
-  | 'postTool'
-  | 'postSampling'
-  | 'preCompact'
-  | 'postCompact'
-  | 'stop'
-  | 'agentIdle'
-  | 'sessionEnd'
-  | AlertKind;
+import type { CallFacts, HookName, HookPayload } from './payloads.ts';
 
 export type HookContext = {
   readonly session: SessionId;
@@ -25,15 +12,15 @@ export type HookContext = {
   readonly depth: number;
   readonly iteration: number;
   /**
-   * The workspace root, null where there is no run (sessionEnd); `folders`: the others of the run,
-   * absent: none.
+   * The workspace root, null without a run (sessionEnd); `folders` are the other folders of the
+   * run, absent for a run without others.
    */
   readonly cwd: string | null;
   readonly folders?: readonly string[] | undefined;
-  /** How the prompt came that opened the run; absent where nobody said it. */
+  /** How the prompt came that opened the run; absent where the sender did not say. */
   readonly querySource?: QuerySource | undefined;
   readonly signal: AbortSignal;
-  /** Told as each hook starts and ends, for watchers (L60). */
+  /** Called as each hook starts and ends, for watchers (L60). */
   readonly watch?: (event: HookEvent) => void;
 };
 
@@ -73,16 +60,16 @@ export type PromptVerdict = {
   readonly failed: readonly HookFailure[];
 };
 
-export type ToldHooks = { has(hook: string): boolean; add(hook: string): void };
+export type ToldHookNames = { has(hook: string): boolean; add(hook: string): void };
 
 /** Never throws for what a hook does. */
 export type HookRunner = {
   /**
-   * Whether any hook of this kind, and for this tool if one is named, is configured: without one
-   * nothing is called.
+   * Tells whether any hook of this kind, and for this tool if one is named, is configured: without
+   * one nothing is called.
    */
   has(name: HookName, tool?: string): boolean;
-  /** Kind and name of each hook that can deny a call or a prompt, or say how a run ends. */
+  /** The kind and name of each hook that can deny a call or a prompt, or say how a run ends. */
   readonly deciding: readonly string[];
   sessionStart(
     context: HookContext,
@@ -118,117 +105,27 @@ export type HookRunner = {
     },
   ): Promise<{ readonly failed: readonly HookFailure[] }>;
   /**
-   * `transcript`: what was said in the run, as a text, for hooks that ask for it; absent: none may.
-   * Rejects as that does.
+   * `transcript` renders the run as a text, for hooks that ask for it; absent: none may. Rejects as
+   * it does.
    */
   stop(
     context: HookContext,
     reply: { readonly text: string; readonly active: boolean },
     transcript?: () => Promise<string>,
   ): Promise<StopHooksRan>;
-  /** In an agent's session, once no stop hook objects. */
+  /** Asks, in an agent's session, once no stop hook objects. */
   agentIdle(context: HookContext, idle: HookPayload<'agentIdle'>): Promise<StopHooksRan>;
   sessionEnd(context: HookContext): Promise<{ readonly failed: readonly HookFailure[] }>;
   /**
-   * `told`: says which hooks have been told already, and is told of each that now is: a later
-   * attempt does not tell them again.
+   * `told` says which hooks have been told already, and records each that now is: a later attempt
+   * does not tell them again.
    */
   alert<Name extends AlertKind>(
     name: Name,
     context: HookContext,
     payload: HookPayload<Name>,
-    told: ToldHooks,
+    told: ToldHookNames,
   ): Promise<{ readonly failed: readonly HookFailure[] }>;
-  /** The worker has stopped: ends what still runs, which only hooks do that nobody waits for. */
+  /** Ends what still runs when the worker has stopped: only hooks that no caller waits for. */
   close(): Promise<void>;
 };
-
-// How hooks are written down: per kind a list of functions or commands, each with what it is told
-// and what it may answer. A command gets what a function gets, as one line of JSON, and answers the
-// same.
-
-/**
- * The facts that every hook is told. `cwd` is the workspace, null where there is no run; `folders`
- * are the others of the run, absent: none.
- */
-type Told<Name extends HookName> = Pick<HookContext, 'cwd' | 'folders' | 'querySource'> & {
-  readonly hook: Name;
-  readonly session: string;
-  readonly queryId: string;
-  readonly depth: number;
-  readonly iteration: number;
-};
-
-export type HookPayload<Name extends HookName> = Payloads[Name];
-
-export type HookInput<Name extends HookName> = Told<Name> & Payloads[Name];
-
-/** Nothing at all is an answer too: no opinion. */
-export type HookAnswers = {
-  readonly sessionStart: { readonly context?: string | undefined };
-  readonly promptSubmitted: { readonly context?: string | undefined; readonly stop?: string | undefined };
-  readonly preTool: {
-    /** `ask` counts for nothing in permission mode `bypass`, which asks nothing (L55). */
-    readonly decision?: 'allow' | 'ask' | 'deny' | undefined;
-    readonly reason?: string | undefined;
-    /** With `deny`: the denial ends the run (L34). */
-    readonly fatal?: boolean | undefined;
-    /** Replaces the tool's input. */
-    readonly input?: Readonly<Record<string, unknown>> | undefined;
-    readonly stop?: string | undefined;
-  };
-  readonly postTool: { readonly context?: string | undefined; readonly stop?: string | undefined };
-  readonly postSampling: object;
-  readonly preCompact: { readonly instructions?: string | undefined };
-  readonly postCompact: object;
-  readonly stop: { readonly block?: string | undefined; readonly prevent?: string | undefined };
-  readonly agentIdle: { readonly block?: string | undefined; readonly prevent?: string | undefined };
-  readonly sessionEnd: object;
-  readonly waiting: object;
-  readonly failed: object;
-  readonly agentEnded: object;
-};
-
-type Common = {
-  /** For people; a function's or a command's own name when absent. */
-  readonly name?: string | undefined;
-  /** Milliseconds, 60,000 when absent. */
-  readonly timeoutMs?: number | undefined;
-  /** Only for calls of these tools (preTool, postTool); `*` stands for any text. Absent: all. */
-  readonly tools?: readonly string[] | undefined;
-  /**
-   * Only for `stop`: it is told a file with what was said in the run. Not with `sandbox`, which
-   * keeps such files out of reach.
-   */
-  readonly transcript?: boolean | undefined;
-};
-
-type Answer<Name extends HookName> = HookAnswers[Name] | null | undefined | void;
-
-/**
- * The signal is aborted when the time is up or the run is stopped. What it throws is reported and
- * changes nothing.
- */
-export type HookFunction<Name extends HookName> = (
-  input: HookInput<Name>,
-  options: { readonly signal: AbortSignal },
-) => Answer<Name> | Promise<Answer<Name>>;
-
-/**
- * A text is run by the shell, a list is a program and its arguments. `sandbox`: held as commands of
- * the agent are, for it runs what the agent wrote (tests, linters).
- */
-export type CommandHook = Common & {
-  readonly command: string | readonly string[];
-  readonly sandbox?: boolean | undefined;
-};
-
-export type FunctionHook<Name extends HookName> = Common & { readonly run: HookFunction<Name> };
-
-export type Hook<Name extends HookName> = HookFunction<Name> | FunctionHook<Name> | CommandHook;
-
-/**
- * All hooks of a worker. Those of a kind run side by side; preTool hooks one after the other, each
- * on the input the last left.
- */
-export type HookConfig = { readonly [Name in HookName]?: readonly Hook<Name>[] | undefined };

@@ -1,12 +1,25 @@
-// What each hook is told, besides the facts that all are told.
+// The input of each hook, besides the facts that all are told.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { CompactionTrigger, WaitingCall } from '../../workflows/contract/activities.ts';
+import type { AlertKind, CompactionTrigger, WaitingCall } from '../../workflows/contract/activities.ts';
 import type { AgentFacts } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 
-/** `toolUseId`: the model's own id of the call. `mode`: of the run. */
+export type HookName =
+  | 'sessionStart'
+  | 'promptSubmitted'
+  | 'preTool'
+  | 'postTool'
+  | 'postSampling'
+  | 'preCompact'
+  | 'postCompact'
+  | 'stop'
+  | 'agentIdle'
+  | 'sessionEnd'
+  | AlertKind;
+
+/** `toolUseId` is the model's own id of the call, `mode` the run's permission mode. */
 export type CallFacts = { readonly toolUseId?: string; readonly mode?: PermissionMode };
 
 export type Payloads = {
@@ -34,9 +47,9 @@ export type Payloads = {
     readonly summary: string;
   };
   /**
-   * `text`: of the last reply, whole where it was cut and continued. `active`: a stop hook has
-   * blocked in this run before. `transcript`: a file with what was said in the run, while the hook
-   * runs; for a hook that asks for it.
+   * `text` is the last reply, whole where it was cut and continued. `active`: a stop hook has
+   * blocked in this run before. `transcript` is a file with the text of the run, while the hook
+   * runs, for a hook that asks for it.
    */
   readonly stop: { readonly text: string; readonly active: boolean; readonly transcript?: string };
   readonly agentIdle: {
@@ -45,9 +58,11 @@ export type Payloads = {
     readonly agent: AgentFacts & { readonly id: string };
   };
   readonly sessionEnd: object;
-  /** Times in milliseconds since the epoch. By the time it is told a call may be decided. */
+  /**
+   * Times in milliseconds since the epoch. A call may be decided by the time that the hook is told.
+   */
   readonly waiting: { readonly title: string; readonly calls: readonly WaitingCall[] };
-  /** `costUsd`: null when a price is not known. */
+  /** `costUsd` is null when a price is not known. */
   readonly failed: {
     readonly title: string;
     readonly run: number;
@@ -59,8 +74,8 @@ export type Payloads = {
     readonly durationMs: number;
   };
   /**
-   * `reason`: null when it was stopped before it began, or left no report. `text`: its last words.
-   * `costUsd`: of all its runs and agents.
+   * `reason` is null when the agent was stopped before it began, or left no report. `text` is its
+   * last message. `costUsd` is that of all its runs and agents.
    */
   readonly agentEnded: {
     readonly title: string;
@@ -79,3 +94,5 @@ export type Payloads = {
     readonly costUsd: number | null;
   };
 };
+
+export type HookPayload<Name extends HookName> = Payloads[Name];

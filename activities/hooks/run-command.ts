@@ -1,5 +1,5 @@
-// One hook command: JSON on its standard input, its output collected, and none of its processes
-// left when this returns, or when this process exits before that.
+// Runs one hook command: JSON on its standard input, its output collected. None of its processes
+// are left when this returns, or when this process exits before that.
 import { reasonOf } from '../../system/text.ts';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
@@ -14,13 +14,16 @@ import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.
 import type { PipePlace } from '../../system/process/pipes.ts';
 import type { ExitHandlers } from '../../system/process/at-exit.ts';
 
-type CommandRun = {
+type HookCommand = {
   readonly command: string | readonly string[];
-  /** Null: an empty folder of its own, in `apart`, which goes with it. */
+  /**
+   * The working folder. With null the command gets an empty folder of its own, in `apart`, which is
+   * removed with it.
+   */
   readonly cwd: string | null;
-  /** Where no other command writes. Made when it is not there. */
+  /** A folder that no other command writes to. It is made when it does not exist. */
   readonly apart: string;
-  /** Other folders of the run, absolute real paths. */
+  /** The other folders of the run, absolute real paths. */
   readonly folders?: readonly string[] | undefined;
   readonly input: string;
   readonly signal: AbortSignal;
@@ -29,15 +32,12 @@ type CommandRun = {
   readonly env: NodeJS.ProcessEnv;
   readonly atExit: ExitHandlers;
   readonly pipes: PipePlace;
-  /** Holds it as commands of the agent are held. */
-  readonly hold?: Hold | undefined;
+  /** Holds it as the agent's commands are held. */
+  readonly hold?: CommandHold | undefined;
 };
 
-/**
- * `spares`: what is started is the sandbox's own process, and the command's end comes after that of
- * its first one.
- */
-export type Hold = {
+/** `spares`: the started process is the sandbox's own, and it ends after its first command. */
+export type CommandHold = {
   readonly wrap: (argv: readonly string[], reach: Reach) => readonly string[];
   readonly spares: boolean;
 };
@@ -50,13 +50,16 @@ export type CommandEnd =
   | { readonly kind: 'not_started'; readonly detail: string };
 
 const STDOUT_LIMIT = 1024 * 1024;
-/** More of it is read and dropped. */
+/** Bytes. More of it is read and dropped. */
 const STDERR_LIMIT = 64 * 1024;
-/** After the command has ended, how long to wait for output of what it left running. */
+/**
+ * Milliseconds to wait, after the command has ended, for output of the processes that it left
+ * running.
+ */
 const DRAIN_MS = 200;
 const GRACE_MS = 500;
 
-export async function runCommand(run: CommandRun): Promise<CommandEnd> {
+export async function runCommand(run: HookCommand): Promise<CommandEnd> {
   if (run.cwd !== null) return runIn(run.cwd, run);
   let own: string;
   try {
@@ -72,21 +75,21 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   }
 }
 
-async function runIn(cwd: string, run: CommandRun): Promise<CommandEnd> {
+async function runIn(cwd: string, run: HookCommand): Promise<CommandEnd> {
   const { pipes } = run;
   const argv = typeof run.command === 'string' ? ['/bin/sh', '-c', run.command] : run.command;
   const held = run.hold?.wrap(argv, { cwd, folders: run.folders }) ?? argv;
   let child: PipedProcess;
   try {
-    child = await spawnPiped(held, { cwd, env: environmentOf(run, cwd, ownProcessId('hook')), pipes });
+    child = await spawnPiped(held, { cwd, env: buildEnvironment(run, cwd, ownProcessId('hook')), pipes });
   } catch (error) {
     return { kind: 'not_started', detail: existsSync(cwd) ? reasonOf(error) : `the folder ${cwd} is gone` };
   }
   const ended = run.atExit.add(() => killNow(child.tree));
-  const output = collect(child);
+  const output = collectOutput(child);
   try {
     child.stdin.end(run.input);
-    return await untilEnd(child, output, run);
+    return await awaitEnd(child, output, run);
   } finally {
     await killTree(child.tree, { graceMs: GRACE_MS, spareLeader: run.hold?.spares === true }).finally(ended);
     child.stdout.destroy();
@@ -94,8 +97,12 @@ async function runIn(cwd: string, run: CommandRun): Promise<CommandEnd> {
   }
 }
 
-/** Outside the sandbox no program is found for it where the agent writes. */
-function environmentOf({ env, hold, folders = [] }: CommandRun, cwd: string, callId: string): Record<string, string> {
+/** Builds the environment. Outside the sandbox no program is found where the agent writes. */
+function buildEnvironment(
+  { env, hold, folders = [] }: HookCommand,
+  cwd: string,
+  callId: string,
+): Record<string, string> {
   if (hold !== undefined) return withGitSettings(childEnvironment(env, { cwd, callId }));
   const ours = withGitSettings(childEnvironment(env, { cwd, callId, pass: ['XDG_RUNTIME_DIR'] }));
   return { ...ours, PATH: pathOutside(env, [cwd, ...folders, ...worldWritableFolders()]).join(delimiter) };
@@ -108,7 +115,7 @@ type Output = {
   texts(): { readonly stdout: string; readonly stderr: string };
 };
 
-function collect({ stdout, stderr }: PipedProcess): Output {
+function collectOutput({ stdout, stderr }: PipedProcess): Output {
   const out: Buffer[] = [];
   const err: Buffer[] = [];
   const size = { out: 0, err: 0 };
@@ -134,7 +141,7 @@ function collect({ stdout, stderr }: PipedProcess): Output {
   };
 }
 
-async function untilEnd(child: PipedProcess, output: Output, { signal, timeoutMs }: CommandRun): Promise<CommandEnd> {
+async function awaitEnd(child: PipedProcess, output: Output, { signal, timeoutMs }: HookCommand): Promise<CommandEnd> {
   const over = new AbortController();
   const exited = new Promise<CommandEnd>((resolve) => {
     void child.exit.then(async ({ code }) => {

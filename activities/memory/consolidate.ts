@@ -1,12 +1,12 @@
 // When a workspace has many notes of runs, the small model merges them into fewer, each point with
 // its date (L80). Notes are words of strangers: an answer replaces only notes that it names, and
-// one that would lose what they say replaces none.
+// one that would lose what they say replaces none of them.
 import { randomBytes } from 'node:crypto';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Attempt } from '../attempt.ts';
 import { isGivenUp } from '../attempt.ts';
-import { writeQuestion } from '../compaction/summarize.ts';
+import { writeQuestion } from '../compaction/questions.ts';
 import type { SmallModel } from '../compaction/small-model.ts';
 import type { Deps } from '../deps.ts';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -14,38 +14,42 @@ import { pickObservedRun } from '../../store/live/observe.ts';
 import { runFields } from '../../system/log.ts';
 import { clip, isBlank, reasonOf } from '../../system/text.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
-import { endLease, type MadeNote, mergeNotes, takeLease } from './merge-notes.ts';
+import { type NewNote, mergeNotes } from './merge-notes.ts';
+import { endLease, takeLease } from './merge-lease.ts';
 import { isMerged, isOfRun, type Note, NOTE_BYTES, readNotes } from './notes.ts';
 import { OLD } from './pending-merge.ts';
 import { quoteNote } from './quote-note.ts';
 
-type Consolidating = {
+type ConsolidateWork = {
   readonly folder: string;
   readonly config: RunConfig;
   readonly small: SmallModel;
-  /** So many notes of runs are merged. */
+  /** The number of notes of runs at which they are merged. */
   readonly after: number;
 };
 
 type ConsolidateDeps = Pick<Deps, 'observe' | 'redact' | 'now' | 'log'>;
 
-type Dated = Note & { readonly date: string };
+type DatedNote = Note & { readonly date: string };
 
 /** Characters that are read, and tokens that are written. */
 const READ = 60_000;
 const MERGED_TOKENS = 8_000;
-/** A note that has less than this share of what it replaces has lost it. */
+/** A note with less than this share of the text that it replaces has lost it. */
 const LEAST_KEPT = 1 / 20;
 
-/** Does nothing where there are few notes, or another is at it. A failure is told in the log. */
-export async function consolidate(deps: ConsolidateDeps, attempt: Attempt, work: Consolidating): Promise<void> {
+/**
+ * Merges the notes of a folder. Does nothing where there are few, or another worker is at it. A
+ * failure is logged.
+ */
+export async function consolidateNotes(deps: ConsolidateDeps, attempt: Attempt, work: ConsolidateWork): Promise<void> {
   const { folder, config, after } = work;
   const tell = (outcome: 'merged' | 'failed'): void =>
     deps.observe({ kind: 'notes_merge', about: { ...pickObservedRun(config), iteration: 0 }, outcome });
   try {
     const many = (await readNotes(folder)).filter(({ name }) => isOfRun(name)).length >= after;
     if (!many || !(await takeLease(folder, deps.now()))) return;
-    const { replaced, made, id } = await merged(deps, work);
+    const { replaced, made, id } = await mergeAll(deps, work);
     await endLease(folder);
     const where = join(folder, OLD, id);
     deps.log(
@@ -55,7 +59,7 @@ export async function consolidate(deps: ConsolidateDeps, attempt: Attempt, work:
     );
     tell('merged');
   } catch (error) {
-    // Of a worker that goes away nothing is known: the next one may try at once.
+    // A worker that goes away has found out nothing: the next one may try at once.
     if (isGivenUp(attempt)) return endLease(folder);
     const why = `${reasonOf(error)}; they stay as they are, and are tried again in an hour at the earliest`;
     deps.log('warn', `memory: the notes of ${folder} were not merged: ${why}`, runFields(config));
@@ -63,10 +67,10 @@ export async function consolidate(deps: ConsolidateDeps, attempt: Attempt, work:
   }
 }
 
-type Merged = { readonly replaced: number; readonly made: number; readonly id: string };
+type MergeCounts = { readonly replaced: number; readonly made: number; readonly id: string };
 
-async function merged(deps: ConsolidateDeps, { folder, small }: Consolidating): Promise<Merged> {
-  const notes = await datedNotes(folder);
+async function mergeAll(deps: ConsolidateDeps, { folder, small }: ConsolidateWork): Promise<MergeCounts> {
+  const notes = await readDatedNotes(folder);
   const fixed = MERGE_SYSTEM.length + writeQuestion('', MERGE_TASK).length;
   const room = Math.min(READ, small.room(MERGED_TOKENS, CHARACTERS_PER_TOKEN) - fixed);
   const { text, shown } = fitNotes(notes, room);
@@ -77,9 +81,9 @@ async function merged(deps: ConsolidateDeps, { folder, small }: Consolidating): 
   const today = new Date(deps.now()).toISOString().slice(0, 10);
   const sections = readMerged(deps.redact(asked.text), shown, { cut: asked.cut });
   const id = `${today}-${randomBytes(3).toString('hex')}`;
-  const made = sections.map(({ text: body, from }, at): MadeNote => {
+  const made = sections.map(({ text: body, from }, at): NewNote => {
     const name = `merged-${id}-${at + 1}.md`;
-    return { name, text: `${body}\n\n${datesOf(from, today)}` };
+    return { name, text: `${body}\n\n${writeDates(from, today)}` };
   });
   const names = new Set(sections.flatMap(({ from }) => from.map(({ name }) => name)));
   const replaced = shown.filter(({ name }) => names.has(name));
@@ -87,8 +91,11 @@ async function merged(deps: ConsolidateDeps, { folder, small }: Consolidating): 
   return { replaced: replaced.length, made: made.length, id };
 }
 
-/** Those of runs and of earlier merges, the oldest first. What a person has added is left alone. */
-async function datedNotes(folder: string): Promise<readonly Dated[]> {
+/**
+ * Reads the notes of runs and of earlier merges, the oldest first. Notes that a person has added
+ * are left alone.
+ */
+async function readDatedNotes(folder: string): Promise<readonly DatedNote[]> {
   const notes = (await readNotes(folder)).filter(({ name }) => isOfRun(name) || isMerged(name));
   const found = await Promise.all(
     notes.map(async (note) => ({ note, at: (await stat(join(folder, note.name))).mtime })),
@@ -98,13 +105,13 @@ async function datedNotes(folder: string): Promise<readonly Dated[]> {
     .map(({ note, at }) => ({ ...note, date: at.toISOString().slice(0, 10) }));
 }
 
-/** As many as there is room for, each whole. */
+/** Takes as many notes as there is room for, each whole. */
 export function fitNotes(
-  notes: readonly Dated[],
+  notes: readonly DatedNote[],
   room: number,
-): { readonly text: string; readonly shown: readonly Dated[] } {
+): { readonly text: string; readonly shown: readonly DatedNote[] } {
   let text = '';
-  const shown: Dated[] = [];
+  const shown: DatedNote[] = [];
   for (const note of notes) {
     const more = `${text}=== ${note.name} (${note.date}) ===\n${quoteNote(note.text)}\n\n`;
     if (more.length > room) break;
@@ -127,15 +134,15 @@ const MERGE_TASK = [
   'all. Leave out of those lines the notes that are to stay as they are. When there is nothing to merge, answer NONE.',
 ].join('\n');
 
-type Section = { readonly text: string; readonly from: readonly Dated[] };
+type Section = { readonly text: string; readonly from: readonly DatedNote[] };
 
 /**
- * Throws a sentence's end where the answer cannot be used. `cut`: its last note has no end, and is
- * none.
+ * Reads the merged notes. `cut`: the last one has no end, and is dropped. Throws the end of a
+ * sentence where the answer cannot be used.
  */
 export function readMerged(
   answer: string,
-  notes: readonly Dated[],
+  notes: readonly DatedNote[],
   { cut }: { readonly cut: boolean },
 ): readonly Section[] {
   const [, ...parts] = answer.split(/^[ \t]*=== from (.*) ===[ \t]*$/m);
@@ -150,7 +157,7 @@ export function readMerged(
   return whole;
 }
 
-function readSection(names: string, text: string, notes: readonly Dated[]): Section {
+function readSection(names: string, text: string, notes: readonly DatedNote[]): Section {
   const from = names.split(',').map((part) => {
     const name = part.trim().replaceAll('`', '');
     const note = notes.find((each) => each.name === name);
@@ -167,10 +174,10 @@ function refuseLoss({ text, from }: Section): void {
   if (Buffer.byteLength(text) > NOTE_BYTES - DATES_BYTES) throw new Error('a merged note is too long');
 }
 
-/** What a line with dates takes at the most. */
+/** The most bytes of a line with dates. */
 const DATES_BYTES = 100;
 
-function datesOf(from: readonly Dated[], today: string): string {
+function writeDates(from: readonly DatedNote[], today: string): string {
   const dates = from.map(({ date }) => date).toSorted();
   return `Merged on ${today} from ${from.length} of ${dates[0]} to ${dates.at(-1)}.`;
 }

@@ -1,13 +1,13 @@
 // A run that has ended, as the small model is asked about it.
 import type { EndedRun, Deps } from '../deps.ts';
-import type { Item } from '../compaction/blocks.ts';
-import { fitText } from '../compaction/summarize.ts';
+import type { BlockItem } from '../compaction/blocks.ts';
+import { fitText } from '../compaction/fit-text.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { type Left, noSpend, totalTokens } from '../../workflows/contract/loop.ts';
 
-/** Of a run's limits, when it has ended (L51). */
-export function leftAfter(
+/** Returns what is left of a run's limits when it has ended (L51). */
+export function limitsLeft(
   { rules, run }: Pick<RunConfig, 'rules' | 'run'>,
   { entries }: Pick<EndedRun, 'entries'>,
 ): Left {
@@ -21,10 +21,10 @@ export function leftAfter(
 }
 
 /**
- * What was said in the last run of `entries`, without what was told to the model by others; at most
- * `limit` characters.
+ * Renders the last run of `entries`, without what others told the model; at most `limit`
+ * characters.
  */
-export async function runText(
+export async function renderFinishedRun(
   { transcripts }: Pick<Deps, 'transcripts'>,
   entries: readonly Entry[],
   which: 'user' | 'all',
@@ -34,7 +34,7 @@ export async function runText(
     0,
     entries.findLastIndex((entry) => entry.kind === 'run_started'),
   );
-  const items = entries.slice(from).flatMap((entry, offset): readonly Item[] => {
+  const items = entries.slice(from).flatMap((entry, offset): readonly BlockItem[] => {
     const position = from + offset;
     const isSaid = entry.kind === 'user' || (which === 'all' && (entry.kind === 'reply' || entry.kind === 'outcomes'));
     return isSaid ? [{ shown: { kind: 'entry', position, entry }, reply: position }] : [];

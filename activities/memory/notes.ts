@@ -1,43 +1,47 @@
 // Notes of a workspace: markdown files in Perdure's data folder, which people read, edit and remove
-// (L80). A run adds one file under a name of its own and never writes to one that is there; a merge
+// (L80). A run adds one file under a name of its own and never writes to an existing one; a merge
 // puts new ones in the place of several. No tool reaches the folder.
 import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { codeOf, wellFormedText } from '../../system/text.ts';
-import { fingerprint, MERGE, type Merge, NEW, OLD, readMerge } from './pending-merge.ts';
+import { hashText, MERGE, type Merge, NEW, OLD, readMerge } from './pending-merge.ts';
 
-/** `title`: its first line, without the marks of a heading. */
+/** `title` is the first line, without the marks of a heading. */
 export type Note = { readonly name: string; readonly title: string; readonly text: string };
 
 export const MOST_NOTES = 200;
-/** Bytes of one: what a file has beyond them is not read. */
+/** Bytes of one note: the rest of a larger file is not read. */
 export const NOTE_BYTES = 8 * 1024;
 
 const NAME = /^[A-Za-z0-9_][\w.-]{0,120}\.md$/;
 const TITLE = 100;
 
-/** `cwd`: the absolute real path of the workspace. */
+/** Returns the folder of a workspace's notes. `cwd` is the absolute real path of the workspace. */
 export function notesFolder(dataDir: string, cwd: string): string {
-  return join(dataDir, 'memory', `${readable(basename(cwd), 40)}-${hash(cwd)}`);
+  return join(dataDir, 'memory', `${toReadable(basename(cwd), 40)}-${hashName(cwd)}`);
 }
 
-/** Of the same run always the same, also when the id of its session was there before (`chain`). */
+/**
+ * Names the note of a run: always the same for one run, and another when the id of its session was
+ * used before (`chain`).
+ */
 export function noteName({ session, chain, run }: { session: string; chain: string; run: number }): string {
-  return `${readable(session, 60)}-${run}-${hash(`${session} ${chain}`).slice(0, 6)}.md`;
+  return `${toReadable(session, 60)}-${run}-${hashName(`${session} ${chain}`).slice(0, 6)}.md`;
 }
 
 export const isNoteName = (name: string): boolean => NAME.test(name);
 
-/** Of a run, and of a merge; another name is a person's. */
+/** Tells whether a run, or a merge, made the note; another name is a person's. */
 export const isOfRun = (name: string): boolean => /-\d+-[0-9a-f]{6}\.md$/.test(name) && isNoteName(name);
 export const isMerged = (name: string): boolean => /^merged-\d{4}-\d\d-\d\d-[0-9a-f]{6}-\d+\.md$/.test(name);
 
-/** How often a folder is read anew in which files were moved meanwhile. */
+/** The number of times that a folder is read again when files were moved meanwhile. */
 const TRIES = 5;
 
 /**
- * Sorted by name; at most `MOST_NOTES`. Empty without a folder. Throws what the file system throws.
+ * Reads at most `MOST_NOTES` notes, sorted by name; empty without a folder. Throws what the file
+ * system throws.
  */
 export async function readNotes(folder: string): Promise<readonly Note[]> {
   for (let left = TRIES; ; left -= 1) {
@@ -47,11 +51,11 @@ export async function readNotes(folder: string): Promise<readonly Note[]> {
 }
 
 /**
- * The names first, then the merge, then the notes: what a merge moves in between is found where it
- * was or where it is, or is missed.
+ * Reads the names first, then the merge, then the notes: a note that a merge moves in between is
+ * found in its old or new place, or is missed.
  */
 async function readOnce(folder: string): Promise<{ readonly notes: readonly Note[]; readonly isWhole: boolean }> {
-  const names = (await namesIn(folder)).filter(isNoteName);
+  const names = (await listNames(folder)).filter(isNoteName);
   const { made, replaced }: Pick<Merge, 'made' | 'replaced'> = (await readMerge(folder)) ?? { made: [], replaced: {} };
   const most = MOST_NOTES + Object.keys(replaced).length;
   const all = [...new Set([...names, ...made])].toSorted().slice(0, most);
@@ -64,19 +68,19 @@ async function readOnce(folder: string): Promise<{ readonly notes: readonly Note
   );
   const notes = found
     .flatMap(({ note }) => note ?? [])
-    .filter(({ name, text }) => !Object.hasOwn(replaced, name) || replaced[name] !== fingerprint(text));
+    .filter(({ name, text }) => !Object.hasOwn(replaced, name) || replaced[name] !== hashText(text));
   return { notes: notes.slice(0, MOST_NOTES), isWhole: !found.some(({ isMissing }) => isMissing) };
 }
 
-/** Empty where there is no such folder. */
-async function namesIn(folder: string): Promise<readonly string[]> {
+/** Lists a folder; empty where it does not exist. */
+async function listNames(folder: string): Promise<readonly string[]> {
   return readdir(folder).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return [];
     throw error;
   });
 }
 
-/** Null when it is not there. */
+/** Reads one note; null when it does not exist. */
 export async function readNote(folder: string, name: string): Promise<Note | null> {
   try {
     const file = await open(join(folder, name));
@@ -95,9 +99,9 @@ export async function readNote(folder: string, name: string): Promise<Note | nul
   }
 }
 
-/** There is one of that name, or was one before a merge. */
+/** Tells whether a note of that name exists, or existed before a merge. */
 export async function hasNote(folder: string, name: string): Promise<boolean> {
-  const merges = await namesIn(join(folder, OLD));
+  const merges = await listNames(join(folder, OLD));
   const places = ['.', MERGE, ...merges.map((merge) => join(OLD, merge))];
   const looked = await Promise.all(places.map((place) => isThere(join(folder, place, name))));
   return looked.includes(true);
@@ -110,30 +114,33 @@ async function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** Whole or not at all, and durable. False when one of that name is there, which stays as it is. */
+/**
+ * Adds a note, whole or not at all, and durably. Returns false when a note of that name exists,
+ * which stays as it is.
+ */
 export async function addNote(folder: string, name: string, text: string): Promise<boolean> {
   return placeNote(folder, { name, text, place: link });
 }
 
-/** As a person left it. */
+/** Writes a note as a person left it. */
 export async function replaceNote(folder: string, name: string, text: string): Promise<void> {
   await placeNote(folder, { name, text, place: rename });
 }
 
-/** Nothing happens when it is not there. */
+/** Removes a note. Nothing happens when it does not exist. */
 export async function removeNote(folder: string, name: string): Promise<void> {
   await rm(join(folder, name), { force: true });
 }
 
-type Placing = {
+type NotePlacing = {
   readonly name: string;
   readonly text: string;
   readonly place: (draft: string, path: string) => Promise<void>;
 };
 
-async function placeNote(folder: string, { name, text, place }: Placing): Promise<boolean> {
+async function placeNote(folder: string, { name, text, place }: NotePlacing): Promise<boolean> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  // Those of attempts that died.
+  // These drafts are of attempts that died.
   const left = (await readdir(folder)).filter((each) => each.startsWith(`.${name}.`));
   await Promise.all(left.map((each) => rm(join(folder, each), { force: true })));
   const draft = join(folder, `.${name}.${randomUUID()}`);
@@ -146,17 +153,17 @@ async function placeNote(folder: string, { name, text, place }: Placing): Promis
   } finally {
     await rm(draft, { force: true });
   }
-  await flushed(await open(folder));
+  await writeDurably(await open(folder));
   return true;
 }
 
-/** A new file. */
+/** Writes a new file. */
 export async function writeNote(path: string, text: string): Promise<void> {
-  await flushed(await open(path, 'wx', 0o600), fitNote(text));
+  await writeDurably(await open(path, 'wx', 0o600), fitNote(text));
 }
 
-/** Durable, and closed in any case. */
-export async function flushed(file: FileHandle, text = ''): Promise<void> {
+/** Writes a text durably, and closes the file in any case. */
+export async function writeDurably(file: FileHandle, text = ''): Promise<void> {
   try {
     if (text !== '') await file.writeFile(text);
     await file.sync();
@@ -165,7 +172,7 @@ export async function flushed(file: FileHandle, text = ''): Promise<void> {
   }
 }
 
-/** At most `NOTE_BYTES`. */
+/** Cuts a note to `NOTE_BYTES`. */
 function fitNote(text: string): string {
   const whole = `${wellFormedText(text).trim()}\n`;
   const bytes = Buffer.from(whole);
@@ -173,9 +180,9 @@ function fitNote(text: string): string {
   return `${new TextDecoder().decode(bytes.subarray(0, NOTE_BYTES - 1), { stream: true })}\n`;
 }
 
-const hash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
+const hashName = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
 
-/** What a path may hold, and a person can read. */
-function readable(text: string, most: number): string {
+/** Keeps of a text what a path may hold and a person can read. */
+function toReadable(text: string, most: number): string {
   return text.replaceAll(/[^\w-]+/g, '_').slice(0, most) || '_';
 }

@@ -1,21 +1,21 @@
-// Notes that were merged, until the files are where they belong (L80): the folder `.merge`, which
-// appears whole, has the new notes and says which ones they replace. From then on the new ones
-// count, and those that they replace do not.
+// A merge of notes until the files are where they belong (L80): the folder `.merge`, which appears
+// whole, has the new notes and says which ones they replace. From then on the new ones count, and
+// the replaced ones do not.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { codeOf } from '../../system/text.ts';
 
 export const MERGE = '.merge';
-/** In it: the new notes. Beside it lie those that were set aside. */
+/** The folder of the new notes in it. The replaced ones lie next to that folder. */
 export const NEW = 'new';
 export const RECORD = 'merge.json';
-/** Where merges go that are done, each with the notes that it replaced. */
+/** The folder of finished merges, each with the notes that it replaced. */
 export const OLD = 'old';
 
 /**
- * `replaced`: the fingerprint of each, by name. One that reads otherwise by now was edited, and
- * stays.
+ * `replaced` has the fingerprint of each note, by name. A note that reads otherwise by now was
+ * edited, and stays.
  */
 export type Merge = {
   readonly id: string;
@@ -23,11 +23,11 @@ export type Merge = {
   readonly replaced: Readonly<Record<string, string>>;
 };
 
-export function fingerprint(text: string): string {
+export function hashText(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Null when none is under way. Throws what the file system throws. */
+/** Reads the merge that is under way, or null. Throws what the file system throws. */
 export async function readMerge(folder: string): Promise<Merge | null> {
   const path = join(folder, MERGE);
   try {

@@ -1,20 +1,20 @@
-// After a natural end the small model says what the person may write next (L56). It is shown to
-// them, and is nobody's word until they send it: no transcript has it, and no failure is one of the
+// After a natural end the small model suggests what the person may write next (L56). Only the
+// person is shown it until they send it: no transcript has it, and no failure here is one of the
 // run.
 import { startDeadline } from '../../system/async.ts';
 import { type Attempt, boundAttempt, isGivenUp } from '../attempt.ts';
-import { smallModel } from '../compaction/small-model.ts';
-import { writeQuestion } from '../compaction/summarize.ts';
+import { openSmallModel } from '../compaction/small-model.ts';
+import { writeQuestion } from '../compaction/questions.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Deps, EndedRun } from '../deps.ts';
 import { runFields } from '../../system/log.ts';
-import { leftAfter, runText } from './ended-run.ts';
+import { limitsLeft, renderFinishedRun } from './ended-run.ts';
 import { reasonOf } from '../../system/text.ts';
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { readSuggestion } from '../../store/view/suggestion.ts';
 
-export type Suggested = { readonly text: string | null; readonly spend: Spend };
+export type SuggestedPrompt = { readonly text: string | null; readonly spend: Spend };
 
 const SUGGEST_MS = 60_000;
 const SUGGEST_TOKENS = 200;
@@ -28,14 +28,14 @@ export async function suggestPrompt(
   attempt: Attempt,
   { config, step }: { readonly config: RunConfig; readonly step: number },
   ended: Pick<EndedRun, 'entries'>,
-): Promise<Suggested> {
+): Promise<SuggestedPrompt> {
   const bounds = startDeadline(SUGGEST_MS, attempt.signal);
   const bound = boundAttempt(attempt, bounds.signal);
-  const small = smallModel(deps, bound, config, { step, iteration: 0, left: leftAfter(config, ended) });
+  const small = openSmallModel(deps, bound, config, { step, iteration: 0, left: limitsLeft(config, ended) });
   try {
     const fixed = SYSTEM.length + writeQuestion('', TASK).length;
     const room = Math.max(0, small.room(SUGGEST_TOKENS, CHARACTERS_PER_TOKEN) - fixed);
-    const said = await runText(deps, ended.entries, 'all', Math.min(READ, room));
+    const said = await renderFinishedRun(deps, ended.entries, 'all', Math.min(READ, room));
     const asked = await small.ask({ system: SYSTEM, text: writeQuestion(said, TASK), maxTokens: SUGGEST_TOKENS });
     if (asked.kind !== 'text') throw new Error(asked.kind === 'failed' ? asked.failure.detail : 'it took too long');
     return { text: readSuggestion(deps.redact(asked.text)), spend: small.spend() };

@@ -1,4 +1,4 @@
-// Whether a final answer satisfies the run's JSON schema (L53).
+// Checks whether a final answer satisfies the run's JSON schema (L53).
 import { toUSVString } from 'node:util';
 import type { ValidateFunction } from 'ajv';
 import { isDeeperThan } from '../../system/json.ts';

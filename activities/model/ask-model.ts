@@ -1,6 +1,6 @@
-// One question to the small model (L9, L10, L42): a text goes in, a text comes out. No tools,
-// nothing is stored, one try: whether and when there is another is for the activity that asks to
-// say.
+// Asks the small model one question (L9, L10, L42): a text goes in, a text comes out. It has no
+// tools, stores nothing, and tries once: the activity that asks decides whether and when to ask
+// again.
 import { messageText } from '../../store/view/final-text.ts';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
@@ -15,7 +15,7 @@ import { streamReply } from './stream/stream.ts';
 import { quietly } from './request.ts';
 import type { ModelPort, ModelRequest } from '../deps.ts';
 
-/** Why there is no text. `empty`: the model said nothing. */
+/** The reason why there is no text. `empty`: the model said nothing. */
 export type AskFailure = Verdict | { readonly kind: 'empty'; readonly detail: string };
 
 export type Asked =
@@ -33,11 +33,11 @@ export type AskPort = {
   readonly signal: AbortSignal;
   readonly now: () => number;
   readonly redact: Redact;
-  /** Called when something is billed, with all that was so far: an attempt may die at any time. */
+  /** Called when something is billed, with the total so far: an attempt may die at any time. */
   readonly billed?: (spend: Spend) => void;
 };
 
-/** Throws only what is a bug. */
+/** Asks the question. Throws only for a bug. */
 export async function askModel(port: AskPort, question: Question): Promise<Asked> {
   const replied = await askUnwatched(port, request(port, question), port.config.smallModel);
   if (replied.kind !== 'message') return replied;
@@ -58,8 +58,8 @@ export type Replied =
 type UnwatchedPort = Omit<AskPort, 'config'> & { readonly config: Omit<AskPort['config'], 'smallModel'> };
 
 /**
- * One request, whose reply nobody sees as it comes. `prices`: of the model that it is made of.
- * Throws only what is a bug.
+ * Sends one request whose reply is not shown as it comes. `prices` are those of the model it is
+ * sent to. Throws only for a bug.
  */
 export async function askUnwatched(
   { model, config, signal, now, redact, billed = () => {} }: UnwatchedPort,

@@ -4,14 +4,14 @@ import { randomUUID } from 'node:crypto';
 import type { Message, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
 import { callBlocks, keepInterruptedPart, judge, type Judged } from './judge.ts';
-import type { CallBlock, CallTraits, EarlyOutcome } from '../calls/call-port.ts';
+import type { CallBlock, CallTraits, CallOutcome } from '../calls/call-port.ts';
 import type { ModelRequest, ModelPort } from '../deps.ts';
 import { streamReply, type StreamLimits } from './stream/stream.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { addSpend } from '../../workflows/contract/loop.ts';
 import { placeOfStep } from '../../store/live/observe.ts';
 import { watchModel } from './watch-model.ts';
-import { attemptSignal } from '../calls/runner.ts';
+import { attemptSignal } from '../calls/attempt-signal.ts';
 import { pricesOf, spendOf } from './bill.ts';
 import type { PreparedStep } from './tell-preamble.ts';
 import { announceEntries } from '../../store/live/tell.ts';
@@ -24,7 +24,7 @@ export type Attempted =
       readonly kind: 'judged';
       readonly judged: Judged;
       readonly message: Message;
-      readonly early: ReadonlyMap<number, EarlyOutcome>;
+      readonly early: ReadonlyMap<number, CallOutcome>;
       /** What this request alone was billed. */
       readonly usage: Message['usage'] | undefined;
     }
@@ -51,7 +51,7 @@ type ReplyPort = StreamLimits & {
   /** A call under our names (L89). */
   readonly named?: (call: ToolUseBlock) => ToolUseBlock;
   readonly traits: (call: CallBlock) => PlannedCall;
-  readonly run: (call: CallBlock, signal: AbortSignal) => Promise<EarlyOutcome | null>;
+  readonly run: (call: CallBlock, signal: AbortSignal) => Promise<CallOutcome | null>;
   readonly say: {
     start(usage: Message['usage']): void;
     text(index: number, text: string): void;
@@ -134,7 +134,7 @@ export function replyPort(step: PreparedStep): ReplyPort {
     run: (call, signal) =>
       // Safe to run twice, so any key that is unique will do; the real one needs the hash of a
       // reply that is not there yet. This one says which transcript the call may read.
-      tools.early(
+      tools.runEarly(
         config,
         call,
         head === null ? randomUUID() : callKey(randomUUID(), head, call.index),
@@ -152,7 +152,7 @@ export function replyPort(step: PreparedStep): ReplyPort {
       thinking: (index, text) => live.write({ type: 'thinking_delta', iteration, index, text }),
       call: (call) => {
         const { index, id, name } = call;
-        live.write({ type: 'tool_use', iteration, index, id, name, input: tools.observable(call) });
+        live.write({ type: 'tool_use', iteration, index, id, name, input: tools.copyInput(call) });
       },
       search: (index, query) => live.write({ type: 'web_search', iteration, index, query }),
     },
@@ -171,17 +171,17 @@ type EarlyCalls = {
   /**
    * Everything that finished within `graceMs`; what did not is aborted and runs the regular way.
    */
-  settle(graceMs: number): Promise<ReadonlyMap<number, EarlyOutcome>>;
+  settle(graceMs: number): Promise<ReadonlyMap<number, CallOutcome>>;
   /** The attempt died: nothing it did counts. */
   abandon(): Promise<void>;
 };
 
 function earlyCalls(
   traits: (call: CallBlock) => PlannedCall,
-  run: (call: CallBlock, signal: AbortSignal) => Promise<EarlyOutcome | null>,
+  run: (call: CallBlock, signal: AbortSignal) => Promise<CallOutcome | null>,
 ): EarlyCalls {
   const abort = new AbortController();
-  const finished = new Map<number, EarlyOutcome>();
+  const finished = new Map<number, CallOutcome>();
   const running: Promise<void>[] = [];
   let open = true;
   const start = async (call: CallBlock): Promise<void> => {

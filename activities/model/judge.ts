@@ -1,4 +1,4 @@
-// Judges a finished message: is it a reply, a cut one, a refusal, or none at all (L15).
+// Judges a finished message: whether it is a reply, a cut one, a refusal, or empty (L15).
 import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
 import type { BlockState } from './stream/accumulate.ts';
 import { isThinking } from '../../store/view/sent-reply.ts';
@@ -10,9 +10,9 @@ export type Judged =
    * was truncated and is dropped.
    */
   | { readonly kind: 'reply'; readonly message: Message; readonly calls: readonly CallBlock[]; readonly cut: boolean }
-  /** max_tokens without a complete call; `message` is what is kept of it (L16). */
+  /** max_tokens came without a complete call; `message` is the part that is kept (L16). */
   | { readonly kind: 'cut_off'; readonly message: Message }
-  /** `detail`: of any length. */
+  /** `detail` may have any length. */
   | { readonly kind: 'refused'; readonly detail: string }
   | { readonly kind: 'window_exceeded' }
   | { readonly kind: 'empty' };
@@ -31,7 +31,10 @@ export function judge(message: Message, blocks: readonly BlockState[]): Judged {
   return { kind: 'reply', message: cut ? withoutTail(message, truncated) : message, calls, cut };
 }
 
-/** Complete tool_use blocks in the model's order; of duplicate ids only the first counts. */
+/**
+ * Returns the complete tool_use blocks in the model's order; of duplicate ids only the first
+ * counts.
+ */
 export function callBlocks(blocks: readonly BlockState[]): readonly CallBlock[] {
   const seen = new Set<string>();
   return blocks.flatMap(({ block, complete }, index) => {
@@ -42,8 +45,8 @@ export function callBlocks(blocks: readonly BlockState[]): readonly CallBlock[] 
 }
 
 /**
- * What is kept of a message that was interrupted: complete blocks and partial text, no open
- * thinking or tool_use (L16). Only the last block can be open, so no call changes its position.
+ * Keeps the complete blocks and partial text of an interrupted message, without open thinking or
+ * tool_use (L16). Only the last block can be open, so no call changes its position.
  */
 export function keepInterruptedPart(message: Message, blocks: readonly BlockState[]): Message | null {
   const kept = blocks.filter(({ block, complete }) => complete || block.type === 'text').map(({ block }) => block);
@@ -51,7 +54,7 @@ export function keepInterruptedPart(message: Message, blocks: readonly BlockStat
   return saysNothing(content) ? null : { ...message, content };
 }
 
-/** Position of the last block when it is a tool_use that max_tokens cut, else -1. */
+/** Returns the position of the last block when it is a tool_use that max_tokens cut, else -1. */
 function truncatedCall(blocks: readonly BlockState[]): number {
   const last = blocks.length - 1;
   const state = blocks[last];
@@ -68,14 +71,14 @@ function dropTrailingThinking(content: readonly ContentBlock[]): ContentBlock[] 
   return content.slice(0, end);
 }
 
-/** Thinking alone is no answer (L15). */
+/** Tells whether the content has no answer; thinking alone is none (L15). */
 function saysNothing(content: readonly ContentBlock[]): boolean {
   return content.every((block) => isThinking(block) || (block.type === 'text' && block.text.trim() === ''));
 }
 
 /**
- * Why, where the API says so (`stop_details`); what the model said before is void, and is told to
- * people alone.
+ * Describes a refusal with the API's reason (`stop_details`). The model's words before it are void,
+ * and only people are told them.
  */
 function refusal({ content, stop_details: why }: Message): string {
   const said = content

@@ -1,8 +1,8 @@
-// What a stored reply leaves open begins at once in the same activity, where nothing stands in its
-// way: effectful calls run one after the other in the model's order, and of the batch after them
-// those that the workflow carries out are handed over to it (L62). A turn with them costs one
-// activity instead of one for each. If this attempt dies, the step record gives the reply without
-// them, and the regular way finds their outcomes, their claims (L40), or what was handed over.
+// Begins the calls that a stored reply leaves open at once, in the same activity, where nothing
+// stands in their way. Effectful calls run one after the other in the model's order; of the batch
+// after them, the calls that the workflow carries out are handed over to it (L62). A turn with them
+// costs one activity instead of one for each. If this attempt dies, the step record gives the reply
+// without them, and the regular way finds their outcomes, their claims (L40), or their delegations.
 import type { Call, ModelCallAnswer, ModelResult, OutcomeFacts } from '../../workflows/contract/activities.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { groupCalls } from '../../workflows/contract/calls.ts';
@@ -13,8 +13,8 @@ import type { CallPlan } from '../calls/prepare.ts';
 import type { ModelStep } from './step.ts';
 
 /**
- * Characters of JSON of what one reply hands over: the answer of an activity is limited. What is
- * more goes the regular way.
+ * Characters of JSON that one reply hands over: the answer of an activity is limited. The rest goes
+ * the regular way.
  */
 const MOST_HANDED_OVER = 128 * 1024;
 
@@ -29,8 +29,8 @@ type Beginning = {
 };
 
 /**
- * Up to the first that must go the regular way, or decides how the others run, or whether (L34,
- * L36, L38, L41).
+ * Runs the calls up to the first that must go the regular way, or decides how or whether the others
+ * run (L34, L36, L38, L41).
  */
 export async function runOpenCalls(
   step: ModelStep,
@@ -47,7 +47,7 @@ export async function runOpenCalls(
 }
 
 /**
- * An attempt stored this reply and died: which of its open calls it had begun is not known here.
+ * Marks the open calls of a reply whose attempt died: it is not known which of them it had begun.
  */
 export function inDoubt(found: ModelResult): ModelResult {
   if (found.kind !== 'message') return found;
@@ -71,8 +71,8 @@ async function runEffects(open: Beginning): Promise<ReadonlyMap<Call, Begun>> {
 }
 
 /**
- * The calls that would run next, together, as far as nothing before them says otherwise (L35).
- * `calls`: what has run among them.
+ * Returns the calls that would run next, together, as far as no call before them says otherwise
+ * (L35). `calls` includes those that have run.
  */
 function nextBatch(calls: readonly Call[]): readonly Call[] {
   const barred = calls.findIndex(({ outcome, ran }) => !leavesFree(outcome ?? ran ?? {}));
@@ -81,8 +81,8 @@ function nextBatch(calls: readonly Call[]): readonly Call[] {
 }
 
 /**
- * Nothing is done by it that the workflow, which knows more by then, could not leave undone (L48,
- * L51).
+ * Hands the batch over. It does nothing that the workflow, which knows more by then, could not
+ * leave undone (L48, L51).
  */
 async function handOverBatch(open: Beginning, batch: readonly Call[]): Promise<ReadonlyMap<Call, Begun>> {
   const { step, reply } = open;
@@ -97,7 +97,9 @@ async function handOverBatch(open: Beginning, batch: readonly Call[]): Promise<R
   return handed;
 }
 
-/** Null: the regular way, and so for every call that was not planned like this. */
+/**
+ * Begins a call. Null: it goes the regular way, as does every call that was not planned like this.
+ */
 async function begin({ step, reply, blocks }: Beginning, { index, safe }: Call, plan: CallPlan): Promise<Begun | null> {
   const { deps, attempt, input, config, live } = step;
   const block = blocks.find((each) => each.index === index);
@@ -106,10 +108,10 @@ async function begin({ step, reply, blocks }: Beginning, { index, safe }: Call, 
   if (traits.plan !== plan) return null;
   const key = callKey(config.chain, reply.head, index);
   const port = { iteration: input.iteration, say: live.write };
-  // Only calls of a reply that this attempt was the first to store.
+  // Only calls of a reply get here that this attempt was the first to store.
   const given = { safe: plan === 'delegated' && safe, fresh: true, context: input.context };
   try {
-    const done = await deps.tools.claimed(config, block, key, attempt, port, given);
+    const done = await deps.tools.runClaimed(config, block, key, attempt, port, given);
     if ('ask' in done) return null;
     if (!('delegate' in done)) return { ran: done.facts };
     const isLast = reply.calls.findLast(({ outcome }) => !outcome)?.index === index;

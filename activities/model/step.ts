@@ -10,7 +10,7 @@ import type { Extended } from '../../store/transcript/transcripts.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { Tries } from './refused/failed-attempt.ts';
 
-/** One attempt of one model call, and what it works on. */
+/** One attempt of one model call, and the values it works on. */
 export type ModelStep = {
   readonly deps: Deps;
   readonly attempt: Attempt;
@@ -24,6 +24,6 @@ export type ModelStep = {
   /** The ids of the calls in its request, once that was made. */
   readonly callIds?: ReadonlySet<string>;
   readonly record: StepRecord<ModelResult>;
-  /** The attempts before this one. */
+  /** The counts of the attempts before this one. */
   readonly tries: Tries;
 };

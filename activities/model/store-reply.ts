@@ -1,5 +1,5 @@
-// Stores a reply with what was appended before it and what ran early, in one segment with the
-// step's record, and describes it to the loop.
+// Stores a reply with what was appended before it and the outcomes of early calls, in one segment
+// with the step's record, and describes it to the loop.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
@@ -8,7 +8,7 @@ import { countRequestCharacters } from '../../store/transcript/request-size.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { describeGivenUp, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
-import type { CallRunner, EarlyOutcome, CallBlock } from '../calls/call-port.ts';
+import type { CallRunner, CallOutcome, CallBlock } from '../calls/call-port.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
 import { replyEvent } from '../../store/live/retell.ts';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -23,7 +23,7 @@ import { StoreError } from '../../store/values/store.ts';
 import type { View } from '../../store/view/view.ts';
 import { clip } from '../../system/text.ts';
 import { inDoubt } from './run-open-calls.ts';
-import { hookContext } from '../hooks/hook-context.ts';
+import { buildHookContext } from '../hooks/hook-context.ts';
 import { contextOf, pricesOf, spendOf } from './bill.ts';
 import type { ModelStep } from './step.ts';
 
@@ -31,21 +31,21 @@ type Storing = {
   readonly message: ReplyEntry['message'];
   readonly calls: readonly CallBlock[];
   readonly fate: ReplyEntry['fate'];
-  /** All attempts of this call. */
+  /** The spend of all attempts of this call. */
   readonly spend: Spend;
-  /** Finished early calls (L37). */
-  readonly early?: ReadonlyMap<number, EarlyOutcome>;
+  /** The outcomes of finished early calls (L37). */
+  readonly early?: ReadonlyMap<number, CallOutcome>;
 };
 
 /** `first`: this attempt's reply is the one that counts. */
 type StoredReply = { readonly result: ModelResult; readonly first: boolean };
 
-/** Nothing of it is stored. The cause is what was thrown. */
+/** Nothing of the reply is stored. The cause is the thrown error. */
 export class UnwritableReply extends Error {
   override readonly name = 'UnwritableReply';
 }
 
-/** Throws StoreError and UnwritableReply. */
+/** Stores the reply. Throws StoreError and UnwritableReply. */
 export async function storeReply(step: ModelStep, storing: Storing): Promise<StoredReply> {
   const { deps, attempt, input, live, config, record } = step;
   const { message, fate, spend } = storing;
@@ -59,21 +59,21 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
   if (first) {
     deps.transcripts.keep(written.next);
     observe(deps, config, input.iteration, message);
-    // Of a cut one it is not known yet whether the loop keeps it (L26).
+    // It is not known yet whether the loop keeps a cut reply (L26).
     const head = fate === 'whole' ? written.next.hash : undefined;
     live.write(replyEvent({ iteration: input.iteration, message, fate, spend }, head));
     return { result, first };
   }
-  // Of a stop that this attempt knows nothing of, and has not looked for: the next attempt looks
-  // what became of it.
+  // The record is of a stop that this attempt knows nothing of, and has not looked for: the next
+  // attempt finds out what became of it.
   if (!record.wasRead() && isForgotten(attempt)(result)) throw describeGivenUp(attempt);
   return { result: await anothers(live, result), first };
 }
 
 /**
- * An attempt without a reply ends its step as well: one that is still alive somewhere stores none
- * after it, and begins no call (L47). One that was given up ends nothing: there is another, which
- * may come to a reply.
+ * Ends the step of an attempt without a reply: one that is still alive somewhere stores none after
+ * it, and begins no call (L47). An attempt that was given up ends nothing: another one exists,
+ * which may produce a reply.
  */
 export async function endWithout(
   { attempt, record, live, tries }: Pick<ModelStep, 'attempt' | 'record' | 'live' | 'tries'>,
@@ -87,7 +87,10 @@ export async function endWithout(
   return first ? result : anothers(live, result);
 }
 
-/** The events of this attempt are void, and which calls the other one began is unknown here. */
+/**
+ * Ends the attempt when another one's record counts: its events are void, and which calls the other
+ * one began is unknown here.
+ */
 async function anothers(live: LiveWriter, result: ModelResult): Promise<ModelResult> {
   await live.end({ type: 'fate', fate: 'died', why: 'another attempt has ended this call' });
   return inDoubt(result);
@@ -95,7 +98,7 @@ async function anothers(live: LiveWriter, result: ModelResult): Promise<ModelRes
 
 type Written = { readonly next: NextSegment; readonly result: ModelResult };
 
-/** The segment that the reply makes and what the loop is told of it, not stored yet. */
+/** Builds the segment of the reply and its description for the loop, without storing them. */
 async function write(step: ModelStep, storing: Storing): Promise<Written> {
   const { deps, attempt, input, base, chosen } = step;
   const { message, calls, fate, spend } = storing;
@@ -115,7 +118,10 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
   return { next, result: resultOf(step, storing, facts, listed, next.view) };
 }
 
-/** An estimate where the server counts nothing: the window fills all the same (L10). */
+/**
+ * Returns the tokens in context, as an estimate where the server counts nothing: the window fills
+ * all the same (L10).
+ */
 async function inContext({ deps, base, config, chosen }: ModelStep, reply: ReplyEntry): Promise<number> {
   const counted = contextOf(reply.message.usage);
   if (counted > 0) return counted;
@@ -140,20 +146,21 @@ function resultOf(
 }
 
 /**
- * Those before the first that had not finished: outcomes are stored in the model's order, whatever
- * finished first (L35). What finished after it runs again, which changes nothing.
+ * Returns the outcomes before the first call that had not finished: outcomes are stored in the
+ * model's order, whatever finished first (L35). A call that finished later runs again, which
+ * changes nothing.
  */
-function inOrder(calls: readonly CallBlock[], early: Storing['early']): ReadonlyMap<number, EarlyOutcome> {
+function inOrder(calls: readonly CallBlock[], early: Storing['early']): ReadonlyMap<number, CallOutcome> {
   const open = calls.findIndex(({ index }) => !early?.has(index));
   const first = open < 0 ? calls : calls.slice(0, open);
-  return new Map(first.flatMap(({ index }) => (early?.has(index) ? [[index, early.get(index) as EarlyOutcome]] : [])));
+  return new Map(first.flatMap(({ index }) => (early?.has(index) ? [[index, early.get(index) as CallOutcome]] : [])));
 }
 
-/** Fitted into one message (L6). */
+/** Adopts the outcomes, fitted into one message (L6). */
 async function adopted(
   { store }: Deps,
   calls: readonly CallBlock[],
-  early: ReadonlyMap<number, EarlyOutcome>,
+  early: ReadonlyMap<number, CallOutcome>,
 ): Promise<readonly Entry[]> {
   const outcomes = calls.flatMap(({ index }) => early.get(index)?.outcome ?? []);
   if (outcomes.length === 0) return [];
@@ -163,17 +170,17 @@ async function adopted(
 /** Characters of a name in the history: no tool has a longer one. */
 export const MOST_NAME = 128;
 
-function describe({ deps, config, input }: ModelStep, call: CallBlock, done: EarlyOutcome | undefined): Call {
+function describe({ deps, config, input }: ModelStep, call: CallBlock, done: CallOutcome | undefined): Call {
   const { safe, signature } = deps.tools.traits(config, call, input.context);
   const name = clip(call.name, MOST_NAME);
   return { index: call.index, name, safe, signature, ...(done ? { outcome: done.facts } : {}) };
 }
 
-// Post-sampling hooks: told of each stored reply, after it is stored. The loop does not wait for
-// them, and what they come to changes nothing (L21). They, and watchers, see the inputs of calls as
-// their tools show them (L18).
-
-/** Returns at once. A reply that is stored just before a crash may go untold. */
+/**
+ * Tells the post-sampling hooks of a stored reply (L21), with inputs of calls as their tools show
+ * them (L18). It returns at once; the loop does not wait for the hooks, and they change nothing. A
+ * reply that is stored just before a crash may go untold.
+ */
 function observe(
   { hooks, log, tools }: Pick<Deps, 'hooks' | 'log' | 'tools'>,
   config: RunConfig,
@@ -181,11 +188,11 @@ function observe(
   message: Message,
 ): void {
   if (!hooks.has('postSampling')) return;
-  // Not the attempt's: the hook may outlive it, to its own timeout.
+  // The signal is not the attempt's: the hook may outlive it, to its own timeout.
   const { signal } = new AbortController();
   const seen = observableMessage(tools, message);
   setImmediate(() => {
-    void hooks.postSampling(hookContext(config, { iteration, signal }), seen).then(({ failed }) => {
+    void hooks.postSampling(buildHookContext(config, { iteration, signal }), seen).then(({ failed }) => {
       for (const { hook, detail } of failed) {
         log('warn', `post-sampling hook ${hook}: ${detail}`, { ...runFields(config), iteration });
       }
@@ -193,12 +200,12 @@ function observe(
   });
 }
 
-/** Another message; the one that is stored and sent keeps its inputs. */
-export function observableMessage({ observable }: Pick<CallRunner, 'observable'>, message: Message): Message {
+/** Makes another message for observers; the one that is stored and sent keeps its inputs. */
+export function observableMessage({ copyInput }: Pick<CallRunner, 'copyInput'>, message: Message): Message {
   const content = message.content.map((block, index) => {
     if (block.type !== 'tool_use') return block;
     const { id, name, input } = block;
-    return { ...block, input: observable({ index, id, name, input }) };
+    return { ...block, input: copyInput({ index, id, name, input }) };
   });
   return { ...message, content };
 }

@@ -1,5 +1,5 @@
-// Watches requests to the model from outside, beside whoever reads their streams: how long each
-// took, how it ended, what it was billed.
+// Watches requests to the model from outside, while their streams are read: how long each took, how
+// it ended, how much it was billed.
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelPort } from '../deps.ts';
 import type { Observe, ObservedPlace } from '../../store/live/observe.ts';
@@ -9,7 +9,7 @@ import { type Prices, spendOf } from './bill.ts';
 
 type Asking = { readonly observe: Observe; readonly about: ObservedPlace; readonly prices: Prices };
 
-/** The same model; of each call it tells how it went. */
+/** Returns the same model, which reports how each of its calls went. */
 export function watchModel(model: ModelPort, { observe, about, prices }: Asking): ModelPort {
   return async (body, signal, alive) => {
     const at = Date.now();
@@ -48,7 +48,7 @@ export function watchModel(model: ModelPort, { observe, about, prices }: Asking)
   };
 }
 
-/** With the reason for its end a reply is whole (X4). */
+/** Tells whether an event ends the reply: with its stop reason it is whole (X4). */
 function ends(event: AnyEvent): boolean {
   return event !== null && (event.type === 'message_stop' || saysStop(event));
 }
@@ -59,7 +59,7 @@ function usageAfter(event: AnyEvent, before: Message['usage'] | undefined): Mess
   return usageWith(before, event.usage);
 }
 
-/** A proxy may send any JSON; whoever reads the stream judges it. */
+/** A proxy may send any JSON; the reader of the stream judges it. */
 type AnyEvent = {
   readonly type?: unknown;
   readonly message?: { readonly usage?: Message['usage'] };
@@ -67,7 +67,7 @@ type AnyEvent = {
   readonly delta?: unknown;
 } | null;
 
-/** A word of a small set: it becomes a label. */
+/** Names an error by a word of a small set, because it becomes a label. */
 function errorOf(thrown: unknown, { aborted, reason }: AbortSignal): string {
   const status: unknown = (thrown as { readonly status?: unknown } | null)?.status;
   if (typeof status === 'number' && status >= 100 && status < 600) return String(status);

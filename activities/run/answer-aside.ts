@@ -1,5 +1,5 @@
-// Answers a question that a person asks aside: the session's own model is sent what the
-// conversation sends it, word for word, and the question behind it, so that it reads the prompt
+// Answers a question that a person asks aside. The session's own model is sent what the
+// conversation sends it, word for word, with the question at the end, so that it reads the prompt
 // cache. Nothing is stored, and no call of the answer runs. Attempted twice it asks, and is paid,
 // twice.
 import type { ContentBlockParam, Message } from '@anthropic-ai/sdk/resources/messages';
@@ -8,50 +8,51 @@ import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts
 import { type Spend, noSpend } from '../../workflows/contract/loop.ts';
 import { LONGEST_ASIDE_ANSWER } from '../../workflows/contract/aside.ts';
 import type { Attempt } from '../attempt.ts';
-import { smallModel, type SummaryDeps } from '../compaction/small-model.ts';
+import { openSmallModel, type SummaryDeps } from '../compaction/small-model.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { ModelPort, ModelRequest } from '../deps.ts';
-import { refuseScripted } from '../guards.ts';
+import { refuseScriptedModel } from '../guards.ts';
 import { askUnwatched } from '../model/ask-model.ts';
 import { asServed, buildRequest, chosenModel, type ChosenModel, REFUSABLE, withFacts } from '../model/request.ts';
-import { stepRecord } from '../step-record.ts';
+import { openStepRecord } from '../step-record.ts';
 import { wellFormedText } from '../../system/text.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { currentEpoch, toolsIn } from '../../store/transcript/preamble.ts';
 import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { NO_OUTCOME } from '../../store/view/notices.ts';
 import { messageText } from '../../store/view/final-text.ts';
+import { present } from '../../system/json.ts';
 
 export function answerAside(deps: SummaryDeps): (attempt: Attempt, input: AnswerAside) => Promise<AsideEnd> {
   return async (attempt, input) => {
     const { session } = attempt;
-    const given = await latest(deps, attempt, input);
-    const { head } = given;
-    if (head === null) return failed('the model has not answered yet: ask again when it has', noSpend);
-    const config = await deps.config(input.config ?? (await lastConfig(deps, session, head)));
-    refuseScripted(deps, config);
+    const newest = await findNewestHead(deps, attempt, input);
+    const { head } = newest;
+    if (head === null) return asideFailure('the model has not answered yet: ask again when it has', noSpend);
+    const config = await deps.config(input.config ?? (await findLastConfig(deps, session, head)));
+    refuseScriptedModel(deps, config);
     const asked = chosenModel(config, input.model);
     const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
-    const body = await requestFor(deps, session, { config, chosen, input: given });
+    const body = await buildAsideRequest(deps, session, { config, chosen, input: newest });
     if (body === null)
-      return failed('the conversation was begun by an older release, and has not gone on since', noSpend);
-    const payer = smallModel(deps, attempt, config, { ...input, instead: chosen.model });
-    const asks = (model: ModelPort, billed: (spend: Spend) => void): Promise<AsideEnd | Stopped> =>
-      ask({ deps, attempt, config, chosen }, body, model, billed);
+      return asideFailure('the conversation was begun by an older release, and has not gone on since', noSpend);
+    const payer = openSmallModel(deps, attempt, config, { ...input, instead: chosen.model });
+    const asks = (model: ModelPort, billed: (spend: Spend) => void): Promise<AsideEnd | AsideStopped> =>
+      askModelOnce({ deps, attempt, config, chosen }, body, model, billed);
     const end = await payer.spendOn(chosen.model, asks);
     const spend = payer.spend();
     if (end.kind === 'answered') return { ...end, spend };
-    if (end.kind === 'aborted') return failed('it was stopped', spend);
-    return failed('failure' in end ? end.failure.detail : end.detail, spend);
+    if (end.kind === 'aborted') return asideFailure('it was stopped', spend);
+    return asideFailure('failure' in end ? end.failure.detail : end.detail, spend);
   };
 }
 
-type Stopped = { readonly kind: 'aborted'; readonly spend: Spend };
+type AsideStopped = { readonly kind: 'aborted'; readonly spend: Spend };
 
-const failed = (detail: string, spend: Spend) => ({ kind: 'failed', detail, spend }) as const;
+const asideFailure = (detail: string, spend: Spend) => ({ kind: 'failed', detail, spend }) as const;
 
-/** Of the last run. */
-async function lastConfig({ transcripts }: SummaryDeps, session: SessionId, head: Hash): Promise<Hash> {
+/** Finds the configuration of the last run. */
+async function findLastConfig({ transcripts }: SummaryDeps, session: SessionId, head: Hash): Promise<Hash> {
   const isStart = (entry: Entry) => entry.kind === 'run_started';
   const near = (await transcripts.view(session, head)).entries.findLast(isStart);
   const found = near ?? (await transcripts.whole(session, head)).entries.findLast(isStart);
@@ -59,81 +60,87 @@ async function lastConfig({ transcripts }: SummaryDeps, session: SessionId, head
   return found.config;
 }
 
-/** A reply is stored before its calls run, and its step is over after them. */
-async function latest(deps: SummaryDeps, attempt: Attempt, { call, ...input }: AnswerAside): Promise<AnswerAside> {
+/**
+ * Finds the newest head: a reply is stored before its calls run, and its step is over after them.
+ */
+async function findNewestHead(
+  deps: SummaryDeps,
+  attempt: Attempt,
+  { call, ...input }: AnswerAside,
+): Promise<AnswerAside> {
   if (!call) return input;
   const { chain } = await deps.config(call.config);
-  const reply = await stepRecord<ModelResult>(deps.store, attempt, chain, call).read();
+  const reply = await openStepRecord<ModelResult>(deps.store, attempt, chain, call).read();
   return reply && 'head' in reply ? { ...input, head: reply.head, said: [] } : input;
 }
 
-type Asking = { readonly config: RunConfig; readonly chosen: ChosenModel; readonly input: AnswerAside };
+type AsideQuestion = { readonly config: RunConfig; readonly chosen: ChosenModel; readonly input: AnswerAside };
 
-/** Null where it is not known what the model was sent before the messages. */
-async function requestFor(
+/** Returns null where it is not known what the model was sent before the messages. */
+async function buildAsideRequest(
   deps: SummaryDeps,
   session: SessionId,
-  { config, chosen, input }: Asking,
+  { config, chosen, input }: AsideQuestion,
 ): Promise<ModelRequest | null> {
   const { transcripts, models } = deps;
-  const given = await transcripts.extend(session, input.head, input.said);
-  const entries = entriesOf(given);
+  const extended = await transcripts.extend(session, input.head, input.said);
+  const entries = entriesOf(extended);
   const epoch = currentEpoch(entries)?.epoch;
   if (!epoch) return null;
   const served = asServed(chosen.model, models);
   const text = wellFormedText(`${ASIDE}\n\n${input.question}`);
   const question: Entry = { kind: 'user', id: 'aside' as MessageId, body: { kind: 'text', text } };
-  const messages = await transcripts.messages({ ...given, added: [...given.added, question] }, served);
+  const messages = await transcripts.messages({ ...extended, added: [...extended.added, question] }, served);
   const preamble = { system: epoch.system, tools: toolsIn(entries, served.telling) };
   const cap = input.cap ?? config.rules.models[0].outputCap;
   const { taskRemaining } = input;
-  const terms = { cap, ...(taskRemaining === undefined ? {} : { taskRemaining }) };
+  const terms = { cap, ...present({ taskRemaining }) };
   const binding = !models.isRefused(chosen.model.name, REFUSABLE.binding);
-  return aside(buildRequest(config, chosen, preamble, messages, terms, { binding }));
+  return endRequest(buildRequest(config, chosen, preamble, messages, terms, { binding }));
 }
 
 /**
- * Nobody asks on from the question: the cache is read up to it, and not written for it. Calls
- * before it whose outcomes the model has not been told are at work.
+ * Marks the request as one that is not continued: the cache is read up to the question and not
+ * written for it. Calls before it whose outcomes the model has not been told are shown as at work.
  */
-function aside({ messages, ...body }: ModelRequest): ModelRequest {
+function endRequest({ messages, ...body }: ModelRequest): ModelRequest {
   const at = messages.findLastIndex(({ role }) => role === 'user');
   const changed = messages.map((message, position) => {
     if (position !== at || message.role !== 'user' || typeof message.content === 'string') return message;
-    return { ...message, content: message.content.map((block) => atWork(unkept(block))) };
+    return { ...message, content: message.content.map((block) => showAtWork(stripCacheControl(block))) };
   });
   return { ...body, messages: changed };
 }
 
-function unkept(block: ContentBlockParam): ContentBlockParam {
+function stripCacheControl(block: ContentBlockParam): ContentBlockParam {
   if (!('cache_control' in block)) return block;
   const { cache_control: _, ...rest } = block;
   return rest;
 }
 
-function atWork(block: ContentBlockParam): ContentBlockParam {
+function showAtWork(block: ContentBlockParam): ContentBlockParam {
   if (block.type !== 'tool_result' || block.content !== NO_OUTCOME) return block;
   const { is_error: _, ...rest } = block;
   return { ...rest, content: AT_WORK };
 }
 
-type Means = Omit<Asking, 'input'> & { readonly deps: SummaryDeps; readonly attempt: Attempt };
+type AskMeans = Omit<AsideQuestion, 'input'> & { readonly deps: SummaryDeps; readonly attempt: Attempt };
 
-async function ask(
-  { deps, attempt, config, chosen }: Means,
+async function askModelOnce(
+  { deps, attempt, config, chosen }: AskMeans,
   body: ModelRequest,
   model: ModelPort,
   billed: (spend: Spend) => void,
-): Promise<AsideEnd | Stopped> {
+): Promise<AsideEnd | AsideStopped> {
   const replied = await askUnwatched({ ...deps, signal: attempt.signal, config, model, billed }, body, chosen.model);
-  if (replied.kind === 'message') return answered(replied.message, replied.spend, deps.redact);
-  return replied.kind === 'failed' ? failed(replied.failure.detail, replied.spend) : replied;
+  if (replied.kind === 'message') return toAnswer(replied.message, replied.spend, deps.redact);
+  return replied.kind === 'failed' ? asideFailure(replied.failure.detail, replied.spend) : replied;
 }
 
-function answered(message: Message, spend: Spend, redact: SummaryDeps['redact']): AsideEnd {
+function toAnswer(message: Message, spend: Spend, redact: SummaryDeps['redact']): AsideEnd {
   const said = redact(messageText(message)).trim();
   const { model, stop_reason: end } = message;
-  if (said === '') return failed(end === 'tool_use' ? WANTS_TOOLS : `${model} said nothing (${end})`, spend);
+  if (said === '') return asideFailure(end === 'tool_use' ? WANTS_TOOLS : `${model} said nothing (${end})`, spend);
   const text = said.slice(0, LONGEST_ASIDE_ANSWER);
   return { kind: 'answered', text, cut: text.length < said.length || end === 'max_tokens', model, spend };
 }

@@ -15,7 +15,8 @@ type Workspace = {
 };
 
 /**
- * Says in `problem` why a run cannot work there. `before`: where the session's runs worked so far.
+ * Finds the workspace; `problem` says why a run cannot work there. `before` is the place where the
+ * session's runs worked so far.
  */
 export async function findWorkspace(
   cwd: string,
@@ -30,7 +31,7 @@ export async function findWorkspace(
     return {
       path,
       place,
-      problem: placeProblem(cwd, place, before) ?? (await dataProblem(`the workspace ${path}`, path, dataDir)),
+      problem: describeMove(cwd, place, before) ?? (await describeDataOverlap(`the workspace ${path}`, path, dataDir)),
     };
   } catch (error) {
     const problem = `the working directory ${cwd} cannot be used on this worker: ${reasonOf(error)}`;
@@ -40,10 +41,10 @@ export async function findWorkspace(
 }
 
 /**
- * Whoever can write above a workspace can put a link, or another folder, in its place. The numbers
- * of devices change with a boot.
+ * A program that can write above a workspace can put a link, or another folder, in its place.
+ * Device numbers change with a boot.
  */
-function placeProblem(cwd: string, now: WorkspacePlace, before: WorkspacePlace | undefined): string | undefined {
+function describeMove(cwd: string, now: WorkspacePlace, before: WorkspacePlace | undefined): string | undefined {
   if (before === undefined) return undefined;
   const [[boot, device, inode], [oldBoot, oldDevice, oldInode]] = [now.file.split('/'), before.file.split('/')];
   if (now.path === before.path && inode === oldInode && (device === oldDevice || boot !== oldBoot)) return undefined;
@@ -51,8 +52,12 @@ function placeProblem(cwd: string, now: WorkspacePlace, before: WorkspacePlace |
   return `the working directory ${cwd} is not the folder ${before.path} in which this session worked (${where}): if that is meant, give it again with --cwd`;
 }
 
-/** An agent that can rename what its data lies in could put other data there. */
-async function dataProblem(named: string, path: string, dataDir: string | undefined): Promise<string | undefined> {
+/** An agent that can rename the folder around its data could put other data there. */
+async function describeDataOverlap(
+  named: string,
+  path: string,
+  dataDir: string | undefined,
+): Promise<string | undefined> {
   const data = dataDir === undefined ? null : await realpath(dataDir).catch(() => null);
   if (data === null) return undefined;
   if (isInside(data, path)) return `${named} lies in Perdure's data folder ${data}: use one outside it`;
@@ -60,14 +65,11 @@ async function dataProblem(named: string, path: string, dataDir: string | undefi
   return `${named} holds Perdure's data folder ${data}: work in a folder below, or set PERDURE_DATA to one outside`;
 }
 
-// The other folders of a run. A link on the way to one is refused, since an agent may be able to
-// set it anew before the next run.
-
 type ExtraFolders = {
-  /** Absolute real paths, the workspace not among them. */
+  /** Absolute real paths, without the workspace. */
   readonly folders: readonly string[];
   readonly problem?: string;
-  /** The one that is not there: another host may have it. */
+  /** The folder that does not exist here: another host may have it. */
   readonly missing?: string;
 };
 
@@ -78,14 +80,14 @@ export async function findExtraFolders(
 ): Promise<ExtraFolders> {
   const folders: string[] = [];
   for (const folder of given.map((path) => resolve(path))) {
-    const found = await problemOf(folder, cwd, dataDir, places);
+    const found = await checkFolder(folder, cwd, dataDir, places);
     if (found !== null) return { folders: [], ...found };
     if (folder !== cwd && !folders.includes(folder)) folders.push(folder);
   }
   return { folders };
 }
 
-async function problemOf(
+async function checkFolder(
   folder: string,
   cwd: string,
   dataDir: string | undefined,
@@ -105,17 +107,17 @@ async function problemOf(
       missing: folder,
     };
   }
-  // What lies on the way to the workspace could be renamed, and a link be put there.
+  // A folder on the way to the workspace could be renamed, and a link be put in its place.
   if (folder !== cwd && isInside(folder, cwd)) {
     return {
       problem: `${named} holds the workspace ${cwd}: give it as the workspace, or folders beside the workspace`,
     };
   }
-  const problem = (await dataProblem(named, folder, dataDir)) ?? guardProblem(named, folder, places);
+  const problem = (await describeDataOverlap(named, folder, dataDir)) ?? describeGuard(named, folder, places);
   return problem === undefined ? null : { problem };
 }
 
-function guardProblem(named: string, folder: string, places: Places | undefined): string | undefined {
+function describeGuard(named: string, folder: string, places: Places | undefined): string | undefined {
   const guard = places && guardOf(places, sep, folder);
   if (guard === undefined) return undefined;
   if (guard === 'own') return `${named} lies where Perdure itself runs from: use one outside`;

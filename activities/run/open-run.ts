@@ -1,4 +1,4 @@
-// Opens a run: takes the snapshot it will work with to its end (L57), or says why it cannot start.
+// Opens a run: takes the snapshot that it works with to its end (L57), or says why it cannot start.
 import type { AlertKind, Notice, OpenRun, RunOpened } from '../../workflows/contract/activities.ts';
 import { nearName } from '../../workflows/contract/did-you-mean.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
@@ -6,12 +6,13 @@ import { parseRule } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import { agentFacts } from '../../workflows/contract/facts.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
-import { forAnotherWorker, type Attempt } from '../attempt.ts';
+import type { Attempt } from '../attempt.ts';
+import { forAnotherWorker } from '../another-worker.ts';
 import type { Deps } from '../deps.ts';
 import { announceEntries } from '../../store/live/tell.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
-import { hookFailed } from '../hooks/hook-context.ts';
-import { sessionStart, type SessionStarted } from './around-runs.ts';
+import { hookFailureNotice } from '../hooks/hook-context.ts';
+import { askSessionStart, type SessionStartWords } from './around-runs.ts';
 import { runFields } from '../../system/log.ts';
 import type { RunConfig, WebSearchSettings } from '../../store/configuration.ts';
 import { buildSystemPrompt } from '../../store/system-prompt.ts';
@@ -19,30 +20,31 @@ import { systemText } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { inherit } from './inherit.ts';
 import { RecentMap } from '../../system/recent-map.ts';
-import { runModels } from './run-models.ts';
-import { runNews } from './run-news.ts';
+import { findRunModels } from './run-models.ts';
+import { createRunNews } from './run-news.ts';
 import { findExtraFolders, findWorkspace } from './folders.ts';
-import { rulesOf } from './rules.ts';
-import { OF_SERVER, RESOURCES, serverOf } from '../../tools/listed.ts';
-import { namesSome } from '../../tools/rules/match-rules.ts';
+import { buildRules } from './rules.ts';
+import { SERVER_PREFIX, RESOURCES, findServerName } from '../../tools/listed.ts';
+import { isAboutSome } from '../../tools/rules/match-rules.ts';
+import { present } from '../../system/json.ts';
 
 const MAX_EMPTY_REPLIES = 3;
 
 export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
-  const open = openWith(deps);
-  return async (attempt, input) => ({ ...(await open(attempt, input)), alerts: alertsOf(deps) });
+  const open = createOpener(deps);
+  return async (attempt, input) => ({ ...(await open(attempt, input)), alerts: listAlerts(deps) });
 }
 
-/** What someone wants to be told of. */
-function alertsOf({ hooks }: Deps): readonly AlertKind[] {
+/** Lists the alerts that some hook wants to be told of. */
+function listAlerts({ hooks }: Deps): readonly AlertKind[] {
   return (['waiting', 'failed', 'agentEnded'] as const).filter((kind) => hooks.has(kind));
 }
 
-/** Warnings that a worker remembers to have given. */
+/** The number of warnings that a worker remembers to have given. */
 const MOST_WARNED = 1_000;
 
-function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
-  const newsOf = runNews(deps);
+function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
+  const newsOf = createRunNews(deps);
   const warned = new RecentMap<string, true>(MOST_WARNED);
   return async (attempt, given) => {
     const inherited = given.agent ? await inherit(deps, attempt, given.agent, given.options) : null;
@@ -50,19 +52,19 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     const input = { ...given, options: inherited?.options ?? given.options };
     await deps.servers?.refresh();
     const { step, options } = input;
-    // What is added to an agent's rules is judged as any caller's.
+    // Rules added for an agent are judged as any caller's are.
     const asked = { ...options, ...(given.options.permissions && { permissions: given.options.permissions }) };
     const { permissionMode } = deps.defaults;
     const search = inherited ? inherited.webSearch : deps.defaults.webSearch;
     const wrong =
       optionsProblem({ permissionMode, ...asked }) ??
-      optionsProblem(ownRules(deps)) ??
-      missingTool(deps, options, search !== undefined || inherited !== null) ??
+      optionsProblem(workerRules(deps)) ??
+      findMissingTool(deps, options, search !== undefined || inherited !== null) ??
       schemaProblem(options.outputSchema);
-    const rules = wrong === undefined ? rulesWithoutTool(deps, asked, warned) : {};
+    const rules = wrong === undefined ? checkRuleNames(deps, asked, warned) : {};
     if (rules.mistaken !== undefined || wrong !== undefined)
       return { kind: 'refused', detail: wrong ?? rules.mistaken ?? '' };
-    const chosen = await runModels(deps, options);
+    const chosen = await findRunModels(deps, options);
     if (typeof chosen === 'string') return { kind: 'refused', detail: chosen };
     const cwd = await findWorkspace(options.cwd, deps.dataDir, input.place);
     const extra = await findExtraFolders(
@@ -72,11 +74,11 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     );
     const missing = cwd.isMissing ? options.cwd : extra.missing;
     if (missing !== undefined) leaveToAnother(deps, attempt, input, missing);
-    const problem = (cwd.isMissing ? missingFolder(deps, input) : undefined) ?? cwd.problem ?? extra.problem;
+    const problem = (cwd.isMissing ? describeMissingFolder(deps, input) : undefined) ?? cwd.problem ?? extra.problem;
     if (problem !== undefined) return { kind: 'refused', detail: problem };
     const { folders } = extra;
     await deps.live.forgetBefore(attempt.session, step);
-    const started = await sessionStart(deps, attempt, input, { cwd: cwd.path, folders });
+    const started = await askSessionStart(deps, attempt, input, { cwd: cwd.path, folders });
     const callers = [options.systemPrompt ?? deps.defaults.systemPrompt, options.appendSystemPrompt ?? ''].join('\n\n');
     const systemParts = buildSystemPrompt(
       callers,
@@ -90,12 +92,12 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
       options.outputSchema,
     );
     const found = { ...chosen, cwd: cwd.path, folders, system: systemText(systemParts), systemParts };
-    const permissions = inherited?.permissions ?? joined(deps.defaults.permissions, options.permissions);
+    const permissions = inherited?.permissions ?? joinRules(deps.defaults.permissions, options.permissions);
     const webSearch = allowedSearch(search, permissions);
     if (webSearch) warnOfSearch(deps, chosen.models, warned);
-    const config = snapshot(deps, attempt, input, { ...found, permissions, webSearch });
+    const config = takeSnapshot(deps, attempt, input, { ...found, permissions, webSearch });
     const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(config)));
-    await announceRun(deps, attempt, step, config, { ...started, news: await newsOf(config) });
+    await announceRun(deps, attempt, config, { ...started, step, news: await newsOf(config) });
     deps.attachments.prefetch(config);
     const { host } = deps;
     const names = chosen.models.map(({ name }) => name);
@@ -110,7 +112,7 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
   };
 }
 
-function snapshot(
+function takeSnapshot(
   deps: Deps,
   { session }: Attempt,
   { chain, run, options, agent, traceparent, querySource }: OpenRun,
@@ -137,11 +139,11 @@ function snapshot(
     ...(agent && { agent: agentFacts(agent) }),
     ...found,
     mode: options.permissionMode ?? defaults.permissionMode,
-    ...(options.tools === undefined ? {} : { tools: options.tools }),
+    ...present({ tools: options.tools }),
     ...((options.instructions ?? defaults.instructions) ? {} : { instructions: false as const }),
     ...(!agent && deps.memory && (options.memory ?? defaults.memory) ? { memory: true as const } : {}),
     ...(!agent && (options.suggestPrompts ?? defaults.suggestPrompts) ? { suggestPrompts: true as const } : {}),
-    ...(options.toolEnv === undefined ? {} : { toolEnv: options.toolEnv }),
+    ...present({ toolEnv: options.toolEnv }),
     ...(folders.length === 0 ? {} : { folders }),
     scripted,
     thinkingTokens: options.thinkingTokens ?? null,
@@ -156,12 +158,12 @@ function snapshot(
     ...(defaults.overflowWords && { overflowWords: defaults.overflowWords }),
     maxEmptyReplies: MAX_EMPTY_REPLIES,
     rules: {
-      ...rulesOf(deps, { ...found, agent }, found.system, options),
-      // Nobody reads along with an agent, and its work is remembered with that of the session that
-      // a person began (L73).
+      ...buildRules(deps, { ...found, agent }, found.system, options),
+      // No person reads along with an agent, and its work is remembered with that of the session
+      // that a person began (L73).
       ...(agent && { batchSummaries: false, afterStop: false }),
     },
-    // Wherever it goes on, it has to find them.
+    // A worker that goes on with the run has to find these hooks.
     ...(deps.hooks.deciding.length === 0 ? {} : { hooks: deps.hooks.deciding }),
   };
 }
@@ -169,15 +171,14 @@ function snapshot(
 async function announceRun(
   { live: channel, log }: Deps,
   { session, number }: Attempt,
-  step: number,
   config: RunConfig,
-  { failed, news }: SessionStarted & { readonly news: readonly Notice[] },
+  { step, failed, news }: SessionStartWords & { readonly step: number; readonly news: readonly Notice[] },
 ): Promise<void> {
   const { run, queryId: query, depth, cwd, models, scripted } = config;
   const live = channel.open({ session, step, attempt: number, activity: 'openRun' });
   const [{ name: model, window }] = models;
   live.write({ type: 'run_start', run, queryId: query, depth, cwd, model, window, scripted });
-  announceEntries(live, failed.map(hookFailed));
+  announceEntries(live, failed.map(hookFailureNotice));
   for (const notice of news) live.write({ type: 'notice', notice });
   const about = { ...runFields(config), attempt: number };
   for (const { hook, detail } of failed) log('warn', `hook ${hook} at the start of the session: ${detail}`, about);
@@ -185,10 +186,11 @@ async function announceRun(
 }
 
 /**
- * A rule that is about no tool guards nothing. Where a tool has nearly its name, it is a mistake;
- * else the tool may come later, or be one of other workers, and is warned of once.
+ * Looks for rules that name no tool, which guard nothing. Where a tool has nearly that name, the
+ * rule is a mistake; else the tool may come later, or belong to other workers, and one warning is
+ * logged.
  */
-function rulesWithoutTool(
+function checkRuleNames(
   { defaults, tools, log }: Deps,
   options: RunOptions,
   warned: RecentMap<string, true>,
@@ -196,13 +198,13 @@ function rulesWithoutTool(
   const own = tools.definitions.map(({ name }) => name);
   // A rule about it holds, whether it is offered or not.
   const names = own.includes(WEB_SEARCH) ? own : [...own, WEB_SEARCH];
-  const { deny = [], ask = [], allow = [] } = joined(defaults.permissions, options.permissions);
-  const idle = [...deny, ...ask, ...allow].filter((rule) => !namesSome(rule, names));
+  const { deny = [], ask = [], allow = [] } = joinRules(defaults.permissions, options.permissions);
+  const idle = [...deny, ...ask, ...allow].filter((rule) => !isAboutSome(rule, names));
   const there = `there are ${own.join(', ')}`;
   for (const rule of idle) {
     const near = nearName(parseRule(rule)?.tool ?? '', names);
     if (near === undefined) continue;
-    return { mistaken: `permission rule ${quoted(rule)} names no tool: did you mean ${near}? (${there})` };
+    return { mistaken: `permission rule ${quoteRule(rule)} names no tool: did you mean ${near}? (${there})` };
   }
   const warning = idle.length === 0 ? undefined : `${describeIdle(idle)}: ${there}`;
   if (warning !== undefined && !warned.get(warning)) log('warn', warning);
@@ -212,18 +214,18 @@ function rulesWithoutTool(
 
 function describeIdle([first = '', ...others]: readonly string[]): string {
   if (others.length === 0)
-    return `permission rule ${quoted(first)} names no tool of this worker, so that it does nothing`;
-  const shown = [first, ...others].slice(0, MOST_SHOWN).map(quoted);
+    return `permission rule ${quoteRule(first)} names no tool of this worker, so that it does nothing`;
+  const shown = [first, ...others].slice(0, MOST_SHOWN).map(quoteRule);
   const more = others.length + 1 - shown.length;
   const list = more === 0 ? shown.join(', ') : `${shown.join(', ')} and ${more} more`;
   return `permission rules ${list} name no tools of this worker, so that they do nothing`;
 }
 
 const MOST_SHOWN = 20;
-const quoted = (rule: string): string => JSON.stringify(rule.slice(0, 80));
+const quoteRule = (rule: string): string => JSON.stringify(rule.slice(0, 80));
 
-/** A run without a tool that its caller counts on would find out late. */
-function missingTool(
+/** Refuses a run without a tool that its caller names, because it would find out late. */
+function findMissingTool(
   { tools, servers }: Deps,
   { tools: wanted = [] }: RunOptions,
   maySearch: boolean,
@@ -233,7 +235,7 @@ function missingTool(
   // A server may be away, and its tools come and go.
   const isOfServer = (name: string): boolean =>
     name === RESOURCES ||
-    servers?.names.some((server) => name === `${OF_SERVER}${server}` || serverOf(name) === server) === true;
+    servers?.names.some((server) => name === `${SERVER_PREFIX}${server}` || findServerName(name) === server) === true;
   const missing = wanted.find((name) => !names.includes(name) && !isOfServer(name));
   if (missing === undefined) return undefined;
   if (missing === WEB_SEARCH)
@@ -251,7 +253,7 @@ function allowedSearch(
   search: WebSearchSettings | undefined,
   { deny = [], ask = [] }: PermissionRules = {},
 ): WebSearchSettings | undefined {
-  return [...deny, ...ask].some((rule) => namesSome(rule, [WEB_SEARCH])) ? undefined : search;
+  return [...deny, ...ask].some((rule) => isAboutSome(rule, [WEB_SEARCH])) ? undefined : search;
 }
 
 function warnOfSearch(
@@ -265,34 +267,37 @@ function warnOfSearch(
   warned.set(warning, true);
 }
 
-function ownRules({ defaults: { permissions } }: Deps): Partial<RunOptions> {
+function workerRules({ defaults: { permissions } }: Deps): Partial<RunOptions> {
   return permissions === undefined ? {} : { permissions };
 }
 
 /**
- * A caller adds rules to the worker's and takes none away: of all that match, the strictest counts
- * (L55).
+ * Adds a caller's rules to the worker's. A caller takes none away: of all that match, the strictest
+ * counts (L55).
  */
-function joined(own: PermissionRules = {}, given: PermissionRules = {}): PermissionRules {
+function joinRules(own: PermissionRules = {}, given: PermissionRules = {}): PermissionRules {
   const both = (list: keyof PermissionRules): readonly string[] => [...(own[list] ?? []), ...(given[list] ?? [])];
   return { deny: both('deny'), ask: both('ask'), allow: both('allow') };
 }
 
-/** Where machines share a store, the host matters. */
-function missingFolder({ host }: Deps, { options, onHost }: OpenRun): string | undefined {
+/** Names the host where machines share a store. */
+function describeMissingFolder({ host }: Deps, { options, onHost }: OpenRun): string | undefined {
   if (!host) return undefined;
   if (onHost) return `the working directory ${options.cwd} is gone from host ${host.name}, where this session worked`;
   return `no worker that took this run has the folder ${options.cwd}: start one on the machine that has it (\`perdure worker\`), and send the message again`;
 }
 
 /**
- * Tries that are left to workers of other hosts, the first of them soon; then no worker has it, and
- * the run is refused.
+ * The number of attempts that are left to workers of other hosts; the first of them follow soon.
+ * After them the run is refused: no worker has the folder.
  */
 const LEFT_TO_OTHERS = 40;
 const LEFT_SOON = 20;
 
-/** Where machines share a store, a folder that is not here may be on another. */
+/**
+ * Leaves the run to another worker where machines share a store: a folder that is missing here may
+ * be on another machine.
+ */
 function leaveToAnother({ host }: Deps, { number }: Attempt, { onHost }: OpenRun, folder: string): void {
   if (!host || onHost || number > LEFT_TO_OTHERS) return;
   const message = `host ${host.name} has no folder ${folder}: a worker of the host that has it is waited for`;

@@ -1,5 +1,5 @@
-// Reads what a run came to, for a session that returns it (Q4), and for everyone who reads a
-// result: the value of a final answer (L53).
+// Reads the result of a run, for a session that returns it (Q4) and for all other readers: the
+// value of a final answer (L53).
 import type { ReadResult, RunResultFacts } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
@@ -7,12 +7,12 @@ import { outputOf } from '../../store/view/output.ts';
 import { resultOf } from '../../store/view/result.ts';
 import { loadRun } from '../../store/view/view.ts';
 
-/** Characters of a text, and of an output's JSON. */
+/** The most characters of a text, and of an output's JSON. */
 const MOST = 500_000;
 
 /**
- * Bytes of JSON of both together: a server takes 2 MiB of a workflow's result, and a character of a
- * text may be six of them.
+ * The most bytes of JSON of both together: a server takes 2 MiB of a workflow's result, and a
+ * character of a text may be six of them.
  */
 const MOST_BYTES = 1_500_000;
 
@@ -28,12 +28,12 @@ export function readResult(deps: Pick<Deps, 'store' | 'config'>) {
     const bytes = Buffer.byteLength(json ?? '');
     const fits = json === undefined || (json.length <= MOST && bytes <= MOST_BYTES / 2);
     const room = MOST_BYTES - (fits ? bytes : 0);
-    return { text: withinBytes(text.slice(0, MOST), room), usage, costUsd, ...(fits ? found : {}) };
+    return { text: cutToBytes(text.slice(0, MOST), room), usage, costUsd, ...(fits ? found : {}) };
   };
 }
 
-/** The beginning of it that is at most `most` bytes of JSON. */
-function withinBytes(text: string, most: number): string {
+/** Returns the beginning of a text that is at most `most` bytes of JSON. */
+function cutToBytes(text: string, most: number): string {
   let left = most;
   let end = 0;
   for (const character of text) {

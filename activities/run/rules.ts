@@ -1,6 +1,6 @@
-// The limits a run is decided by, from what its caller and its worker chose: part of its snapshot
-// (L57).
-import { summarySpend } from '../compaction/summarize.ts';
+// The limits that a run is decided by, from the choices of its caller and its worker: a part of its
+// snapshot (L57).
+import { largestSummarySpend } from '../compaction/summarize-batch.ts';
 import type { ModelLimits, Rules } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import type { Deps } from '../deps.ts';
@@ -13,25 +13,27 @@ const MAX_STRUCTURED_RETRIES = 5;
 const MAX_STOP_HOOK_ROUNDS = 8;
 
 /**
- * Tokens of a reply, thinking and all: what is cut is paid for and done again, or continued. The
- * two highest efforts think long (L26).
+ * Tokens of a reply, thinking and all: a reply that is cut is paid for and done again, or
+ * continued. The two highest efforts think long (L26).
  */
 const OUTPUT_CAP = 32_000;
 const HARD_OUTPUT_CAP = 64_000;
 const HARD: readonly unknown[] = ['xhigh', 'max'];
-/** However full the window is, a reply has so much, and the server says whether it fits. */
+/**
+ * Tokens. However full the window is, a reply has this much, and the server says whether it fits.
+ */
 const LEAST_OUTPUT_CAP = 4_096;
 
 type Known = Pick<RunConfig, 'models' | 'smallModel'> & { readonly agent?: unknown };
 
-export function rulesOf(deps: Deps, known: Known, system: string, options: RunOptions): Rules {
+export function buildRules(deps: Deps, known: Known, system: string, options: RunOptions): Rules {
   const { defaults, hooks, tools } = deps;
   const { models, smallModel, agent } = known;
   const aside = defaults.compaction.collapse;
   const limits = (model: RunModel, thinking = 0): ModelLimits => {
     // Thinking counts as output, and must not take the room of the answer (L59).
     const cap = defaults.outputCap ?? (HARD.includes(options.effort ?? defaults.effort) ? HARD_OUTPUT_CAP : OUTPUT_CAP);
-    // What is left for the prompt is at least as much.
+    // At least half of the window is left for the prompt.
     const roomy = thinking + Math.min(cap, Math.max(LEAST_OUTPUT_CAP, Math.floor(model.window / 2)));
     const outputCap = Math.min(options.maxOutputTokens ?? roomy, model.maxOutput);
     const leastOutputCap = Math.min(outputCap, LEAST_OUTPUT_CAP);
@@ -52,8 +54,8 @@ export function rulesOf(deps: Deps, known: Known, system: string, options: RunOp
     maxOutputRecoveries: MAX_OUTPUT_RECOVERIES,
     maxSameFailures: MAX_SAME_FAILURES,
     fixedTokens: estimateTokens(system.length + JSON.stringify(tools.definitions).length),
-    // Short forms change what was sent in the middle of a conversation: a model that checks it
-    // would lose all of its thinking for each.
+    // Short forms change the middle of a conversation that was sent: a model that checks it would
+    // lose all of its thinking for each.
     compaction: primary.checksPrefix ? { ...defaults.compaction, collapse: false } : defaults.compaction,
     tokenBudget: options.tokenBudget ?? null,
     taskBudget: options.taskBudget ?? null,
@@ -62,7 +64,7 @@ export function rulesOf(deps: Deps, known: Known, system: string, options: RunOp
     stopHooks: hooks.has('stop') || (agent !== undefined && hooks.has('agentIdle')),
     maxStopHookRounds: MAX_STOP_HOOK_ROUNDS,
     batchSummaries: defaults.batchSummaries,
-    summarySpend: summarySpend(smallModel),
+    summarySpend: largestSummarySpend(smallModel),
     afterStop:
       deps.afterStop.length > 0 ||
       (deps.memory !== undefined && (options.memory ?? defaults.memory)) ||

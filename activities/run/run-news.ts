@@ -1,5 +1,5 @@
-// What people are told when a run opens: what is not known of its models (X1), and what is no skill
-// for it (L79). Each once in a session.
+// Tells people, when a run opens, what is not known of its models (X1) and which files are no
+// skills for it (L79). Each is told once in a session.
 import type { Notice } from '../../workflows/contract/activities.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import type { Deps } from '../deps.ts';
@@ -7,40 +7,46 @@ import { RecentMap } from '../../system/recent-map.ts';
 import { findSkills } from '../../tools/builtin/files/skills.ts';
 import { isListed } from '../../tools/listed.ts';
 import { mayReadByRules } from '../../tools/rules/match-rules.ts';
-import { priceLine } from './run-models.ts';
+import { writePriceLine } from './run-models.ts';
 
-/** Texts of which a worker remembers that a session's watchers have been told. */
+/** The number of texts that a worker remembers to have told a session's watchers. */
 const MOST_TOLD = 1_000;
-/** Files that are no skills, in one run. */
+/** The number of files without a skill that one run names. */
 const MOST_FILES = 5;
 
-export function runNews(deps: Pick<Deps, 'skills' | 'dataDir'>): (config: RunConfig) => Promise<readonly Notice[]> {
-  const told = new RecentMap<string, true>(MOST_TOLD);
+export function createRunNews(
+  deps: Pick<Deps, 'skills' | 'dataDir'>,
+): (config: RunConfig) => Promise<readonly Notice[]> {
+  const toldTexts = new RecentMap<string, true>(MOST_TOLD);
   return async (config) => {
-    const ofModels = config.models.flatMap((model) => notKnown(model) ?? []);
+    const ofModels = config.models.flatMap((model) => describeUnknown(model) ?? []);
     const all = [
       ...ofModels.map((text) => ({ kind: 'about_model', text }) as const),
-      ...(await skillsLeftOut(deps, config)).map((text) => ({ kind: 'about_skills', text }) as const),
+      ...(await listBrokenSkills(deps, config)).map((text) => ({ kind: 'about_skills', text }) as const),
     ];
     return all.filter(({ text }) => {
       const key = `${config.session} ${text}`;
-      const isNew = !told.get(key);
-      told.set(key, true);
+      const isNew = !toldTexts.get(key);
+      toldTexts.set(key, true);
       return isNew;
     });
   };
 }
 
-/** What is not known of a model, for people; null where all is that matters to a run. */
-function notKnown({ name, price, window, assumed }: RunModel): string | null {
+/** Says for people what is not known of a model; null where all is known that matters to a run. */
+function describeUnknown({ name, price, window, assumed }: RunModel): string | null {
   if (!assumed && price !== null) return null;
   const size = assumed ? `nothing is known of ${name}, and a window of ${window} tokens is assumed` : null;
-  const cost = price === null ? `what ${name} costs is not known: ${priceLine(name)} in a configuration says it` : null;
+  const cost =
+    price === null ? `what ${name} costs is not known: ${writePriceLine(name)} in a configuration says it` : null;
   return [size, cost].filter((part) => part !== null).join('; ');
 }
 
-/** An agent's are those of the session that began it, whose watchers were told. */
-async function skillsLeftOut(
+/**
+ * Lists files that are no skills. An agent has the skills of the session that began it, whose
+ * watchers were told.
+ */
+async function listBrokenSkills(
   { skills, dataDir: hidden }: Pick<Deps, 'skills' | 'dataDir'>,
   config: RunConfig,
 ): Promise<readonly string[]> {

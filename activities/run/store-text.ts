@@ -3,7 +3,7 @@
 import type { StoredText, StoreText } from '../../workflows/contract/activities.ts';
 import type { Deps } from '../deps.ts';
 
-/** Stored by its content, so that a second attempt comes to the same. */
+/** Stores a text by its content, so that a second attempt returns the same hash. */
 export function storeText({ store }: Deps): (attempt: unknown, input: StoreText) => Promise<StoredText> {
   return async (_attempt, { text, after }) => {
     const before = after === undefined ? new Uint8Array() : await store.get(after);

@@ -1,13 +1,15 @@
-// Tells the hooks `waiting`, `failed` and `agentEnded` of a worker (O14): that a person is waited
-// for, that a run has ended badly, an agent at all. Each hook is told at least once, and again only
-// when its worker died, or the session was handed over, before that was recorded.
+// Tells the hooks `waiting`, `failed` and `agentEnded` of a worker (O14): a person is waited for, a
+// run has ended badly, an agent has ended. Each hook is told at least once, and again only when its
+// worker died, or the session was handed over, before that was recorded.
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { AgentEnded, Alert, TellAlert } from '../../workflows/contract/activities.ts';
 import { agentName, queryIdOf } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
-import { type Attempt, forAnotherWorker, describeGivenUp, isGivenUp } from '../attempt.ts';
+import { type Attempt, describeGivenUp, isGivenUp } from '../attempt.ts';
+import { forAnotherWorker } from '../another-worker.ts';
 import type { Deps } from '../deps.ts';
-import type { HookContext, HookFailure, HookPayload } from '../hooks/hooks.ts';
+import type { HookContext, HookFailure } from '../hooks/hooks.ts';
+import type { HookPayload } from '../hooks/payloads.ts';
 import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
 import type { ObservedPlace } from '../../store/live/observe.ts';
 import { runFields } from '../../system/log.ts';
@@ -15,15 +17,18 @@ import { clip } from '../../system/text.ts';
 import type { Store } from '../../store/values/store.ts';
 import { lastWords } from '../../store/view/agent-end.ts';
 
-/** At once in one worker: when a pager hangs, what ends runs must find a slot. */
+/**
+ * The most alerts that one worker tells at once: when a pager hangs, activities that end runs must
+ * find a slot.
+ */
 const MOST_AT_ONCE = 20;
 
-/** Throws for another attempt while a hook fails. */
+/** Tells an alert. Throws for another attempt while a hook fails. */
 export function tellAlert(deps: Deps): (attempt: Attempt, input: TellAlert) => Promise<void> {
   let telling = 0;
   return async (attempt, input) => {
     const { alert } = input;
-    const { context, about } = await contextOf(deps, attempt, input);
+    const { context, about } = await buildContext(deps, attempt, input);
     if (!deps.hooks.has(alert.kind)) return;
     if (telling >= MOST_AT_ONCE) throw forAnotherWorker('Busy', `this worker tells ${telling} alerts already`, true);
     telling += 1;
@@ -31,14 +36,14 @@ export function tellAlert(deps: Deps): (attempt: Attempt, input: TellAlert) => P
       const { failed } = await tell(deps, attempt, context, input);
       if (isGivenUp(attempt)) throw describeGivenUp(attempt, 'the alert');
       deps.observe({ kind: 'alert', about, alert: alert.kind, failed: failed.length > 0 });
-      report(deps, attempt, about, alert, failed);
+      reportFailures(deps, attempt, about, { alert, failed });
     } finally {
       telling -= 1;
     }
   };
 }
 
-async function contextOf(
+async function buildContext(
   deps: Deps,
   { session, signal }: Attempt,
   { alert: { run, iteration }, chain, config }: TellAlert,
@@ -58,16 +63,16 @@ async function tell(
 ): Promise<{ readonly failed: readonly HookFailure[] }> {
   const before: unknown = attempt.remembered;
   const names = new Set<unknown>(Array.isArray(before) ? before : []);
-  const told = {
+  const toldHooks = {
     has: (hook: string) => names.has(hook),
     add: (hook: string) => {
       names.add(hook);
       attempt.remember([...names], 'now');
     },
   };
-  if (alert.kind === 'waiting') return hooks.alert('waiting', context, { title, calls: alert.calls }, told);
+  if (alert.kind === 'waiting') return hooks.alert('waiting', context, { title, calls: alert.calls }, toldHooks);
   if (alert.kind === 'agentEnded')
-    return hooks.alert('agentEnded', context, await describeAgent(store, title, alert.ended), told);
+    return hooks.alert('agentEnded', context, await describeAgent(store, title, alert.ended), toldHooks);
   const { run, terminal, turns, spend, durationMs } = alert;
   const { reason } = terminal;
   const detail = 'detail' in terminal ? terminal.detail : null;
@@ -76,7 +81,7 @@ async function tell(
     'failed',
     context,
     { title, run, reason, detail, status, turns, costUsd: spend.usd, durationMs },
-    told,
+    toldHooks,
   );
 }
 
@@ -95,12 +100,11 @@ async function describeAgent(store: Store, title: string, ended: AgentEnded): Pr
   };
 }
 
-function report(
+function reportFailures(
   { log }: Deps,
   { number }: Attempt,
   run: ObservedPlace,
-  { kind }: Alert,
-  failed: readonly HookFailure[],
+  { alert: { kind }, failed }: { readonly alert: Alert; readonly failed: readonly HookFailure[] },
 ): void {
   const about = { ...runFields(run), attempt: number };
   for (const { hook, detail } of failed) log('warn', `hook ${hook} of the alert "${kind}" failed: ${detail}`, about);

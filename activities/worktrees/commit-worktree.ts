@@ -1,5 +1,5 @@
-// What an agent has left in its work tree, as one commit on its branch (L72), and what both ends of
-// a work tree go by.
+// Commits what an agent has left in its work tree, as one commit on its branch (L72), and names the
+// places that both ends of a work tree use.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
@@ -10,45 +10,52 @@ import { clip, codeOf, onOneLine, reasonOf } from '../../system/text.ts';
 import { GitProblem, type HeldGit } from './held-git.ts';
 import type { WorktreeRecord } from '../../store/worktree-record.ts';
 
-export const refOf = ({ branch }: WorktreeRecord): string => `refs/heads/${branch}`;
+export const branchRef = ({ branch }: WorktreeRecord): string => `refs/heads/${branch}`;
 
-/** Written when all of it is there. */
-export const readyIn = ({ holder }: WorktreeRecord): string => join(holder, 'ready');
+/** Returns the path of the file that is written when the work tree is complete. */
+export const readyPath = ({ holder }: WorktreeRecord): string => join(holder, 'ready');
 
-export const keptAt = ({ tree }: WorktreeRecord, detail: string): WorktreeEnd => ({ kind: 'kept', path: tree, detail });
+export const keepTree = ({ tree }: WorktreeRecord, detail: string): WorktreeEnd => ({
+  kind: 'kept',
+  path: tree,
+  detail,
+});
 
 /** Throws when another attempt counts now. */
-export async function fence(attempt: Attempt): Promise<void> {
+export async function requireCurrent(attempt: Attempt): Promise<void> {
   if (!(await attempt.fence())) throw describeGivenUp(attempt);
 }
 
-/** `kept` for what git will not commit. Made again, it finds its commit. */
+/**
+ * Makes the commit; `kept` for files that git will not commit. A second attempt finds the commit of
+ * the first.
+ */
 export async function commitWorktree(
   { git, attempt }: { readonly git: HeldGit; readonly attempt: Attempt },
   begun: WorktreeRecord,
   about: Pick<EndWorktree, 'title' | 'reason'>,
 ): Promise<WorktreeEnd> {
   // The agent has never begun.
-  if (!existsSync(readyIn(begun))) return { kind: 'unchanged' };
+  if (!existsSync(readyPath(begun))) return { kind: 'unchanged' };
   if (realOf(begun.tree) !== begun.tree) return { kind: 'gone', path: begun.tree };
   try {
     await git.run(begun, ['rm', '-f', '--', join(begun.holder, 'index.lock')]);
     await git.files(begun, ['add', '--all']);
-    const nested = await nestedIn(git, begun);
+    const nested = await findNested(git, begun);
     if (nested !== null)
-      return keptAt(
+      return keepTree(
         begun,
         `${nested} in it is a repository of its own or a submodule, of whose files no commit holds any`,
       );
-    const made = await git.files(begun, ['write-tree']);
-    await fence(attempt);
-    return await commitTree(git, begun, made, messageOf(attempt.session, about));
+    const treeHash = await git.files(begun, ['write-tree']);
+    await requireCurrent(attempt);
+    return await commitTree(git, begun, treeHash, writeMessage(attempt.session, about));
   } catch (error) {
-    return keptAt(begun, saidBy(error, attempt));
+    return keepTree(begun, describeGitError(error, attempt));
   }
 }
 
-/** Without a second commit where an attempt before has made it. */
+/** Commits the tree, without a second commit where an earlier attempt has made it. */
 async function commitTree(
   git: HeldGit,
   begun: WorktreeRecord,
@@ -56,15 +63,16 @@ async function commitTree(
   message: readonly string[],
 ): Promise<WorktreeEnd> {
   const { base, branch } = begun;
-  const tip = await git.resolve(begun, refOf(begun));
+  const tip = await git.resolve(begun, branchRef(begun));
   const parent = tip ?? base;
   if (made !== (await git.resolve(begun, `${parent}^{tree}`))) {
-    const said = message.flatMap((paragraph) => ['-m', paragraph]);
-    const commit = await git.files(begun, ['commit-tree', made, '-p', parent, ...said]);
-    await git.refs(begun, ['update-ref', refOf(begun), commit, tip ?? '0'.repeat(base.length)]);
+    const paragraphs = message.flatMap((paragraph) => ['-m', paragraph]);
+    const commit = await git.files(begun, ['commit-tree', made, '-p', parent, ...paragraphs]);
+    await git.refs(begun, ['update-ref', branchRef(begun), commit, tip ?? '0'.repeat(base.length)]);
   } else if (parent === base) return { kind: 'unchanged' };
   const stat = await git.files(begun, ['diff-tree', '-r', '--shortstat', base, made]);
-  // `2 files changed, 3 insertions(+), 1 deletion(-)`: what there is none of is left out.
+  // Git prints `2 files changed, 3 insertions(+), 1 deletion(-)` and leaves out the counts that are
+  // zero.
   const parts = stat.split(',').map((part) => part.trim().split(' '));
   const count = (what: string): number => Number(parts.find(([, word]) => word?.startsWith(what))?.[0] ?? 0);
   const [files, insertions, deletions] = [count('file'), count('insertion'), count('deletion')];
@@ -72,10 +80,10 @@ async function commitTree(
 }
 
 /**
- * The first repository or submodule that has files: git adds none of them, and of a repository its
- * last commit at most.
+ * Finds the first repository or submodule that has files: git adds none of them, and of a
+ * repository its last commit at most.
  */
-async function nestedIn(git: HeldGit, begun: WorktreeRecord): Promise<string | null> {
+async function findNested(git: HeldGit, begun: WorktreeRecord): Promise<string | null> {
   const listed = (await git.files(begun, ['ls-files', '--stage', '-z'])).split('\0');
   const linked = listed
     .filter((entry) => entry.startsWith('160000 '))
@@ -87,19 +95,19 @@ function holdsFiles(folder: string): boolean {
   try {
     return readdirSync(folder).length > 0;
   } catch (error) {
-    // One that cannot be looked into may hold some.
+    // A folder that cannot be looked into may hold some.
     return codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR';
   }
 }
 
-function messageOf(session: SessionId, { title, reason }: Pick<EndWorktree, 'title' | 'reason'>): readonly string[] {
+function writeMessage(session: SessionId, { title, reason }: Pick<EndWorktree, 'title' | 'reason'>): readonly string[] {
   const subject = clip(onOneLine(title.replaceAll('\0', ' ')).trim(), 72);
   const ended = reason === 'completed' ? '' : `\n\nThe agent did not complete its task (${reason ?? 'stopped'}).`;
   return [subject || 'Work of an agent', `Made by an agent of Perdure, session ${session}.${ended}`];
 }
 
-/** Throws what is no answer of git's or of the file system. */
-export function saidBy(error: unknown, { signal }: Attempt): string {
+/** Returns what git, or the file system, said. Throws an error that came from neither. */
+export function describeGitError(error: unknown, { signal }: Attempt): string {
   if (signal.aborted || !(error instanceof GitProblem || codeOf(error) !== undefined)) throw error;
   return reasonOf(error);
 }

@@ -1,9 +1,8 @@
-// Runs git for the worker on a repository that is not trusted: held as a command of an agent is,
+// Runs git for the worker on a repository that is not trusted: held as an agent's command is,
 // without a network, with none of the repository's hooks, and with its configuration only where
 // refs and work trees are made.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { createLimit, pause } from '../../system/async.ts';
 import { clip, onOneLine, reasonOf } from '../../system/text.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
 import { pipePlace, type PipePlace } from '../../system/process/pipes.ts';
@@ -15,21 +14,21 @@ export type HeldGit = {
    * Makes and resolves refs and work trees: the repository's configuration is read for its format.
    */
   refs(place: WorktreePlace, args: readonly string[], gitDir?: string): Promise<string>;
-  /** Null for what is not there. */
+  /** Resolves a revision; null for one that does not exist. */
   resolve(place: WorktreePlace, revision: string, gitDir?: string): Promise<string | null>;
   /**
    * Stores and checks out files: git reads no configuration but an empty one, so that no filter is
    * defined.
    */
   files(place: WorktreePlace, args: readonly string[]): Promise<string>;
-  /** A helper, on files of the place. */
+  /** Runs a helper on files of the place. */
   run(place: WorktreePlace, argv: readonly string[]): Promise<string>;
 };
 
-/** One line: what git, or a helper, said. */
+/** One line that git, or a helper, said. */
 export class GitProblem extends Error {
   override readonly name = 'GitProblem';
-  /** Null when no program said it by its status. */
+  /** The status of the program that said it; null when none did. */
   readonly status: number | null;
 
   constructor(message: string, status: number | null = null) {
@@ -38,7 +37,7 @@ export class GitProblem extends Error {
   }
 }
 
-/** Of one command: a large repository takes its time to check out. */
+/** Milliseconds for one command: a large repository takes its time to check out. */
 const LONGEST_MS = 300_000;
 const MOST_OUTPUT = 64 * 1024 * 1024;
 
@@ -52,22 +51,22 @@ const SETTINGS = [
   'maintenance.auto=false',
 ].flatMap((setting) => ['-c', setting]);
 
-export function heldGit(sandbox: Sandbox, dataDir: string, signal: AbortSignal): HeldGit {
+export function createHeldGit(sandbox: Sandbox, dataDir: string, signal: AbortSignal): HeldGit {
   const git = sandbox.programs.at('git');
-  const held = (
+  const runHeld = (
     { holder }: WorktreePlace,
     argv: readonly string[],
     { folders, env = {} }: { readonly folders: readonly string[]; readonly env?: Readonly<Record<string, string>> },
   ): Promise<string> => {
     const wrapped = sandbox.wrap(argv, { cwd: holder, folders, dataDir, offline: true });
     const pipes = pipePlace(sandbox.programs, dataDir);
-    return outputOf(wrapped, { env: { ...sandbox.programs.environment(), ...env }, cwd: holder, pipes, signal });
+    return readOutput(wrapped, { env: { ...sandbox.programs.environment(), ...env }, cwd: holder, pipes, signal });
   };
   const refs: HeldGit['refs'] = (place, args, gitDir = place.common) => {
     if (!existsSync(git)) return Promise.reject(new GitProblem('git is not installed on this worker'));
-    return held(place, [git, `--git-dir=${gitDir}`, ...SETTINGS, ...args], {
+    return runHeld(place, [git, `--git-dir=${gitDir}`, ...SETTINGS, ...args], {
       folders: [place.common],
-      env: gitEnvironment(),
+      env: buildGitEnvironment(),
     });
   };
   return {
@@ -75,7 +74,7 @@ export function heldGit(sandbox: Sandbox, dataDir: string, signal: AbortSignal):
     resolve: async (place, revision, gitDir) => {
       const found = await refs(place, ['rev-parse', '--verify', '--quiet', revision], gitDir).catch(
         (error: unknown) => {
-          // Quiet about what is not there.
+          // Git says nothing about a revision that does not exist.
           if (error instanceof GitProblem && error.status === 1) return '';
           throw error;
         },
@@ -85,17 +84,17 @@ export function heldGit(sandbox: Sandbox, dataDir: string, signal: AbortSignal):
     files: async (place, args) => {
       const { holder, tree, common } = place;
       const objects = join(common, 'objects');
-      const env = { ...gitEnvironment(), GIT_OBJECT_DIRECTORY: objects, GIT_INDEX_FILE: join(holder, 'index') };
+      const env = { ...buildGitEnvironment(), GIT_OBJECT_DIRECTORY: objects, GIT_INDEX_FILE: join(holder, 'index') };
       const excludes = ['-c', `core.excludesFile=${join(common, 'info', 'exclude')}`, '-c', 'core.bare=false'];
       const own = [`--git-dir=${join(holder, 'blank')}`, `--work-tree=${tree}`, ...SETTINGS, ...excludes];
-      return await held(place, [git, ...own, ...args], { folders: [objects], env });
+      return await runHeld(place, [git, ...own, ...args], { folders: [objects], env });
     },
     run: (place, [name = '', ...args]) =>
-      held(place, [sandbox.programs.at(name), ...args], { folders: [place.common] }),
+      runHeld(place, [sandbox.programs.at(name), ...args], { folders: [place.common] }),
   };
 }
 
-function gitEnvironment(): Record<string, string> {
+function buildGitEnvironment(): Record<string, string> {
   const people = ['AUTHOR', 'COMMITTER'].flatMap((who) =>
     Object.entries(AUTHOR).map(([what, value]) => [`GIT_${who}_${what}`, value] as const),
   );
@@ -111,63 +110,27 @@ function gitEnvironment(): Record<string, string> {
   };
 }
 
-type Running = {
+type RunOptionsOfGit = {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly pipes: PipePlace;
   readonly signal: AbortSignal;
 };
 
-/** Rejects with a GitProblem, or with the signal's reason. */
-async function outputOf(argv: readonly string[], running: Running): Promise<string> {
+/** Runs a program. Rejects with a GitProblem, or with the signal's reason. */
+async function readOutput(argv: readonly string[], running: RunOptionsOfGit): Promise<string> {
   running.signal.throwIfAborted();
   const limits = { timeoutMs: LONGEST_MS, mostOutput: MOST_OUTPUT };
   const { cut, exit, stdout, stderr } = await runProgram(argv, { ...running, ...limits }).catch((error: unknown) => {
-    throw problem(reasonOf(error), null);
+    throw gitProblem(reasonOf(error), null);
   });
   if (cut === undefined && exit.code === 0) return stdout.trimEnd();
   running.signal.throwIfAborted();
   const tooMuch = cut === 'output' && `it printed more than ${MOST_OUTPUT} bytes`;
   const tooLong = cut === 'time' && `it took more than ${LONGEST_MS / 1000} s`;
   const ended = `it ended with ${exit.signal ?? `status ${exit.code}`}`;
-  throw problem(tooMuch || tooLong || stderr.trim() || ended, exit.code);
+  throw gitProblem(tooMuch || tooLong || stderr.trim() || ended, exit.code);
 }
 
-const problem = (why: string, status: number | null): GitProblem => new GitProblem(clip(onOneLine(why), 300), status);
-
-// `git worktree`, one at a time of a repository: it reads what there is of all its work trees, and
-// fails at one that is half made or half removed. The agents of one reply begin at once (L72).
-
-/**
- * Another worker, or a person, may make one beside it all the same: then it is tried again, so
- * often, after so many milliseconds more each time.
- */
-const [MOST_TRIES, REST_MS] = [8, 50];
-
-export type WorktreeCommand = (
-  git: HeldGit,
-  place: WorktreePlace,
-  args: readonly string[],
-  signal: AbortSignal,
-) => Promise<string>;
-
-export function worktreeCommands(): WorktreeCommand {
-  const turns = new Map<string, ReturnType<typeof createLimit>>();
-  return (git, place, args, signal) => {
-    const turn = turns.get(place.common) ?? createLimit(1);
-    turns.set(place.common, turn);
-    return turn(async () => {
-      for (let tries = 1; ; tries += 1) {
-        try {
-          return await git.refs(place, ['worktree', ...args]);
-        } catch (error) {
-          if (!isOfAnother(error) || tries === MOST_TRIES || !(await pause(tries * REST_MS, signal))) throw error;
-        }
-      }
-    });
-  };
-}
-
-function isOfAnother(error: unknown): boolean {
-  return error instanceof GitProblem && error.message.includes('failed to read');
-}
+const gitProblem = (why: string, status: number | null): GitProblem =>
+  new GitProblem(clip(onOneLine(why), 300), status);

@@ -4,9 +4,9 @@ import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'no
 import { basename, dirname, join, relative, resolve } from 'node:path';
 
 export type Repository = {
-  /** Of the work tree that the workspace lies in: it holds its HEAD. */
+  /** The git folder of the work tree that the workspace lies in: it holds its HEAD. */
   readonly gitDir: string;
-  /** What all its work trees share: refs, objects, configuration. */
+  /** The folder that all its work trees share: refs, objects, configuration. */
   readonly common: string;
   /** The work tree's own folder. */
   readonly top: string;
@@ -14,7 +14,7 @@ export type Repository = {
   readonly prefix: string;
 };
 
-type Located = Pick<Repository, 'gitDir' | 'common'>;
+type GitFolders = Pick<Repository, 'gitDir' | 'common'>;
 
 /** Bytes of a file of git's that is looked into. */
 const MOST = 1024 * 1024;
@@ -26,46 +26,46 @@ const MOST = 1024 * 1024;
 const STARTING = /\[\s*(?:hook|include|includeif)\b/i;
 
 /**
- * `workspace`: an absolute real path. A sentence, without its subject, when there is none that can
- * be used.
+ * Finds the repository. `workspace` is an absolute real path. Returns a sentence, without its
+ * subject, when no repository can be used.
  */
 export function findRepository(workspace: string): Repository | string {
   for (let at = workspace; ; at = dirname(at)) {
-    const found = repositoryAt(at);
+    const found = readRepository(at);
     if (typeof found === 'string') return found;
-    if (found) return problemOf(found) ?? { ...found, top: at, prefix: relative(at, workspace) };
+    if (found) return checkRepository(found) ?? { ...found, top: at, prefix: relative(at, workspace) };
     if (dirname(at) === at) return 'it lies in no git repository';
   }
 }
 
-function repositoryAt(folder: string): Located | string | null {
+function readRepository(folder: string): GitFolders | string | null {
   const git = join(folder, '.git');
   const stats = lstatSync(git, { throwIfNoEntry: false });
   if (!stats) return null;
   if (stats.isDirectory()) return { gitDir: git, common: git };
   try {
-    if (stats.isFile()) return worktreeAt(git) ?? `its ${git} is not that of a work tree (submodules cannot be used)`;
+    if (stats.isFile()) return readWorktree(git) ?? `its ${git} is not that of a work tree (submodules cannot be used)`;
   } catch {
-    // Whatever cannot be read leads nowhere.
+    // A path that cannot be read leads nowhere.
   }
   return `its ${git} leads to no repository that names it`;
 }
 
 /**
- * A work tree's folder lies in the repository it belongs to, and names its `.git`: an agent cannot
- * make another's do so. Null without one.
+ * Reads a linked work tree; null for other folders. Its folder lies in the repository it belongs
+ * to, and names its `.git`: an agent cannot make another repository's do so.
  */
-function worktreeAt(git: string): Located | null {
-  const gitDir = realpathSync.native(resolve(dirname(git), textOf(git).replace(/^gitdir: /, '')));
+function readWorktree(git: string): GitFolders | null {
+  const gitDir = realpathSync.native(resolve(dirname(git), readSmallFile(git).replace(/^gitdir: /, '')));
   const common = dirname(dirname(gitDir));
   if (basename(dirname(gitDir)) !== 'worktrees') return null;
-  const shares = realpathSync.native(resolve(gitDir, textOf(join(gitDir, 'commondir')))) === common;
-  return shares && realpathSync.native(textOf(join(gitDir, 'gitdir'))) === realpathSync.native(git)
+  const shares = realpathSync.native(resolve(gitDir, readSmallFile(join(gitDir, 'commondir')))) === common;
+  return shares && realpathSync.native(readSmallFile(join(gitDir, 'gitdir'))) === realpathSync.native(git)
     ? { gitDir, common }
     : null;
 }
 
-function problemOf({ gitDir, common }: Located): string | undefined {
+function checkRepository({ gitDir, common }: GitFolders): string | undefined {
   if (lstatSync(join(common, 'commondir'), { throwIfNoEntry: false }))
     return `its ${common} is a part of another repository`;
   const borrowed = findBorrowed(common);
@@ -79,16 +79,16 @@ function problemOf({ gitDir, common }: Located): string | undefined {
 
 function mayStart(path: string): boolean {
   try {
-    return STARTING.test(textOf(path));
+    return STARTING.test(readSmallFile(path));
   } catch {
-    // Nobody knows what is in it.
+    // The contents of the file are unknown.
     return true;
   }
 }
 
 /**
- * What is shared with a repository elsewhere: an agent would be shown the files of that, or have
- * refs and objects written to it.
+ * Finds what is shared with a repository elsewhere: an agent would be shown that one's files, or
+ * have refs and objects written to it.
  */
 function findBorrowed(common: string): string | undefined {
   const at = (...names: readonly string[]): string => join(common, ...names);
@@ -102,18 +102,18 @@ function findBorrowed(common: string): string | undefined {
   return (
     alternates.find((path) => lstatSync(path, { throwIfNoEntry: false })) ??
     own.find((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) ??
-    folders.flatMap((folder) => linksIn(folder))[0]
+    folders.flatMap((folder) => listLinks(folder))[0]
   );
 }
 
-function linksIn(folder: string): readonly string[] {
+function listLinks(folder: string): readonly string[] {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
   const entries = readdirSync(folder, { withFileTypes: true });
   return entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => join(folder, name));
 }
 
-/** Throws for what is no file, or too large. */
-function textOf(path: string): string {
+/** Reads a text. Throws an Error for a path that is not a file, or too large. */
+function readSmallFile(path: string): string {
   const stats = statSync(path);
   if (!stats.isFile() || stats.size > MOST) throw new Error(`${path} is no file of at most ${MOST} bytes`);
   return readFileSync(path, 'utf8').replace(/\r?\n$/, '');

@@ -1,6 +1,6 @@
-// A git work tree and branch of its own for an agent (L72): made before its first run, committed
-// and removed when its session ends. Each may be attempted again: the store holds what was begun
-// and what came of it.
+// Gives an agent a git work tree and branch of its own (L72): made before its first run, committed
+// and removed when its session ends. Each step may be attempted again: the store holds what was
+// begun and how it ended.
 import { existsSync, lstatSync } from 'node:fs';
 import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
@@ -13,91 +13,92 @@ import { isInside, realOf } from '../../system/process/places.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import { keySegment, parseStored, type Store } from '../../store/values/store.ts';
 import { worktreeRecordProblem, worktreesFolderOf, type WorktreeRecord } from '../../store/worktree-record.ts';
-import { commitWorktree, fence, keptAt, readyIn, refOf, saidBy } from './commit-worktree.ts';
-import { GitProblem, heldGit, type HeldGit, worktreeCommands } from './held-git.ts';
+import { commitWorktree, requireCurrent, keepTree, readyPath, branchRef, describeGitError } from './commit-worktree.ts';
+import { GitProblem, createHeldGit, type HeldGit } from './held-git.ts';
+import { createWorktreeCommand } from './worktree-commands.ts';
 import { findRepository, type Repository } from './repository.ts';
 
-type Options = {
+type WorktreeOptions = {
   readonly store: Store;
   readonly sandbox: Sandbox;
-  /** Work trees lie in a folder beside it. */
+  /** Work trees lie in a folder next to it. */
   readonly dataDir: string;
   readonly host: SessionHost | undefined;
 };
 
-type Bench = Options & {
+type WorktreeMeans = WorktreeOptions & {
   readonly attempt: Attempt;
   readonly git: HeldGit;
   readonly worktree: (begun: WorktreeRecord, ...args: readonly string[]) => Promise<string>;
 };
 
-export function createWorktrees(options: Options): Worktrees {
+export function createWorktrees(options: WorktreeOptions): Worktrees {
   const { store, sandbox, dataDir, host } = options;
-  const command = worktreeCommands();
-  const bench = (attempt: Attempt): Bench => {
+  const command = createWorktreeCommand();
+  const meansFor = (attempt: Attempt): WorktreeMeans => {
     const { signal } = attempt;
-    const git = heldGit(sandbox, dataDir, signal);
+    const git = createHeldGit(sandbox, dataDir, signal);
     return { ...options, attempt, git, worktree: (begun, ...args) => command(git, begun, args, signal) };
   };
   return {
     async open(attempt, workspace) {
       try {
-        const known = await read<WorktreeRecord>(store, attempt.session, 'begun');
+        const known = await readRecord<WorktreeRecord>(store, attempt.session, 'begun');
         if (!known && realOf(workspace) === null) return { kind: 'elsewhere', path: workspace };
-        const begun = known ?? (await begin(bench(attempt), workspace));
+        const begun = known ?? (await recordBegin(meansFor(attempt), workspace));
         if (typeof begun === 'string') return { kind: 'problem', detail: begun };
         const path = join(begun.tree, begun.prefix);
         if (begun.host !== (host?.id ?? null)) return { kind: 'elsewhere', path, prefix: begun.prefix };
         const astray = worktreeRecordProblem(begun, attempt.session, dataDir);
         if (astray !== null) return { kind: 'problem', detail: astray };
-        await prepare(bench(attempt), begun);
+        await prepare(meansFor(attempt), begun);
         return { kind: 'opened', path, prefix: begun.prefix };
       } catch (error) {
-        return { kind: 'problem', detail: saidBy(error, attempt) };
+        return { kind: 'problem', detail: describeGitError(error, attempt) };
       }
     },
     async end(attempt, about) {
-      const begun = await read<WorktreeRecord>(store, attempt.session, 'begun');
+      const begun = await readRecord<WorktreeRecord>(store, attempt.session, 'begun');
       if (begun === null) return null;
-      if (begun.host !== (host?.id ?? null)) return keptAt(begun, 'the host that has it is away');
+      if (begun.host !== (host?.id ?? null)) return keepTree(begun, 'the host that has it is away');
       const astray = worktreeRecordProblem(begun, attempt.session, dataDir);
-      if (astray !== null) return keptAt(begun, astray);
-      const known = await read<WorktreeEnd>(store, attempt.session, 'ended');
-      const end = known ?? (await recordEnd(bench(attempt), await commitWorktree(bench(attempt), begun, about)));
-      return end.kind === 'kept' ? end : await cleared(bench(attempt), begun, end);
+      if (astray !== null) return keepTree(begun, astray);
+      const known = await readRecord<WorktreeEnd>(store, attempt.session, 'ended');
+      const end = known ?? (await recordEnd(meansFor(attempt), await commitWorktree(meansFor(attempt), begun, about)));
+      return end.kind === 'kept' ? end : await clearTree(meansFor(attempt), begun, end);
     },
   };
 }
 
-const keyOf = (session: SessionId, what: 'begun' | 'ended'): string => `worktrees/${keySegment(session)}/${what}`;
+const recordKey = (session: SessionId, what: 'begun' | 'ended'): string => `worktrees/${keySegment(session)}/${what}`;
 
-async function read<Value>(store: Store, session: SessionId, what: 'begun' | 'ended'): Promise<Value | null> {
-  const bytes = await store.read(keyOf(session, what));
+async function readRecord<Value>(store: Store, session: SessionId, what: 'begun' | 'ended'): Promise<Value | null> {
+  const bytes = await store.read(recordKey(session, what));
   return bytes && (parseStored(bytes) as Value);
 }
 
-/** Of all attempts ever, the first counts. */
+/** Records a value. Of all attempts ever, the first counts. */
 async function record<Value>(
-  { store, attempt: { session } }: Bench,
+  { store, attempt: { session } }: WorktreeMeans,
   what: 'begun' | 'ended',
   value: Value,
 ): Promise<Value> {
-  const made = await store.create(keyOf(session, what), Buffer.from(JSON.stringify(value)));
-  return made.kind === 'created' ? value : (parseStored(made.bytes) as Value);
+  const created = await store.create(recordKey(session, what), Buffer.from(JSON.stringify(value)));
+  return created.kind === 'created' ? value : (parseStored(created.bytes) as Value);
 }
 
-async function begin(bench: Bench, workspace: string): Promise<WorktreeRecord | string> {
-  const { dataDir, host, attempt, git } = bench;
+async function recordBegin(means: WorktreeMeans, workspace: string): Promise<WorktreeRecord | string> {
+  const { dataDir, host, attempt, git } = means;
   const repository = findRepository(workspace);
   if (typeof repository === 'string') return repository;
   const { gitDir, common, prefix } = repository;
   const name = agentName(attempt.session);
   const beside = worktreesFolderOf(dataDir);
-  if (holds(repository, realOf(beside) ?? beside))
+  if (isInRepository(repository, realOf(beside) ?? beside))
     return `${beside}, where its work trees would lie, is in it: ${ELSEWHERE}`;
-  const wanted = join(beside, keySegment(name));
-  await mkdir(wanted, { recursive: true, mode: 0o700 });
-  const holder = await realpath(wanted);
+  const holderPath = join(beside, keySegment(name));
+  await mkdir(holderPath, { recursive: true, mode: 0o700 });
+  const holder = await realpath(holderPath);
   const place = { holder, tree: join(holder, keySegment(name)), common };
   const resolved = (revision: string): Promise<string | null> => git.resolve(place, revision, gitDir);
   const base = await resolved('HEAD^{commit}');
@@ -108,7 +109,7 @@ async function begin(bench: Bench, workspace: string): Promise<WorktreeRecord | 
       ? 'it has no commit yet, and a work tree begins at one'
       : 'this folder is not in the last commit';
   }
-  return await record<WorktreeRecord>(bench, 'begun', {
+  return await record<WorktreeRecord>(means, 'begun', {
     v: 1,
     ...place,
     host: host?.id ?? null,
@@ -121,28 +122,29 @@ async function begin(bench: Bench, workspace: string): Promise<WorktreeRecord | 
 const ELSEWHERE = 'have the data folder of the worker (PERDURE_DATA) outside of the repository';
 
 /**
- * Another work tree of the repository may hold it, too: the first one lies around what they share.
+ * Tells whether a folder lies in the repository. Another work tree may hold it, too: the first one
+ * lies around what they share.
  */
-function holds({ top, common }: Repository, folder: string): boolean {
+function isInRepository({ top, common }: Repository, folder: string): boolean {
   return [top, ...(basename(common) === '.git' ? [dirname(common)] : [common])].some((own) => isInside(own, folder));
 }
 
 /**
- * Of what git does to files on their way between store and disk. An agent has them as they are
- * stored, and what it has not changed is the same when it comes back: where attributes ask for
- * other line ends, a file with CRLF would count as changed.
+ * Turns off the changes that git makes to files on their way between store and disk. An agent has
+ * them as they are stored, and a file that it has not changed is the same when it comes back: where
+ * attributes ask for other line ends, a file with CRLF would count as changed.
  */
 const AS_STORED = '* -text -ident -filter !working-tree-encoding\n';
 
-/** Also what an attempt before has left half done. */
-async function prepare({ git, attempt, worktree }: Bench, begun: WorktreeRecord): Promise<void> {
-  if (existsSync(readyIn(begun))) return;
+/** Makes the work tree, also when an earlier attempt has left it half done. */
+async function prepare({ git, attempt, worktree }: WorktreeMeans, begun: WorktreeRecord): Promise<void> {
+  if (existsSync(readyPath(begun))) return;
   const { holder, tree, common, base, branch } = begun;
   await mkdir(holder, { recursive: true, mode: 0o700 });
-  await fence(attempt);
-  const tip = await git.resolve(begun, refOf(begun));
+  await requireCurrent(attempt);
+  const tip = await git.resolve(begun, branchRef(begun));
   if (tip !== null && tip !== base) throw new GitProblem(`its branch ${branch} is there already, at another commit`);
-  if (tip === null) await git.refs(begun, ['update-ref', refOf(begun), base, '0'.repeat(base.length)]);
+  if (tip === null) await git.refs(begun, ['update-ref', branchRef(begun), base, '0'.repeat(base.length)]);
   await git.run(begun, [
     'rm',
     '-rf',
@@ -153,31 +155,36 @@ async function prepare({ git, attempt, worktree }: Bench, begun: WorktreeRecord)
     join(holder, 'index.lock'),
   ]);
   await worktree(begun, 'add', '--force', '--force', '--no-checkout', tree, branch);
-  const own = findRepository(tree);
-  if (typeof own === 'string' || own.common !== common)
+  const repository = findRepository(tree);
+  if (typeof repository === 'string' || repository.common !== common)
     throw new GitProblem('git has made no work tree of this repository');
   const format = base.length === 40 ? 'sha1' : 'sha256';
   await git.files(begun, ['init', '--quiet', '--template=', `--object-format=${format}`]);
   await mkdir(join(holder, 'blank', 'info'), { recursive: true });
   await writeFile(join(holder, 'blank', 'info', 'attributes'), AS_STORED);
   await git.files(begun, ['read-tree', '--reset', '-u', base]);
-  // For whoever looks at it in there: the worker's own stays out of reach.
-  await git.run(begun, ['cp', '--', join(holder, 'index'), join(own.gitDir, 'index')]);
-  await writeFile(readyIn(begun), '');
+  // This copy is for the agent that looks at it in there: the worker's own index stays out of
+  // reach.
+  await git.run(begun, ['cp', '--', join(holder, 'index'), join(repository.gitDir, 'index')]);
+  await writeFile(readyPath(begun), '');
 }
 
-async function recordEnd(bench: Bench, end: WorktreeEnd): Promise<WorktreeEnd> {
-  await fence(bench.attempt);
-  return await record(bench, 'ended', end);
+async function recordEnd(means: WorktreeMeans, end: WorktreeEnd): Promise<WorktreeEnd> {
+  await requireCurrent(means.attempt);
+  return await record(means, 'ended', end);
 }
 
 type Clearable = Exclude<WorktreeEnd, { kind: 'kept' }>;
 
 /**
- * The branch stays where it holds something, or somebody has moved it. What cannot be removed is
- * left, and told.
+ * Removes the work tree. The branch stays where it holds something, or someone has moved it. A tree
+ * that cannot be removed is left, and named.
  */
-async function cleared({ git, attempt, worktree }: Bench, begun: WorktreeRecord, end: Clearable): Promise<WorktreeEnd> {
+async function clearTree(
+  { git, attempt, worktree }: WorktreeMeans,
+  begun: WorktreeRecord,
+  end: Clearable,
+): Promise<WorktreeEnd> {
   const { holder, tree, branch } = begun;
   try {
     if (existsSync(holder)) {
@@ -185,29 +192,29 @@ async function cleared({ git, attempt, worktree }: Bench, begun: WorktreeRecord,
       if (isFolder(tree)) await git.run(begun, ['chmod', '-R', 'u+rwX', '--', tree]);
       await git.run(begun, ['rm', '-rf', '--', tree]);
       await worktree(begun, 'remove', '--force', '--force', tree).catch(ignoreProblem);
-      const stays = end.kind !== 'committed' && (await branchStays(git, begun));
+      const stays = end.kind !== 'committed' && (await removeBranch(git, begun));
       await rm(holder, { recursive: true, force: true });
       if (stays) return { ...end, branch };
     }
     return end;
   } catch (error) {
-    saidBy(error, attempt);
+    describeGitError(error, attempt);
     return { ...end, left: tree };
   }
 }
 
-/** It is removed where it is as it began. */
-async function branchStays(git: HeldGit, begun: WorktreeRecord): Promise<boolean> {
-  await git.refs(begun, ['update-ref', '-d', refOf(begun), begun.base]).catch(ignoreProblem);
-  return typeof (await git.resolve(begun, refOf(begun)).catch(ignoreProblem)) === 'string';
+/** Removes the branch where it is as it began, and tells whether it stays. */
+async function removeBranch(git: HeldGit, begun: WorktreeRecord): Promise<boolean> {
+  await git.refs(begun, ['update-ref', '-d', branchRef(begun), begun.base]).catch(ignoreProblem);
+  return typeof (await git.resolve(begun, branchRef(begun)).catch(ignoreProblem)) === 'string';
 }
 
-/** Not what a link in its place leads to. */
+/** Tells whether the path itself is a folder, and no link to one. */
 function isFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
-/** Someone removed it before, or has moved the branch: it is theirs. */
+/** Ignores git's problem: someone removed it before, or has moved the branch, which is theirs. */
 function ignoreProblem(error: unknown): void {
   if (!(error instanceof GitProblem)) throw error;
 }

@@ -2,7 +2,7 @@
 // and lists of tools use.
 import type { Command } from 'commander';
 import type { ListedTool, ToolList } from '../../tools/mcp/list-tools.ts';
-import { type McpServers, toolName } from '../../tools/mcp/servers.ts';
+import { type McpServers, nameServerTool } from '../../tools/mcp/servers.ts';
 import { jsonLine, reasonOf } from '../../system/text.ts';
 import { didYouMean } from '../../workflows/contract/did-you-mean.ts';
 import { openDataFolder } from '../../connection/data-folder.ts';
@@ -82,14 +82,14 @@ async function listOffers(cli: Cli, servers: McpServers): Promise<readonly Serve
 
 function jsonLines(server: string, tools: readonly ListedTool[]): string {
   const lines = tools.map(({ name: tool, description, readOnly, destructive, idempotent }) =>
-    jsonLine({ name: toolName(server, tool), server, tool, readOnly, destructive, idempotent, description }),
+    jsonLine({ name: nameServerTool(server, tool), server, tool, readOnly, destructive, idempotent, description }),
   );
   return lines.map((line) => `${line}\n`).join('');
 }
 
 /** Puts the names in a column of their own, easy to copy into a rule. */
 function toolTable({ out }: Cli, { server, trusted, list: { tools } }: Listed): string {
-  const names = tools.map(({ name }) => toolName(server, name));
+  const names = tools.map(({ name }) => nameServerTool(server, name));
   const width = Math.max(0, ...names.map(({ length }) => length));
   const count = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`;
   const rows = tools.map((tool, at) => {

@@ -2,7 +2,7 @@
 // skills with the reason.
 import { realpathSync } from 'node:fs';
 import type { Command } from 'commander';
-import { findSkills, skillSettings } from '../../tools/builtin/files/skills.ts';
+import { findSkills, readSkillSettings } from '../../tools/builtin/files/skills.ts';
 import { openDataFolder } from '../../connection/data-folder.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
@@ -23,7 +23,7 @@ export function skillsCommand(program: Command, cli: Cli): void {
 
 async function listSkills(cli: Cli, { config: file, cwd = '.' }: Flags): Promise<number> {
   const { config } = await workerConfig(cli, file);
-  const settings = skillSettings(config);
+  const settings = readSkillSettings(config);
   if (!settings) {
     cli.say(
       'no skills: name their folders in the configuration ("skills"), or allow those of workspaces ("workspaceSkills")',

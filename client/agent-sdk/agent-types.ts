@@ -1,5 +1,5 @@
 // Types of agents of such programs, as a configuration has them.
-import { meansTool, OF_SERVER } from '../../tools/listed.ts';
+import { isListedAs, SERVER_PREFIX } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { modelProblem } from '../../models/find-model.ts';
 import { ClientProblem } from '../problem.ts';
@@ -122,12 +122,12 @@ function listOf(
       `disallows ${JSON.stringify(ofRule)}: a rule with a pattern is for disallowedTools of the query`,
     );
   if (tools === undefined && disallowed.length === 0 && given === undefined) return undefined;
-  const ofServers = given?.map((server) => `${OF_SERVER}${server}`);
+  const ofServers = given?.map((server) => `${SERVER_PREFIX}${server}`);
   const wanted = [...(tools ?? [...OFFERED, ...(given ? [] : own)]).map(inwardName), ...(ofServers ?? [])];
   const isThere = (name: string): boolean =>
-    KNOWN.includes(name) || own.some((each) => meansTool(each, name) || meansTool(name, each));
+    KNOWN.includes(name) || own.some((each) => isListedAs(each, name) || isListedAs(name, each));
   const missing = wanted.filter((name) => !isThere(name));
   if (missing.length > 0) say(`has no ${missing.join(', ')}: there is no such tool here`);
   const denied = disallowed.map(inwardName);
-  return wanted.filter((name) => isThere(name) && !denied.some((each) => meansTool(each, name)));
+  return wanted.filter((name) => isThere(name) && !denied.some((each) => isListedAs(each, name)));
 }

@@ -1,13 +1,13 @@
 // Callbacks of the program: hooks as those of its worker, and `canUseTool` as who decides about
 // calls that wait. Both are asked where the program is, and waited for while it is gone.
+import type { HookName } from '../../activities/hooks/payloads.ts';
 import type {
   FunctionHook,
   HookAnswers,
   HookConfig,
   HookInput as OurInput,
-  HookPayload as HookInputs,
-  HookName,
-} from '../../activities/hooks/hooks.ts';
+} from '../../activities/hooks/hook-config.ts';
+import type { HookPayload as HookInputs } from '../../activities/hooks/payloads.ts';
 import { z } from 'zod';
 import type { ApprovalAnswer, OnApproval, OnQuestion } from '../runtime/answer-approvals.ts';
 import { reasonOf } from '../../system/text.ts';

@@ -3,7 +3,7 @@
 // opened with, so that calls are still asked about, and answered here.
 import { resolve } from 'node:path';
 import { createAlwaysRules, ruleFor } from '../sessions/always-allow.ts';
-import { meansTool } from '../../tools/listed.ts';
+import { isListedAs } from '../../tools/listed.ts';
 import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
@@ -75,7 +75,7 @@ export function createGrants(cwd: string, granted: (what: Granted) => void): Gra
 
 function isAboutTool(rule: string, tool: string): boolean {
   const named = parseRule(rule)?.tool ?? rule;
-  return named.includes('*') || meansTool(named, tool);
+  return named.includes('*') || isListedAs(named, tool);
 }
 
 function suggestionsFor(call: Call): PermissionUpdate[] {

@@ -2,7 +2,7 @@
 // memory, and called over that connection.
 import type { z } from 'zod';
 import { McpError } from '../../tools/mcp/failures.ts';
-import { FOR_EVER, type Link, linkTo } from '../../tools/mcp/link.ts';
+import { FOR_EVER, type Link, linkInProcess } from '../../tools/mcp/link.ts';
 import { type ListedTool, listTools } from '../../tools/mcp/list-tools.ts';
 import { callResult } from '../../tools/mcp/results.ts';
 import { IDEMPOTENCY_KEY } from '../../tools/mcp/server-tools.ts';
@@ -69,7 +69,7 @@ async function linkOf(name: string, instance: McpServerInstance): Promise<Link> 
 /** Throws ClientProblem `refused`. */
 async function openLink(name: string, instance: McpServerInstance): Promise<Link> {
   try {
-    return await linkTo((transport) => instance.connect(transport), AbortSignal.timeout(mcpBounds.slowListMs));
+    return await linkInProcess((transport) => instance.connect(transport), AbortSignal.timeout(mcpBounds.slowListMs));
   } catch (error) {
     const what = `the server ${JSON.stringify(name)} of query() cannot be connected`;
     throw new ClientProblem('refused', `${what}: ${reasonOf(error)}`, { cause: error });

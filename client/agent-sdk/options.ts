@@ -2,7 +2,7 @@
 // that guards is refused; one that would change nothing here is passed over, and said so.
 import { resolve } from 'node:path';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
-import { meansTool, OF_SERVER, RESOURCES } from '../../tools/listed.ts';
+import { isListedAs, SERVER_PREFIX, RESOURCES } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/tool-env.ts';
@@ -37,7 +37,7 @@ export function translateOptions(options: Options, say: (line: string) => void, 
   const tools = toolsOf(mcpServers);
   const servers = serversOf(mcpServers, options.onElicitation);
   const toolEnv = toolEnvOf(options.env);
-  const others = Object.keys(servers).map((name) => `${OF_SERVER}${name}`);
+  const others = Object.keys(servers).map((name) => `${SERVER_PREFIX}${name}`);
   const names = [...tools.map(({ name }) => name), ...others, ...(others.length > 0 ? [RESOURCES] : [])];
   const searches = asksForSearch(options);
   const known = [...SESSION_TOOLS, ...(searches ? [WEB_SEARCH] : [])];
@@ -166,8 +166,8 @@ function listOf(
   { own, known, say }: Offered,
 ): readonly string[] {
   const wanted = tools.map((tool) => renamedRule(inwardName(tool), servers));
-  const isThere = (name: string): boolean => known.includes(name) || own.some((each) => meansTool(each, name));
-  const missing = wanted.filter((name) => !isThere(name) && !name.startsWith(OF_SERVER));
+  const isThere = (name: string): boolean => known.includes(name) || own.some((each) => isListedAs(each, name));
+  const missing = wanted.filter((name) => !isThere(name) && !name.startsWith(SERVER_PREFIX));
   if (missing.length > 0) say(`the option tools names ${missing.join(', ')}: there is no such tool here`);
   return wanted.filter((name) => !missing.includes(name));
 }

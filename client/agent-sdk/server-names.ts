@@ -1,8 +1,8 @@
 // Names of servers and their tools as programs write them, which may be anything, and as the API,
 // rules and configurations take them.
 import { createHash } from 'node:crypto';
-import { toolName } from '../../tools/mcp/servers.ts';
-import { OF_SERVER } from '../../tools/listed.ts';
+import { nameServerTool } from '../../tools/mcp/servers.ts';
+import { SERVER_PREFIX } from '../../tools/listed.ts';
 import { VALID_NAME } from '../../tools/registry.ts';
 
 /**
@@ -30,9 +30,9 @@ export function serverNames(given: readonly string[]): ReadonlyMap<string, strin
 export function toolNames(server: string, tools: readonly string[]): readonly string[] {
   const used = new Set<string>();
   return tools.map((tool) => {
-    const plain = `${OF_SERVER}${server}__${replaced(tool)}`;
+    const plain = `${SERVER_PREFIX}${server}__${replaced(tool)}`;
     // No name ends with a space: it gets a hash.
-    const name = VALID_NAME.test(plain) && !used.has(plain) ? plain : toolName(server, `${tool} `);
+    const name = VALID_NAME.test(plain) && !used.has(plain) ? plain : nameServerTool(server, `${tool} `);
     used.add(name);
     return name;
   });
@@ -43,12 +43,12 @@ export function renamedRule(rule: string, names: ReadonlyMap<string, string>): s
   const all = [...names];
   // As it was given before what it may have become.
   for (const [written, name] of [...all, ...all.map(([given, ours]) => [replaced(given), ours] as const)]) {
-    const prefix = `${OF_SERVER}${written}`;
+    const prefix = `${SERVER_PREFIX}${written}`;
     const rest = rule.slice(prefix.length);
     if (rule.startsWith(prefix) && /^(?:$|__|\()/.test(rest))
-      return `${OF_SERVER}${name}${rest.replace(/^__[^(]+/, replacedRule)}`;
+      return `${SERVER_PREFIX}${name}${rest.replace(/^__[^(]+/, replacedRule)}`;
   }
-  return rule.startsWith(OF_SERVER) ? rule.replace(/^[^(]+/, replacedRule) : rule;
+  return rule.startsWith(SERVER_PREFIX) ? rule.replace(/^[^(]+/, replacedRule) : rule;
 }
 
 const replaced = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, '_');

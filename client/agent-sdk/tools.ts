@@ -2,11 +2,11 @@
 // they are in a worker's configuration.
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { callResult, outputOf } from '../../tools/mcp/results.ts';
+import { callResult, toToolOutput } from '../../tools/mcp/results.ts';
 import type { McpServer, McpServers, ServerQuestion } from '../../tools/mcp/servers.ts';
 import { ClientProblem } from '../problem.ts';
 import { TimedOut, runWithin } from '../../system/async.ts';
-import { OF_SERVER } from '../../tools/listed.ts';
+import { SERVER_PREFIX } from '../../tools/listed.ts';
 import { defineTool, type Tool, type ToolContext, ToolFailure } from '../../tools/tool.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { ConnectedInstance, connectInstances } from './instances.ts';
@@ -108,7 +108,10 @@ export function policyRules(servers: Readonly<Record<string, McpServerConfig>>):
   const rules = { allow: [] as string[], deny: [] as string[], ask: [] as string[] };
   for (const [given, server] of Object.entries(servers)) {
     for (const policy of ('tools' in server && server.tools) || []) {
-      const rule = renamedRule(`${OF_SERVER}${given}__${policy.name}`, new Map([[given, names.get(given) ?? given]]));
+      const rule = renamedRule(
+        `${SERVER_PREFIX}${given}__${policy.name}`,
+        new Map([[given, names.get(given) ?? given]]),
+      );
       for (const list of listsOf(policy)) rules[list].push(rule);
     }
   }
@@ -179,7 +182,7 @@ function workerTool({ readOnly, idempotent, run, ...described }: Described, time
     call: async (input, { signal, idempotencyKey }: ToolContext) => {
       const asked = (until: AbortSignal) => run(input, { signal: until, idempotencyKey });
       const answer = timeout === undefined ? asked(signal) : runWithin(timeout, signal, asked).catch(inWords);
-      return outputOf(callResult.parse(await answer));
+      return toToolOutput(callResult.parse(await answer));
     },
   });
 }

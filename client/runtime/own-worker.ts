@@ -4,7 +4,7 @@ import type { Log } from '../../system/log.ts';
 import type { Env } from '../../connection/data-folder.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
-import type { Stops } from '../../activities/guards.ts';
+import type { StopOrder } from '../../activities/guards.ts';
 import { loadApart } from './bundled.ts';
 import type { Opened } from './open-server.ts';
 
@@ -17,7 +17,7 @@ export type OwnWorker = {
   /** A second queue to work on, that of its own configuration. */
   readonly ownQueue?: string;
   /** The run that it stops; it begins none. */
-  readonly stops?: Stops;
+  readonly stops?: StopOrder;
   /** Logs a line for each event of a run. */
   readonly logEvents?: boolean;
   /** Address for the metrics of Temporal's runtime. */

@@ -3,7 +3,7 @@
 // only here: a run keeps the rules it was opened with (L57).
 import { isAbsolute } from 'node:path';
 import { parseShell } from '../../tools/builtin/shell/parse-shell.ts';
-import { hostOf } from '../../tools/builtin/web/addresses.ts';
+import { toHost } from '../../tools/builtin/web/addresses.ts';
 import { isAllowedByRules } from '../../tools/rules/match-rules.ts';
 import { isRunner } from '../../tools/rules/runners.ts';
 import type { Word } from '../../tools/shell-command.ts';
@@ -65,7 +65,7 @@ export function ruleFor({ tool, input }: Call): string | null {
 
 function hostRule(url: unknown): string | null {
   if (typeof url !== 'string' || !URL.canParse(url)) return null;
-  const rule = `web_fetch(${hostOf(new URL(url))})`;
+  const rule = `web_fetch(${toHost(new URL(url))})`;
   return permissionsProblem({ allow: [rule] }) === undefined ? rule : null;
 }
 
@@ -116,7 +116,7 @@ function commandRule(command: string): string | null {
 function subjectOf({ tool, input }: Call, knowsPlace: boolean): RuleSubject | undefined {
   const { command, path, url } = fieldsOf(input);
   if (tool === 'web_fetch' && typeof url === 'string' && URL.canParse(url))
-    return { kind: 'name', name: hostOf(new URL(url)) };
+    return { kind: 'name', name: toHost(new URL(url)) };
   if (tool === 'bash' && typeof command === 'string')
     return { kind: 'command', text: command, commands: parseShell(command), readsOnly: () => false };
   if (knowsPlace && (tool === 'edit' || tool === 'write') && typeof path === 'string') return { kind: 'path', path };

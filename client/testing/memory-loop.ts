@@ -2,7 +2,7 @@
 // the activities directly. Its result is what a session on a server must reach, whatever happens to
 // that session's workers. This is the only file outside workflows/ that drives the machine.
 import type { ApplicationFailure } from '@temporalio/common';
-import type { Attempt, Body } from '../../activities/attempt.ts';
+import type { Attempt, ActivityBody } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
 import { commit } from '../../activities/commit.ts';
 import { collapse } from '../../activities/compaction/collapse.ts';
@@ -153,7 +153,7 @@ export async function memoryLoop(
 /** Plays Temporal's part: an attempt that died is repeated with the details that it remembered. */
 async function attemptUntilAlive<Input, Output>(
   session: SessionId,
-  body: Body<Input, Output>,
+  body: ActivityBody<Input, Output>,
   input: Input,
 ): Promise<Output> {
   let remembered: unknown;

@@ -1,60 +1,61 @@
-// Which message answers a request: a summary, the reply of the model that was asked, or of another
-// that it was handed over to.
-import type { Admitted } from '../admit.ts';
-import { summaryMessage } from '../compaction/summary.ts';
-import { profileOf } from '../models/profiles.ts';
+// Builds the message that answers a request: a summary, the reply of the model that was asked, or
+// that of another it was handed over to.
+import type { AdmittedRequest } from '../admit.ts';
+import { buildSummary } from '../compaction/summary.ts';
+import { findProfile } from '../models/profiles.ts';
 import type { CacheUse } from '../prompt-cache.ts';
 import type { Declined, ParsedRequest, Reply } from '../script.ts';
 import type { Bindings } from '../thinking/bindings.ts';
 import { BETAS } from '../validate/betas.ts';
-import { asksForSummary } from '../validate/compaction.ts';
+import { isSummaryRequest } from '../validate/compaction.ts';
 import {
   buildMessage,
-  computedUsage,
-  messageBlocks,
-  wholeBlock,
+  computeUsage,
+  buildBlocks,
+  buildWholeBlock,
   type ScriptedMessage,
   type Showing,
 } from './message.ts';
 
-/** What a request that does not say is shown of thinking; absent: as the model does. */
+/** The thinking shown to a request that does not say; absent: the model's own default. */
 export type Display = 'summarized' | 'omitted';
 
-type Stage = {
-  readonly admitted: Admitted;
+type AnswerStage = {
+  readonly admitted: AdmittedRequest;
   readonly cache: CacheUse;
   readonly bindings: Bindings;
   readonly display: Display | undefined;
 };
 
-export function messageFor(stage: Stage, reply: Reply): ScriptedMessage {
-  const message = answerFor(stage, reply);
+export function buildAnswer(stage: AnswerStage, reply: Reply): ScriptedMessage {
+  const message = answerRequest(stage, reply);
   const { usage } = message;
-  return usage === null ? message : { ...message, usage: { ...usage, ...tierOf(stage.admitted.request) } };
+  return usage === null ? message : { ...message, usage: { ...usage, ...pickTier(stage.admitted.request) } };
 }
 
-/** What the request chose that has a price of its own. */
-function tierOf({ inference_geo: geo, speed }: ParsedRequest): object {
+/** Returns the choices of the request that have a price of their own. */
+function pickTier({ inference_geo: geo, speed }: ParsedRequest): object {
   return { ...(geo ? { inference_geo: geo } : {}), ...(speed ? { speed } : {}) };
 }
 
-function answerFor(stage: Stage, reply: Reply): ScriptedMessage {
+function answerRequest(stage: AnswerStage, reply: Reply): ScriptedMessage {
   const { admitted, cache, bindings } = stage;
   const { request, transformations } = admitted;
-  if (asksForSummary(request)) return summaryMessage(admitted, reply, cache, bindings);
-  const told = transformations === undefined ? {} : { transformations };
+  if (isSummaryRequest(request)) return buildSummary(admitted, reply, cache, bindings);
+  const reported = transformations === undefined ? {} : { transformations };
   const { declined, content = [] } = reply;
-  const to = declined === undefined ? undefined : servingModel(request);
-  if (declined !== undefined && to !== undefined) return { ...told, ...handedOver(stage, reply, declined, to) };
+  const to = declined === undefined ? undefined : findServingModel(request);
+  if (declined !== undefined && to !== undefined)
+    return { ...reported, ...answerByFallback(stage, reply, declined, to) };
   const before = declined === undefined ? content : content.slice(0, declined.at ?? 0);
-  const blocks = messageBlocks(before, bindings.signer(request, admitted.last), showingOf(stage, request));
+  const blocks = buildBlocks(before, bindings.signer(request, admitted.last), chooseShowing(stage, request));
   return {
-    ...told,
-    ...buildMessage(declined === undefined ? reply : refused(reply, declined), request.model, blocks, cache),
+    ...reported,
+    ...buildMessage(declined === undefined ? reply : markDeclined(reply, declined), request.model, blocks, cache),
   };
 }
 
-function refused(reply: Reply, { category, explanation }: Declined): Reply {
+function markDeclined(reply: Reply, { category, explanation }: Declined): Reply {
   return {
     ...reply,
     stop_reason: 'refusal',
@@ -63,16 +64,16 @@ function refused(reply: Reply, { category, explanation }: Declined): Reply {
 }
 
 /**
- * The first model that the request names; for `default`, the one the documents name for its model.
- * None: it stays declined.
+ * Returns the first model that the request names; for `default`, the documented one for its model.
+ * Undefined: the request stays declined.
  */
-function servingModel(request: ParsedRequest): string | undefined {
+function findServingModel(request: ParsedRequest): string | undefined {
   const { fallbacks } = request;
-  if (typeof fallbacks === 'string') return profileOf(request.model)?.fallbacks?.[0];
+  if (typeof fallbacks === 'string') return findProfile(request.model)?.fallbacks?.[0];
   return fallbacks?.[0]?.model;
 }
 
-function handedOver(stage: Stage, reply: Reply, declined: Declined, to: string): ScriptedMessage {
+function answerByFallback(stage: AnswerStage, reply: Reply, declined: Declined, to: string): ScriptedMessage {
   const { admitted, cache, bindings } = stage;
   const { request, betas, last, transformations } = admitted;
   const { content = [] } = reply;
@@ -80,26 +81,27 @@ function handedOver(stage: Stage, reply: Reply, declined: Declined, to: string):
   const later: ParsedRequest = { ...request, model: to };
   const checked = bindings.check(later, betas);
   const trigger = { type: 'refusal', category: declined.category };
-  const before = messageBlocks(content.slice(0, at), bindings.signer(request, last), showingOf(stage, request));
-  const block = wholeBlock({ type: 'fallback', from: { model: request.model }, to: { model: to }, trigger });
-  const after = messageBlocks(content.slice(at), bindings.signer(later, checked.last), showingOf(stage, later));
+  const before = buildBlocks(content.slice(0, at), bindings.signer(request, last), chooseShowing(stage, request));
+  const block = buildWholeBlock({ type: 'fallback', from: { model: request.model }, to: { model: to }, trigger });
+  const after = buildBlocks(content.slice(at), bindings.signer(later, checked.last), chooseShowing(stage, later));
   const iterations = [
-    { type: 'message', model: request.model, ...computedUsage(before, cache) },
-    { type: 'fallback_message', model: to, ...computedUsage(after, cache) },
+    { type: 'message', model: request.model, ...computeUsage(before, cache) },
+    { type: 'fallback_message', model: to, ...computeUsage(after, cache) },
   ];
   const message = buildMessage(reply, to, [...before, block, ...after], cache);
   return {
     ...message,
     ...(transformations === undefined ? {} : { finalTransformations: checked.transformations }),
-    usage: message.usage === null ? null : { ...message.usage, ...computedUsage(after, cache), iterations },
+    usage: message.usage === null ? null : { ...message.usage, ...computeUsage(after, cache), iterations },
   };
 }
 
-function showingOf({ admitted, display }: Stage, request: ParsedRequest): Showing {
+function chooseShowing({ admitted, display }: AnswerStage, request: ParsedRequest): Showing {
   const { model, thinking } = request;
-  const said = thinking !== undefined && 'display' in thinking ? (thinking.display as Showing['display'] | null) : null;
-  // What a model notes between calls, with thinking otherwise off, is shown.
+  const wanted =
+    thinking !== undefined && 'display' in thinking ? (thinking.display as Showing['display'] | null) : null;
+  // Notes of a model between calls, with thinking otherwise off, are shown.
   const own =
-    thinking?.type === 'between_tools' ? 'summarized' : (display ?? profileOf(model)?.display ?? 'summarized');
-  return { display: said ?? own, counted: admitted.betas.includes(BETAS.tokenCount) };
+    thinking?.type === 'between_tools' ? 'summarized' : (display ?? findProfile(model)?.display ?? 'summarized');
+  return { display: wanted ?? own, counted: admitted.betas.includes(BETAS.tokenCount) };
 }

@@ -1,26 +1,28 @@
-// A reply as the Messages API says it: ids, signatures, stop reason and usage filled in, cut where
-// a fault cuts it.
+// Builds a reply as the Messages API says it: ids, signatures, stop reason and usage filled in, cut
+// where a fault cuts it.
 import { randomUUID } from 'node:crypto';
-import { bytesToTokens, type CacheUse } from '../prompt-cache.ts';
+import type { CacheUse } from '../prompt-cache.ts';
+import { bytesToTokens } from '../prompt-blocks.ts';
 import type { Reply, ReplyBlock } from '../script.ts';
 import type { Signer } from '../thinking/bindings.ts';
 import type { Transformation } from '../thinking/check-thinking.ts';
+import { present } from '../../system/json.ts';
 
-/** `streamed`: what arrives in deltas; `start` and `whole` are the block before and after them. */
+/** `streamed` arrives in deltas; `start` and `whole` are the block before and after them. */
 export type MessageBlock = {
   readonly start: Readonly<Record<string, unknown>>;
   readonly delta: 'text_delta' | 'thinking_delta' | 'input_json_delta' | null;
   readonly streamed: string;
   readonly signature?: string;
   readonly whole: Readonly<Record<string, unknown>>;
-  /** Bytes that it costs, where these are not those that are streamed. */
+  /** Bytes that it costs, where these differ from the streamed ones. */
   readonly size?: number;
   /**
-   * Tokens that its deltas say it has so far; null: they say that they do not know; absent:
+   * Tokens that its deltas report so far; null: they report that the count is unknown; absent:
    * nothing.
    */
   readonly estimate?: number | null;
-  /** Nothing but pings before its first delta, for so long. */
+  /** Only pings are sent before its first delta, for this long. */
   readonly silent?: { readonly ms: number; readonly pingMs: number };
 };
 
@@ -39,15 +41,15 @@ export type ScriptedMessage = {
   readonly blocks: readonly MessageBlock[];
   readonly stopReason: string | null;
   readonly stopDetails?: Readonly<Record<string, unknown>>;
-  /** What became of thinking that was sent back; absent: not asked for. */
+  /** The changes to thinking that was sent back; absent: not asked for. */
   readonly transformations?: readonly Transformation[];
-  /** The same of the model that a reply was handed over to. */
+  /** The same changes for the model that a reply was handed over to. */
   readonly finalTransformations?: readonly Transformation[];
-  /** Null: no usage is sent. */
+  /** The usage that is sent; null sends none. */
   readonly usage: Readonly<Record<string, unknown>> | null;
 };
 
-/** `blocks`: of the reply's content. */
+/** Builds the message. `blocks` are those of the reply's content. */
 export function buildMessage(
   reply: Reply,
   model: string,
@@ -59,19 +61,19 @@ export function buildMessage(
     head: { id: newId('msg'), type: 'message', role: 'assistant', model: reply.model ?? model },
     blocks,
     stopReason: reply.stop_reason === undefined ? (calls ? 'tool_use' : 'end_turn') : reply.stop_reason,
-    ...(reply.stop_details === undefined ? {} : { stopDetails: reply.stop_details }),
-    usage: reply.usage === null ? null : { ...computedUsage(blocks, cache), ...reply.usage },
+    ...present({ stopDetails: reply.stop_details }),
+    usage: reply.usage === null ? null : { ...computeUsage(blocks, cache), ...reply.usage },
   };
 }
 
-/** The message cut after `chars` characters of what block `index` streams, by max_tokens. */
+/** Cuts the message after `chars` characters of the stream of block `index`, by max_tokens. */
 export function cutMessage(message: ScriptedMessage, index: number, chars: number): ScriptedMessage {
   const cut = message.blocks.slice(0, index + 1).map((block, at) => (at === index ? cutBlock(block, chars) : block));
-  const usage = message.usage === null ? null : { ...message.usage, output_tokens: outputTokens(cut) };
+  const usage = message.usage === null ? null : { ...message.usage, output_tokens: countOutputTokens(cut) };
   return { ...message, blocks: cut, stopReason: 'max_tokens', usage };
 }
 
-export function messageJson(message: ScriptedMessage): string {
+export function toJson(message: ScriptedMessage): string {
   const { head, blocks, stopReason, stopDetails, usage } = message;
   const transformations = message.finalTransformations ?? message.transformations;
   return JSON.stringify({
@@ -79,25 +81,28 @@ export function messageJson(message: ScriptedMessage): string {
     content: blocks.map((block) => block.whole),
     stop_reason: stopReason,
     stop_sequence: null,
-    ...(stopDetails === undefined ? {} : { stop_details: stopDetails }),
+    ...present({ stop_details: stopDetails }),
     ...(usage === null ? {} : { usage }),
-    ...(transformations === undefined ? {} : { input_transformations: transformations }),
+    ...present({ input_transformations: transformations }),
   });
 }
 
-/** The blocks of a reply, thinking as far as it is shown. */
-export function messageBlocks(content: readonly ReplyBlock[], sign: Signer, showing: Showing): readonly MessageBlock[] {
-  return content.flatMap((block) => (isOfSearch(block) ? searchBlocks(block) : messageBlock(block, sign, showing)));
+/** Builds the blocks of a reply, thinking as far as it is shown. */
+export function buildBlocks(content: readonly ReplyBlock[], sign: Signer, showing: Showing): readonly MessageBlock[] {
+  return content.flatMap((block) => (isSearchBlock(block) ? buildSearch(block) : buildBlock(block, sign, showing)));
 }
 
-type OfSearch = Extract<ReplyBlock, { type: 'web_search' | 'web_search_result' }>;
+type SearchBlock = Extract<ReplyBlock, { type: 'web_search' | 'web_search_result' }>;
 
-function isOfSearch(block: ReplyBlock): block is OfSearch {
+function isSearchBlock(block: ReplyBlock): block is SearchBlock {
   return block.type === 'web_search' || block.type === 'web_search_result';
 }
 
-/** Pages have their text sealed: whoever sends it back changed would be found out. */
-function searchBlocks(block: OfSearch): readonly MessageBlock[] {
+/**
+ * Builds a search and its result. The text of pages is sealed, so that a changed one is found out
+ * when it is sent back.
+ */
+function buildSearch(block: SearchBlock): readonly MessageBlock[] {
   const { results, error } = block;
   const id = block.id ?? newId('srvtoolu');
   const pages = results?.map(({ url, title, text = '' }) => ({
@@ -109,28 +114,28 @@ function searchBlocks(block: OfSearch): readonly MessageBlock[] {
   }));
   const content = pages ?? { type: 'web_search_tool_result_error', error_code: error };
   const isOpen = results === undefined && error === undefined;
-  const found = isOpen ? [] : [wholeBlock({ type: 'web_search_tool_result', tool_use_id: id, content })];
-  return block.type === 'web_search' ? [searchCall(id, block.query), ...found] : found;
+  const found = isOpen ? [] : [buildWholeBlock({ type: 'web_search_tool_result', tool_use_id: id, content })];
+  return block.type === 'web_search' ? [buildSearchCall(id, block.query), ...found] : found;
 }
 
-function searchCall(id: string, query: string): MessageBlock {
+function buildSearchCall(id: string, query: string): MessageBlock {
   const start = { type: 'server_tool_use', id, name: 'web_search', input: {} };
   const whole = { ...start, input: { query } };
   return { start, delta: 'input_json_delta', streamed: JSON.stringify({ query }), whole };
 }
 
-/** Those that failed cost nothing. */
-function searchesIn(blocks: readonly MessageBlock[]): number {
+/** Counts the searches that are billed: failed ones cost nothing. */
+function countSearches(blocks: readonly MessageBlock[]): number {
   return blocks.filter(({ whole }) => whole['type'] === 'web_search_tool_result' && Array.isArray(whole['content']))
     .length;
 }
 
-function messageBlock(block: Exclude<ReplyBlock, OfSearch>, sign: Signer, showing: Showing): MessageBlock {
+function buildBlock(block: Exclude<ReplyBlock, SearchBlock>, sign: Signer, showing: Showing): MessageBlock {
   switch (block.type) {
     case 'text':
       return { start: { ...block, text: '' }, delta: 'text_delta', streamed: block.text, whole: block };
     case 'thinking':
-      return thinkingBlock(block, sign, showing);
+      return buildThinkingBlock(block, sign, showing);
     case 'tool_use': {
       const start = { type: 'tool_use', id: block.id ?? newId('toolu'), name: block.name, input: {} };
       const streamed = block.inputJson ?? JSON.stringify(block.input ?? {});
@@ -138,22 +143,26 @@ function messageBlock(block: Exclude<ReplyBlock, OfSearch>, sign: Signer, showin
     }
     case 'redacted_thinking':
       sign(block.data, block.data);
-      return wholeBlock(block);
+      return buildWholeBlock(block);
     case 'raw':
-      return wholeBlock(block.block);
+      return buildWholeBlock(block.block);
   }
 }
 
-/** Sent whole in its content_block_start. */
-export function wholeBlock(block: Readonly<Record<string, unknown>>): MessageBlock {
+/** Builds a block that is sent whole in its content_block_start. */
+export function buildWholeBlock(block: Readonly<Record<string, unknown>>): MessageBlock {
   return { start: block, delta: null, streamed: '', whole: block };
 }
 
 /**
- * Thinking that is not shown is an empty text with a signature, and costs what it is long all the
- * same.
+ * Builds a block of thinking. Hidden thinking is an empty text with a signature, and costs as much
+ * as its length all the same.
  */
-function thinkingBlock(block: Extract<ReplyBlock, { type: 'thinking' }>, sign: Signer, showing: Showing): MessageBlock {
+function buildThinkingBlock(
+  block: Extract<ReplyBlock, { type: 'thinking' }>,
+  sign: Signer,
+  showing: Showing,
+): MessageBlock {
   const { display, counted } = showing;
   const isShown = display === 'summarized' || (display === 'updates' && block.note === true);
   const streamed = isShown ? block.thinking : '';
@@ -175,7 +184,10 @@ function thinkingBlock(block: Extract<ReplyBlock, { type: 'thinking' }>, sign: S
 const ESTIMATED_BY = 50;
 const PING_MS = 1_000;
 
-/** Cut thinking has no signature, a cut call no whole input: what a client may not send back. */
+/**
+ * Cuts a block. Cut thinking has no signature, a cut call no whole input: a client may not send
+ * them back.
+ */
 function cutBlock(block: MessageBlock, chars: number): MessageBlock {
   const streamed = block.streamed.slice(0, chars);
   if (streamed.length === block.streamed.length) return block;
@@ -185,8 +197,8 @@ function cutBlock(block: MessageBlock, chars: number): MessageBlock {
   return { start, delta, streamed, whole: start };
 }
 
-export function computedUsage(blocks: readonly MessageBlock[], cache: CacheUse): Record<string, unknown> {
-  const found = searchesIn(blocks);
+export function computeUsage(blocks: readonly MessageBlock[], cache: CacheUse): Record<string, unknown> {
+  const found = countSearches(blocks);
   return {
     input_tokens: cache.rest,
     cache_creation_input_tokens: cache.written['5m'] + cache.written['1h'],
@@ -195,20 +207,20 @@ export function computedUsage(blocks: readonly MessageBlock[], cache: CacheUse):
       ephemeral_5m_input_tokens: cache.written['5m'],
       ephemeral_1h_input_tokens: cache.written['1h'],
     },
-    output_tokens: outputTokens(blocks),
-    output_tokens_details: { thinking_tokens: thinkingTokens(blocks) },
+    output_tokens: countOutputTokens(blocks),
+    output_tokens_details: { thinking_tokens: countThinkingTokens(blocks) },
     service_tier: 'standard',
     ...(found > 0 && { server_tool_use: { web_search_requests: found, web_fetch_requests: 0 } }),
   };
 }
 
-function outputTokens(blocks: readonly MessageBlock[]): number {
+function countOutputTokens(blocks: readonly MessageBlock[]): number {
   const bytes = blocks.map(({ size, streamed }) => size ?? Buffer.byteLength(streamed));
   return bytesToTokens(bytes.reduce((sum, each) => sum + each, 0)) + blocks.length;
 }
 
-function thinkingTokens(blocks: readonly MessageBlock[]): number {
-  return outputTokens(blocks.filter(({ whole }) => whole['type'] === 'thinking'));
+function countThinkingTokens(blocks: readonly MessageBlock[]): number {
+  return countOutputTokens(blocks.filter(({ whole }) => whole['type'] === 'thinking'));
 }
 
 export function newId(prefix: string): string {

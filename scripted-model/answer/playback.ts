@@ -7,20 +7,28 @@ export type Action =
   | { readonly do: 'write'; readonly bytes: Buffer }
   | { readonly do: 'pause'; readonly ms: number }
   | { readonly do: 'hold'; readonly until: Promise<void> }
-  /** For ever, until the client leaves or the server closes. */
+  /** Sends pings for ever, until the client leaves or the server closes. */
   | { readonly do: 'pings'; readonly everyMs: number }
   | { readonly do: 'silence' }
-  /** Destroy the connection. Absent: the response ends well. */
+  /** Destroys the connection. Absent: the response ends well. */
   | { readonly do: 'cut' };
 
-/** How a response ended. `left`: the client closed first, or the server was closed. */
-export type Ended = 'finished' | 'cut' | 'left';
+export function writeText(text: string): Action {
+  return { do: 'write', bytes: Buffer.from(text) };
+}
+
+/** The end of a response. `left`: the client closed first, or the server was closed. */
+export type ResponseEnd = 'finished' | 'cut' | 'left';
 
 /**
- * `gone` aborts when the connection closes. Resolves with how it ended; never rejects for what a
- * client does.
+ * Performs the actions. `gone` aborts when the connection closes. Resolves with the end of the
+ * response; never rejects for what a client does.
  */
-export async function play(response: ServerResponse, actions: readonly Action[], gone: AbortSignal): Promise<Ended> {
+export async function playActions(
+  response: ServerResponse,
+  actions: readonly Action[],
+  gone: AbortSignal,
+): Promise<ResponseEnd> {
   for (const [index, action] of actions.entries()) {
     if (gone.aborted) return 'left';
     if (action.do === 'cut') {
@@ -28,7 +36,8 @@ export async function play(response: ServerResponse, actions: readonly Action[],
       return 'cut';
     }
     if (action.do === 'write' && index === actions.length - 1) {
-      response.end(action.bytes); // In one packet with the end, and with the headers when there was nothing before.
+      // One packet has the end, and the headers when nothing was sent before.
+      response.end(action.bytes);
       return 'finished';
     }
     await perform(response, action, gone);
@@ -41,19 +50,19 @@ export async function play(response: ServerResponse, actions: readonly Action[],
 async function perform(response: ServerResponse, action: Action, gone: AbortSignal): Promise<void> {
   switch (action.do) {
     case 'write':
-      return write(response, action.bytes);
+      return writeBytes(response, action.bytes);
     case 'pause':
-      return pause(action.ms, gone);
+      return pauseFor(action.ms, gone);
     case 'hold':
-      return Promise.race([action.until, departure(gone)]);
+      return Promise.race([action.until, awaitDeparture(gone)]);
     case 'pings':
       while (!gone.aborted) {
-        await pause(action.everyMs, gone);
-        if (!gone.aborted) await write(response, Buffer.from(PING));
+        await pauseFor(action.everyMs, gone);
+        if (!gone.aborted) await writeBytes(response, Buffer.from(PING));
       }
       return;
     case 'silence':
-      return departure(gone);
+      return awaitDeparture(gone);
     case 'cut':
   }
 }
@@ -62,13 +71,13 @@ async function perform(response: ServerResponse, action: Action, gone: AbortSign
  * Resolves when the bytes are with the operating system, so that a cut that follows does not take
  * them along.
  */
-function write(response: ServerResponse, bytes: Buffer): Promise<void> {
+function writeBytes(response: ServerResponse, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     response.write(bytes, () => resolve());
   });
 }
 
-export async function pause(ms: number, gone: AbortSignal): Promise<void> {
+export async function pauseFor(ms: number, gone: AbortSignal): Promise<void> {
   if (ms === 0) return setImmediate();
   try {
     await setTimeout(ms, undefined, { signal: gone, ref: false });
@@ -77,7 +86,7 @@ export async function pause(ms: number, gone: AbortSignal): Promise<void> {
   }
 }
 
-function departure(gone: AbortSignal): Promise<void> {
+function awaitDeparture(gone: AbortSignal): Promise<void> {
   if (gone.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     gone.addEventListener('abort', () => resolve(), { once: true });

@@ -1,37 +1,40 @@
-// A message as the API streams it: server-sent events, each as the text that goes over the wire.
+// A message as the API streams it: server-sent events, each as its text on the wire.
 import type { MessageBlock, ScriptedMessage } from './message.ts';
+import { present } from '../../system/json.ts';
 
-export const PING = event('ping', { type: 'ping' });
+export const PING = formatEvent('ping', { type: 'ping' });
 
-export function event(name: string, data: object): string {
+export function formatEvent(name: string, data: object): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** What is sent at once, and how long it is waited before. */
+/** A text that is sent at once, and the wait before it. */
 export type Piece = { readonly text: string; readonly waitMs?: number };
 
-/** All events of a message, in order. `deltaChars`: characters in each delta. */
-export function sseEvents(message: ScriptedMessage, deltaChars: number): readonly Piece[] {
-  const events: Piece[] = [piece('message_start', { message: startOf(message) })];
+/**
+ * Lists all events of a message, in order. `deltaChars` is the number of characters in each delta.
+ */
+export function listEvents(message: ScriptedMessage, deltaChars: number): readonly Piece[] {
+  const events: Piece[] = [buildPiece('message_start', { message: buildStart(message) })];
   for (const [index, block] of message.blocks.entries()) {
-    events.push(piece('content_block_start', { index, content_block: block.start }));
+    events.push(buildPiece('content_block_start', { index, content_block: block.start }));
     if (index === 0) events.push({ text: PING });
     const rest = [
-      ...deltas(block, deltaChars).map((delta) => piece('content_block_delta', { index, delta })),
-      piece('content_block_stop', { index }),
+      ...splitDeltas(block, deltaChars).map((delta) => buildPiece('content_block_delta', { index, delta })),
+      buildPiece('content_block_stop', { index }),
     ];
-    events.push(...afterSilence(block, rest));
+    events.push(...addPings(block, rest));
   }
-  events.push(piece('message_delta', endOf(message)), piece('message_stop', {}));
+  events.push(buildPiece('message_delta', buildEnd(message)), buildPiece('message_stop', {}));
   return events;
 }
 
-function piece(type: string, data: object): Piece {
-  return { text: event(type, { type, ...data }) };
+function buildPiece(type: string, data: object): Piece {
+  return { text: formatEvent(type, { type, ...data }) };
 }
 
-/** A model that thinks for long sends pings, and nothing else. */
-function afterSilence({ silent }: MessageBlock, [first, ...rest]: readonly Piece[]): readonly Piece[] {
+/** Adds pings: a model that thinks for long sends nothing else. */
+function addPings({ silent }: MessageBlock, [first, ...rest]: readonly Piece[]): readonly Piece[] {
   if (silent === undefined || first === undefined) return first === undefined ? [] : [first, ...rest];
   const { ms, pingMs } = silent;
   const pings = Math.max(0, Math.ceil(ms / pingMs) - 1);
@@ -39,18 +42,18 @@ function afterSilence({ silent }: MessageBlock, [first, ...rest]: readonly Piece
   return [...waits, { ...first, waitMs: ms - pings * pingMs }, ...rest];
 }
 
-function startOf({ head, usage, transformations }: ScriptedMessage): object {
+function buildStart({ head, usage, transformations }: ScriptedMessage): object {
   return {
     ...head,
     content: [],
     stop_reason: null,
     stop_sequence: null,
-    ...(usage === null ? {} : { usage: startUsage(usage) }),
-    ...(transformations === undefined ? {} : { input_transformations: transformations }),
+    ...(usage === null ? {} : { usage: buildStartUsage(usage) }),
+    ...present({ input_transformations: transformations }),
   };
 }
 
-function startUsage({
+function buildStartUsage({
   iterations: _iterations,
   server_tool_use: _used,
   ...usage
@@ -58,7 +61,7 @@ function startUsage({
   return { ...usage, output_tokens: usage['output_tokens'] === 0 ? 0 : 1 };
 }
 
-function endOf({ stopReason, stopDetails, usage, finalTransformations }: ScriptedMessage): object {
+function buildEnd({ stopReason, stopDetails, usage, finalTransformations }: ScriptedMessage): object {
   const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens, ...more } = usage ?? {};
   const { iterations, server_tool_use } = more;
   const counts = { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens };
@@ -66,21 +69,21 @@ function endOf({ stopReason, stopDetails, usage, finalTransformations }: Scripte
     delta: {
       stop_reason: stopReason,
       stop_sequence: null,
-      ...(stopDetails === undefined ? {} : { stop_details: stopDetails }),
+      ...present({ stop_details: stopDetails }),
     },
     ...(usage === null ? {} : { usage: { ...counts, iterations, server_tool_use } }),
-    ...(finalTransformations === undefined ? {} : { input_transformations: finalTransformations }),
+    ...present({ input_transformations: finalTransformations }),
   };
 }
 
 const FIELDS = { text_delta: 'text', thinking_delta: 'thinking', input_json_delta: 'partial_json' } as const;
 
-function deltas(block: MessageBlock, size: number): readonly object[] {
+function splitDeltas(block: MessageBlock, size: number): readonly object[] {
   const { delta, streamed, signature, estimate } = block;
   if (delta === null) return [];
   const found: object[] = delta === 'input_json_delta' ? [{ type: delta, partial_json: '' }] : [];
   for (let at = 0; at < streamed.length;) {
-    const end = wholeCharacters(streamed, at + size);
+    const end = roundToCharacters(streamed, at + size);
     const counted = estimate === undefined ? {} : { estimated_tokens: estimate };
     found.push({ type: delta, [FIELDS[delta]]: streamed.slice(at, end), ...counted });
     at = end;
@@ -90,8 +93,8 @@ function deltas(block: MessageBlock, size: number): readonly object[] {
   return found;
 }
 
-/** `end`, or one more, so that no delta ends between the halves of a surrogate pair. */
-function wholeCharacters(text: string, end: number): number {
+/** Returns `end`, or one more, so that no delta ends between the halves of a surrogate pair. */
+function roundToCharacters(text: string, end: number): number {
   const code = text.charCodeAt(end - 1);
   return code >= 0xd800 && code <= 0xdbff ? end + 1 : end;
 }

@@ -1,24 +1,25 @@
-// Signed blocks of compaction: made of a scripted summary, known again when they come back, and
-// what they stand for in a prefix.
-import { digestOf, encodeSigned, readSigned } from '../signed.ts';
+// Signed blocks of compaction: made of a scripted summary, recognised when they come back, with the
+// record of the messages they stand for.
+import { digestTexts, encodeSigned, readSigned } from '../signed.ts';
 import { isObject, type Json } from '../validate/shape.ts';
+import { present } from '../../system/json.ts';
 
 /**
- * What matters of a compaction to thinking that was made before it: who made it, and with which
- * system prompt and tools.
+ * The facts of a compaction that matter to thinking made before it: its maker, its system prompt
+ * and its tools.
  */
 export type CompactionFacts = {
   readonly id: string;
-  /** Made by a model with the prefix check. */
+  /** A model with the prefix check made it. */
   readonly preserves: boolean;
   readonly system: string;
-  /** The tools that are not deferred. */
+  /** A digest of the tools that are not deferred. */
   readonly fixedTools: string;
 };
 
 export type CompactionRecord = CompactionFacts & {
   /**
-   * Of the summarised messages: what they come to, who spoke last, and the deferred tools they
+   * Facts of the summarised messages: their digest, the last role, and the deferred tools that they
    * referred to.
    */
   readonly messages: string;
@@ -28,7 +29,7 @@ export type CompactionRecord = CompactionFacts & {
   readonly earlier: readonly CompactionFacts[];
 };
 
-type Signed = {
+type SignedCompaction = {
   readonly kind: 'compaction';
   readonly content: string;
   readonly toolChanges: string;
@@ -40,46 +41,46 @@ export function makeCompactionBlock(
   record: Omit<CompactionRecord, 'id'>,
   toolChanges: readonly object[] | undefined,
 ): Json {
-  const signed: Signed = {
+  const signed: SignedCompaction = {
     kind: 'compaction',
-    content: digestOf(summary),
-    toolChanges: changesOf(toolChanges),
+    content: digestTexts(summary),
+    toolChanges: digestChanges(toolChanges),
     record,
   };
   return {
     type: 'compaction',
     content: summary,
-    encrypted_content: Buffer.from(digestOf(summary, record.messages)).toString('base64'),
+    encrypted_content: Buffer.from(digestTexts(summary, record.messages)).toString('base64'),
     signature: encodeSigned(signed).signature,
-    ...(toolChanges === undefined ? {} : { tool_changes: toolChanges }),
+    ...present({ tool_changes: toolChanges }),
   };
 }
 
-/** The block that the conversation begins with. */
-export function leadingBlock(messages: readonly { readonly content?: unknown }[]): Json | undefined {
+/** Returns the compaction block that the conversation begins with. */
+export function findLeadingBlock(messages: readonly { readonly content?: unknown }[]): Json | undefined {
   const content = messages[0]?.content;
   const block: unknown = Array.isArray(content) ? content[0] : undefined;
   return isObject(block) && block['type'] === 'compaction' ? block : undefined;
 }
 
-/** Undefined: the signature is none of ours. */
+/** Reads the record. Undefined: the signature is not ours. */
 export function readCompaction(block: Json): CompactionRecord | undefined {
-  const { signed, id } = read(block);
+  const { signed, id } = readBlockSignature(block);
   return signed?.kind === 'compaction' ? { ...signed.record, id } : undefined;
 }
 
-/** What was changed in a block with a signature of ours. */
-export function changedPart(block: Json): 'content' | 'tool_changes' | undefined {
-  const { signed } = read(block);
-  if (signed?.content !== digestOf(String(block['content']))) return 'content';
-  return signed.toolChanges === changesOf(block['tool_changes']) ? undefined : 'tool_changes';
+/** Names the part that was changed in a block with a signature of ours. */
+export function findChangedPart(block: Json): 'content' | 'tool_changes' | undefined {
+  const { signed } = readBlockSignature(block);
+  if (signed?.content !== digestTexts(String(block['content']))) return 'content';
+  return signed.toolChanges === digestChanges(block['tool_changes']) ? undefined : 'tool_changes';
 }
 
-function read(block: Json): { readonly signed: Signed | undefined; readonly id: string } {
+function readBlockSignature(block: Json): { readonly signed: SignedCompaction | undefined; readonly id: string } {
   const found = readSigned(String(block['signature']));
-  return { signed: found?.value as Signed | undefined, id: found?.id ?? '' };
+  return { signed: found?.value as SignedCompaction | undefined, id: found?.id ?? '' };
 }
 
-function changesOf(changes: unknown): string {
-  return changes === undefined || changes === null ? '' : digestOf(JSON.stringify(changes));
+function digestChanges(changes: unknown): string {
+  return changes === undefined || changes === null ? '' : digestTexts(JSON.stringify(changes));
 }

@@ -1,8 +1,8 @@
-// The answers of the Models API: what the documents say of a model, or the limits the server was
-// started with. Every id exists here; what is not documented is null.
+// Answers the Models API: the documented facts of a model, or the limits that the server was
+// started with. Every id exists here; undocumented facts are null.
 import { BETAS } from '../validate/betas.ts';
 import type { Effort, ModelProfile, ThinkingType } from './model-profile.ts';
-import { allProfiles, profileOf } from './profiles.ts';
+import { listProfiles, findProfile } from './profiles.ts';
 import { EFFORTS } from './table.ts';
 
 export type ModelLimits = { readonly window: number | undefined; readonly maxOutputTokens: number | undefined };
@@ -11,10 +11,10 @@ const WINDOW = 200_000;
 const MOST_OUTPUT = 64_000;
 const KINDS: readonly ThinkingType[] = ['adaptive', 'between_tools', 'disabled', 'enabled'];
 
-/** An alias is answered with the id it stands for. */
-export function modelInfo(name: string, limits: ModelLimits, betas: readonly string[]): object {
-  const profile = profileOf(name);
-  if (profile !== undefined) return documented(profile, limits, betas);
+/** Answers for one model. An alias is answered with the id it stands for. */
+export function describeModel(name: string, limits: ModelLimits, betas: readonly string[]): object {
+  const profile = findProfile(name);
+  if (profile !== undefined) return describeDocumented(profile, limits, betas);
   return {
     type: 'model',
     id: name,
@@ -30,23 +30,26 @@ export function modelInfo(name: string, limits: ModelLimits, betas: readonly str
   };
 }
 
-/** `search`: after `?`. Retired models are listed when they are asked for. */
-export function modelList(search: string, limits: ModelLimits, betas: readonly string[]): object {
+/**
+ * Lists the models. `search` is the text after `?`. Retired models are listed when they are asked
+ * for.
+ */
+export function listModels(search: string, limits: ModelLimits, betas: readonly string[]): object {
   const query = new URLSearchParams(search);
   const asked = [...query.getAll('lifecycle'), ...query.getAll('lifecycle[]')];
   const stages = asked.length === 0 ? ['active', 'deprecated'] : asked;
-  const all = allProfiles().filter(({ lifecycle }) => stages.includes(lifecycle));
+  const all = listProfiles().filter(({ lifecycle }) => stages.includes(lifecycle));
   const from = all.findIndex(({ id }) => id === query.get('after_id')) + 1;
   const page = all.slice(from, from + Number(query.get('limit') ?? 20));
   return {
-    data: page.map((profile) => documented(profile, limits, betas)),
+    data: page.map((profile) => describeDocumented(profile, limits, betas)),
     has_more: from + page.length < all.length,
     first_id: page[0]?.id ?? null,
     last_id: page.at(-1)?.id ?? null,
   };
 }
 
-function documented(profile: ModelProfile, limits: ModelLimits, betas: readonly string[]): object {
+function describeDocumented(profile: ModelProfile, limits: ModelLimits, betas: readonly string[]): object {
   const { id, line, released, lifecycle, retires, fallbacks } = profile;
   return {
     type: 'model',
@@ -55,7 +58,7 @@ function documented(profile: ModelProfile, limits: ModelLimits, betas: readonly 
     created_at: `${released}T00:00:00Z`,
     max_input_tokens: limits.window ?? profile.window,
     max_tokens: limits.maxOutputTokens ?? profile.maxOutput,
-    capabilities: capabilities(profile, betas),
+    capabilities: listCapabilities(profile, betas),
     lifecycle,
     deprecated_at: null,
     retires_at: retires === null ? null : `${retires}T00:00:00Z`,
@@ -64,28 +67,31 @@ function documented(profile: ModelProfile, limits: ModelLimits, betas: readonly 
   };
 }
 
-const is = (supported: boolean) => ({ supported });
+const markSupported = (supported: boolean) => ({ supported });
 
-function capabilities({ thinking, efforts, compaction }: ModelProfile, betas: readonly string[]): object {
-  const levels = EFFORTS.map((effort): [Effort, object] => [effort, is(efforts.includes(effort))]);
-  const summaries = { ...is(compaction), summarize: is(compaction) };
-  const clears = is(true);
+function listCapabilities({ thinking, efforts, compaction }: ModelProfile, betas: readonly string[]): object {
+  const levels = EFFORTS.map((effort): [Effort, object] => [effort, markSupported(efforts.includes(effort))]);
+  const summaries = { ...markSupported(compaction), summarize: markSupported(compaction) };
+  const clears = markSupported(true);
   return {
-    batch: is(true),
-    citations: is(true),
-    code_execution: is(true),
+    batch: markSupported(true),
+    citations: markSupported(true),
+    code_execution: markSupported(true),
     context_management: {
-      ...is(true),
+      ...markSupported(true),
       clear_thinking_20251015: clears,
       clear_tool_uses_20250919: clears,
-      compact_20260112: is(compaction),
+      compact_20260112: markSupported(compaction),
     },
-    effort: { ...is(efforts.length > 0), ...Object.fromEntries(levels) },
-    image_input: is(true),
-    pdf_input: is(true),
-    server_tools: { ...is(true), code_execution: is(true), web_search: is(true) },
-    structured_outputs: is(true),
-    thinking: { ...is(true), types: Object.fromEntries(KINDS.map((kind) => [kind, is(thinking.includes(kind))])) },
+    effort: { ...markSupported(efforts.length > 0), ...Object.fromEntries(levels) },
+    image_input: markSupported(true),
+    pdf_input: markSupported(true),
+    server_tools: { ...markSupported(true), code_execution: markSupported(true), web_search: markSupported(true) },
+    structured_outputs: markSupported(true),
+    thinking: {
+      ...markSupported(true),
+      types: Object.fromEntries(KINDS.map((kind) => [kind, markSupported(thinking.includes(kind))])),
+    },
     ...(betas.includes(BETAS.compaction) ? { compaction: summaries } : {}),
   };
 }

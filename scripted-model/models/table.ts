@@ -1,18 +1,18 @@
 // The models, newest first. Each fact is from a page that docs/scripted-model.md names.
-import type { Effort, Line, ModelProfile, Reads } from './model-profile.ts';
+import type { Effort, ModelLine, ModelProfile, ReadableModels } from './model-profile.ts';
 
 export const EFFORTS: readonly Effort[] = ['low', 'medium', 'high', 'xhigh', 'max'];
-const CLASSIC: readonly Line[] = ['haiku', 'sonnet', 'opus'];
+const CLASSIC: readonly ModelLine[] = ['haiku', 'sonnet', 'opus'];
 
-const NOBODY: Reads = { lines: [], until: '', also: [] };
-const classics = (until: string): Reads => ({ lines: CLASSIC, until, also: [] });
-const everyLine = (until: string, ...also: readonly string[]): Reads => ({
+const NO_MODELS: ReadableModels = { lines: [], until: '', also: [] };
+const classicsUntil = (until: string): ReadableModels => ({ lines: CLASSIC, until, also: [] });
+const everyLineUntil = (until: string, ...also: readonly string[]): ReadableModels => ({
   lines: [...CLASSIC, 'fable', 'mythos'],
   until,
   also,
 });
 
-/** What the models from 5.1 on have in common. */
+/** The facts that the models from 5.1 on have in common. */
 const newest = {
   aliases: [],
   lifecycle: 'active',
@@ -22,7 +22,7 @@ const newest = {
   leastCached: 512,
   prefixCheck: 'new_accounts',
   accountBound: false,
-  reads: NOBODY,
+  reads: NO_MODELS,
   thinking: ['adaptive'],
   offUpTo: 'high',
   thinks: true,
@@ -37,7 +37,7 @@ const newest = {
   fallbacks: null,
 } as const;
 
-/** No check yet, and tools may be forced. */
+/** These models have no check yet, and tools may be forced. */
 const fifth = { ...newest, prefixCheck: 'none', forcedTools: true } as const;
 
 /** Thinking is off unless asked for. */
@@ -57,7 +57,7 @@ const shown = {
   sampling: true,
 } as const;
 
-/** Up to 4.5: a budget, or none. */
+/** Up to 4.5: a thinking budget, or no thinking. */
 const manual = {
   ...shown,
   window: 200_000,
@@ -69,8 +69,8 @@ const manual = {
   compaction: false,
 } as const;
 
-const READ_BY_5_2 = { ...NOBODY, also: ['claude-fable-5-2', 'claude-mythos-5-2'] };
-const READ_BY_5_1 = everyLine('2026-08-31', 'claude-fable-5-1', 'claude-mythos-5-1', 'claude-opus-5-5');
+const READ_BY_5_2 = { ...NO_MODELS, also: ['claude-fable-5-2', 'claude-mythos-5-2'] };
+const READ_BY_5_1 = everyLineUntil('2026-08-31', 'claude-fable-5-1', 'claude-mythos-5-1', 'claude-opus-5-5');
 const SECOND = {
   released: '2026-11-09',
   prefixCheck: 'every_account',
@@ -78,26 +78,26 @@ const SECOND = {
   reads: READ_BY_5_2,
 } as const;
 const FIRST = { released: '2026-09-01', reads: READ_BY_5_1 } as const;
-const LAST_JUNE = { released: '2026-06-09', reads: everyLine('2026-06-09'), messageEffort: false } as const;
+const LAST_JUNE = { released: '2026-06-09', reads: everyLineUntil('2026-06-09'), messageEffort: false } as const;
 
 // prettier-ignore
 export const MODELS: readonly ModelProfile[] = [
   { ...newest, ...SECOND, id: 'claude-fable-5-2', line: 'fable', fallbacks: ['claude-opus-5'] },
   { ...newest, ...SECOND, id: 'claude-mythos-5-2', line: 'mythos' },
   { ...newest, id: 'claude-haiku-5-5', line: 'haiku', released: '2026-10-07', accountBound: true, thinking: ['adaptive', 'disabled'], forcedTools: true, fallbacks: [] },
-  { ...newest, id: 'claude-sonnet-5-5', line: 'sonnet', released: '2026-09-28', accountBound: true, reads: classics('2026-06-30'), thinking: ['adaptive', 'between_tools'] },
-  { ...newest, id: 'claude-opus-5-5', line: 'opus', released: '2026-09-23', reads: classics('2026-07-24') },
+  { ...newest, id: 'claude-sonnet-5-5', line: 'sonnet', released: '2026-09-28', accountBound: true, reads: classicsUntil('2026-06-30'), thinking: ['adaptive', 'between_tools'] },
+  { ...newest, id: 'claude-opus-5-5', line: 'opus', released: '2026-09-23', reads: classicsUntil('2026-07-24') },
   { ...newest, ...FIRST, id: 'claude-fable-5-1', line: 'fable' },
   { ...newest, ...FIRST, id: 'claude-mythos-5-1', line: 'mythos', prefixCheck: 'every_account' },
-  { ...fifth, id: 'claude-opus-5', line: 'opus', released: '2026-07-24', reads: classics('2026-07-24'), thinking: ['adaptive', 'disabled'] },
-  { ...fifth, id: 'claude-sonnet-5', line: 'sonnet', released: '2026-06-30', leastCached: 1_024, reads: classics('2026-06-30'), thinking: ['adaptive', 'disabled'], offUpTo: 'max', systemMessages: false, messageEffort: false },
+  { ...fifth, id: 'claude-opus-5', line: 'opus', released: '2026-07-24', reads: classicsUntil('2026-07-24'), thinking: ['adaptive', 'disabled'] },
+  { ...fifth, id: 'claude-sonnet-5', line: 'sonnet', released: '2026-06-30', leastCached: 1_024, reads: classicsUntil('2026-06-30'), thinking: ['adaptive', 'disabled'], offUpTo: 'max', systemMessages: false, messageEffort: false },
   { ...fifth, ...LAST_JUNE, id: 'claude-fable-5', line: 'fable', fallbacks: ['claude-opus-4-8', 'claude-opus-5'] },
   { ...fifth, ...LAST_JUNE, id: 'claude-mythos-5', line: 'mythos' },
-  { ...fourth, id: 'claude-opus-4-8', line: 'opus', released: '2026-05-28', leastCached: 1_024, reads: classics('2026-05-28'), systemMessages: true },
-  { ...fourth, id: 'claude-opus-4-7', line: 'opus', released: '2026-04-16', leastCached: 2_048, reads: classics('2026-04-16') },
-  { ...shown, id: 'claude-sonnet-4-6', line: 'sonnet', released: '2026-02-17', leastCached: 1_024, reads: classics('2026-02-17'), efforts: EFFORTS.filter((effort) => effort !== 'xhigh') },
-  { ...shown, id: 'claude-opus-4-6', line: 'opus', released: '2026-02-05', leastCached: 4_096, reads: classics('2026-02-05'), efforts: EFFORTS.filter((effort) => effort !== 'xhigh') },
-  { ...manual, id: 'claude-opus-4-5-20251101', aliases: ['claude-opus-4-5'], line: 'opus', released: '2025-11-24', lifecycle: 'deprecated', retires: '2027-01-22', leastCached: 4_096, reads: classics('2025-11-24'), efforts: EFFORTS.slice(0, 3) },
-  { ...manual, id: 'claude-haiku-4-5-20251001', aliases: ['claude-haiku-4-5'], line: 'haiku', released: '2025-10-15', leastCached: 4_096, reads: classics('2025-10-15') },
-  { ...manual, id: 'claude-sonnet-4-5-20250929', aliases: ['claude-sonnet-4-5'], line: 'sonnet', released: '2025-09-29', lifecycle: 'deprecated', retires: '2026-11-30', reads: classics('2025-09-29') },
+  { ...fourth, id: 'claude-opus-4-8', line: 'opus', released: '2026-05-28', leastCached: 1_024, reads: classicsUntil('2026-05-28'), systemMessages: true },
+  { ...fourth, id: 'claude-opus-4-7', line: 'opus', released: '2026-04-16', leastCached: 2_048, reads: classicsUntil('2026-04-16') },
+  { ...shown, id: 'claude-sonnet-4-6', line: 'sonnet', released: '2026-02-17', leastCached: 1_024, reads: classicsUntil('2026-02-17'), efforts: EFFORTS.filter((effort) => effort !== 'xhigh') },
+  { ...shown, id: 'claude-opus-4-6', line: 'opus', released: '2026-02-05', leastCached: 4_096, reads: classicsUntil('2026-02-05'), efforts: EFFORTS.filter((effort) => effort !== 'xhigh') },
+  { ...manual, id: 'claude-opus-4-5-20251101', aliases: ['claude-opus-4-5'], line: 'opus', released: '2025-11-24', lifecycle: 'deprecated', retires: '2027-01-22', leastCached: 4_096, reads: classicsUntil('2025-11-24'), efforts: EFFORTS.slice(0, 3) },
+  { ...manual, id: 'claude-haiku-4-5-20251001', aliases: ['claude-haiku-4-5'], line: 'haiku', released: '2025-10-15', leastCached: 4_096, reads: classicsUntil('2025-10-15') },
+  { ...manual, id: 'claude-sonnet-4-5-20250929', aliases: ['claude-sonnet-4-5'], line: 'sonnet', released: '2025-09-29', lifecycle: 'deprecated', retires: '2026-11-30', reads: classicsUntil('2025-09-29') },
 ];

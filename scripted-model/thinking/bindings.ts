@@ -2,28 +2,25 @@
 // conversations it has seen.
 import { RecentMap } from '../../system/recent-map.ts';
 import type { CompactionFacts, CompactionRecord } from '../compaction/blocks.ts';
-import { profileOf } from '../models/profiles.ts';
+import { findProfile } from '../models/profiles.ts';
 import type { AccountOptions, ParsedRequest } from '../script.ts';
 import { checkThinking, type Account, type CheckedThinking } from './check-thinking.ts';
-import { prefixOf, type Prefix } from './prefix.ts';
+import { computePrefix, type Prefix } from './prefix.ts';
 import { createSignatures, type Binding } from './signatures.ts';
 
 /**
- * Signs one block of a reply; `chosen` is the script's own signature, `size` what it costs in
- * bytes. To be called in the order of the blocks.
+ * Signs one block of a reply; `chosen` is the script's own signature, `size` its cost in bytes.
+ * Call it in the order of the blocks.
  */
 export type Signer = (thinking: string, chosen?: string, size?: number) => string;
 
 export type Bindings = {
-  /**
-   * Whether the API made this signature for this text, and a model of which nothing is known may
-   * read it.
-   */
+  /** Tells whether the API made this signature for this text, and an unknown model may read it. */
   verify(model: string, thinking: string, signature: string): boolean;
   check(request: ParsedRequest, betas: readonly string[]): CheckedThinking;
-  /** `last`: the id of the block that the model saw last. */
+  /** Makes a signer. `last` is the id of the block that the model saw last. */
   signer(request: ParsedRequest, last: string | null): Signer;
-  /** What a compaction of all of the request's messages records. */
+  /** Builds the record of a compaction of all of the request's messages. */
   compacted(request: ParsedRequest): Omit<CompactionRecord, 'id'>;
 };
 
@@ -31,21 +28,21 @@ export type Bindings = {
 const ENFORCED_FROM = Date.parse('2026-08-31T00:00:00Z');
 const PLACES_REMEMBERED = 200_000;
 
-/** Throws a RangeError for a time that is none. */
+/** Creates the bindings. Throws a RangeError for an invalid time. */
 export function createBindings(options: AccountOptions = {}): Bindings {
-  const account = accountOf(options);
+  const account = readAccount(options);
   const signatures = createSignatures();
   const places = new RecentMap<string, string>(PLACES_REMEMBERED);
   const prefixes = new WeakMap<ParsedRequest, Prefix>();
   const prefix = (request: ParsedRequest): Prefix => {
-    const found = prefixes.get(request) ?? prefixOf(request, (digest, before) => places.set(digest, before));
+    const found = prefixes.get(request) ?? computePrefix(request, (digest, before) => places.set(digest, before));
     prefixes.set(request, found);
     return found;
   };
   return {
     verify: (model, thinking, signature) => {
       const read = signatures.read(thinking, signature);
-      return profileOf(model) === undefined ? read.some((block) => block.model === model) : read.length > 0;
+      return findProfile(model) === undefined ? read.some((block) => block.model === model) : read.length > 0;
     },
     check: (request, betas) =>
       checkThinking({
@@ -59,19 +56,19 @@ export function createBindings(options: AccountOptions = {}): Bindings {
     compacted: (request) => {
       const before = prefix(request);
       const { system, fixedTools, referred, compaction } = before;
-      const { messages } = endOf(before);
-      const preserves = hasCheck(request.model);
+      const { messages } = pickBinding(before);
+      const preserves = hasPrefixCheck(request.model);
       const lastRole = request.messages.findLast(({ role }) => role !== 'system')?.role ?? 'user';
-      const earlier = compaction === undefined ? [] : [factsOf(compaction), ...compaction.earlier];
+      const earlier = compaction === undefined ? [] : [pickFacts(compaction), ...compaction.earlier];
       return { system, fixedTools, referred, messages, preserves, lastRole, earlier };
     },
     signer: (request, last) => {
       let previous = last;
       const { model } = request;
-      const records = hasCheck(model);
+      const records = hasPrefixCheck(model);
       return (thinking, chosen, size = 0) => {
         const before = records ? prefix(request) : undefined;
-        const binding = before && { ...endOf(before), previous };
+        const binding = before && { ...pickBinding(before), previous };
         const { signature, id } = signatures.sign(
           { model, account: account.id, size, binding: binding ?? null },
           thinking,
@@ -84,21 +81,21 @@ export function createBindings(options: AccountOptions = {}): Bindings {
   };
 }
 
-function hasCheck(model: string): boolean {
-  return (profileOf(model)?.prefixCheck ?? 'none') !== 'none';
+function hasPrefixCheck(model: string): boolean {
+  return (findProfile(model)?.prefixCheck ?? 'none') !== 'none';
 }
 
-function factsOf({ id, preserves, system, fixedTools }: CompactionFacts): CompactionFacts {
+function pickFacts({ id, preserves, system, fixedTools }: CompactionFacts): CompactionFacts {
   return { id, preserves, system, fixedTools };
 }
 
-function endOf(prefix: Prefix): Omit<Binding, 'previous'> {
+function pickBinding(prefix: Prefix): Omit<Binding, 'previous'> {
   const { system, fixedTools, compaction, items, starts } = prefix;
   const tools = prefix.toolsBefore(starts.length - 1);
   return { system, tools, fixedTools, messages: prefix.digest(items.length), compaction: compaction?.id ?? null };
 }
 
-function accountOf({ created = 'new', id = 'org_scripted' }: AccountOptions): Account {
+function readAccount({ created = 'new', id = 'org_scripted' }: AccountOptions): Account {
   if (created === 'new' || created === 'old') return { id, enforces: created === 'new' };
   const at = Date.parse(created);
   if (Number.isNaN(at))

@@ -1,9 +1,9 @@
-// Thinking that comes back: who may read it, and whether what stands before it is what stood before
-// it when it was made. What the model may not read is dropped without a word; a changed prefix is
-// refused, dropped or only noted, by model, account and request.
+// Checks thinking that comes back: who may read it, and whether it is preceded by what preceded it
+// when it was made. Thinking that the model may not read is dropped without a word; a changed
+// prefix is refused, dropped or only noted, by model, account and request.
 import type { ModelProfile } from '../models/model-profile.ts';
-import { profileOf, readsThinkingOf } from '../models/profiles.ts';
-import { blocksOf } from '../read-request.ts';
+import { findProfile, canReadThinking } from '../models/profiles.ts';
+import { toBlocks } from '../read-request.ts';
 import type { ParsedRequest } from '../script.ts';
 import { isObject, type Json } from '../validate/shape.ts';
 import { isTurnScoped } from '../validate/system-messages.ts';
@@ -13,7 +13,7 @@ import type { Binding, ReadBlock, Signatures } from './signatures.ts';
 
 export type Account = {
   readonly id: string;
-  /** Made when the prefix check was already enforced for new accounts. */
+  /** The account was made when the prefix check was already enforced for new accounts. */
   readonly enforces: boolean;
 };
 
@@ -26,22 +26,22 @@ export type Transformation = {
 };
 
 export type CheckedThinking = {
-  /** The sentence the request is refused with. */
+  /** The sentence that the request is refused with. */
   readonly problem: string | undefined;
   readonly transformations: readonly Transformation[];
   /** The block that the model saw last, for the next one to refer to. */
   readonly last: string | null;
 };
 
-type Check = {
+type CheckWork = {
   readonly request: ParsedRequest;
   readonly betas: readonly string[];
   readonly account: Account;
   readonly signatures: Signatures;
   readonly prefix: () => Prefix;
   /**
-   * The digest before this one, in the conversation that it was made in; undefined when that is
-   * forgotten.
+   * Returns the digest before this one, in the conversation that it was made in; undefined when
+   * that is forgotten.
    */
   readonly before: (digest: string) => string | undefined;
 };
@@ -49,28 +49,37 @@ type Check = {
 type Outcome = 'error' | 'drop' | 'allow' | 'not_run';
 
 /**
- * What a block may be: one thing, or several where a script chose the same text for several;
- * nothing is known of it when empty.
+ * The blocks that a signature may stand for: one, or several where a script chose the same text for
+ * several; empty when nothing is known.
  */
-type Known = readonly ReadBlock[];
+type KnownBlocks = readonly ReadBlock[];
 
-type Found = { readonly path: string; readonly message: number; readonly type: string; readonly read: Known };
+type FoundThinking = {
+  readonly path: string;
+  readonly message: number;
+  readonly type: string;
+  readonly read: KnownBlocks;
+};
 
-export function checkThinking(check: Check): CheckedThinking {
+export function checkThinking(check: CheckWork): CheckedThinking {
   const { request, account, signatures } = check;
-  const profile = profileOf(request.model);
-  const found = thinkingIn(request, signatures);
-  if (profile === undefined) return passed([], found.at(-1)?.read);
-  const outcome = outcomeFor(profile, request, account);
+  const profile = findProfile(request.model);
+  const found = findThinking(request, signatures);
+  if (profile === undefined) return toChecked([], found.at(-1)?.read);
+  const outcome = chooseOutcome(profile, request, account);
   const transformations: Transformation[] = [];
   const failed = new Set<string>();
-  let last: Known | undefined;
+  let last: KnownBlocks | undefined;
   for (const [at, block] of found.entries()) {
     const { path, read } = block;
-    const reason = whyUnread(read, profile, account);
+    const reason = describeUnreadable(read, profile, account);
     if (reason !== undefined) transformations.push({ type: 'thinking_dropped', path, reason });
-    const why = reason === undefined ? mismatch(check, outcome, block, found[at - 1], last, failed) : undefined;
-    if (why !== undefined && outcome === 'error') return { ...passed([], last), problem: refusal(check, block, why) };
+    const why =
+      reason === undefined
+        ? describeMismatch(check, outcome, { block, before: found[at - 1], last, failed })
+        : undefined;
+    if (why !== undefined && outcome === 'error')
+      return { ...toChecked([], last), problem: describeRefusal(check, block, why) };
     if (why !== undefined) {
       const type = outcome === 'allow' ? 'thinking_mismatch_allowed' : 'thinking_dropped';
       transformations.push({ type, path, reason: 'prefix_binding_mismatch' });
@@ -78,18 +87,18 @@ export function checkThinking(check: Check): CheckedThinking {
     if (why === undefined || outcome === 'allow') last = read;
     else for (const { id } of read) failed.add(id);
   }
-  return passed(transformations, last);
+  return toChecked(transformations, last);
 }
 
-function passed(transformations: readonly Transformation[], last: Known | undefined): CheckedThinking {
+function toChecked(transformations: readonly Transformation[], last: KnownBlocks | undefined): CheckedThinking {
   return { problem: undefined, transformations, last: last?.at(-1)?.id ?? null };
 }
 
 /**
- * The request as the model sees it and as it is counted: without what was dropped, and without
- * system messages whose turn is over.
+ * Builds the request as the model sees it and as it is counted: without what was dropped, and
+ * without system messages whose turn is over.
  */
-export function shownRequest(request: ParsedRequest, transformations: readonly Transformation[]): ParsedRequest {
+export function buildShownRequest(request: ParsedRequest, transformations: readonly Transformation[]): ParsedRequest {
   const dropped = new Set(transformations.flatMap(({ type, path }) => (type === 'thinking_dropped' ? [path] : [])));
   const lastUser = request.messages.findLastIndex(({ role }) => role === 'user');
   const cleared = request.messages.some((message, index) => index < lastUser && isTurnScoped(message));
@@ -103,9 +112,9 @@ export function shownRequest(request: ParsedRequest, transformations: readonly T
   return { ...request, messages };
 }
 
-function thinkingIn(request: ParsedRequest, signatures: Signatures): readonly Found[] {
-  return request.messages.flatMap(({ content }, message): Found[] => {
-    return blocksOf(content).flatMap((block, at): Found[] => {
+function findThinking(request: ParsedRequest, signatures: Signatures): readonly FoundThinking[] {
+  return request.messages.flatMap(({ content }, message): FoundThinking[] => {
+    return toBlocks(content).flatMap((block, at): FoundThinking[] => {
       const path = `messages.${message}.content.${at}`;
       const { type } = block;
       if (type === 'thinking') return [{ path, message, type, read: signatures.read(block.thinking, block.signature) }];
@@ -116,7 +125,7 @@ function thinkingIn(request: ParsedRequest, signatures: Signatures): readonly Fo
   });
 }
 
-function outcomeFor(profile: ModelProfile, request: ParsedRequest, account: Account): Outcome {
+function chooseOutcome(profile: ModelProfile, request: ParsedRequest, account: Account): Outcome {
   if (profile.prefixCheck === 'none') return 'not_run';
   const thinking = request.thinking as Json | undefined;
   const binding = thinking?.['block_binding'];
@@ -126,62 +135,78 @@ function outcomeFor(profile: ModelProfile, request: ParsedRequest, account: Acco
   return enforced ? 'error' : 'allow';
 }
 
-/** Of several makers that a script's signature may stand for, one that can be read is enough. */
-function whyUnread(read: Known, profile: ModelProfile, account: Account): Reason | undefined {
+/**
+ * Says why a block cannot be read. Of several makers that a script's signature may stand for, one
+ * that can be read is enough.
+ */
+function describeUnreadable(read: KnownBlocks, profile: ModelProfile, account: Account): Reason | undefined {
   if (read.length === 0) return undefined;
   const own = read.filter(
-    ({ model, account: maker }) => maker === account.id || profileOf(model)?.accountBound !== true,
+    ({ model, account: maker }) => maker === account.id || findProfile(model)?.accountBound !== true,
   );
   if (own.length === 0) return 'organization_binding_mismatch';
-  return own.some((block) => readsThinkingOf(profile.id, block.model)) ? undefined : 'model_binding_mismatch';
+  return own.some((block) => canReadThinking(profile.id, block.model)) ? undefined : 'model_binding_mismatch';
 }
 
+type BlockInTurn = {
+  readonly block: FoundThinking;
+  readonly before: FoundThinking | undefined;
+  readonly last: KnownBlocks | undefined;
+  readonly failed: ReadonlySet<string>;
+};
+
 /**
- * Says what differs from when the block was made, '' when there is no word for it; undefined:
- * nothing. `last`: the block kept before it.
+ * Describes the difference from when the block was made, '' when words for it are missing;
+ * undefined: nothing differs. `last` is the block kept before it.
  */
-function mismatch(
-  check: Check,
+function describeMismatch(
+  check: CheckWork,
   outcome: Outcome,
-  block: Found,
-  before: Found | undefined,
-  last: Known | undefined,
-  failed: ReadonlySet<string>,
+  { block, before, last, failed }: BlockInTurn,
 ): string | undefined {
   if (outcome === 'not_run' || block.read.length === 0) return undefined;
-  if (follows(block, before, failed)) return '';
+  if (isDroppedWith(block, before, failed)) return '';
   const differences = block.read.map(({ binding }) =>
-    binding === null ? undefined : difference(check, block, binding, last),
+    binding === null ? undefined : describeDifference(check, block, binding, last),
   );
   return differences.includes(undefined) ? undefined : differences[0];
 }
 
 /**
- * What is dropped takes along what was made after it, and the rest of its turn's thinking that
- * directly follows.
+ * Tells whether a block goes with a dropped one: what was made after it, and the rest of its turn's
+ * thinking that directly follows.
  */
-function follows({ read, path }: Found, before: Found | undefined, failed: ReadonlySet<string>): boolean {
+function isDroppedWith(
+  { read, path }: FoundThinking,
+  before: FoundThinking | undefined,
+  failed: ReadonlySet<string>,
+): boolean {
   if (read.every(({ binding }) => binding?.previous !== undefined && failed.has(binding.previous ?? ''))) return true;
   const [, message, at] = /^(.*)\.(\d+)$/.exec(before?.path ?? '') ?? [];
   return path === `${message}.${Number(at) + 1}` && before?.read.some(({ id }) => failed.has(id)) === true;
 }
 
-function difference(check: Check, block: Found, binding: Binding, last: Known | undefined): string | undefined {
+function describeDifference(
+  check: CheckWork,
+  block: FoundThinking,
+  binding: Binding,
+  last: KnownBlocks | undefined,
+): string | undefined {
   const { system, tools, messages, previous } = binding;
   const prefix = check.prefix();
   if (last !== undefined && last.length > 0 && !last.some(({ id }) => id === previous)) return '';
   if (system !== prefix.system) return ' The `system` prompt differs from when the block was created.';
   if (tools !== prefix.toolsBefore(block.message)) return ' The `tools` list differs from when the block was created.';
-  if (!survives(binding, prefix)) return '';
-  if (standsAfter(check.request, prefix, block, messages)) return undefined;
-  return ` Content before this block differs from when it was created${firstChange(check, block, messages)}.`;
+  if (!hasSurvived(binding, prefix)) return '';
+  if (isInPlace(check.request, prefix, block, messages)) return undefined;
+  return ` Content before this block differs from when it was created${describeFirstChange(check, block, messages)}.`;
 }
 
 /**
- * Every compaction since the block was made must have been one of a model with the check, with the
- * same system prompt and tools.
+ * Tells whether every compaction since the block was made was one of a model with the check, with
+ * the same system prompt and tools.
  */
-function survives(binding: Binding, { compaction }: Prefix): boolean {
+function hasSurvived(binding: Binding, { compaction }: Prefix): boolean {
   const since = compaction === undefined ? [] : [compaction, ...compaction.earlier];
   const at = since.findIndex(({ id }) => id === binding.compaction);
   if (at < 0 && binding.compaction !== null) return false;
@@ -194,10 +219,10 @@ function survives(binding: Binding, { compaction }: Prefix): boolean {
 }
 
 /**
- * Replies that follow one another are one turn: what was made in it may stand anywhere after the
- * turn's beginning.
+ * Tells whether a block stands in its place. Replies that follow one another are one turn: a block
+ * made in it may stand anywhere after the turn's beginning.
  */
-function standsAfter(request: ParsedRequest, prefix: Prefix, { message }: Found, digest: string): boolean {
+function isInPlace(request: ParsedRequest, prefix: Prefix, { message }: FoundThinking, digest: string): boolean {
   let first = message;
   while (request.messages[first - 1]?.role === 'assistant') first -= 1;
   const [from = 0, to = 0] = [prefix.starts[first], prefix.starts[message + 1]];
@@ -205,22 +230,22 @@ function standsAfter(request: ParsedRequest, prefix: Prefix, { message }: Found,
   return false;
 }
 
-function firstChange({ prefix, before }: Check, { message }: Found, digest: string): string {
-  const made: string[] = [];
+function describeFirstChange({ prefix, before }: CheckWork, { message }: FoundThinking, digest: string): string {
+  const digests: string[] = [];
   for (let at: string | undefined = digest; at !== EMPTY_PREFIX; at = before(at)) {
     if (at === undefined) return '';
-    made.push(at);
+    digests.push(at);
   }
-  made.push(EMPTY_PREFIX);
-  made.reverse();
+  digests.push(EMPTY_PREFIX);
+  digests.reverse();
   const now = prefix();
   const most = now.starts[message] ?? 0;
   let count = 0;
-  while (count < most && made[count + 1] === now.digest(count + 1)) count += 1;
+  while (count < most && digests[count + 1] === now.digest(count + 1)) count += 1;
   return `, first at \`${count < most ? now.items[count]?.path : `messages.${message}`}\``;
 }
 
-function refusal({ betas }: Check, { path, type }: Found, why: string): string {
+function describeRefusal({ betas }: CheckWork, { path, type }: FoundThinking, why: string): string {
   const field = type === 'thinking' ? 'signature' : 'data';
   const header = betas.includes(BETAS.bindingControls)
     ? ''

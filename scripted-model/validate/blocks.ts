@@ -1,11 +1,12 @@
 // Checks one content block of a message as the API does: its kind, its fields, the role it stands
 // under.
-import { extraKey, firstProblem, isObject, stringProblem, type Json, textProblem, userTextProblem } from './shape.ts';
+import { extraKeyProblem, firstProblem, isObject, stringProblem, type Json } from './shape.ts';
+import { textProblem, userTextProblem } from './text.ts';
 
 type Verify = (thinking: string, signature: string) => boolean;
 type Check = (block: Json, path: string, verify: Verify) => string | undefined;
 
-const user: Readonly<Record<string, Check>> = {
+const USER_CHECKS: Readonly<Record<string, Check>> = {
   text: userTextProblem,
   image: imageProblem,
   document: sourceProblem,
@@ -14,7 +15,7 @@ const user: Readonly<Record<string, Check>> = {
   tool_result: toolResultProblem,
 };
 
-const assistant: Readonly<Record<string, Check>> = {
+const ASSISTANT_CHECKS: Readonly<Record<string, Check>> = {
   text: textProblem,
   thinking: thinkingProblem,
   redacted_thinking: redactedProblem,
@@ -31,30 +32,30 @@ const redactedKeys = new Set(['type', 'data']);
 /** These have checks of their own, which know the request around them. */
 const ELSEWHERE = ['compaction', 'fallback'];
 
-const roles = { user, assistant } as const;
+const ROLES = { user: USER_CHECKS, assistant: ASSISTANT_CHECKS } as const;
 
 export function blockProblem(
   block: unknown,
-  role: keyof typeof roles,
+  role: keyof typeof ROLES,
   path: string,
   verify: Verify,
 ): string | undefined {
   if (!isObject(block)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
   const type = String(block['type']);
   if (ELSEWHERE.includes(type)) return undefined;
-  const check = Object.hasOwn(roles[role], type) ? roles[role][type] : undefined;
+  const check = Object.hasOwn(ROLES[role], type) ? ROLES[role][type] : undefined;
   if (check !== undefined) return check(block, path, verify);
   if (role === 'assistant' && type !== 'tool_result' && type.endsWith('_tool_result')) return undefined;
-  return misplaced(type, path) ?? unknownTag(type, path, { ...user, ...assistant });
+  return misplacedProblem(type, path) ?? unknownTagProblem(type, path, { ...USER_CHECKS, ...ASSISTANT_CHECKS });
 }
 
-function misplaced(type: string, path: string): string | undefined {
-  const [home] = Object.entries(roles).find(([, checks]) => Object.hasOwn(checks, type)) ?? [];
+function misplacedProblem(type: string, path: string): string | undefined {
+  const [home] = Object.entries(ROLES).find(([, checks]) => Object.hasOwn(checks, type)) ?? [];
   const message = path.split('.').slice(0, 2).join('.');
   return home === undefined ? undefined : `${message}: \`${type}\` blocks can only be in \`${home}\` messages`;
 }
 
-function unknownTag(type: string, path: string, known: object): string {
+function unknownTagProblem(type: string, path: string, known: object): string {
   const tags = Object.keys(known).join("', '");
   return `${path}: Input tag '${type}' found using 'type' does not match any of the expected tags: '${tags}'`;
 }
@@ -75,7 +76,7 @@ function imageProblem(block: Json, path: string): string | undefined {
 function thinkingProblem(block: Json, path: string, verify: Verify): string | undefined {
   const { thinking, signature } = block;
   const malformed =
-    extraKey(block, thinkingKeys, `${path}.thinking`) ??
+    extraKeyProblem(block, thinkingKeys, `${path}.thinking`) ??
     stringProblem(thinking, `${path}.thinking.thinking`) ??
     stringProblem(signature, `${path}.thinking.signature`);
   if (malformed !== undefined) return malformed;
@@ -86,7 +87,7 @@ function thinkingProblem(block: Json, path: string, verify: Verify): string | un
 
 function redactedProblem(block: Json, path: string): string | undefined {
   const at = `${path}.redacted_thinking`;
-  return extraKey(block, redactedKeys, at) ?? stringProblem(block['data'], `${at}.data`);
+  return extraKeyProblem(block, redactedKeys, at) ?? stringProblem(block['data'], `${at}.data`);
 }
 
 const serverUseKeys = new Set(['type', 'id', 'name', 'input', 'cache_control', 'caller']);
@@ -95,7 +96,7 @@ const pageKeys = new Set(['type', 'url', 'title', 'encrypted_content', 'page_age
 
 function serverUseProblem(block: Json, path: string): string | undefined {
   const at = `${path}.server_tool_use`;
-  const malformed = extraKey(block, serverUseKeys, at) ?? serverIdProblem(block['id'], `${at}.id`);
+  const malformed = extraKeyProblem(block, serverUseKeys, at) ?? serverIdProblem(block['id'], `${at}.id`);
   if (malformed !== undefined) return malformed;
   return isObject(block['input']) ? undefined : `${at}.input: Input should be a valid dictionary`;
 }
@@ -103,7 +104,8 @@ function serverUseProblem(block: Json, path: string): string | undefined {
 function searchResultProblem(block: Json, path: string): string | undefined {
   const at = `${path}.web_search_tool_result`;
   const { content } = block;
-  const malformed = extraKey(block, searchResultKeys, at) ?? serverIdProblem(block['tool_use_id'], `${at}.tool_use_id`);
+  const malformed =
+    extraKeyProblem(block, searchResultKeys, at) ?? serverIdProblem(block['tool_use_id'], `${at}.tool_use_id`);
   if (malformed !== undefined) return malformed;
   if (!Array.isArray(content)) {
     return isObject(content) && typeof content['error_code'] === 'string' ? undefined : `${at}.content: Field required`;
@@ -114,7 +116,7 @@ function searchResultProblem(block: Json, path: string): string | undefined {
 function pageProblem(page: unknown, path: string): string | undefined {
   if (!isObject(page)) return `${path}: Input should be a valid dictionary`;
   return (
-    extraKey(page, pageKeys, path) ??
+    extraKeyProblem(page, pageKeys, path) ??
     firstProblem(['url', 'title', 'encrypted_content'], (key) => stringProblem(page[key], `${path}.${key}`))
   );
 }
@@ -129,7 +131,9 @@ function serverIdProblem(id: unknown, path: string): string | undefined {
 function toolUseProblem(block: Json, path: string): string | undefined {
   const at = `${path}.tool_use`;
   const malformed =
-    extraKey(block, useKeys, at) ?? idProblem(block['id'], `${at}.id`) ?? stringProblem(block['name'], `${at}.name`);
+    extraKeyProblem(block, useKeys, at) ??
+    idProblem(block['id'], `${at}.id`) ??
+    stringProblem(block['name'], `${at}.name`);
   if (malformed !== undefined) return malformed;
   const name = String(block['name']);
   if (name.length < 1) return `${at}.name: String should have at least 1 character`;
@@ -140,7 +144,7 @@ function toolUseProblem(block: Json, path: string): string | undefined {
 function toolResultProblem(block: Json, path: string): string | undefined {
   const at = `${path}.tool_result`;
   const { content, is_error: isError } = block;
-  const malformed = extraKey(block, resultKeys, at) ?? idProblem(block['tool_use_id'], `${at}.tool_use_id`);
+  const malformed = extraKeyProblem(block, resultKeys, at) ?? idProblem(block['tool_use_id'], `${at}.tool_use_id`);
   if (malformed !== undefined) return malformed;
   if (isError !== undefined && typeof isError !== 'boolean') return `${at}.is_error: Input should be a valid boolean`;
   const isList = Array.isArray(content);
@@ -156,7 +160,7 @@ function toolResultProblem(block: Json, path: string): string | undefined {
     : undefined;
 }
 
-const parts: Readonly<Record<string, Check>> = {
+const PART_CHECKS: Readonly<Record<string, Check>> = {
   text: userTextProblem,
   image: imageProblem,
   document: sourceProblem,
@@ -168,9 +172,9 @@ const parts: Readonly<Record<string, Check>> = {
 function partProblem(part: unknown, path: string): string | undefined {
   if (!isObject(part)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
   const type = String(part['type']);
-  const check = Object.hasOwn(parts, type) ? parts[type] : undefined;
+  const check = Object.hasOwn(PART_CHECKS, type) ? PART_CHECKS[type] : undefined;
   if (check !== undefined) return check(part, path, () => true);
-  return unknownTag(type, path, parts);
+  return unknownTagProblem(type, path, PART_CHECKS);
 }
 
 function idProblem(id: unknown, path: string): string | undefined {

@@ -4,19 +4,22 @@ import { isObject, type Json } from './shape.ts';
 
 const MOST = 4;
 
-/** Runs before the messages are known to be well formed, and passes over what is not. */
+/**
+ * Checks the breakpoints. It runs before the messages are known to be well formed, and passes over
+ * malformed ones.
+ */
 export function breakpointsProblem(request: Json): string | undefined {
   const found: Json[] = [];
   const collect = (holder: unknown): void => {
     if (isObject(holder) && holder['cache_control'] !== undefined && holder['cache_control'] !== null)
       found.push(holder);
   };
-  for (const tool of list(request['tools'])) collect(tool);
-  for (const block of list(request['system'])) collect(block);
-  for (const message of list(request['messages'])) {
-    for (const block of list(isObject(message) ? message['content'] : undefined)) {
+  for (const tool of toList(request['tools'])) collect(tool);
+  for (const block of toList(request['system'])) collect(block);
+  for (const message of toList(request['messages'])) {
+    for (const block of toList(isObject(message) ? message['content'] : undefined)) {
       collect(block);
-      for (const part of list(isObject(block) ? block['content'] : undefined)) collect(part);
+      for (const part of toList(isObject(block) ? block['content'] : undefined)) collect(part);
     }
   }
   collect(request);
@@ -44,6 +47,6 @@ function orderProblem(found: readonly Json[]): string | undefined {
   return "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block.";
 }
 
-function list(value: unknown): readonly unknown[] {
+function toList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as unknown[]) : [];
 }

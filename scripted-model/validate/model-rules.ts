@@ -1,9 +1,8 @@
-// What one model refuses and another takes: kinds of thinking, effort, forced tools, sampling,
-// fallbacks. Of a model that the documents do not name nothing is refused here.
+// Checks what one model refuses and another takes: kinds of thinking, effort, forced tools,
+// sampling, fallbacks. Nothing is refused here for a model that the documents do not name.
 import type { Effort, ModelProfile, ThinkingType } from '../models/model-profile.ts';
 import { EFFORTS } from '../models/table.ts';
-import { BETAS } from './betas.ts';
-import { extraKey, firstProblem, isObject, stringProblem, type Json } from './shape.ts';
+import { firstProblem, isObject, type Json } from './shape.ts';
 
 const SAMPLING = ['temperature', 'top_p', 'top_k'];
 
@@ -59,7 +58,7 @@ function samplingProblem(request: Json, { sampling }: ModelProfile): string | un
   return sent === undefined || sampling ? undefined : `${sent}: not supported for this model`;
 }
 
-/** With thinking between tools only, the level stays what it is. */
+/** Checks the effort of messages. With thinking between tools only, the level may not change. */
 function messageEffortProblem(
   { messages }: Json,
   type: ThinkingType | undefined,
@@ -74,55 +73,5 @@ function messageEffortProblem(
     const path = `messages.${index}.output_config.effort`;
     const other = type === 'between_tools' && level !== effort;
     return other ? `${path}: cannot change with "thinking.type.between_tools"` : levelProblem(level, path, profile);
-  });
-}
-
-// The models that a decline may be handed over to, and what is left of such a reply when it is sent
-// back.
-
-const MOST_FALLBACKS = 3;
-const fallbackKeys = new Set(['model', 'max_tokens', 'thinking', 'output_config', 'speed']);
-
-export function fallbacksProblem(
-  request: Json,
-  profile: ModelProfile | undefined,
-  betas: readonly string[],
-): string | undefined {
-  const { fallbacks } = request;
-  const sentBack = fallbackBlocksProblem(request, betas);
-  if (sentBack !== undefined || fallbacks === undefined || fallbacks === null || fallbacks === 'default')
-    return sentBack;
-  if (!Array.isArray(fallbacks)) return "fallbacks: Input should be 'default' or a valid list";
-  if (fallbacks.length > MOST_FALLBACKS) return `fallbacks: List should have at most ${MOST_FALLBACKS} items`;
-  if (profile?.fallbacks?.length === 0) return 'fallbacks: not supported for this model';
-  return firstProblem(fallbacks as unknown[], (entry, index) => {
-    const path = `fallbacks.${index}`;
-    if (!isObject(entry)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
-    const malformed = extraKey(entry, fallbackKeys, path) ?? stringProblem(entry['model'], `${path}.model`);
-    const allowed = profile?.fallbacks ?? [String(entry['model'])];
-    if (malformed !== undefined || allowed.includes(String(entry['model']))) return malformed;
-    return `${path}.model: '${String(entry['model'])}' is not an allowed fallback model for ${profile?.id}`;
-  });
-}
-
-const NOT_BEFORE_IT: readonly unknown[] = ['thinking', 'redacted_thinking', 'connector_text', 'tool_use'];
-
-/**
- * What the model that declined thought and called does not go back; its text does, and all that the
- * other said.
- */
-function fallbackBlocksProblem({ messages }: Json, betas: readonly string[]): string | undefined {
-  return firstProblem(messages as readonly Json[], ({ content }, index) => {
-    const blocks = Array.isArray(content) ? (content as readonly Json[]) : [];
-    const last = blocks.findLastIndex(({ type }) => type === 'fallback');
-    if (last < 0) return undefined;
-    if (!betas.includes(BETAS.fallbacks)) {
-      return `messages.${index}.content.${last}: Input tag 'fallback' found using 'type' is not one of the expected content block types`;
-    }
-    const stray = blocks.slice(0, last).findIndex(({ type }) => NOT_BEFORE_IT.includes(type));
-    const type = String(blocks[stray]?.['type']);
-    return stray < 0
-      ? undefined
-      : `messages.${index}.content.${stray}: \`${type}\` blocks cannot precede a \`fallback\` block`;
   });
 }

@@ -1,6 +1,6 @@
 // The API's refusals of output_config: effort, a format, and with its beta a task budget.
 import { BETAS } from './betas.ts';
-import { extraKey, isObject } from './shape.ts';
+import { extraKeyProblem, isObject } from './shape.ts';
 
 const OUTPUT_KEYS = ['effort', 'format'];
 const EFFORTS: readonly unknown[] = [undefined, null, 'low', 'medium', 'high', 'xhigh', 'max'];
@@ -11,7 +11,7 @@ export function outputConfigProblem(config: unknown, betas: readonly string[]): 
   if (config === undefined || config === null) return undefined;
   if (!isObject(config)) return 'output_config: Input should be a valid dictionary';
   const keys = new Set([...OUTPUT_KEYS, ...(betas.includes(BETAS.taskBudgets) ? ['task_budget'] : [])]);
-  const extra = extraKey(config, keys, 'output_config');
+  const extra = extraKeyProblem(config, keys, 'output_config');
   if (extra !== undefined) return extra;
   if (!isEffort(config['effort'])) return EFFORT_PROBLEM;
   return taskBudgetProblem(config['task_budget'], 'output_config.task_budget');
@@ -19,7 +19,7 @@ export function outputConfigProblem(config: unknown, betas: readonly string[]): 
 
 export const EFFORT_PROBLEM = "output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'";
 
-/** Absent counts as one. */
+/** Tells whether a value is an effort; an absent one counts. */
 export function isEffort(value: unknown): boolean {
   return EFFORTS.includes(value);
 }
@@ -28,7 +28,7 @@ function taskBudgetProblem(budget: unknown, path: string): string | undefined {
   if (budget === undefined || budget === null) return undefined;
   if (!isObject(budget)) return `${path}: Input should be a valid dictionary`;
   const { type, total, remaining } = budget;
-  const extra = extraKey(budget, budgetKeys, path);
+  const extra = extraKeyProblem(budget, budgetKeys, path);
   if (extra !== undefined) return extra;
   if (type !== 'tokens') return `${path}.type: Input should be 'tokens'`;
   if (total === undefined) return `${path}.total: Field required`;

@@ -1,23 +1,25 @@
 // Checks a request's top level as the API does. The messages, tools and breakpoints have checks of
 // their own.
-import { betaFields, contextManagementProblem } from './betas.ts';
+import { listBetaFields } from './betas.ts';
+import { contextManagementProblem } from './context-management.ts';
 import { breakpointsProblem } from './breakpoints.ts';
 import { compactionBlockProblem, compactionRequestProblem } from './compaction.ts';
-import { profileOf } from '../models/profiles.ts';
+import { findProfile } from '../models/profiles.ts';
 import { sizesProblem } from './images.ts';
 import { messagesProblem } from './messages.ts';
-import { fallbacksProblem, modelProblem } from './model-rules.ts';
+import { modelProblem } from './model-rules.ts';
+import { fallbacksProblem } from './fallbacks.ts';
 import { outputConfigProblem } from './output-config.ts';
 import {
-  extraKey,
+  extraKeyProblem,
   firstProblem,
   isObject,
   stringProblem,
-  textProblem,
   type Json,
   type Problem,
   type RequestRules,
 } from './shape.ts';
+import { textProblem } from './text.ts';
 import { thinkingProblem } from './thinking.ts';
 import { toolChangesProblem } from './tool-changes.ts';
 import { toolsProblem } from './tools.ts';
@@ -27,15 +29,15 @@ const KEYS =
   'stop_sequences stream system thinking tool_choice tools user_profile_id workspace_id';
 const SAMPLING_KEYS = 'temperature top_p top_k';
 
-/** What the API would refuse this request with, or undefined. */
+/** Returns the sentence that the API would refuse this request with, or undefined. */
 export function requestProblem(value: unknown, rules: RequestRules): Problem | undefined {
   if (!isObject(value)) return 'Input should be a valid dictionary or object to extract fields from';
   const model = value['model'];
   const { betas } = rules;
-  const profile = profileOf(String(model));
+  const profile = findProfile(String(model));
   return (
     compactionRequestProblem(value, betas, rules.counting) ??
-    extraKey(value, allowedKeys(rules), '') ??
+    extraKeyProblem(value, listAllowedKeys(rules), '') ??
     stringProblem(model, 'model') ??
     (model === '' ? 'model: String should have at least 1 character' : undefined) ??
     (rules.counting ? undefined : maxTokensProblem(value, rules.maxOutputTokens ?? profile?.maxOutput)) ??
@@ -55,9 +57,9 @@ export function requestProblem(value: unknown, rules: RequestRules): Problem | u
   );
 }
 
-function allowedKeys({ sampling, betas }: RequestRules): ReadonlySet<string> {
+function listAllowedKeys({ sampling, betas }: RequestRules): ReadonlySet<string> {
   const keys = [KEYS, sampling ? SAMPLING_KEYS : ''].join(' ').split(' ');
-  return new Set([...keys, ...betaFields(betas)]);
+  return new Set([...keys, ...listBetaFields(betas)]);
 }
 
 function maxTokensProblem(request: Json, most: number | undefined): string | undefined {

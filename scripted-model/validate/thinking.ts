@@ -1,12 +1,12 @@
 // The API's refusals of thinking: a kind the model does not have, a field that the kind does not
 // have or that needs its beta, a budget that is too small or leaves no room for an answer.
 import { BETAS } from './betas.ts';
-import { extraKey, isObject, type Json } from './shape.ts';
+import { extraKeyProblem, isObject, type Json } from './shape.ts';
 
 const TYPES = ['disabled', 'enabled', 'adaptive', 'between_tools'];
 
-// Of models that the documents do not name; model-rules.ts knows the others.
-/** From 4.7 on a model decides by itself how much to think; up to 4.5 none does. */
+// These patterns are for models that the documents do not name; model-rules.ts knows the others.
+/** From 4.7 on a model decides by itself how much to think; up to 4.5 no model does. */
 const ONLY_ADAPTIVE = /^claude-(?:(?:fable|mythos)-|[a-z]+-(?:4-[7-9]|[5-9]|\d\d)(?!\d))/;
 const NEVER_ADAPTIVE = /^claude-(?:\d|[a-z]+-4(?:-[015]|-\d{8})?(?!-?\d))/;
 
@@ -37,12 +37,12 @@ function fieldProblem(thinking: Json, type: string, betas: readonly string[]): s
   const path = `thinking.${type}`;
   const fields = FIELDS[type] ?? ['type'];
   const bound = type in FIELDS && betas.includes(BETAS.bindingControls) ? ['block_binding'] : [];
-  const extra = extraKey(thinking, new Set([...fields, ...bound]), path);
+  const extra = extraKeyProblem(thinking, new Set([...fields, ...bound]), path);
   const binding = thinking['block_binding'];
   if (extra !== undefined || binding === undefined || binding === null) return extra;
   if (!isObject(binding)) return `${path}.block_binding: Input should be a valid dictionary`;
   const behavior = binding['prefix_mismatch_behavior'];
-  const unknown = extraKey(binding, new Set(['prefix_mismatch_behavior']), `${path}.block_binding`);
+  const unknown = extraKeyProblem(binding, new Set(['prefix_mismatch_behavior']), `${path}.block_binding`);
   if (unknown !== undefined || [undefined, null, 'error', 'drop_block'].includes(behavior as string)) return unknown;
   return `${path}.block_binding.prefix_mismatch_behavior: Input should be 'error' or 'drop_block'`;
 }

@@ -1,20 +1,20 @@
 // Checks changes of the tools in the middle of a conversation: blocks of system messages that add
 // or remove a tool by its name, or bring its definition. Each is judged by what is declared or
 // defined where it stands.
-import { leadingBlock } from '../compaction/blocks.ts';
+import { findLeadingBlock } from '../compaction/blocks.ts';
 import { BETAS } from './betas.ts';
-import { coded, firstProblem, isObject, type Json, type Problem } from './shape.ts';
+import { problemWithCode, firstProblem, isObject, type Json, type Problem } from './shape.ts';
 import { toolProblem } from './tools.ts';
 
 const MOST_TOOLS = 10_000;
 const MOST_BYTES = 4 * 1_024 * 1_024;
 
-/** What is known at one place of the conversation. */
-type Known = {
+/** The tools known at one place of the conversation. */
+type KnownTools = {
   /** Names, with the kind of tool. */
   readonly tools: Map<string, string>;
   readonly servers: Set<string>;
-  /** Those defined in messages that are available, with the bytes of their definitions. */
+  /** Available tools that messages defined, with the bytes of their definitions. */
   readonly defined: Map<string, number>;
   readonly deferred: Set<string>;
 };
@@ -22,9 +22,9 @@ type Known = {
 type Place = { readonly path: string; readonly betas: readonly string[] };
 
 export function toolChangesProblem(request: Json, betas: readonly string[]): Problem | undefined {
-  const known = declared(request);
+  const known = readDeclared(request);
   const messages = request['messages'] as readonly Json[];
-  const summarised = list(leadingBlock(messages)?.['tool_changes']);
+  const summarised = toList(findLeadingBlock(messages)?.['tool_changes']);
   for (const block of summarised)
     changeProblem(block, { path: '', betas: [BETAS.inlineTools, BETAS.mcpClient] }, known);
   return firstProblem(messages, ({ role, content }, index) => {
@@ -38,17 +38,17 @@ export function toolChangesProblem(request: Json, betas: readonly string[]): Pro
   });
 }
 
-function declared(request: Json): Known {
-  const known: Known = { tools: new Map(), servers: new Set(), defined: new Map(), deferred: new Set() };
-  for (const tool of list(request['tools'])) {
-    known.tools.set(String(tool['name']), kindOf(tool));
+function readDeclared(request: Json): KnownTools {
+  const known: KnownTools = { tools: new Map(), servers: new Set(), defined: new Map(), deferred: new Set() };
+  for (const tool of toList(request['tools'])) {
+    known.tools.set(String(tool['name']), nameKind(tool));
     if (tool['defer_loading'] === true) known.deferred.add(String(tool['name']));
     if (tool['type'] === 'mcp_toolset') known.servers.add(String(tool['mcp_server_name']));
   }
   return known;
 }
 
-function changeProblem(block: Json, place: Place, known: Known): Problem | undefined {
+function changeProblem(block: Json, place: Place, known: KnownTools): Problem | undefined {
   const { path, betas } = place;
   const type = String(block['type']);
   if (type !== 'tool_addition' && type !== 'tool_removal') return undefined;
@@ -66,19 +66,19 @@ function changeProblem(block: Json, place: Place, known: Known): Problem | undef
     );
   }
   if (kind === 'tool_reference') {
-    if (!known.tools.has(String(tool['name']))) return unresolved(path, `tool '${String(tool['name'])}'`);
+    if (!known.tools.has(String(tool['name']))) return unresolvedProblem(path, `tool '${String(tool['name'])}'`);
     if (type === 'tool_removal') known.defined.delete(String(tool['name']));
     return undefined;
   }
   if (kind === 'mcp_tool_reference' || kind === 'mcp_toolset_reference') {
     const server = String(tool['server_name']);
-    return known.servers.has(server) ? undefined : unresolved(path, `MCP server '${server}'`);
+    return known.servers.has(server) ? undefined : unresolvedProblem(path, `MCP server '${server}'`);
   }
   const tags = "'tool_reference', 'mcp_tool_reference', 'mcp_toolset_reference'";
   return `${path}.${type}.tool: Input tag '${kind}' found using 'type' does not match any of the expected tags: ${tags}`;
 }
 
-function definitionProblem(definition: unknown, { path, betas }: Place, known: Known): Problem | undefined {
+function definitionProblem(definition: unknown, { path, betas }: Place, known: KnownTools): Problem | undefined {
   if (!isObject(definition)) return `${path}: Field required`;
   if (definition['type'] === 'mcp_toolset') {
     if (!betas.includes(BETAS.mcpClient))
@@ -90,35 +90,44 @@ function definitionProblem(definition: unknown, { path, betas }: Place, known: K
   if (malformed !== undefined) return malformed;
   const name = String(definition['name']);
   const held = known.tools.get(name);
-  if (held !== undefined && held !== kindOf(definition)) {
-    return coded(`${path}.name: '${name}' is already the name of a tool of another type`, 'tool_name_conflict');
+  if (held !== undefined && held !== nameKind(definition)) {
+    return problemWithCode(
+      `${path}.name: '${name}' is already the name of a tool of another type`,
+      'tool_name_conflict',
+    );
   }
-  known.tools.set(name, kindOf(definition));
+  known.tools.set(name, nameKind(definition));
   known.defined.set(name, Buffer.byteLength(JSON.stringify(definition)));
   if (definition['defer_loading'] === true) known.deferred.add(name);
   return undefined;
 }
 
-function unresolved(path: string, what: string): Problem {
-  return coded(`${path}: ${what} is not defined at this position in the conversation`, 'tool_reference_unresolved');
+function unresolvedProblem(path: string, what: string): Problem {
+  return problemWithCode(
+    `${path}: ${what} is not defined at this position in the conversation`,
+    'tool_reference_unresolved',
+  );
 }
 
-function limitProblem({ defined, deferred }: Known, path: string): Problem | undefined {
+function limitProblem({ defined, deferred }: KnownTools, path: string): Problem | undefined {
   const bytes = [...defined.values()].reduce((sum, size) => sum + size, 0);
   if (defined.size <= MOST_TOOLS && deferred.size <= MOST_TOOLS && bytes <= MOST_BYTES) return undefined;
-  return coded(`${path}: the tools available after this message exceed a limit`, 'available_tools_limit_exceeded');
+  return problemWithCode(
+    `${path}: the tools available after this message exceed a limit`,
+    'available_tools_limit_exceeded',
+  );
 }
 
 /**
- * The changes that lead from the request's `tools` to those in effect at its end, as a compaction's
- * block records them.
+ * Lists the changes that lead from the request's `tools` to those in effect at its end, as a
+ * compaction's block records them.
  */
-export function netToolChanges(request: Json): readonly object[] {
+export function listNetToolChanges(request: Json): readonly object[] {
   const last = new Map<string, Json>();
   const messages = request['messages'] as readonly Json[];
   const blocks = [
-    ...list(leadingBlock(messages)?.['tool_changes']),
-    ...messages.flatMap(({ content }) => list(content)),
+    ...toList(findLeadingBlock(messages)?.['tool_changes']),
+    ...messages.flatMap(({ content }) => toList(content)),
   ];
   for (const block of blocks) {
     const { type, tool } = block;
@@ -132,11 +141,11 @@ export function netToolChanges(request: Json): readonly object[] {
   return [...last.values()];
 }
 
-/** A newer version of the same tool is the same kind. */
-function kindOf({ type }: Json): string {
+/** Names the kind of a tool; a newer version of the same tool is the same kind. */
+function nameKind({ type }: Json): string {
   return typeof type === 'string' ? type.replace(/_\d{8}$/, '') : 'custom';
 }
 
-function list(value: unknown): readonly Json[] {
+function toList(value: unknown): readonly Json[] {
   return Array.isArray(value) ? (value as unknown[]).filter(isObject) : [];
 }

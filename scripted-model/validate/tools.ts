@@ -1,5 +1,5 @@
 // The API's refusals of tools and tool_choice.
-import { extraKey, firstProblem, isObject, type Json } from './shape.ts';
+import { extraKeyProblem, firstProblem, isObject, type Json } from './shape.ts';
 
 const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 
@@ -15,12 +15,13 @@ export function toolsProblem(request: Json): string | undefined {
   );
 }
 
-/** `path`: where it stands, also in a message. */
+/** Checks one tool. `path` is where it stands, also in a message. */
 export function toolProblem(tool: unknown, path: string): string | undefined {
   if (!isObject(tool)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
   const { type, name, input_schema: schema, description } = tool;
+  // The API's own tools have their own shapes.
   if (type === 'web_search_20250305') return webSearchProblem(tool, `${path}.${type}`);
-  if (type !== undefined && type !== null && type !== 'custom') return undefined; // The API's own tools have their own shapes.
+  if (type !== undefined && type !== null && type !== 'custom') return undefined;
   if (name === undefined) return `${path}.custom.name: Field required`;
   if (typeof name !== 'string' || !NAME.test(name)) {
     return `${path}.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`;
@@ -51,7 +52,7 @@ const SEARCH_KEYS = new Set([
 ]);
 
 function webSearchProblem(tool: Json, path: string): string | undefined {
-  const extra = extraKey(tool, SEARCH_KEYS, path);
+  const extra = extraKeyProblem(tool, SEARCH_KEYS, path);
   if (extra !== undefined) return extra;
   if (tool['name'] !== 'web_search') return `${path}.name: Input should be 'web_search'`;
   const most = tool['max_uses'] ?? 1;

@@ -8,7 +8,7 @@ import { compact } from '../../activities/compaction/compact.ts';
 import type { Deps } from '../../activities/deps.ts';
 import { noHooks } from '../support/no-hooks.ts';
 import { openRun } from '../../activities/run/open-run.ts';
-import { callRunner } from '../../activities/calls/runner.ts';
+import { createCallRunner } from '../../activities/calls/runner.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';
 import { createTranscripts } from '../../store/transcript/transcripts.ts';
 import { createRegistry } from '../../tools/registry.ts';
@@ -167,7 +167,7 @@ async function play(all: readonly Action[]) {
         store,
         async (session, key) => (await readOutcome(store, { session, key }))?.outcome ?? null,
       );
-      deps = { ...deps, transcripts, tools: callRunner(store, createRegistry(has), noHooks) };
+      deps = { ...deps, transcripts, tools: createCallRunner(store, createRegistry(has), noHooks) };
     } else if (action.do === 'snip') {
       if (head !== null) pending.push({ kind: 'snip', entries: [action.at] });
     } else if (head !== null) {

@@ -1,7 +1,7 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterEach, expect, test, vi } from 'vitest';
-import { activity } from '../../activities/attempt.ts';
+import { createActivity } from '../../activities/attempt.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { StoreError, type Store, type StoreProblem } from '../../store/values/store.ts';
 import { reply } from '../../scripted-model/index.ts';
@@ -15,7 +15,7 @@ async function failureOf(problem: StoreProblem): Promise<unknown> {
   const info = { workflowExecution: { workflowId: 's-1' }, attempt: 1 };
   const signal = new AbortController().signal;
   vi.spyOn(Context, 'current').mockReturnValue({ info, cancellationSignal: signal, heartbeat: () => {} } as never);
-  const failing = activity(() => Promise.reject(new StoreError(problem, `it is ${problem}`)));
+  const failing = createActivity(() => Promise.reject(new StoreError(problem, `it is ${problem}`)));
   return failing({}).catch((error: unknown) => error);
 }
 

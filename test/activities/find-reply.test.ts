@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { findReply } from '../../activities/call-model.ts';
+import { findReply } from '../../activities/find-reply.ts';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { fault, gate, reply, text, toolUse } from '../../scripted-model/index.ts';
 import { benchDeps, fakeAttempt, look, touching, type BenchOptions, type FakeAttempt } from '../support/bench-deps.ts';

@@ -1,7 +1,7 @@
 // What a step came to, found again: by another attempt, by its own repeated write, and after a
 // reset.
 import { expect, test } from 'vitest';
-import { isForgotten, ownHeads, stepRecord } from '../../activities/step-record.ts';
+import { isForgotten, rememberHeads, openStepRecord } from '../../activities/step-record.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
@@ -13,7 +13,7 @@ const failed = { kind: 'failed' };
 const message = { kind: 'message', head: 'h' };
 
 const steps = (store: Store = memoryStore()) => ({
-  of: (run: string) => stepRecord<Result>(store, { ...fakeAttempt(), run }, 'chain', ['a request']),
+  of: (run: string) => openStepRecord<Result>(store, { ...fakeAttempt(), run }, 'chain', ['a request']),
 });
 
 test('of two attempts the first counts, and both get its result (L16)', async () => {
@@ -54,7 +54,7 @@ test('an attempt that nobody stops passes over the stop that its server has lost
 });
 
 test('only the first step after a head that this worker wrote, in the same run, is not looked for (W2)', () => {
-  const heads = ownHeads();
+  const heads = rememberHeads();
   const attempt = fakeAttempt();
   const [one, two] = ['1', '2'].map((digit) => digit.repeat(64) as Hash);
   expect(heads.isNew(attempt, null)).toBe(false);

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { callModel } from '../../activities/call-model.ts';
 import type { Deps } from '../../activities/deps.ts';
 import { noHooks } from '../support/no-hooks.ts';
-import { callRunner } from '../../activities/calls/runner.ts';
+import { createCallRunner } from '../../activities/calls/runner.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import type { Entry } from '../../store/log/entries.ts';
@@ -43,7 +43,7 @@ async function conversing(run: Partial<RunOptions> = {}, answers: readonly Reply
     ...bench,
     next,
     async say(tools: readonly Tool[], model = 0): Promise<ParsedRequest> {
-      const registry = callRunner(bench.deps.store, createRegistry(tools), noHooks);
+      const registry = createCallRunner(bench.deps.store, createRegistry(tools), noHooks);
       const deps: Deps = { ...bench.deps, tools: registry };
       const more = { head, append: [prompt(`Say ${step}.`)], step: (step += 1), iteration: step, model };
       const result = modelResultOf(await callModel(deps)(fakeAttempt(), bench.input(more)));

@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { summarySpend } from '../../activities/compaction/summarize.ts';
+import { largestSummarySpend } from '../../activities/compaction/summarize-batch.ts';
 import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';
@@ -17,7 +17,7 @@ async function summariesAtWork({ client }: Harness, { id }: OpenSession): Promis
 }
 
 test('what is left of a limit is for the next model call where it would not pay for a summary too (L42 L51)', async () => {
-  const estimate = summarySpend({ price: null }).usage;
+  const estimate = largestSummarySpend({ price: null }).usage;
   const usage = { input_tokens: 1_000, output_tokens: 0 };
   const replies = [reply([toolUse('read', { path: 'a.txt' })], { usage }), reply('Done.', { usage })];
   let calls = 0;
@@ -62,7 +62,7 @@ test('a summary that the next batch overtakes counts as billed, one that the run
   const entries = await session.entries();
   const own = entries.reduce((sum, entry) => sum + (entry.kind === 'reply' ? entry.spend.usage.input : 0), 0);
   const ended = entries.find((entry) => entry.kind === 'run_ended');
-  const estimate = summarySpend({ price: null }).usage.input;
+  const estimate = largestSummarySpend({ price: null }).usage.input;
   expect(ended?.kind === 'run_ended' && ended.ended.spend.usage.input).toBe(own + SUMMARY_TOKENS + estimate);
   never.release();
 });

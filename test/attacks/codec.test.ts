@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { activity } from '../../activities/attempt.ts';
+import { createActivity } from '../../activities/attempt.ts';
 import { createActivities } from '../../activities/index.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import type { CallModel, ModelResult } from '../../workflows/contract/activities.ts';
@@ -143,7 +143,7 @@ describe('a session that is sealed', () => {
     const keys = newKeys();
     const h = await harness({ script, keys });
     const seen: unknown[] = [];
-    const callModel = activity<CallModel, ModelResult>(async (attempt) => {
+    const callModel = createActivity<CallModel, ModelResult>(async (attempt) => {
       seen.push(attempt.remembered);
       attempt.remember({ failures: seen.length });
       if (seen.length > 1) throw ApplicationFailure.nonRetryable('enough');

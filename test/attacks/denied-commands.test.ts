@@ -5,12 +5,12 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bashTool } from '../../tools/builtin/bash.ts';
+import { createBashTool } from '../../tools/builtin/bash.ts';
 import { decide } from '../../tools/rules/permission.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { tempFolder } from '../tools/support.ts';
 
-const bash = bashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
+const bash = createBashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
 
 /** Runs it as it is, in a folder where `victim` leaves a mark; true when it did. */
 function runsVictim(command: string, cwd: string): boolean {
@@ -118,7 +118,10 @@ test(
       .map(([command, wraps]) => wraps.reduce((inner, wrap) => wrap(inner), command));
     const judged = (command: string): string => {
       const permissions = { deny: ['bash(victim:*)'] };
-      return decide({ mode: 'bypass', permissions, cwd: '/workspace' }, 'execute', bash, { command }).kind;
+      return decide(
+        { mode: 'bypass', permissions, cwd: '/workspace' },
+        { risk: 'execute', tool: bash, input: { command } },
+      ).kind;
     };
     const check = (command: string): void => {
       if (judged(command) === 'deny') return;

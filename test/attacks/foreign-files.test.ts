@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { findSkills } from '../../tools/builtin/files/skills.ts';
-import { notebookText } from '../../tools/builtin/files/notebook.ts';
+import { renderNotebook } from '../../tools/builtin/files/notebook.ts';
 import { examineMedia, maxBytesOf } from '../../store/transcript/media.ts';
 import { tempFolder } from '../tools/support.ts';
 import { cpuTime } from '../support/cpu-time.ts';
@@ -74,7 +74,7 @@ test.each([
   ['colours', notebook('\\u001b[1;', `${cell}{"output_type":"x","text":"`, '"}]}')],
   ['one endless colour', notebook(';1', `${cell}{"output_type":"x","text":"\\u001b[`, '"}]}')],
 ])('the largest notebook of %s is read in a moment, or as the lines of its JSON (L85)', async (_what, bytes) => {
-  expect(await cost(() => notebookText(bytes))).toBeLessThan(MOST);
+  expect(await cost(() => renderNotebook(bytes))).toBeLessThan(MOST);
 });
 
 test.each([
@@ -102,7 +102,7 @@ test.each([
 
 async function read({ kind, bytes }: ForeignFile): Promise<unknown> {
   if (kind === 'skill') return skillOf(bytes);
-  return kind === 'notebook' ? notebookText(bytes) : examineMedia(bytes);
+  return kind === 'notebook' ? renderNotebook(bytes) : examineMedia(bytes);
 }
 
 const seed = Number(process.env['FILES_SEED'] ?? Math.floor(Math.random() * 1e9));

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { executeCall } from '../../activities/calls/execute.ts';
-import { bashTool } from '../../tools/builtin/bash.ts';
+import { createBashTool } from '../../tools/builtin/bash.ts';
 import { findClaim } from '../../activities/calls/journal.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { Superseded } from '../../tools/tool.ts';
@@ -74,7 +74,7 @@ test('an attempt that finds itself given up claims nothing, calls no tool and st
   // Nor does it say what became of a call that another may be running.
   expect(await run(false)).toEqual({ kind: 'void', cause: 'superseded' });
 
-  const bash = bashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
+  const bash = createBashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
   const seconds = `${600 + process.pid / 1e7}`;
   const late = { ...toolContext(tempFolder()), fence: () => Promise.reject(new Superseded()) };
   await expect(bash.call({ command: `sleep ${seconds}` }, late)).rejects.toThrow(Superseded);

@@ -7,9 +7,9 @@ import { expect, test } from 'vitest';
 import { createExitHandlers } from '../../system/process/at-exit.ts';
 import { runCommand } from '../../activities/hooks/run-command.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
-import { bashTool } from '../../tools/builtin/bash.ts';
+import { createBashTool } from '../../tools/builtin/bash.ts';
 import { whyGitMayDoMore } from '../../tools/builtin/shell/git.ts';
-import { doubtInConfig } from '../../tools/builtin/shell/git-config.ts';
+import { findConfigDoubt } from '../../tools/builtin/shell/git-config.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';
 
@@ -36,7 +36,7 @@ test.each(['sh -c "cd fake; git status"', 'sh run.sh', 'env -C fake git status',
   'a repository in plain files of the workspace is not used: %s (L55)',
   async (command) => {
     const cwd = workspace(HIDDEN, 'echo "cd fake; git status" > run.sh');
-    const { content } = await bashTool({ sandbox: group }).call({ command }, toolContext(cwd));
+    const { content } = await createBashTool({ sandbox: group }).call({ command }, toolContext(cwd));
     expect(content).toContain('cannot use bare repository');
     expect(made(cwd)).toEqual([]);
     spawnSync('git', ['status'], { cwd: join(cwd, 'fake') });
@@ -154,7 +154,7 @@ test('whatever a configuration looks like, git finds no harmful key in one that 
   const file = join(tempFolder(), 'config');
   let compared = 0;
   const compare = (config: string): void => {
-    if (doubtInConfig(file, (path) => (path === file ? config : '[core]\nworktree = x')) !== undefined) return;
+    if (findConfigDoubt(file, (path) => (path === file ? config : '[core]\nworktree = x')) !== undefined) return;
     writeFileSync(file, config);
     const { stdout, status } = spawnSync('git', ['config', '-f', file, '--list', '--name-only'], { encoding: 'utf8' });
     if (status !== 0) return;

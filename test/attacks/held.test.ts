@@ -6,8 +6,8 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { hookRunner } from '../../activities/hooks/hook-runner.ts';
-import { builtinTools } from '../../tools/builtin/builtin-tools.ts';
+import { createHookRunner } from '../../activities/hooks/hook-runner.ts';
+import { createBuiltinTools } from '../../tools/builtin/builtin-tools.ts';
 import type { Confinement } from '../../system/process/bwrap.ts';
 import { probeSandbox, type Sandbox } from '../../tools/sandbox.ts';
 import { createDeps } from '../../worker/create-deps.ts';
@@ -74,7 +74,7 @@ describe.runIf(works)('in bubblewrap', () => {
       ...bwrap,
       wrap: (argv, confinement) => (seen.push(confinement), bwrap.wrap(argv, confinement)),
     };
-    const tools = builtinTools({ sandbox, dataDir });
+    const tools = createBuiltinTools({ sandbox, dataDir });
     const search = (name: string, pattern: string) =>
       tools.find((tool) => tool.name === name)?.call({ pattern }, toolContext(cwd));
     expect(await search('grep', 'needle')).toMatchObject({ content: expect.stringContaining('a.txt:1:needle') });
@@ -85,7 +85,7 @@ describe.runIf(works)('in bubblewrap', () => {
 
 test('a hook that wants a sandbox does not run where nothing can hold it', async () => {
   const cwd = tempFolder();
-  const hooks = hookRunner(
+  const hooks = createHookRunner(
     { stop: [{ name: 'tests', command: 'touch ran', sandbox: true }] },
     { env: process.env, folder: tempFolder() },
   );

@@ -3,7 +3,7 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { bashTool } from '../../tools/builtin/bash.ts';
+import { createBashTool } from '../../tools/builtin/bash.ts';
 import { openPipes } from '../../system/process/pipes.ts';
 import { findPrograms, type Programs } from '../../system/process/programs.ts';
 import { startCommand } from '../../system/process/spawner.ts';
@@ -22,7 +22,7 @@ function mkfifoThen(folder: string, more: string): Programs {
 }
 
 const run = async (held: Sandbox, dataDir: string, command: string): Promise<string> =>
-  (await bashTool({ sandbox: held, dataDir }).call({ command }, toolContext(tempFolder()))).content;
+  (await createBashTool({ sandbox: held, dataDir }).call({ command }, toolContext(tempFolder()))).content;
 
 test.each([
   ['a link to a file', 'ln -sf VICTIM "$3"'],

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, existsSync, mkdirSync, statSync, symlinkSync } fr
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { fileLive } from '../../store/live/file-live.ts';
-import { builtinTools } from '../../tools/builtin/builtin-tools.ts';
+import { createBuiltinTools } from '../../tools/builtin/builtin-tools.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { prepareCall } from '../../activities/calls/prepare.ts';
 import { findPlaces } from '../../system/process/places.ts';
@@ -19,7 +19,7 @@ async function homeAsWorkspace() {
   const home = tempFolder();
   const places = findPlaces({ HOME: home });
   const sandbox = await probeSandbox({ kinds: ['group'], places });
-  const tools = builtinTools({ sandbox });
+  const tools = createBuiltinTools({ sandbox });
   const decided = (mode: PermissionMode, path: string, permissions = {}): string => {
     for (const folder of ['.ssh', '.cache/perdure/bin', 'project']) mkdirSync(join(home, folder), { recursive: true });
     const call = { name: 'write', input: { path, content: 'theirs' } };
@@ -72,7 +72,7 @@ test('a workspace that lies in such a place is the choice of the user', async ()
   const cwd = join(home, '.config/nvim');
   mkdirSync(cwd, { recursive: true });
   const sandbox = await probeSandbox({ kinds: ['group'], places: findPlaces({ HOME: home }) });
-  const registry = createRegistry(builtinTools({ sandbox }));
+  const registry = createRegistry(createBuiltinTools({ sandbox }));
   const call = { name: 'write', input: { path: 'init.lua', content: '' } };
   expect(prepareCall(registry, { mode: 'acceptEdits', cwd }, call)).toMatchObject({ permission: { kind: 'allow' } });
 });

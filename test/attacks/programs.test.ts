@@ -13,8 +13,8 @@ import {
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { hookRunner } from '../../activities/hooks/hook-runner.ts';
-import { builtinTools } from '../../tools/builtin/builtin-tools.ts';
+import { createHookRunner } from '../../activities/hooks/hook-runner.ts';
+import { createBuiltinTools } from '../../tools/builtin/builtin-tools.ts';
 import { findPrograms } from '../../system/process/programs.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
@@ -62,7 +62,7 @@ test('no program of the workspace or the home folder is run to hold a command or
   withEnvironment(env);
   for (const { kind } of await workingSandboxes()) {
     const sandbox = await probeSandbox({ kinds: [kind] });
-    const tools = builtinTools({ sandbox, dataDir: join(root, 'data') });
+    const tools = createBuiltinTools({ sandbox, dataDir: join(root, 'data') });
     for (const [name, input] of [
       ['bash', { command: 'echo $((6 * 7))' }],
       ['grep', { pattern: 'exit', path: 'node_modules' }],
@@ -107,7 +107,7 @@ test('a relative folder of PATH, and one that is a link to the workspace, are pa
 
 test('a command of a hook finds no program in the workspace', async () => {
   const { cwd, env, ran } = trap();
-  const hooks = hookRunner(
+  const hooks = createHookRunner(
     { stop: [{ name: 'tests', command: 'npm --version >&2; exit 2' }] },
     { env, folder: '/nowhere' },
   );
@@ -122,7 +122,7 @@ test('nor does it find one in another folder of the run', async () => {
   onTestFinished(() => rmSync(lib, { recursive: true, force: true }));
   writeFileSync(join(lib, 'npm'), `#!/bin/sh\necho ran >> ${lib}/ran\n`, { mode: 0o755 });
   const env = { PATH: [lib, process.env['PATH']].join(delimiter) };
-  const hooks = hookRunner(
+  const hooks = createHookRunner(
     { stop: [{ name: 'tests', command: 'npm --version >&2; exit 2' }] },
     { env, folder: '/nowhere' },
   );

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findPlaces } from '../../system/process/places.ts';
 import { keyringFilter } from '../../system/process/keyring-filter.mjs';
-import { bashTool } from '../../tools/builtin/bash.ts';
+import { createBashTool } from '../../tools/builtin/bash.ts';
 import { probeSandbox, type Sandbox } from '../../tools/sandbox.ts';
 import { inputFor, tempFolder, toolContext } from '../tools/support.ts';
 import { unfiltered, workingSandboxes } from '../tools/sandboxes.ts';
@@ -48,7 +48,7 @@ describe.runIf(works)('in bubblewrap', () => {
         `my ($kind, $name, $secret) = ("user", "perdure", "x");`,
         `print syscall(${first}, $kind, $name, $secret, 1, -3), " $!\n"; print syscall(${first + 2}, 0, -3, 0), " $!\n";`,
       ].join(' ');
-      const tool = bashTool({ sandbox: await bwrapOf({}) });
+      const tool = createBashTool({ sandbox: await bwrapOf({}) });
       const { content } = await tool.call(
         inputFor(tool, { command: `perl -e '${script}'` }),
         toolContext(tempFolder()),

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { bashTool } from '../../tools/builtin/bash.ts';
+import { createBashTool } from '../../tools/builtin/bash.ts';
 import { decide } from '../../tools/rules/permission.ts';
 import { prepareCall } from '../../activities/calls/prepare.ts';
 import { createRegistry } from '../../tools/registry.ts';
@@ -12,7 +12,7 @@ import { probeSandbox } from '../../tools/sandbox.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';
 
 const group = await probeSandbox({ kinds: ['group'] });
-const bash = bashTool({ sandbox: group });
+const bash = createBashTool({ sandbox: group });
 
 const options =
   '-l -a -R -L -H -LR -d -h -s -x -D -P -r -rn -nr -f --dereference --deref --follow --dereference-recursive --dereference-args ' +
@@ -67,8 +67,11 @@ test.runIf(hasGbk)('a character of another encoding swallows no backslash that w
   // The last byte of the character and the backslash are one character of GBK.
   const command = 'echo \u4e2d\\; touch made';
   const allow = { permissions: { allow: ['bash(echo:*)'] }, mode: 'default' as const, cwd };
-  expect(decide(allow, 'execute', bash, { command }).kind).toBe('allow');
-  const { content } = await bashTool({ sandbox: group, passEnv: ['LOCPATH'] }).call({ command }, toolContext(cwd));
+  expect(decide(allow, { risk: 'execute', tool: bash, input: { command } }).kind).toBe('allow');
+  const { content } = await createBashTool({ sandbox: group, passEnv: ['LOCPATH'] }).call(
+    { command },
+    toolContext(cwd),
+  );
   expect(content).toBe('\u4e2d; touch made');
   expect(existsSync(join(cwd, 'made'))).toBe(false);
   spawnSync('bash', ['-c', command], { cwd, stdio: 'ignore' });

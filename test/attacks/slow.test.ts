@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { analyse } from 'scslre';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
-import { bashResult } from '../../tools/builtin/shell/output.ts';
-import { bashTool } from '../../tools/builtin/bash.ts';
-import { globTool } from '../../tools/builtin/glob.ts';
-import { grepTool } from '../../tools/builtin/grep.ts';
+import { describeResult } from '../../tools/builtin/shell/output.ts';
+import { createBashTool } from '../../tools/builtin/bash.ts';
+import { createGlobTool } from '../../tools/builtin/glob.ts';
+import { createGrepTool } from '../../tools/builtin/grep.ts';
 import { foldBranches } from '../../system/schema/fold-branches.ts';
 import { mendInput } from '../../system/schema/mend-input.ts';
-import { nearestLine } from '../../tools/builtin/files/lookalikes.ts';
+import { describeNearestLine } from '../../tools/builtin/files/lookalikes.ts';
 import { replaceText } from '../../tools/builtin/files/replace-text.ts';
 import { decide } from '../../tools/rules/permission.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
@@ -20,21 +20,21 @@ import { measureGrowth, QUADRATIC } from '../support/growth.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';
 
 const sandbox = await probeSandbox({ kinds: ['group'] });
-const bash = bashTool({ sandbox });
+const bash = createBashTool({ sandbox });
 const rules = Array.from({ length: 600 }, (_, n) => `bash(cmd${n} sub:*)`);
 
 function judge(permissions: object, command: string): unknown {
   const subject = { mode: 'default' as const, permissions, cwd: '/workspace' };
-  return decide(subject, 'execute', bash, { command });
+  return decide(subject, { risk: 'execute', tool: bash, input: { command } });
 }
 
 const output = (text: string) => ({ head: Buffer.from(text), tail: Buffer.alloc(0), omitted: 0 });
 const ended = { kind: 'exit', exit: { code: 0, signal: null } } as const;
 
 test.each<[string, (n: number) => unknown, number]>([
-  ['blank lines before the end', (n) => bashResult('x', 1, ended, output(`${'\n'.repeat(n)}x`)), 100_000],
-  ['escapes that never end', (n) => bashResult('x', 1, ended, output('\u001b[1;'.repeat(n))), 100_000],
-  ['carriage returns', (n) => bashResult('x', 1, ended, output('\r'.repeat(n))), 100_000],
+  ['blank lines before the end', (n) => describeResult('x', 1, ended, output(`${'\n'.repeat(n)}x`)), 100_000],
+  ['escapes that never end', (n) => describeResult('x', 1, ended, output('\u001b[1;'.repeat(n))), 100_000],
+  ['carriage returns', (n) => describeResult('x', 1, ended, output('\r'.repeat(n))), 100_000],
 ])('an output of n %s takes time in proportion to n', (_, work, n) => {
   expect(measureGrowth(work, n)).toBeLessThan(QUADRATIC);
 });
@@ -58,14 +58,14 @@ test.each<[string, (n: number) => unknown, number]>([
 const heap = `a${'\u0301\u0323'.repeat(900)}\n`;
 
 test.each<[string, (n: number) => unknown, number]>([
-  ['heaps of accents', (n) => nearestLine(heap.repeat(n / heap.length), 'another'), 200_000],
-  ['one long line', (n) => nearestLine('x'.repeat(n), `${'x'.repeat(n / 10)}y`), 200_000],
+  ['heaps of accents', (n) => describeNearestLine(heap.repeat(n / heap.length), 'another'), 200_000],
+  ['one long line', (n) => describeNearestLine('x'.repeat(n), `${'x'.repeat(n / 10)}y`), 200_000],
   [
     'lines that nearly have it',
-    (n) => nearestLine(`${'x'.repeat(n / 100)}\n`.repeat(100), `y${'x'.repeat(n / 200)}`),
+    (n) => describeNearestLine(`${'x'.repeat(n / 100)}\n`.repeat(100), `y${'x'.repeat(n / 200)}`),
     20_000,
   ],
-  ['blank lines', (n) => nearestLine('\n'.repeat(n), `${'\n'.repeat(49)}x`), 200_000],
+  ['blank lines', (n) => describeNearestLine('\n'.repeat(n), `${'\n'.repeat(49)}x`), 200_000],
 ])('the line nearest to an edit that misses is found among n characters of %s in proportion to n', (_, work, n) => {
   expect(measureGrowth(work, n)).toBeLessThan(QUADRATIC);
 });
@@ -145,9 +145,9 @@ test('a command that names too many paths, or is too long, is in doubt (L55)', (
 test('a glob whose braces make it costly for each name is refused', async () => {
   const context = toolContext(tempFolder());
   const pattern = `${'*a'.repeat(400)}${'{b,c}'.repeat(8)}`;
-  await expect(globTool({ sandbox }).call({ pattern }, context)).rejects.toThrow('use a simpler one');
+  await expect(createGlobTool({ sandbox }).call({ pattern }, context)).rejects.toThrow('use a simpler one');
   const files = { pattern: 'x', glob: `x/${pattern}` };
-  await expect(grepTool({ sandbox }).call(files, context)).rejects.toThrow('use a simpler one');
+  await expect(createGrepTool({ sandbox }).call(files, context)).rejects.toThrow('use a simpler one');
 });
 
 test('other work goes on while a command of blank lines is answered', async () => {

@@ -15,13 +15,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { builtinTools } from '../../tools/builtin/builtin-tools.ts';
+import { createBuiltinTools } from '../../tools/builtin/builtin-tools.ts';
 import { executeCall } from '../../activities/calls/execute.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { bench, callRun, request, tempFolder } from '../tools/support.ts';
 
-const tools = builtinTools({ sandbox: await probeSandbox({ kinds: ['group'] }) });
+const tools = createBuiltinTools({ sandbox: await probeSandbox({ kinds: ['group'] }) });
 
 /**
  * In another process: each path of `pairs` is now the one, now the other, for ever, or until it is

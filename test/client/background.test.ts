@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { openBackgroundFolder, backgroundRoot, type BackgroundRecord } from '../../system/process/background-files.ts';
 import { processIdentity } from '../../system/process/identity.ts';
-import { wordStart } from '../../tools/builtin/shell/background.ts';
+import { describeStarted } from '../../tools/builtin/shell/background-words.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { createPaint } from '../../client/paint.ts';
 import { backgroundText } from '../../cli/render/transcript.ts';
@@ -20,7 +20,7 @@ const [dev, build] = ['bg-00000001', 'bg-00000002'];
 const log = (name: string) => ({ log: { key: null, name, decision: 'allowed', duration: 1, outcome: 'ok' } }) as const;
 const start = (id: string, command: string): Entry[] => [
   reply([callBlock(id, { command, background: true }, 'bash')]),
-  outcomes(outcome(0, wordStart(id), log('bash'))),
+  outcomes(outcome(0, describeStarted(id), log('bash'))),
 ];
 const entries: readonly Entry[] = [
   runStarted(1),
@@ -30,7 +30,7 @@ const entries: readonly Entry[] = [
   user('Build.'),
   ...start(build, 'make'),
   reply([callBlock('c', { command: 'echo', background: false }, 'bash')]),
-  outcomes(outcome(0, wordStart('bg-0000000f'), log('bash'))),
+  outcomes(outcome(0, describeStarted('bg-0000000f'), log('bash'))),
 ];
 const nowhere = backgroundReader('/nowhere', 's-1');
 

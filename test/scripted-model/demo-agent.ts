@@ -2,11 +2,11 @@
 // read.
 import { randomUUID } from 'node:crypto';
 import type { ContentBlock, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
-import { globTool } from '../../tools/builtin/glob.ts';
-import { grepTool } from '../../tools/builtin/grep.ts';
+import { createGlobTool } from '../../tools/builtin/glob.ts';
+import { createGrepTool } from '../../tools/builtin/grep.ts';
 import type { BuiltinOptions } from '../../tools/builtin/files/options.ts';
-import { readTool } from '../../tools/builtin/read.ts';
-import { writeTool } from '../../tools/builtin/write.ts';
+import { createReadTool } from '../../tools/builtin/read.ts';
+import { createWriteTool } from '../../tools/builtin/write.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import type { Tool, ToolContext } from '../../tools/tool.ts';
 import type { ScriptedModel } from '../../scripted-model/index.ts';
@@ -21,7 +21,7 @@ const sandbox = await probeSandbox();
 /** The real tools, in `cwd`. */
 export function demoTools(cwd: string): Tools {
   const options: BuiltinOptions = { sandbox };
-  const tools = [globTool(options), grepTool(options), readTool(options), writeTool(options)];
+  const tools = [createGlobTool(options), createGrepTool(options), createReadTool(options), createWriteTool(options)];
   return Object.fromEntries(tools.map((tool) => [tool.name, (input: ToolInput) => callTool(tool, input, cwd)]));
 }
 

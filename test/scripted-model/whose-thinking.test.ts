@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { profileOf, readsThinkingOf } from '../../scripted-model/models/profiles.ts';
+import { findProfile, canReadThinking } from '../../scripted-model/models/profiles.ts';
 import { conversation, CONTROLS, stripped, user } from './conversation.ts';
 
 test.each([
@@ -23,8 +23,8 @@ test.each([
   ['claude-sonnet-5', 'claude-opus-5-5', false],
   ['claude-haiku-4-5', 'claude-haiku-4-5-20251001', true],
 ])('%s reads the thinking of %s: %s (Preserved thinking, 2026-09)', (reader, maker, expected) => {
-  expect(profileOf(reader)).toBeDefined();
-  expect(readsThinkingOf(reader, maker)).toBe(expected);
+  expect(findProfile(reader)).toBeDefined();
+  expect(canReadThinking(reader, maker)).toBe(expected);
 });
 
 test('what a model may not read is dropped, uncounted, until it comes back (Preserved thinking, 2026-09)', async () => {

@@ -1,7 +1,7 @@
 // The hooks about agents on a real server: `agentIdle` is asked in the agent's own session before
 // it ends, `agentEnded` told of by its parent's.
 import { describe, expect, test } from 'vitest';
-import type { HookInput } from '../../activities/hooks/hooks.ts';
+import type { HookInput } from '../../activities/hooks/hook-config.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { agentsEnded, agentsOf, entriesOf, outcomes } from '../support/agents.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';

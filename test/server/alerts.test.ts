@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { HookInput } from '../../activities/hooks/hooks.ts';
+import type { HookInput } from '../../activities/hooks/hook-config.ts';
 import { fault, reply, toolUse } from '../../scripted-model/index.ts';
 import { defaultHandover, UPDATES, type RunOptions } from '../../workflows/contract/session.ts';
 import { harness, type OpenSession } from '../support/harness.ts';

@@ -8,8 +8,8 @@ import type { AbortedBy, Attempt } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
 import { commit } from '../../activities/commit.ts';
 import type { Deps, RunDefaults } from '../../activities/deps.ts';
-import type { HookConfig } from '../../activities/hooks/hooks.ts';
-import { hookRunner } from '../../activities/hooks/hook-runner.ts';
+import type { HookConfig } from '../../activities/hooks/hook-config.ts';
+import { createHookRunner } from '../../activities/hooks/hook-runner.ts';
 import type { LiveChannel, LiveEvent, LiveFate } from '../../store/live/events.ts';
 import { anthropicModel } from '../../activities/model/stream/stream.ts';
 import { openRun } from '../../activities/run/open-run.ts';
@@ -17,7 +17,7 @@ import { createConfigReader } from '../../store/configuration.ts';
 import { runTool } from '../../activities/run-tool.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';
 import { createRegistry } from '../../tools/registry.ts';
-import { callRunner } from '../../activities/calls/runner.ts';
+import { createCallRunner } from '../../activities/calls/runner.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { createTranscripts } from '../../store/transcript/transcripts.ts';
@@ -148,12 +148,12 @@ export async function benchDeps({
     config: createConfigReader(store),
     model: anthropicModel(new Anthropic({ apiKey: 'test', authToken: null, baseURL: model.url, logLevel: 'off' })),
     scripted,
-    tools: callRunner(store, createRegistry(tools), hookRunner(hooks, { env: {}, folder: '/nowhere' })),
+    tools: createCallRunner(store, createRegistry(tools), createHookRunner(hooks, { env: {}, folder: '/nowhere' })),
     models: createModels({ model: chosen.model, configured: chosen.models, scripted }),
     defaults: chosen,
     now: Date.now,
     random: () => 0,
-    hooks: hookRunner(hooks, { env: {}, folder: '/nowhere' }),
+    hooks: createHookRunner(hooks, { env: {}, folder: '/nowhere' }),
     attachments: { prefetch: () => undefined, collect: () => Promise.resolve([]) },
     afterStop: [],
     observe: () => {},

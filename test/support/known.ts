@@ -1,8 +1,9 @@
 // All that a worker makes of a view, in one value: two views that are as good as each other have
 // the same.
 import { createSeenFilesReader } from '../../store/view/seen-files.ts';
-import { chooseKept, scaleOf } from '../../activities/compaction/choose-kept.ts';
-import { oldStretches } from '../../activities/compaction/collapse.ts';
+import { chooseKept } from '../../activities/compaction/choose-kept.ts';
+import { measureScale } from '../../activities/compaction/scale.ts';
+import { findOldStretches } from '../../activities/compaction/old-stretches.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import { behindOf } from '../../store/view/behind.ts';
 import type { Entry } from '../../store/log/entries.ts';
@@ -21,7 +22,7 @@ export async function known(view: View, added: readonly Entry[]): Promise<unknow
   const entries = [...view.entries, ...added];
   const { shown, marks: seen } = inView(entries);
   const bodies = new Map();
-  const scale = await scaleOf({ bodies: async () => bodies }, entries, model, config);
+  const scale = await measureScale({ bodies: async () => bodies }, entries, model, config);
   const { boundary: last, shrunkBefore, committed, staged } = seen;
   return {
     shown,
@@ -30,7 +31,7 @@ export async function known(view: View, added: readonly Entry[]): Promise<unknow
     kept: [20_000, 2_000, 200].flatMap((characters) =>
       (['auto', 'reactive'] as const).map((trigger) => chooseKept(entries, bodies, { characters, trigger })),
     ),
-    stretches: [20_000, 2_000].map((window) => oldStretches(entries, bodies, window, 4)),
+    stretches: [20_000, 2_000].map((window) => findOldStretches(entries, bodies, window, 4)),
     shrunk: planMicrocompact(entries, 1e12),
     tokens: [scale.charactersPerToken, scale.tokens(entries, bodies)],
     files: [...createSeenFilesReader()(view, added).values()],

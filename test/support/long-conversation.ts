@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Deps } from '../../activities/deps.ts';
 import { noHooks } from './no-hooks.ts';
-import { callRunner } from '../../activities/calls/runner.ts';
+import { createCallRunner } from '../../activities/calls/runner.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
@@ -84,7 +84,11 @@ export async function converse(asked: Conversation): Promise<Conversed> {
     const before = last.get(request.model);
     const differs = before && continuationProblem(before, request);
     last.set(request.model, request);
-    sent.push({ model: request.model, digest: digestOf(request), ...(differs && { differs: differs.slice(0, 400) }) });
+    sent.push({
+      model: request.model,
+      digest: digestTexts(request),
+      ...(differs && { differs: differs.slice(0, 400) }),
+    });
     turn += 1;
     const thought = thinking(`Thought ${prompt}.${turn}. ${'Then more. '.repeat(drawn.nat(40))}`);
     if (turn >= perPrompt) return reply([thought, text(`Answer ${prompt}.`)]);
@@ -107,7 +111,7 @@ export async function converse(asked: Conversation): Promise<Conversed> {
     [turn, clock] = [0, clock + Math.floor((days * DAY) / prompts)];
     const names = even || prompt % 4 === 0 ? [] : [`tool-${Math.floor(prompt / 8)}`];
     const tools = [toolNamed('look', 60), ...names.map((name) => toolNamed(name, 10))];
-    const has = { ...deps, tools: callRunner(deps.store, createRegistry(tools), noHooks) };
+    const has = { ...deps, tools: createCallRunner(deps.store, createRegistry(tools), noHooks) };
     const words = prompt === 0 ? 'word '.repeat(Math.ceil(first / 5)) : '';
     run = await memoryLoop(has, SESSION, `Prompt ${prompt}. ${words}`, options, run);
     ends.push(run.terminal.reason);
@@ -123,7 +127,7 @@ export async function converse(asked: Conversation): Promise<Conversed> {
  */
 type Sent = { readonly model: string; readonly digest: string; readonly differs?: string };
 
-function digestOf({ system, tools, messages }: Pick<ParsedRequest, 'system' | 'tools' | 'messages'>): string {
+function digestTexts({ system, tools, messages }: Pick<ParsedRequest, 'system' | 'tools' | 'messages'>): string {
   const plain = JSON.stringify({ system, tools, messages }, (key, value: unknown) =>
     key === 'cache_control' ? undefined : value,
   );
@@ -157,7 +161,7 @@ async function notAgain(deps: Deps, entries: readonly Entry[], sent: readonly Se
     const messages = await deps.transcripts.messages(extended, { name, ...deps.models.facts(name) });
     const { system = [], tools = [] } = currentEpoch(before)?.epoch ?? {};
     const again = { system: [{ type: 'text' as const, text: systemText(system) }], tools: [...tools], messages };
-    if (digestOf(again) !== sent[n]?.digest) different.push(`request ${n} is not what its transcript comes to`);
+    if (digestTexts(again) !== sent[n]?.digest) different.push(`request ${n} is not what its transcript comes to`);
   }
   return different;
 }

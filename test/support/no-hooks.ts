@@ -1,4 +1,4 @@
 // What a worker without hooks has.
-import { hookRunner } from '../../activities/hooks/hook-runner.ts';
+import { createHookRunner } from '../../activities/hooks/hook-runner.ts';
 
-export const noHooks = hookRunner({}, { env: {}, folder: '/nowhere' });
+export const noHooks = createHookRunner({}, { env: {}, folder: '/nowhere' });

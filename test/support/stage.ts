@@ -13,7 +13,7 @@ import { servePage, type ServedPage } from '../../page/serve-page.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { startScriptedModel, type ParsedRequest, type Reply, type ScriptedModel } from '../../scripted-model/index.ts';
-import { blocksOf } from '../../scripted-model/read-request.ts';
+import { toBlocks } from '../../scripted-model/read-request.ts';
 import { startWorker, type RunningWorker } from '../../worker/start-worker.ts';
 import { findChromium } from './programs.mjs';
 import { fastBackoff } from './harness.ts';
@@ -97,7 +97,7 @@ export async function openStage(): Promise<Stage> {
 /** By the session's first prompt. */
 function answer(scripts: ReadonlyMap<string, Reply[]>, request: ParsedRequest): Reply | undefined {
   const [first] = request.messages;
-  const prompt = blocksOf(first?.content ?? '').flatMap((block) => (block.type === 'text' ? [block.text] : []));
+  const prompt = toBlocks(first?.content ?? '').flatMap((block) => (block.type === 'text' ? [block.text] : []));
   const [text = ''] = prompt;
   // A question about a conversation has its words within.
   const task = text.startsWith('<conversation>') ? [...scripts.keys()].find((each) => text.includes(each)) : text;

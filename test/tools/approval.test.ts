@@ -4,17 +4,17 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Ask, Decision } from '../../workflows/contract/activities.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { findClaim, inputHash as hashOf } from '../../activities/calls/journal.ts';
+import { findClaim, hashInput as hashOf } from '../../activities/calls/journal.ts';
 import { executeCall, executeEarly } from '../../activities/calls/execute.ts';
 import type { PermissionDecision, Tool } from '../../tools/tool.ts';
-import type { CallRun, Workbench } from '../../activities/calls/workbench.ts';
+import type { CallRun, CallEnvironment } from '../../activities/calls/call-environment.ts';
 import { noHooks } from '../support/no-hooks.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, tempFolder, type Executed } from './support.ts';
 
 const session = 'session-1' as SessionId;
 
 /** A tool that notes what it ran with, and runs of one call of it. */
-function asking(more: Partial<Tool> = {}, bench_: Partial<Workbench> = {}) {
+function asking(more: Partial<Tool> = {}, bench_: Partial<CallEnvironment> = {}) {
   const ran: unknown[] = [];
   const tool = simpleTool({ call: async (input) => (ran.push(input), { content: 'done' }), ...more });
   const shared = bench([tool], { mode: 'default', ...bench_ });

@@ -2,10 +2,10 @@
 // what each was billed.
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { smallModelOfCalls } from '../../activities/compaction/small-model.ts';
+import { createSmallModelFactory } from '../../activities/compaction/small-model.ts';
 import { runTool } from '../../activities/run-tool.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';
-import { callRunner } from '../../activities/calls/runner.ts';
+import { createCallRunner } from '../../activities/calls/runner.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { defineTool } from '../../tools/tool.ts';
 import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
@@ -31,8 +31,11 @@ async function asked(answer: Reply, input = {}) {
   const script = ({ model }: ParsedRequest): Reply =>
     model.startsWith('claude-haiku') ? answer : reply([toolUse('oracle', input)]);
   const bench = await benchDeps({ script, tools: [oracle] });
-  const small = smallModelOfCalls({ ...bench.deps, observe: () => undefined, redact: (text) => text });
-  const deps = { ...bench.deps, tools: callRunner(bench.deps.store, createRegistry([oracle]), noHooks, { small }) };
+  const small = createSmallModelFactory({ ...bench.deps, observe: () => undefined, redact: (text) => text });
+  const deps = {
+    ...bench.deps,
+    tools: createCallRunner(bench.deps.store, createRegistry([oracle]), noHooks, { small }),
+  };
   const result = await bench.call();
   if (result.kind !== 'message') throw new Error(result.kind);
   const { head, calls } = result;

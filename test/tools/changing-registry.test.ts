@@ -1,6 +1,6 @@
 // A list of tools that changes while sessions run (L44).
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { changingRegistry, type ToolProvider } from '../../tools/registry.ts';
+import { createChangingRegistry, type ToolProvider } from '../../tools/changing-registry.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { simpleTool } from './support.ts';
 
@@ -8,7 +8,7 @@ const [a, b] = [simpleTool({ name: 'a' }), simpleTool({ name: 'b' })];
 
 function changing(provider: ToolProvider) {
   const warnings: string[] = [];
-  const registry = changingRegistry(provider, { initial: [a], log: (_, line) => void warnings.push(line) });
+  const registry = createChangingRegistry(provider, { initial: [a], log: (_, line) => void warnings.push(line) });
   const names = (): string[] => registry.definitions().map(({ name }) => name);
   return { registry, names, warnings };
 }

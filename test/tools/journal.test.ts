@@ -9,7 +9,7 @@ import {
   type RecordedOutcome,
 } from '../../activities/calls/journal.ts';
 import { executeCall } from '../../activities/calls/execute.ts';
-import type { Workbench } from '../../activities/calls/workbench.ts';
+import type { CallEnvironment } from '../../activities/calls/call-environment.ts';
 import type { AbortCause, Tool } from '../../tools/tool.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { StoreError, type Store } from '../../store/values/store.ts';
@@ -20,7 +20,7 @@ const call: JournaledCall = { session: 'session-1' as SessionId, key: 'chain.hea
 const path = `calls/session-1/${createHash('sha256').update('chain.head.2').digest('hex')}`;
 
 /** Two attempts at one call; the first runs its tool and dies before its outcome is recorded. */
-async function twoAttempts(more: Partial<Tool>): Promise<{ runs: number; second: Executed; shared: Workbench }> {
+async function twoAttempts(more: Partial<Tool>): Promise<{ runs: number; second: Executed; shared: CallEnvironment }> {
   let runs = 0;
   const tool = simpleTool({ call: async () => ({ content: `run ${++runs}` }), ...more });
   const shared = bench([tool], { store: losingFirstOutcome(memoryStore()) });

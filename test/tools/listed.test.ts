@@ -1,8 +1,8 @@
 // Lists in which a server stands for all of its tools (L74).
 import { expect, test } from 'vitest';
-import { isListed, serverOf } from '../../tools/listed.ts';
-import { narrowestTools } from '../../tools/agent-types.ts';
-import { isAllowedByRules, touchingRule } from '../../tools/rules/match-rules.ts';
+import { isListed, findServerName } from '../../tools/listed.ts';
+import { intersectTools } from '../../tools/agent-types.ts';
+import { isAllowedByRules, findTouchingRule } from '../../tools/rules/match-rules.ts';
 
 test.each([
   ['mcp__a__b', 'a'],
@@ -11,7 +11,7 @@ test.each([
   ['mcp__a__', undefined],
   ['read', undefined],
 ])('%s is of server %s', (name, server) => {
-  expect(serverOf(name)).toBe(server);
+  expect(findServerName(name)).toBe(server);
 });
 
 test('a list names a tool by its own name, or by its server', () => {
@@ -23,18 +23,18 @@ test('a list names a tool by its own name, or by its server', () => {
 
 test('of a server in one list and a tool of it in another, the tool is left (L70)', () => {
   expect(
-    narrowestTools([
+    intersectTools([
       ['read', 'mcp__a'],
       ['mcp__a__x', 'bash'],
     ]),
   ).toEqual(['mcp__a__x']);
-  expect(narrowestTools([['mcp__a__x'], ['mcp__a__*'], undefined])).toEqual(['mcp__a__x']);
+  expect(intersectTools([['mcp__a__x'], ['mcp__a__*'], undefined])).toEqual(['mcp__a__x']);
 });
 
 test.each(['mcp__a__x', 'mcp__a', 'mcp__a__*', 'mcp__*'])('the rule %s is about a tool of the server (L55)', (rule) => {
   const call = (name: string) => ({ tool: { name }, cwd: '/', subject: () => undefined });
-  expect(touchingRule([rule], call('mcp__a__x'))).toBe(rule);
-  expect(touchingRule(['mcp__b', 'mcp__a__y'], call('mcp__a__x'))).toBeUndefined();
+  expect(findTouchingRule([rule], call('mcp__a__x'))).toBe(rule);
+  expect(findTouchingRule(['mcp__b', 'mcp__a__y'], call('mcp__a__x'))).toBeUndefined();
 });
 
 test.each([
@@ -49,6 +49,6 @@ test.each([
 ])('a rule %s that denies or asks is about resources of the server "a": %s (L55 L77)', (rule, isAbout) => {
   const subject = { kind: 'name', name: 'a' } as const;
   const call = { tool: { name: 'mcp_resources' }, cwd: '/', subject: () => subject };
-  expect(touchingRule([rule], call)).toBe(isAbout ? rule : undefined);
+  expect(findTouchingRule([rule], call)).toBe(isAbout ? rule : undefined);
   expect(isAllowedByRules([rule], call)).toBe(rule === 'mcp_resources' || rule === 'mcp_resources(a)');
 });

@@ -1,18 +1,22 @@
 import { expect, test } from 'vitest';
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
-import { askReason, decide as judge, type PermissionSettings } from '../../tools/rules/permission.ts';
+import { describeQuestion, decide as judge, type PermissionSettings } from '../../tools/rules/permission.ts';
 import type { PermissionDecision, Risk, Tool } from '../../tools/tool.ts';
 import { simpleTool } from './support.ts';
 
-const decide = (settings: PermissionSettings, risk: Risk, tool: Tool, input: unknown): PermissionDecision =>
-  judge(settings, risk, tool, input, tool.canUse?.(input, { cwd: '/', dir: '/', mode: settings.mode }) as never);
+type Judged = { readonly risk: Risk; readonly tool: Tool; readonly input: unknown };
+
+const decide = (settings: PermissionSettings, { risk, tool, input }: Judged): PermissionDecision => {
+  const own = tool.canUse?.(input, { cwd: '/', dir: '/', mode: settings.mode }) as PermissionDecision | undefined;
+  return judge(settings, { risk, tool, input, own });
+};
 
 const modes: readonly PermissionMode[] = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypass'];
 const risks: readonly Risk[] = ['read', 'write', 'execute', 'external'];
 
 function decided(mode: PermissionMode, risk: Risk, own?: PermissionDecision): string {
   const tool = simpleTool(own === undefined ? {} : { canUse: () => own });
-  return decide({ mode, cwd: '/workspace' }, risk, tool, {}).kind;
+  return decide({ mode, cwd: '/workspace' }, { risk, tool, input: {} }).kind;
 }
 
 test('each mode allows what it says and asks for the rest (L55)', () => {
@@ -39,7 +43,7 @@ test('deny > ask > allow: a deny holds in every mode, also bypass (L55)', () => 
 });
 
 test('who is asked reads what would happen, and which rule, hook or mode asks (L55)', () => {
-  const reason = (asks: object): string => askReason('default', 'write', 'edit', { kind: 'ask', ...asks });
+  const reason = (asks: object): string => describeQuestion('default', 'write', 'edit', { kind: 'ask', ...asks });
   expect(reason({})).toBe('edit would change files; permission mode "default" asks before that');
   expect(reason({ rule: 'e*' })).toBe('edit would change files; the rule "e*" asks before it');
   expect(reason({ hook: 'why' })).toBe('edit would change files; a hook asks before it: why');
@@ -48,7 +52,11 @@ test('who is asked reads what would happen, and which rule, hook or mode asks (L
 test('a hook that allows overrules the mode and the tool, not a rule or plan mode; one that asks is a rule (L33 L55)', () => {
   const by = (hook: PermissionSettings['hook'] & object, permissions: PermissionRules = {}): readonly string[] =>
     modes.map(
-      (mode) => decide({ mode, permissions, hook, cwd: '/workspace' }, 'execute', simpleTool({ name: 'act' }), {}).kind,
+      (mode) =>
+        decide(
+          { mode, permissions, hook, cwd: '/workspace' },
+          { risk: 'execute', tool: simpleTool({ name: 'act' }), input: {} },
+        ).kind,
     );
   // In the order of the modes: default, acceptEdits, plan, dontAsk, bypass.
   expect(by({ kind: 'allow' })).toEqual(['allow', 'allow', 'deny', 'allow', 'allow']);
@@ -58,7 +66,10 @@ test('a hook that allows overrules the mode and the tool, not a rule or plan mod
 });
 
 const everyMode = (permissions: PermissionRules, risk: Risk): readonly string[] =>
-  modes.map((mode) => decide({ mode, permissions, cwd: '/workspace' }, risk, simpleTool({ name: 'act' }), {}).kind);
+  modes.map(
+    (mode) =>
+      decide({ mode, permissions, cwd: '/workspace' }, { risk, tool: simpleTool({ name: 'act' }), input: {} }).kind,
+  );
 
 test('the rules of a run: deny > ask > allow > mode; plan runs reads only, bypass asks nothing (L55)', () => {
   const [allow, deny, ask] = [['act'], ['act'], ['act']];
@@ -72,7 +83,10 @@ test('the rules of a run: deny > ask > allow > mode; plan runs reads only, bypas
 test('rules beside the tool’s own: either denies, either asks, either allows (L55)', () => {
   const allow = { permissions: { allow: ['act'] } };
   const beside = (own: PermissionDecision, more: Partial<PermissionSettings>): PermissionDecision =>
-    decide({ mode: 'default', cwd: '/', ...more }, 'write', simpleTool({ name: 'act', canUse: () => own }), {});
+    decide(
+      { mode: 'default', cwd: '/', ...more },
+      { risk: 'write', tool: simpleTool({ name: 'act', canUse: () => own }), input: {} },
+    );
   expect(beside({ kind: 'deny', why: 'never', fatal: true }, allow)).toEqual({
     kind: 'deny',
     why: 'never',
@@ -88,7 +102,7 @@ test('of all that denies, a rule that ends the run goes first, in every mode (L3
   const why = 'the rule "a*!" denies it';
   for (const mode of modes) {
     const settings = { mode, permissions: { deny: ['act', 'a*!'] }, cwd: '/' };
-    expect(decide(settings, 'read', simpleTool({ name: 'act', canUse }), {})).toEqual({
+    expect(decide(settings, { risk: 'read', tool: simpleTool({ name: 'act', canUse }), input: {} })).toEqual({
       kind: 'deny',
       why,
       fatal: true,
@@ -98,7 +112,7 @@ test('of all that denies, a rule that ends the run goes first, in every mode (L3
 
 test('a refusal names its rule or its mode (L55)', () => {
   const whyIn = (mode: PermissionMode, permissions: PermissionRules): unknown =>
-    decide({ mode, permissions, cwd: '/' }, 'write', simpleTool({ name: 'act' }), {});
+    decide({ mode, permissions, cwd: '/' }, { risk: 'write', tool: simpleTool({ name: 'act' }), input: {} });
   expect(whyIn('bypass', { deny: ['a*'] })).toEqual({ kind: 'deny', why: 'the rule "a*" denies it' });
   expect(whyIn('plan', {})).toEqual({ kind: 'deny', why: 'in permission mode "plan" only reads run' });
   expect(whyIn('dontAsk', { ask: ['a*'] })).toMatchObject({

@@ -1,13 +1,14 @@
 // The end of a question or a wait goes into the transcript with the next step, which records it
 // first.
 import { describe, expect, test } from 'vitest';
-import { callModel, findReply } from '../../activities/call-model.ts';
+import { callModel } from '../../activities/call-model.ts';
+import { findReply } from '../../activities/find-reply.ts';
 import { collapse } from '../../activities/compaction/collapse.ts';
 import { compact } from '../../activities/compaction/compact.ts';
 import type { Deps } from '../../activities/deps.ts';
 import { recordEnds } from '../../activities/calls/record-ends.ts';
-import { askUserTool } from '../../tools/builtin/ask-user.ts';
-import { waitTool } from '../../tools/builtin/wait.ts';
+import { createAskUserTool } from '../../tools/builtin/ask-user.ts';
+import { createWaitTool } from '../../tools/builtin/wait.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';
 import { corruptRecord, type Store } from '../../store/values/store.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
@@ -24,7 +25,7 @@ const said = (text: string): DelegatedEnd => ({ kind: 'answered', body: { kind: 
 
 /** A reply with one call is stored, and handed over; `ended` appends what came of it. */
 async function handed(calls: ReturnType<typeof toolUse>[], options: Partial<BenchOptions> = {}) {
-  const tools = [askUserTool(() => 0), waitTool(() => 0)];
+  const tools = [createAskUserTool(() => 0), createWaitTool(() => 0)];
   const bench = await benchDeps({ script: [reply(calls), reply('Done.')], tools, ...options });
   const answer = await callModel(bench.deps)(fakeAttempt(), bench.input());
   if (answer.kind !== 'handed_over') throw new Error(answer.kind);
@@ -107,7 +108,7 @@ describe('the end of a question or a wait', () => {
     const late = await benchDeps({
       script: [],
       store: bench.deps.store,
-      tools: [askUserTool()],
+      tools: [createAskUserTool()],
       hooks: { postTool: [(call) => void asked.push(call)] },
     });
     await recordEnds(late.deps, fakeAttempt(), next(said('red')));
@@ -151,7 +152,7 @@ describe('the end of a question or a wait', () => {
   test('that is damaged in the store is unknown to the model, and the run goes on (L40)', async () => {
     const store = memoryStore();
     const { bench, head, ended } = await handed([asks], { store });
-    const broken = await benchDeps({ script: [], store: damaging(store, 'delegated'), tools: [askUserTool()] });
+    const broken = await benchDeps({ script: [], store: damaging(store, 'delegated'), tools: [createAskUserTool()] });
     const step = { head, append: ended(said('red')) };
     const append = await recordEnds({ ...broken.deps, config: bench.deps.config }, fakeAttempt(), step);
     expect(append).toMatchObject([{ items: [{ index: 0, unknown: true }] }]);

@@ -2,7 +2,7 @@
 // once for each generation.
 import { expect, test, vi } from 'vitest';
 import type { Decision } from '../../workflows/contract/activities.ts';
-import { claimCall, inputHash, recordStopped } from '../../activities/calls/journal.ts';
+import { claimCall, hashInput, recordStopped } from '../../activities/calls/journal.ts';
 import { executeCall } from '../../activities/calls/execute.ts';
 import { ToolFailure, type Tool, type ToolContext, type Verified } from '../../tools/tool.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
@@ -11,7 +11,7 @@ import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
 
 const call = { session: 'session-1' as SessionId, key: 'chain.head.2' as CallKey };
-const hash = inputHash({ text: 'x' });
+const hash = hashInput({ text: 'x' });
 
 /** The first attempt runs its tool and dies; `again` is a later one. */
 async function died(more: Partial<Tool>) {

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createRegistry } from '../../tools/registry.ts';
-import { builtinTools } from '../../tools/builtin/builtin-tools.ts';
+import { createBuiltinTools } from '../../tools/builtin/builtin-tools.ts';
 import { defineTool } from '../../tools/tool.ts';
 import { simpleTool } from './support.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 
 test('definitions are the same whatever the order of registration (L22)', async () => {
-  const tools = builtinTools({ sandbox: await probeSandbox({ kinds: ['group'] }) });
+  const tools = createBuiltinTools({ sandbox: await probeSandbox({ kinds: ['group'] }) });
   const one = JSON.stringify(createRegistry(tools).definitions());
   const other = JSON.stringify(createRegistry(tools.toReversed()).definitions());
   expect(other).toBe(one);

@@ -3,17 +3,17 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { executeCall, executeEarly } from '../../activities/calls/execute.ts';
-import { findClaim, inputHash, readDelegated } from '../../activities/calls/journal.ts';
+import { findClaim, hashInput, readDelegated } from '../../activities/calls/journal.ts';
 import { planCall, prepareCall } from '../../activities/calls/prepare.ts';
 import { defineTool, type PermissionDecision, type Tool } from '../../tools/tool.ts';
-import type { CallRun, Workbench } from '../../activities/calls/workbench.ts';
+import type { CallRun, CallEnvironment } from '../../activities/calls/call-environment.ts';
 import type { Decision } from '../../workflows/contract/activities.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, workersGone } from './support.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { until } from '../support/until.ts';
 
 /** A tool that writes its text in capitals, and what it ran with. */
-function shouting(more: Partial<Tool> = {}, bench_: Partial<Workbench> = {}) {
+function shouting(more: Partial<Tool> = {}, bench_: Partial<CallEnvironment> = {}) {
   const ran: unknown[] = [];
   const tool = simpleTool({
     validate: async (input) => ({ input: { text: (input as { text: string }).text.toUpperCase() } }),
@@ -33,7 +33,7 @@ test('the input that a check returns is what runs and what is recorded (L33)', a
   expect(ran).toEqual([{ text: 'X' }]);
   expect(await stored(log.ran)).toEqual({ text: 'X' });
   const claim = (await findClaim(shared.store, { session: shared.session, key: callRun().key }))?.claim;
-  expect(claim).toMatchObject({ inputHash: inputHash({ text: 'X' }), changed: log.ran });
+  expect(claim).toMatchObject({ inputHash: hashInput({ text: 'X' }), changed: log.ran });
 });
 
 test('of a call beside the stream, too (L37)', async () => {
@@ -68,7 +68,7 @@ test('people are asked about it, and what they allowed runs as it is; what they 
   if (asked.kind !== 'ask') throw new Error('not asked');
   const { reason, inputHash: hash } = asked.ask;
   expect(reason).toMatch(/\(its own check changed its input\)$/);
-  expect(hash).toBe(inputHash({ text: 'checked 1' }));
+  expect(hash).toBe(hashInput({ text: 'checked 1' }));
   const allow: Decision = { kind: 'allow', inputHash: hash };
   expect(done(await run({ decision: allow })).outcome.log).toMatchObject({ approved: { inputHash: hash }, ran: hash });
   const other = shouting({}, { mode: 'default' });
@@ -103,7 +103,7 @@ test('it is what the workflow is handed (L62)', async () => {
   const handed = await executeCall(shared, request('simple', { text: 'x' }), callRun());
   expect(handed).toMatchObject({ kind: 'delegate', delegation: { args: [{ text: 'x!' }] } });
   const record = await readDelegated(shared.store, { session: shared.session, key: callRun().key });
-  expect(record?.changed).toBe(inputHash({ text: 'x!' }));
+  expect(record?.changed).toBe(hashInput({ text: 'x!' }));
 });
 
 const later = (said: PermissionDecision | undefined): Partial<Tool> => ({ canUse: () => Promise.resolve(said) });

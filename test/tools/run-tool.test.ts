@@ -1,7 +1,7 @@
 // The tool activity on a real stored reply: asked, decided, modified.
 import { expect, test } from 'vitest';
 import { runTool } from '../../activities/run-tool.ts';
-import { inputHash, readOutcome } from '../../activities/calls/journal.ts';
+import { hashInput, readOutcome } from '../../activities/calls/journal.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import type { RunTool } from '../../workflows/contract/activities.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
@@ -22,7 +22,7 @@ test('the activity returns what must be asked and leaves no outcome; with the de
       index: 0,
       ...more,
     });
-  const hash = inputHash({ n: 1 });
+  const hash = hashInput({ n: 1 });
   expect(await run()).toEqual({
     ask: {
       tool: 'touch',

@@ -5,8 +5,9 @@ import type { Attempt } from '../../activities/attempt.ts';
 import type { HookRunner } from '../../activities/hooks/hooks.ts';
 import type { LiveEvent } from '../../store/live/events.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import { changingRegistry, createRegistry } from '../../tools/registry.ts';
-import { callRunner } from '../../activities/calls/runner.ts';
+import { createRegistry } from '../../tools/registry.ts';
+import { createChangingRegistry } from '../../tools/changing-registry.ts';
+import { createCallRunner } from '../../activities/calls/runner.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
@@ -39,7 +40,7 @@ const block = (name: string, input: unknown = {}) => ({ index: 0, id: 'toolu_1',
 function runner(tools: readonly Tool[], hooks: HookRunner = noHooks) {
   const events: LiveEvent[] = [];
   const port = { iteration: 3, say: (event: LiveEvent): void => void events.push(event) };
-  return { calls: callRunner(memoryStore(), createRegistry(tools), hooks), events, port };
+  return { calls: createCallRunner(memoryStore(), createRegistry(tools), hooks), events, port };
 }
 
 test('a call is planned by what is known of it: one that cannot run, asks or has a hook goes the regular way (L35 L37)', () => {
@@ -66,27 +67,27 @@ test('what earlier calls changed counts for traits and for the call (L38)', asyn
   const { calls, port } = runner([simpleTool({ name: 'look', risk: 'read' })]);
   const context = { allowedTools: ['other'] };
   expect(calls.traits(config, block('look'), context).plan).toBe('regular');
-  const early = await calls.early(config, block('look'), 'id', { ...port, signal: attempt.signal }, context);
+  const early = await calls.runEarly(config, block('look'), 'id', { ...port, signal: attempt.signal }, context);
   expect(early?.outcome.content).toContain('not among the tools');
-  expect(await calls.claimed(config, block('look'), key, attempt, port, { safe: true, context })).toMatchObject({
+  expect(await calls.runClaimed(config, block('look'), key, attempt, port, { safe: true, context })).toMatchObject({
     outcome: { isError: true },
   });
 });
 
 test('a call that waits for a decision is not shown to have started (L55)', async () => {
   const { calls, events, port } = runner([simpleTool({})]);
-  const asked = await calls.claimed(config, block('simple'), key, attempt, port, { safe: false });
+  const asked = await calls.runClaimed(config, block('simple'), key, attempt, port, { safe: false });
   if (!('ask' in asked)) throw new Error('not asked');
   expect(events).toEqual([]);
   const decision = { kind: 'allow', inputHash: asked.ask.inputHash } as const;
-  await calls.claimed(config, block('simple'), key, attempt, port, { safe: false, decision });
+  await calls.runClaimed(config, block('simple'), key, attempt, port, { safe: false, decision });
   expect(events.map(({ type }) => type)).toEqual(['tool_start', 'tool_end']);
 });
 
 test('watchers see the start before what the call says, and once (L60)', async () => {
   const tool = simpleTool({ risk: 'read', call: async (_, { progress }) => (progress('half'), { content: 'done' }) });
   const { calls, events, port } = runner([tool]);
-  await calls.claimed(config, block('simple'), key, attempt, port, { safe: true });
+  await calls.runClaimed(config, block('simple'), key, attempt, port, { safe: true });
   expect(events.map(({ type }) => type)).toEqual(['tool_start', 'tool_progress', 'tool_end']);
 });
 
@@ -94,17 +95,17 @@ test('tools get the variables of the worker and, before those, of the session (Q
   const seen: unknown[] = [];
   const tool = simpleTool({ risk: 'read', call: async (_, { env }) => (seen.push(env), { content: '' }) });
   const toolEnv = { A: 'worker', B: 'worker' };
-  const calls = callRunner(memoryStore(), createRegistry([tool]), noHooks, { toolEnv });
+  const calls = createCallRunner(memoryStore(), createRegistry([tool]), noHooks, { toolEnv });
   const port = { iteration: 1, say: (): void => undefined };
   const given: RunConfig = { ...config, toolEnv: { B: 'session' } };
-  await calls.claimed(given, block('simple'), key, attempt, port, { safe: true });
+  await calls.runClaimed(given, block('simple'), key, attempt, port, { safe: true });
   expect(seen).toEqual([{ A: 'worker', B: 'session' }]);
 });
 
 test('definitions are those of the last refresh (L44)', async () => {
   const log = (): void => undefined;
-  const registry = changingRegistry(() => [simpleTool({ name: 'came' })], { initial: [], log });
-  const calls = callRunner(memoryStore(), registry, noHooks);
+  const registry = createChangingRegistry(() => [simpleTool({ name: 'came' })], { initial: [], log });
+  const calls = createCallRunner(memoryStore(), registry, noHooks);
   expect(calls.definitions).toEqual([]);
   await calls.refresh();
   expect(calls.definitions.map(({ name }) => name)).toEqual(['came']);
@@ -120,7 +121,7 @@ test('observers see an enriched copy, and the input stays as it was (L18)', () =
     return { ...input, path: '/workspace/a' };
   });
   const input = { list: ['own'] };
-  expect(runner([tool]).calls.observable(block('simple', input))).toEqual({
+  expect(runner([tool]).calls.copyInput(block('simple', input))).toEqual({
     list: ['own', 'added'],
     path: '/workspace/a',
   });
@@ -142,17 +143,17 @@ test.each<[string, (input: Record<string, unknown>) => unknown]>([
   ['answers with a function', () => () => 1],
 ])('where the tool %s, observers see a copy of the input (L18)', (_, backfill) => {
   const input = { a: { b: 1 } };
-  const seen = runner([enriching(backfill)]).calls.observable(block('simple', input));
+  const seen = runner([enriching(backfill)]).calls.copyInput(block('simple', input));
   expect(seen).toEqual(input);
   expect((seen as typeof input).a).not.toBe(input.a);
 });
 
 test('an unknown tool, an input that does not fit and one too deep to copy throw nothing (L18)', () => {
   const { calls } = runner([simpleTool({ backfillObservableInput: () => ({ enriched: true }) })]);
-  expect(calls.observable(block('absent', { a: 1 }))).toEqual({ a: 1 });
-  expect(calls.observable(block('simple', { text: 3 }))).toEqual({ text: 3 });
+  expect(calls.copyInput(block('absent', { a: 1 }))).toEqual({ a: 1 });
+  expect(calls.copyInput(block('simple', { text: 3 }))).toEqual({ text: 3 });
   let deep: unknown = [];
   for (let depth = 0; depth < 100_000; depth++) deep = [deep];
-  expect(() => calls.observable(block('simple', deep))).not.toThrow();
+  expect(() => calls.copyInput(block('simple', deep))).not.toThrow();
   expect(calls.traits(config, block('simple', deep))).toMatchObject({ safe: true, plan: 'regular' });
 });

@@ -2,7 +2,7 @@
 // deploy only its attempt (L50).
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { executeCall } from '../../activities/calls/execute.ts';
-import type { Workbench } from '../../activities/calls/workbench.ts';
+import type { CallEnvironment } from '../../activities/calls/call-environment.ts';
 import { ToolFailure, type AbortCause, type Tool } from '../../tools/tool.ts';
 import { bench, callRun, request, simpleTool, type Executed } from './support.ts';
 
@@ -14,7 +14,7 @@ async function stopped(
   cause: AbortCause,
   ends: Tool['call'],
   more: Partial<Tool> = {},
-  shared?: Workbench,
+  shared?: CallEnvironment,
 ): Promise<Executed> {
   const abort = new AbortController();
   const tool = simpleTool({

@@ -7,17 +7,24 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { thisHost, type Host } from '../../system/process/host.ts';
-import type { Done } from '../../activities/calls/execute.ts';
+import type { CallDone } from '../../activities/calls/execute.ts';
 import { checkInput } from '../../system/schema/input-schema.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../../tools/tool.ts';
-import type { Asked, HandedOver, CallRequest, CallRun, Void, Workbench } from '../../activities/calls/workbench.ts';
+import type {
+  ApprovalNeeded,
+  DelegationNeeded,
+  CallRequest,
+  CallRun,
+  VoidAttempt,
+  CallEnvironment,
+} from '../../activities/calls/call-environment.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { StoreError, type Store } from '../../store/values/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { noHooks } from '../support/no-hooks.ts';
 
-export type Executed = Done | Void | Asked | HandedOver;
+export type Executed = CallDone | VoidAttempt | ApprovalNeeded | DelegationNeeded;
 
 /** A fresh folder by real path, removed when the test ends. */
 export function tempFolder(): string {
@@ -29,7 +36,7 @@ export function tempFolder(): string {
 /** Attempts of a test share its process and stand for workers that are gone. */
 export const workersGone: Host = { ...thisHost(), liveness: () => 'dead' };
 
-export function bench(tools: readonly Tool[], more: Partial<Workbench> = {}): Workbench {
+export function bench(tools: readonly Tool[], more: Partial<CallEnvironment> = {}): CallEnvironment {
   const { store = memoryStore() } = more;
   return {
     registry: createRegistry(tools),
@@ -66,7 +73,7 @@ export function callRun(more: Partial<CallRun> = {}): CallRun {
 }
 
 /** Throws unless the call came to an outcome. */
-export function done(executed: Executed): Done {
+export function done(executed: Executed): CallDone {
   if (executed.kind !== 'done') throw new Error(`no outcome: ${JSON.stringify(executed)}`);
   return executed;
 }

@@ -5,14 +5,14 @@ import type { LiveEvent } from '../../store/live/events.ts';
 import { findClaim } from '../../activities/calls/journal.ts';
 import { executeCall } from '../../activities/calls/execute.ts';
 import type { Tool } from '../../tools/tool.ts';
-import type { CallRun, Workbench } from '../../activities/calls/workbench.ts';
+import type { CallRun, CallEnvironment } from '../../activities/calls/call-environment.ts';
 import { noHooks } from '../support/no-hooks.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
 
 type Said = { readonly pre?: Partial<PreToolVerdict>; readonly post?: Partial<PostToolVerdict> };
 
 /** One call of `simple` with hooks that say this; `order` is what happened. */
-function hooked({ pre, post }: Said, more: Partial<Tool> = {}, bench_: Partial<Workbench> = {}) {
+function hooked({ pre, post }: Said, more: Partial<Tool> = {}, bench_: Partial<CallEnvironment> = {}) {
   const order: unknown[] = [];
   const events: LiveEvent[] = [];
   const hooks: HookRunner = {

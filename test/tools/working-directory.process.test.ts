@@ -4,12 +4,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { builtinTools } from '../../tools/builtin/builtin-tools.ts';
+import { createBuiltinTools } from '../../tools/builtin/builtin-tools.ts';
 import { executeCall } from '../../activities/calls/execute.ts';
 import { prepareCall } from '../../activities/calls/prepare.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import type { ContextModifier } from '../../tools/tool.ts';
-import type { Workbench } from '../../activities/calls/workbench.ts';
+import type { CallEnvironment } from '../../activities/calls/call-environment.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { workingSandboxes } from './sandboxes.ts';
 import { bench, callRun, done, request, simpleTool, tempFolder } from './support.ts';
@@ -29,7 +29,7 @@ function place(): { root: string; sub: string; outside: string } {
   return { root, sub: join(root, 'sub'), outside };
 }
 
-async function modified(modify: unknown, more: Partial<Workbench> = {}) {
+async function modified(modify: unknown, more: Partial<CallEnvironment> = {}) {
   const { root } = place();
   const tool = simpleTool({ call: async () => ({ content: 'done', modify: modify as ContextModifier }) });
   const ran = done(await executeCall(bench([tool], { cwd: root, ...more }), request('simple'), callRun()));
@@ -69,7 +69,7 @@ async function inDir(
   sandbox = sandboxes.at(-1),
 ): Promise<string> {
   if (sandbox === undefined) throw new Error('no sandbox');
-  const shared = bench(builtinTools({ sandbox }), { cwd: root, dir });
+  const shared = bench(createBuiltinTools({ sandbox }), { cwd: root, dir });
   const { outcome } = done(
     await executeCall(shared, request(name, input), callRun({ key: crypto.randomUUID() as CallKey })),
   );
@@ -108,7 +108,7 @@ test('searches begin in the working directory, and name what they find so that i
 test('rules are about paths from the workspace, wherever the working directory is (L55)', () => {
   const { root, sub } = place();
   const [sandbox] = sandboxes;
-  const registry = createRegistry(builtinTools({ sandbox: sandbox as never }));
+  const registry = createRegistry(createBuiltinTools({ sandbox: sandbox as never }));
   const decided = (name: string, input: unknown): string => {
     const permissions = { allow: ['write(sub/**)'], deny: ['read(sub/secret)'] };
     const prepared = prepareCall(registry, { mode: 'default', cwd: root, dir: sub, permissions }, { name, input });
@@ -142,7 +142,7 @@ test.each<[string, (root: string, sub: string, outside: string) => void]>([
 test('write in the .git folder that is the working directory is as much as running a command (L55)', () => {
   const { root } = place();
   execFileSync('git', ['init', '-q', root]);
-  const registry = createRegistry(builtinTools({ sandbox: sandboxes[0] as never }));
+  const registry = createRegistry(createBuiltinTools({ sandbox: sandboxes[0] as never }));
   const settings = { mode: 'acceptEdits', cwd: root, dir: join(root, '.git') } as const;
   expect(prepareCall(registry, settings, { name: 'write', input: { path: 'config', content: '' } })).toMatchObject({
     risk: 'execute',

@@ -1,16 +1,16 @@
 // The agent tool (L66): a task for another agent, a session of its own that the workflow starts. It
-// may do no more than the one that calls.
+// may do no more than the calling one.
 import { z } from 'zod';
 import type { Isolation } from '../../workflows/contract/delegation.ts';
 import { GENERAL, type AgentSettings } from '../agent-types.ts';
 import { defineDelegatedTool, type Tool } from '../tool.ts';
-import { refuseNul } from './files/options.ts';
+import { refuseNul } from './files/wording.ts';
 
 const LONGEST_TITLE = 120;
 /** Characters. */
 const LONGEST_PROMPT = 400_000;
 
-export function agentTool({ types, limits }: AgentSettings): Tool {
+export function createAgentTool({ types, limits }: AgentSettings): Tool {
   const names = Object.keys(types);
   return defineDelegatedTool({
     name: 'agent',
@@ -36,7 +36,7 @@ export function agentTool({ types, limits }: AgentSettings): Tool {
     // Each of its own calls is judged by the rules of this run.
     risk: 'read',
     canUse: ({ type = GENERAL, isolation }, { mode }) =>
-      mode === 'plan' && isolationOf(types, type, isolation)
+      mode === 'plan' && chooseIsolation(types, type, isolation)
         ? {
             kind: 'deny',
             why: 'in permission mode "plan" no git worktree is made: leave isolation out, or use another type',
@@ -45,7 +45,7 @@ export function agentTool({ types, limits }: AgentSettings): Tool {
     subject: ({ type = GENERAL }) => ({ kind: 'name', name: type }),
     validate: ({ type = GENERAL }, { depth }) => {
       const known = Object.hasOwn(types, type);
-      if (!known) return Promise.resolve(`There is no agent type ${quoted(type)}: use one of ${names.join(', ')}.`);
+      if (!known) return Promise.resolve(`There is no agent type ${quoteType(type)}: use one of ${names.join(', ')}.`);
       const deep = `Not run: this agent is ${depth} levels below the session, and no more than ${limits.depth} are allowed. Do it yourself.`;
       return Promise.resolve(depth < limits.depth ? undefined : deep);
     },
@@ -53,7 +53,7 @@ export function agentTool({ types, limits }: AgentSettings): Tool {
       refuseNul(prompt, 'The prompt');
       const { open, perRun } = limits;
       const body = { kind: 'text', text: prompt } as const;
-      const isolated = isolationOf(types, type, isolation);
+      const isolated = chooseIsolation(types, type, isolation);
       const given = {
         ...(inBackground(types, type, background) && { background: true as const }),
         ...(isolated && { isolation: isolated }),
@@ -64,8 +64,12 @@ export function agentTool({ types, limits }: AgentSettings): Tool {
   });
 }
 
-/** Of the call, or of all agents of its type (L72). */
-function isolationOf(types: AgentSettings['types'], type: string, given: Isolation | undefined): Isolation | undefined {
+/** Chooses the isolation of the call, or that of all agents of its type (L72). */
+function chooseIsolation(
+  types: AgentSettings['types'],
+  type: string,
+  given: Isolation | undefined,
+): Isolation | undefined {
   return given ?? (Object.hasOwn(types, type) ? types[type]?.isolation : undefined);
 }
 
@@ -74,6 +78,6 @@ function inBackground(types: AgentSettings['types'], type: string, given: boolea
   return given ?? (Object.hasOwn(types, type) && types[type]?.background === true);
 }
 
-function quoted(type: string): string {
+function quoteType(type: string): string {
   return JSON.stringify(type.slice(0, 80));
 }

@@ -2,16 +2,17 @@
 // no process held.
 import { z } from 'zod';
 import type { DelegatedEnd } from '../../workflows/contract/delegation.ts';
-import { withPlainEnd } from '../plain-end.ts';
+import { markPlainEnd } from '../plain-end.ts';
 import { defineDelegatedTool, ToolFailure, type Tool, type ToolOutput } from '../tool.ts';
 
 const LONGEST_QUESTION = 4_000;
-const [MOST_OPTIONS, LONGEST_OPTION] = [10, 200];
+const MOST_OPTIONS = 10;
+const LONGEST_OPTION = 200;
 const LONGEST_SECONDS = 366 * 24 * 60 * 60;
 
-/** `now`: milliseconds since the epoch. */
-export function askUserTool(now: () => number = Date.now): Tool {
-  return withPlainEnd(
+/** `now` returns milliseconds since the epoch. */
+export function createAskUserTool(now: () => number = Date.now): Tool {
+  return markPlainEnd(
     defineDelegatedTool({
       name: 'ask_user',
       description:
@@ -31,25 +32,25 @@ export function askUserTool(now: () => number = Date.now): Tool {
           .describe('Until when an answer is waited for, such as 2027-01-31T09:00:00+01:00'),
       }),
       risk: 'read',
-      // Nothing runs beside it: the calls after it may be meant for one of the answers.
+      // Nothing runs in parallel to it: the calls after it may be meant for one of the answers.
       safe: () => false,
       canUse: (_input, { mode }) =>
         mode === 'dontAsk' ? { kind: 'deny', why: 'nobody is asked anything in this run (mode "dontAsk")' } : undefined,
       delegate: ({ options, deadline }) => {
-        const given = options === undefined ? {} : { options };
-        if (deadline === undefined) return { kind: 'question', ...given };
+        const choices = options === undefined ? {} : { options };
+        if (deadline === undefined) return { kind: 'question', ...choices };
         const until = Date.parse(deadline);
         const seconds = (until - now()) / 1_000;
         if (seconds <= 0) throw new ToolFailure(`The deadline ${deadline} has passed.`);
         if (seconds > LONGEST_SECONDS) throw new ToolFailure('A question waits for at most 366 days.');
-        return { kind: 'question', ...given, until, seconds };
+        return { kind: 'question', ...choices, until, seconds };
       },
-      conclude: (_input, end) => wordEnd(end, now()),
+      conclude: (_input, end) => wordAnswer(end, now()),
     }),
   );
 }
 
-function wordEnd(end: DelegatedEnd, now: number): ToolOutput {
+function wordAnswer(end: DelegatedEnd, now: number): ToolOutput {
   if (end.kind === 'answered' && end.body.kind === 'text') return { content: `The user answered: ${end.body.text}` };
   return { content: `Nobody answered in time. It is ${new Date(now).toISOString()}: go on without an answer.` };
 }

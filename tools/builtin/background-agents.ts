@@ -2,14 +2,14 @@
 // far, a message to one, its end.
 import { z } from 'zod';
 import { defineDelegatedTool, type Tool } from '../tool.ts';
-import { refuseNul } from './files/options.ts';
+import { refuseNul } from './files/wording.ts';
 
 /** Characters. */
 const LONGEST_MESSAGE = 100_000;
 
 const agent = z.string().trim().min(1).max(100).describe('The id that the call of agent gave');
 
-export function agentOutputTool(): Tool {
+export function createAgentOutputTool(): Tool {
   return defineDelegatedTool({
     name: 'agent_output',
     description:
@@ -21,7 +21,7 @@ export function agentOutputTool(): Tool {
   });
 }
 
-export function agentSendTool(): Tool {
+export function createAgentSendTool(): Tool {
   return defineDelegatedTool({
     name: 'agent_send',
     description:
@@ -37,7 +37,7 @@ export function agentSendTool(): Tool {
   });
 }
 
-export function agentStopTool(): Tool {
+export function createAgentStopTool(): Tool {
   return defineDelegatedTool({
     name: 'agent_stop',
     description: 'Ends an agent in the background, and gives its last words.',

@@ -1,16 +1,16 @@
-// The tools that reach commands in the background (L84): what one has written, and its end.
+// The tools that reach commands in the background (L84): their output and their end.
 import { z } from 'zod';
 import type { BackgroundCommands, BackgroundRecord } from '../../system/process/background-files.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import type { BuiltinOptions } from './files/options.ts';
-import { describeCommand, describeEnd, textOf } from './shell/background.ts';
+import { describeCommand, describeEnd, decodeOutput } from './shell/background-words.ts';
 
 const id = z
   .string()
   .regex(/^bg-[0-9a-f]{8}$/, 'give the id that bash gave')
   .describe('The id that bash gave');
 
-export function bashOutputTool({ background }: BuiltinOptions): Tool {
+export function createBashOutputTool({ background }: BuiltinOptions): Tool {
   return defineTool({
     name: 'bash_output',
     description:
@@ -23,16 +23,16 @@ export function bashOutputTool({ background }: BuiltinOptions): Tool {
     recovery: 'rerun',
     subject: () => null,
     call: async (input, context) => {
-      const { commands, session } = reachable(background, context);
+      const { commands, session } = requireBackground(background, context);
       const found = commands.output(session, input.id, input.since);
-      if (found === null) throw unknown(input.id);
+      if (found === null) throw unknownCommand(input.id);
       const { from, to, total, kept, bytes } = found.part;
-      const shown = textOf(bytes);
-      const gone = input.since !== undefined && input.since < kept ? `, those before ${kept} are not kept` : '';
+      const shown = decodeOutput(bytes);
+      const dropped = input.since !== undefined && input.since < kept ? `, those before ${kept} are not kept` : '';
       const more = to < total ? `${total - to} more are there; ` : '';
-      const place = `(bytes ${from} to ${to} of ${total}${gone}; ${more}next: since ${to})`;
+      const place = `(bytes ${from} to ${to} of ${total}${dropped}; ${more}next: since ${to})`;
       return {
-        content: [`${stateOf(found.record)}.`, shown.replace(/\n$/, ''), place]
+        content: [`${describeState(found.record)}.`, shown.replace(/\n$/, ''), place]
           .filter((part) => part !== '')
           .join('\n'),
       };
@@ -40,7 +40,7 @@ export function bashOutputTool({ background }: BuiltinOptions): Tool {
   });
 }
 
-export function bashStopTool({ background }: BuiltinOptions): Tool {
+export function createBashStopTool({ background }: BuiltinOptions): Tool {
   return defineTool({
     name: 'bash_stop',
     description: 'Ends a command in the background with all its processes.',
@@ -51,28 +51,28 @@ export function bashStopTool({ background }: BuiltinOptions): Tool {
     recovery: 'rerun',
     subject: () => null,
     call: async (input, context) => {
-      const { commands, session } = reachable(background, context);
+      const { commands, session } = requireBackground(background, context);
       const record = await commands.stop(session, input.id);
-      if (record === null) throw unknown(input.id);
+      if (record === null) throw unknownCommand(input.id);
       if (!record.end)
         throw new ToolFailure(`${describeCommand(record)} was told to end, and has not said that it did.`);
-      return { content: `${stateOf(record)}.` };
+      return { content: `${describeState(record)}.` };
     },
   });
 }
 
-function reachable(commands: BackgroundCommands | undefined, { session }: ToolContext) {
+function requireBackground(commands: BackgroundCommands | undefined, { session }: ToolContext) {
   if (commands && session !== undefined) return { commands, session };
   throw new ToolFailure('No command goes on in the background here.');
 }
 
-function unknown(wanted: string): ToolFailure {
+function unknownCommand(wanted: string): ToolFailure {
   return new ToolFailure(
     `There is no command ${wanted} of this session here. One that ran on another machine, or long ago, is gone: start it again if it is needed.`,
   );
 }
 
-function stateOf(record: BackgroundRecord): string {
+function describeState(record: BackgroundRecord): string {
   if (record.end) return `${describeCommand(record)} ${describeEnd(record.end)}`;
   return `${describeCommand(record)} is running, for ${Math.round((Date.now() - record.startedAt) / 1_000)} s`;
 }

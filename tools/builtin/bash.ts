@@ -6,7 +6,7 @@ import { throttle } from '../../system/async.ts';
 import { callIdOf, childEnvironment } from '../../system/process/environment.ts';
 import { killTree } from '../../system/process/kill-tree.ts';
 import { realOf } from '../../system/process/places.ts';
-import { keyAgentSockets, sayNoAgent, SSH_SOCKET } from './shell/key-agents.ts';
+import { listKeyAgentSockets, describeMissingAgent, SSH_SOCKET } from './shell/key-agents.ts';
 import { spawnTree, type ProcessTree } from '../../system/process/spawn-tree.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { SPAWNER_GONE } from '../../system/process/spawner.ts';
@@ -19,14 +19,18 @@ import {
   type ToolContext,
   type ToolOutput,
 } from '../tool.ts';
-import { bashResult, createBoundedOutput, cleanText } from './shell/output.ts';
-import { wordStart } from './shell/background.ts';
-import { leavesWorkspace, sayGone } from './files/confine.ts';
+import { describeResult } from './shell/output.ts';
+import { cleanText } from './shell/clean-text.ts';
+import { createBoundedOutput } from './shell/bounded-output.ts';
+import { describeStarted } from './shell/background-words.ts';
+import { describeGoneFolder } from './files/confine.ts';
+import { leadsOutOfWorkspace } from './files/leaves-workspace.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { whyGitMayDoMore } from './shell/git.ts';
 import { parseShell } from './shell/parse-shell.ts';
-import { readOnlyCommands, readOnlyShell } from './shell/read-only-shell.ts';
-import { changingEnvironment, readOnlyEnvironment, supervise } from './shell/supervise.ts';
+import { judgeCommands, judgeShell } from './shell/read-only-shell.ts';
+import { superviseTree } from './shell/supervise.ts';
+import { buildChangingEnvironment, buildReadOnlyEnvironment } from './shell/command-environment.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const MAX_TIMEOUT_MS = 600_000;
@@ -52,7 +56,7 @@ const inputSchema = z.strictObject({
 
 type BashInput = z.infer<typeof inputSchema>;
 
-export function bashTool(options: BuiltinOptions): Tool {
+export function createBashTool(options: BuiltinOptions): Tool {
   return defineTool({
     name: 'bash',
     description:
@@ -60,17 +64,17 @@ export function bashTool(options: BuiltinOptions): Tool {
       'cd and variables do not last until the next. There is no input to read from. Processes left in the background are ended ' +
       'with the call: for a server or a long build give background, and `bash_output` and `bash_stop` its id. Prefer `read`, `glob` and `grep` for looking at files.',
     inputSchema,
-    risk: ({ command }, context) => riskOf(command, context),
-    // One in the background outlives an attempt that may be dropped.
-    safe: ({ command, background = false }, context) => !background && riskOf(command, context) === 'read',
+    risk: ({ command }, context) => judgeRisk(command, context),
+    // A command in the background outlives an attempt that may be dropped.
+    safe: ({ command, background = false }, context) => !background && judgeRisk(command, context) === 'read',
     recovery: 'report',
     validate: async ({ command, background, timeout }) =>
-      background && timeout !== undefined ? 'A command in the background has no timeout.' : problemOf(command),
+      background && timeout !== undefined ? 'A command in the background has no timeout.' : checkCommand(command),
     canUse: ({ command }, context) => {
-      const judged = readOnlyShell(command, context, context.dir);
+      const judged = judgeShell(command, context, context.dir);
       if (!judged.readOnly) return undefined;
-      if (leavesWorkspace(context, judged.paths, options.dataDir)) return { kind: 'ask' };
-      const why = whyGit(judged.gitIn, context);
+      if (leadsOutOfWorkspace(context, judged.paths, options.dataDir)) return { kind: 'ask' };
+      const why = whyGitIsDoubted(judged.gitIn, context);
       return why === undefined ? undefined : { kind: 'ask', why, unlessAllowed: true };
     },
     subject: ({ command }, context) => ({
@@ -78,22 +82,25 @@ export function bashTool(options: BuiltinOptions): Tool {
       text: command,
       commands: parseShell(command),
       readsOnly: (commands) => {
-        const judged = readOnlyCommands(commands, context, context.dir);
-        // Beside commands that change things git has no environment that keeps it to reading: a
-        // rule must name it.
-        return judged.readOnly && judged.gitIn.length === 0 && !leavesWorkspace(context, judged.paths, options.dataDir);
+        const judged = judgeCommands(commands, context, context.dir);
+        // In a list with commands that change things git has no environment that keeps it to
+        // reading: a rule must name it.
+        return (
+          judged.readOnly && judged.gitIn.length === 0 && !leadsOutOfWorkspace(context, judged.paths, options.dataDir)
+        );
       },
     }),
-    call: (input, context) => (input.background ? runBeside(input, context, options) : run(input, context, options)),
+    call: (input, context) =>
+      input.background ? runInBackground(input, context, options) : runInForeground(input, context, options),
   });
 }
 
-function riskOf(command: string, context: JudgeContext): Risk {
-  const judged = readOnlyShell(command, context, context.dir);
-  return judged.readOnly && whyGit(judged.gitIn, context) === undefined ? 'read' : 'execute';
+function judgeRisk(command: string, context: JudgeContext): Risk {
+  const judged = judgeShell(command, context, context.dir);
+  return judged.readOnly && whyGitIsDoubted(judged.gitIn, context) === undefined ? 'read' : 'execute';
 }
 
-function whyGit(folders: readonly string[], context: JudgeContext): string | undefined {
+function whyGitIsDoubted(folders: readonly string[], context: JudgeContext): string | undefined {
   for (const folder of folders) {
     const why = whyGitMayDoMore(folder, context);
     if (why !== undefined) return why;
@@ -101,47 +108,48 @@ function whyGit(folders: readonly string[], context: JudgeContext): string | und
   return undefined;
 }
 
-function problemOf(command: string): string | undefined {
+function checkCommand(command: string): string | undefined {
   if (command.includes('\0')) return 'The command holds a NUL character: leave it out.';
   if (Buffer.byteLength(command) <= MAX_COMMAND_BYTES) return undefined;
   return `The command is longer than ${MAX_COMMAND_BYTES} bytes: write it to a file and run that.`;
 }
 
-async function run(input: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
+async function runInForeground(input: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
   const id = callIdOf(context.idempotencyKey);
   const output = createBoundedOutput();
-  // The end of what has come: watchers see that something happens, not all of it.
+  // Watchers see the end of the output so far: that something happens, not all of it.
   const progress = throttle(PROGRESS_MS, (bytes: Uint8Array) =>
     context.progress(cleanText(Buffer.from(bytes.subarray(-PROGRESS_BYTES)))),
   );
-  const tree = await start(input.command, id, context, options, (bytes) => {
+  const tree = await startTree({ command: input.command, mark: id }, context, options, (bytes) => {
     output.add(bytes);
     progress(bytes);
   });
-  await announce(tree, id, context);
+  await announceOrKill(tree, id, context);
   const timeoutMs = input.timeout ?? DEFAULT_TIMEOUT_MS;
-  const end = await supervise(tree, {
+  const end = await superviseTree(tree, {
     callId: id,
     held: options.sandbox.kind !== 'group',
     signal: context.signal,
     timeoutMs,
   });
-  return withNotes(bashResult(input.command, timeoutMs, end, output.ends()), context, options);
+  return addNotes(describeResult(input.command, timeoutMs, end, output.ends()), context, options);
 }
 
 /**
- * What a command may have failed for: a folder of the run that has gone, an agent for keys that it
- * does not reach.
+ * Adds reasons that a command may have failed for: a folder of the run that is gone, an agent for
+ * keys that it does not reach.
  */
-function withNotes(result: ToolOutput, { folders = [] }: ToolContext, { sandbox }: BuiltinOptions): ToolOutput {
-  const gone = folders.filter((folder) => realOf(folder) !== folder).map((folder) => `(${sayGone(folder)})`);
-  const noAgent = result.isError === true && sandbox.kind === 'bwrap' ? sayNoAgent(result.content) : undefined;
+function addNotes(result: ToolOutput, { folders = [] }: ToolContext, { sandbox }: BuiltinOptions): ToolOutput {
+  const gone = folders.filter((folder) => realOf(folder) !== folder).map((folder) => `(${describeGoneFolder(folder)})`);
+  const noAgent =
+    result.isError === true && sandbox.kind === 'bwrap' ? describeMissingAgent(result.content) : undefined;
   const notes = [...gone, ...(noAgent === undefined ? [] : [noAgent])];
   return notes.length === 0 ? result : { ...result, content: [result.content, ...notes].join('\n').trimStart() };
 }
 
-/** What nobody could find again does not go on. */
-async function announce(tree: ProcessTree, mark: string, context: ToolContext): Promise<void> {
+/** Announces a process. One that no later attempt could find is ended. */
+async function announceOrKill(tree: ProcessTree, mark: string, context: ToolContext): Promise<void> {
   try {
     await context.spawned(tree.leader);
   } catch (error) {
@@ -151,8 +159,12 @@ async function announce(tree: ProcessTree, mark: string, context: ToolContext): 
   }
 }
 
-/** L84. */
-async function runBeside({ command }: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
+/** Starts a command in the background (L84). */
+async function runInBackground(
+  { command }: BashInput,
+  context: ToolContext,
+  options: BuiltinOptions,
+): Promise<ToolOutput> {
   const { session, sessionIsOver: isOver } = context;
   if (options.background === undefined || session === undefined)
     throw new ToolFailure('No command can go on in the background here: call it without background.');
@@ -161,33 +173,32 @@ async function runBeside({ command }: BashInput, context: ToolContext, options: 
     command,
     isOver,
     spawn: async (mark, onOutput) => {
-      const tree = await start(command, mark, context, options, onOutput);
-      await announce(tree, mark, context);
+      const tree = await startTree({ command, mark }, context, options, onOutput);
+      await announceOrKill(tree, mark, context);
       return tree;
     },
   });
-  return { content: wordStart(id) };
+  return { content: describeStarted(id) };
 }
 
-/** `mark`: of its processes, in their environment. */
-async function start(
-  command: string,
-  mark: string,
+/** Starts a command. `mark` stands in the environment of its processes. */
+async function startTree(
+  { command, mark }: { readonly command: string; readonly mark: string },
   { cwd, folders, dir, env: given, traceparent, fence }: ToolContext,
   { sandbox, dataDir, passEnv = [], keyAgents = [] }: BuiltinOptions,
   onOutput: (bytes: Uint8Array) => void,
 ): Promise<ProcessTree> {
-  const { readOnly } = readOnlyShell(command, { cwd, folders }, dir);
+  const { readOnly } = judgeShell(command, { cwd, folders }, dir);
   const argv = sandbox.wrap([sandbox.programs.at('bash'), '--norc', '--noprofile', '-c', command], {
     cwd,
     folders,
     dir,
     dataDir,
     readOnly,
-    sockets: keyAgentSockets(keyAgents, process.env),
+    sockets: listKeyAgentSockets(keyAgents, process.env),
   });
-  // A command that was judged to only read names no variable, and runs unasked: none may make
-  // another of it.
+  // A command that was judged to only read names no variable, and runs unasked: no variable may
+  // make another command of it.
   const set = readOnly ? {} : given;
   const traced = traceparent === undefined ? {} : { TRACEPARENT: traceparent };
   const pass = keyAgents.includes('ssh') && !readOnly ? [...passEnv, SSH_SOCKET] : passEnv;
@@ -196,7 +207,7 @@ async function start(
     return await spawnTree(argv, {
       cwd: dir,
       pipes: pipePlace(sandbox.programs, dataDir),
-      env: readOnly ? readOnlyEnvironment(env, { cwd, folders }) : changingEnvironment(env),
+      env: readOnly ? buildReadOnlyEnvironment(env, { cwd, folders }) : buildChangingEnvironment(env),
       before: fence,
       onOutput,
     });

@@ -1,21 +1,25 @@
-// The edit tool: replaces exact text in a file, byte for byte, so that what it does not touch stays
-// as it is, whatever its encoding. Doing it twice may do more than once, so a call that died is
-// reported, not repeated (L40).
+// The edit tool: replaces exact text in a file, byte for byte, so that the rest stays as it is,
+// whatever its encoding. Doing it twice may do more than once, so a call that died is reported, not
+// repeated (L40).
 import type { Stats } from 'node:fs';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
-import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
-import { confine, type Confined, type Workspace, quotePath, fromRoot, workspaceOf } from './files/confine.ts';
+import type { BuiltinOptions } from './files/options.ts';
+import { formatCount, quoteIfNeeded } from './files/wording.ts';
+import { confine, type ConfinedPath, type Workspace, toWorkspace } from './files/confine.ts';
+import { fromRoot } from './files/working-paths.ts';
+import { quotePath } from './files/fs-failures.ts';
 import { openFile } from './files/open-inside.ts';
-import { decodeFile, encodeFile, isPlainAscii, MARK_NAMES, markOf, type FileText } from './files/encoding.ts';
-import { hiddenGitProblem, namesGitFolder, guardDecision, hiddenGuardProblem } from './files/guards.ts';
-import { nearestLine } from './files/lookalikes.ts';
+import { decodeFile, encodeFile, isPlainAscii, MARK_NAMES, detectMark, type FileText } from './files/encoding.ts';
+import { decideByGuard, checkHiddenGuard } from './files/guards.ts';
+import { checkHiddenGit, namesGitFolder } from './files/git-folder.ts';
+import { describeNearestLine } from './files/lookalikes.ts';
 import { replaceText, type Replacement } from './files/replace-text.ts';
-import { sayParted, writeInside } from './files/write-inside.ts';
+import { describeParted, writeInside } from './files/write-inside.ts';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
-export function editTool({ dataDir, sandbox: { places, programs } }: BuiltinOptions): Tool {
+export function createEditTool({ dataDir, sandbox: { places, programs } }: BuiltinOptions): Tool {
   return defineTool({
     name: 'edit',
     description:
@@ -29,15 +33,15 @@ export function editTool({ dataDir, sandbox: { places, programs } }: BuiltinOpti
     }),
     risk: ({ path }, context) => (namesGitFolder(fromRoot(path, context)) ? 'execute' : 'write'),
     recovery: 'report',
-    canUse: ({ path }, context) => guardDecision(places, path, context),
+    canUse: ({ path }, context) => decideByGuard(places, path, context),
     subject: ({ path }, context) => ({ kind: 'path', path: fromRoot(path, context) }),
     async call(input, context: ToolContext) {
       const { signal, fence } = context;
-      const workspace = workspaceOf(context, dataDir);
+      const workspace = toWorkspace(context, dataDir);
       const target = await confine(workspace, input.path);
       const problem =
-        hiddenGitProblem(fromRoot(input.path, context), target.name) ??
-        hiddenGuardProblem(places, input.path, target.path, context);
+        checkHiddenGit(fromRoot(input.path, context), target.name) ??
+        checkHiddenGuard(places, input.path, target.path, context);
       if (problem !== undefined) throw new ToolFailure(problem);
       const { bytes, stats } = await readWhole(workspace, target);
       const replaced = replaceIn(bytes, input);
@@ -47,47 +51,47 @@ export function editTool({ dataDir, sandbox: { places, programs } }: BuiltinOpti
         unchanged: stats,
         programs,
       });
-      const where = `${replaced.lines.length === 1 ? 'line' : 'lines'} ${listed(replaced.lines)}`;
+      const where = `${replaced.lines.length === 1 ? 'line' : 'lines'} ${listLines(replaced.lines)}`;
       return {
         seen: [facts],
-        content: `edited ${shownName(target.name)} (${formatCount(replaced.lines.length, 'replacement')}, ${where})${sayParted(parted)}`,
+        content: `edited ${quoteIfNeeded(target.name)} (${formatCount(replaced.lines.length, 'replacement')}, ${where})${describeParted(parted)}`,
       };
     },
   });
 }
 
-type Edit = {
+type EditInput = {
   readonly path: string;
   readonly old_string: string;
   readonly new_string: string;
   readonly replace_all?: boolean | undefined;
 };
 
-/** Throws ToolFailure. */
+/** Replaces the text. Throws ToolFailure. */
 function replaceIn(
   bytes: Buffer,
-  { path, old_string, new_string, replace_all = false }: Edit,
+  { path, old_string, new_string, replace_all = false }: EditInput,
 ): Extract<Replacement, { kind: 'replaced' }> {
   const file = decodeFile(bytes);
-  const problem = encodingProblem(file, old_string + new_string);
+  const problem = checkEncoding(file, old_string + new_string);
   if (problem !== undefined) throw new ToolFailure(`${quotePath(path)} ${problem}`);
-  // A mark is no part of the text, wherever it was copied from.
-  const [before, after] = [withoutMark(old_string), withoutMark(new_string)];
+  // A byte order mark does not belong to the text, wherever it was copied from.
+  const [before, after] = [stripMark(old_string), stripMark(new_string)];
   if (before === '') throw new ToolFailure('old_string is a byte order mark alone: the mark of a file is kept.');
   const text = file.kind === 'text' ? file.utf8 : bytes;
   const replaced = replaceText(text, before, after, {
     all: replace_all,
     most: MAX_BYTES,
-    unknown: file.kind === 'unknown' && markOf(bytes) === 'none',
+    unknown: file.kind === 'unknown' && detectMark(bytes) === 'none',
   });
   if (replaced.kind === 'replaced') {
     return file.kind === 'text' ? { ...replaced, bytes: encodeFile(replaced.bytes, file.mark) } : replaced;
   }
-  const nearest = replaced.kind === 'absent' ? nearestLine(text.toString('utf8'), before) : undefined;
-  throw new ToolFailure([refusal(quotePath(path), replaced), nearest].filter(Boolean).join(' '));
+  const nearest = replaced.kind === 'absent' ? describeNearestLine(text.toString('utf8'), before) : undefined;
+  throw new ToolFailure([describeRefusal(quotePath(path), replaced), nearest].filter(Boolean).join(' '));
 }
 
-function encodingProblem(file: FileText, texts: string): string | undefined {
+function checkEncoding(file: FileText, texts: string): string | undefined {
   if (file.kind === 'binary' || texts.includes('\0'))
     return 'is not edited: it, or the text, holds a NUL, so that it is a binary file.';
   if (file.kind === 'broken') return `begins as ${MARK_NAMES[file.mark]} and is none: change it with a command.`;
@@ -95,9 +99,9 @@ function encodingProblem(file: FileText, texts: string): string | undefined {
   return 'is no UTF-8, and in which encoding it is nobody says: an edit of ASCII characters keeps all others, any other is refused. Change it with a command (iconv).';
 }
 
-const withoutMark = (text: string): string => (text.startsWith('\ufeff') ? text.slice(1) : text);
+const stripMark = (text: string): string => (text.startsWith('\ufeff') ? text.slice(1) : text);
 
-async function readWhole(workspace: Workspace, target: Confined): Promise<{ bytes: Buffer; stats: Stats }> {
+async function readWhole(workspace: Workspace, target: ConfinedPath): Promise<{ bytes: Buffer; stats: Stats }> {
   const { handle, stats } = await openFile(workspace, target);
   try {
     if (stats.size > MAX_BYTES) throw new ToolFailure(`${quotePath(target.name)} is too large to edit (over 16 MiB).`);
@@ -107,7 +111,7 @@ async function readWhole(workspace: Workspace, target: Confined): Promise<{ byte
   }
 }
 
-function refusal(path: string, problem: Exclude<Replacement, { kind: 'replaced' }>): string {
+function describeRefusal(path: string, problem: Exclude<Replacement, { kind: 'replaced' }>): string {
   switch (problem.kind) {
     case 'same':
       return 'old_string and new_string are the same: nothing to change.';
@@ -118,15 +122,15 @@ function refusal(path: string, problem: Exclude<Replacement, { kind: 'replaced' 
     case 'too_large':
       return `With that ${path} would become too large to edit (over 16 MiB): nothing was changed.`;
     case 'half':
-      return `In ${path} old_string follows a byte that may be the first half of a character (lines ${listed(problem.lines)}), and in which encoding the file is nobody says: begin it further on, or change it with a command (iconv).`;
+      return `In ${path} old_string follows a byte that may be the first half of a character (lines ${listLines(problem.lines)}), and in which encoding the file is nobody says: begin it further on, or change it with a command (iconv).`;
     case 'ambiguous':
       return (
-        `old_string was found ${problem.lines.length} times in ${path} (lines ${listed(problem.lines)}). ` +
+        `old_string was found ${problem.lines.length} times in ${path} (lines ${listLines(problem.lines)}). ` +
         'Add text around it until it is unique, or set replace_all.'
       );
   }
 }
 
-function listed(lines: readonly number[]): string {
+function listLines(lines: readonly number[]): string {
   return lines.length <= 10 ? lines.join(', ') : `${lines.slice(0, 10).join(', ')}, …`;
 }

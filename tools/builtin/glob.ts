@@ -2,26 +2,21 @@
 // matched here.
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
-import { quotePath, fromRoot, workspaceOf } from './files/confine.ts';
-import { globMatcher } from './search/glob-match.ts';
-import { shownBytes } from './files/lookalikes.ts';
-import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
-import {
-  commonArguments,
-  namesFrom,
-  ripgrep,
-  searchNotes,
-  searchPlace,
-  shownIn,
-  withoutDot,
-  type SearchPlace,
-  topOf,
-} from './search/ripgrep.ts';
-import { searchPattern } from './search/search-pattern.ts';
+import { toWorkspace } from './files/confine.ts';
+import { fromRoot } from './files/working-paths.ts';
+import { quotePath } from './files/fs-failures.ts';
+import { createGlobMatcher } from './search/glob-match.ts';
+import { showNameBytes } from './files/like-name.ts';
+import type { BuiltinOptions } from './files/options.ts';
+import { formatCount, quoteIfNeeded } from './files/wording.ts';
+import { buildCommonArguments, runRipgrep, writeSearchNotes } from './search/ripgrep.ts';
+import { createNamer, findSearchPlace, createShowTest, stripDot, type SearchPlace } from './search/search-place.ts';
+import { keepTopLines } from './search/top-lines.ts';
+import { resolvePattern } from './search/search-pattern.ts';
 
 const MOST = 1_000;
 
-export function globTool(options: BuiltinOptions): Tool {
+export function createGlobTool(options: BuiltinOptions): Tool {
   return defineTool({
     name: 'glob',
     description:
@@ -35,36 +30,39 @@ export function globTool(options: BuiltinOptions): Tool {
     recovery: 'rerun',
     subject: ({ path = '.' }, context) => ({ kind: 'path', path: fromRoot(path, context), tree: true, sieved: true }),
     async call({ pattern, path }, context) {
-      const workspace = workspaceOf(context, options.dataDir);
-      const place = await searchPlace(workspace, path);
+      const workspace = toWorkspace(context, options.dataDir);
+      const place = await findSearchPlace(workspace, path);
       if (!place.isFolder) throw new ToolFailure(`${quotePath(path ?? '.')} is a file: give the folder to search.`);
-      const wanted = await searchPattern(place, pattern);
-      const matches = globMatcher(wanted);
-      const found = topOf(MOST);
-      const shown = shownIn(context, place);
-      const shownFrom = namesFrom(context, place);
-      const args = ['--files', '--null', ...commonArguments(workspace, place, [wanted]), ...hiddenToo(wanted, place)];
-      const end = await ripgrep(
-        [...args, '--', place.argument],
-        { separator: 0, place },
-        context,
-        options,
-        (record) => {
-          const name = withoutDot(shownBytes(record));
-          const below = place.within(name);
-          if (below !== null && matches(below) && shown(name)) found.add(shownName(shownFrom(name)));
-        },
-      );
-      return { content: [...found.first(), summary(found.count()), ...searchNotes(end, context)].join('\n') };
+      const wanted = await resolvePattern(place, pattern);
+      const matches = createGlobMatcher(wanted);
+      const found = keepTopLines(MOST);
+      const shown = createShowTest(context, place);
+      const shownFrom = createNamer(context, place);
+      const args = [
+        '--files',
+        '--null',
+        ...buildCommonArguments(workspace, place, [wanted]),
+        ...hiddenArguments(wanted, place),
+      ];
+      const onRecord = (record: Buffer): void => {
+        const name = stripDot(showNameBytes(record));
+        const below = place.within(name);
+        if (below !== null && matches(below) && shown(name)) found.add(quoteIfNeeded(shownFrom(name)));
+      };
+      const search = { separator: 0, place, onRecord };
+      const end = await runRipgrep([...args, '--', place.argument], search, context, options);
+      return {
+        content: [...found.first(), summarizeFiles(found.count()), ...writeSearchNotes(end, context)].join('\n'),
+      };
     },
   });
 }
 
-function summary(files: number): string {
+function summarizeFiles(files: number): string {
   if (files === 0) return '(no files match)';
   return files > MOST ? `(${files} files, first ${MOST} shown)` : `(${formatCount(files, 'file')})`;
 }
 
-function hiddenToo(pattern: string, { name }: SearchPlace): string[] {
+function hiddenArguments(pattern: string, { name }: SearchPlace): string[] {
   return [pattern, name].some((text) => /(?:^|[/,{])\.[^/]/.test(text)) ? ['--hidden'] : [];
 }

@@ -1,17 +1,14 @@
 // The grep tool: ripgrep over the workspace.
 import { z } from 'zod';
 import { defineTool, type Tool } from '../tool.ts';
-import { fromRoot, workspaceOf } from './files/confine.ts';
-import { type BuiltinOptions, refuseNul } from './files/options.ts';
-import {
-  contentReport,
-  countReport,
-  filesReport,
-  type Report,
-  type ReportPaths,
-  fileFilter,
-} from './search/grep-report.ts';
-import { commonArguments, namesFrom, ripgrep, searchNotes, searchPlace, shownIn } from './search/ripgrep.ts';
+import { toWorkspace } from './files/confine.ts';
+import { fromRoot } from './files/working-paths.ts';
+import type { BuiltinOptions } from './files/options.ts';
+import { refuseNul } from './files/wording.ts';
+import { reportContent, reportCounts, reportFiles, type SearchReport, type ReportPaths } from './search/grep-report.ts';
+import { createFileFilter } from './search/file-filter.ts';
+import { buildCommonArguments, runRipgrep, writeSearchNotes } from './search/ripgrep.ts';
+import { createNamer, findSearchPlace, createShowTest } from './search/search-place.ts';
 
 const NUL = 0;
 const NEWLINE = 10;
@@ -31,7 +28,7 @@ const inputSchema = z.strictObject({
 
 type GrepInput = z.infer<typeof inputSchema>;
 
-export function grepTool(options: BuiltinOptions): Tool {
+export function createGrepTool(options: BuiltinOptions): Tool {
   return defineTool({
     name: 'grep',
     description:
@@ -43,17 +40,17 @@ export function grepTool(options: BuiltinOptions): Tool {
     subject: ({ path = '.' }, context) => ({ kind: 'path', path: fromRoot(path, context), tree: true, sieved: true }),
     async call(input, context) {
       refuseNul(input.pattern + (input.glob ?? ''), 'The pattern or glob');
-      const workspace = workspaceOf(context, options.dataDir);
-      const place = await searchPlace(workspace, input.path);
-      const files = await fileFilter(input.glob, place);
-      const shown = shownIn(context, place);
+      const workspace = toWorkspace(context, options.dataDir);
+      const place = await findSearchPlace(workspace, input.path);
+      const files = await createFileFilter(input.glob, place);
+      const shown = createShowTest(context, place);
       const accepts = (path: string): boolean => place.within(path) !== null && files.accepts(path) && shown(path);
-      const report = reportFor(input, { accepts, named: namesFrom(context, place) });
+      const report = createReport(input, { accepts, named: createNamer(context, place) });
       const args = [
-        ...modeArguments(input),
-        // Before the exclusions: of two that match, the later counts.
+        ...buildModeArguments(input),
+        // These arguments go before the exclusions: of two that match, the later counts.
         ...files.arguments,
-        ...commonArguments(workspace, place, [input.glob ?? '']),
+        ...buildCommonArguments(workspace, place, [input.glob ?? '']),
         '--hidden',
         ...(NAMES_CR.test(input.pattern) ? [] : ['--crlf']),
         ...(input.ignore_case === true ? ['--ignore-case'] : []),
@@ -62,16 +59,21 @@ export function grepTool(options: BuiltinOptions): Tool {
         place.argument,
       ];
       const separator = input.output_mode === 'files' ? NUL : NEWLINE;
-      const end = await ripgrep(args, { separator, place }, context, options, (record) => report.add(record));
-      return { content: [...report.lines(), ...searchNotes(end, context)].join('\n') };
+      const end = await runRipgrep(
+        args,
+        { separator, place, onRecord: (record) => report.add(record) },
+        context,
+        options,
+      );
+      return { content: [...report.lines(), ...writeSearchNotes(end, context)].join('\n') };
     },
   });
 }
 
-/** The end of a line is LF or CRLF, unless a pattern asks for the CR itself. */
+/** A line ends with LF or CRLF, unless a pattern asks for the CR itself. */
 const NAMES_CR = /\r|\\r|\\[xu]\{?0*d/i;
 
-function modeArguments({ output_mode: mode, context }: GrepInput): string[] {
+function buildModeArguments({ output_mode: mode, context }: GrepInput): string[] {
   if (mode === 'files') return ['--files-with-matches', '--null'];
   if (mode === 'count') return ['--count', '--with-filename', '--null'];
   const lines = [
@@ -85,7 +87,7 @@ function modeArguments({ output_mode: mode, context }: GrepInput): string[] {
   return context === undefined ? lines : [...lines, `--context=${context}`];
 }
 
-function reportFor({ output_mode: mode, limit }: GrepInput, paths: ReportPaths): Report {
-  if (mode === 'files') return filesReport(limit ?? 1_000, paths);
-  return mode === 'count' ? countReport(limit ?? 1_000, paths) : contentReport(limit ?? 200, paths);
+function createReport({ output_mode: mode, limit }: GrepInput, paths: ReportPaths): SearchReport {
+  if (mode === 'files') return reportFiles(limit ?? 1_000, paths);
+  return mode === 'count' ? reportCounts(limit ?? 1_000, paths) : reportContent(limit ?? 200, paths);
 }

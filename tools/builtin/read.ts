@@ -7,18 +7,22 @@ import { examineMedia, sizeProblem } from '../../store/transcript/media.ts';
 import { MEDIA_START, detectMediaType } from '../../store/transcript/image-size.ts';
 import { resultHash } from '../../store/transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
-import { type BuiltinOptions, shownName } from './files/options.ts';
-import { skillFolders } from './files/skills.ts';
-import { confine, fromRoot, quotePath, workspaceOf } from './files/confine.ts';
-import { factsIn, openFile } from './files/open-inside.ts';
-import { decodeChunks, MARK_NAMES, markOf } from './files/encoding.ts';
-import { isNotebook, notebookText, LARGEST_NOTEBOOK } from './files/notebook.ts';
-import { fileChunks, readLines, type Line, type LineRange, type LinesEnd } from './files/lines.ts';
+import type { BuiltinOptions } from './files/options.ts';
+import { quoteIfNeeded } from './files/wording.ts';
+import { findSkillFolders } from './files/skills.ts';
+import { confine, toWorkspace } from './files/confine.ts';
+import { fromRoot } from './files/working-paths.ts';
+import { quotePath } from './files/fs-failures.ts';
+import { openFile } from './files/open-inside.ts';
+import { toSeenFile } from './files/file-facts.ts';
+import { decodeChunks, MARK_NAMES, detectMark } from './files/encoding.ts';
+import { isNotebook, renderNotebook, LARGEST_NOTEBOOK } from './files/notebook.ts';
+import { readChunks, readLines, type Line, type LineRange, type LinesEnd } from './files/lines.ts';
 
 const DEFAULT_LINES = 2_000;
 /**
- * Characters of an answer: under what would be stored and previewed, or reading a stored result
- * would store another.
+ * Characters of an answer: below the size that would be stored and previewed, or reading a stored
+ * result would store another.
  */
 const BUDGET = 45_000;
 const MIN_LINE = 2_000;
@@ -36,7 +40,7 @@ const inputSchema = z.strictObject({
 
 type ReadInput = z.infer<typeof inputSchema>;
 
-export function readTool(options: BuiltinOptions): Tool {
+export function createReadTool(options: BuiltinOptions): Tool {
   return defineTool({
     name: 'read',
     description:
@@ -57,10 +61,10 @@ async function readFile(
   context: ToolContext,
   { dataDir, skills }: Pick<BuiltinOptions, 'dataDir' | 'skills'>,
 ): Promise<ToolOutput> {
-  const own = workspaceOf(context, dataDir);
+  const ownWorkspace = toWorkspace(context, dataDir);
   // Skills of the configuration are read where they are, and by this tool alone (L79).
-  const more = skills ? await skillFolders(skills) : [];
-  const workspace = { ...own, folders: [...(own.folders ?? []), ...more] };
+  const more = skills ? await findSkillFolders(skills) : [];
+  const workspace = { ...ownWorkspace, folders: [...(ownWorkspace.folders ?? []), ...more] };
   const found = await confine(workspace, input.path);
   const { handle, stats } = await openFile(workspace, found);
   const deadline = performance.now() + TIME_LIMIT_MS;
@@ -70,19 +74,19 @@ async function readFile(
       throw new ToolFailure(`${quotePath(input.path)} is too large to read that far into it.`);
   };
   try {
-    const seen = { seen: [factsIn(found.path, stats)] };
+    const seen = { seen: [toSeenFile(found.path, stats)] };
     const start = Buffer.alloc(MEDIA_START);
     const { bytesRead } = await handle.read(start, 0, MEDIA_START, 0);
     const type = detectMediaType(start.subarray(0, bytesRead));
     const problem = type && sizeProblem(type, stats.size);
     if (problem) throw new ToolFailure(`${quotePath(input.path)} ${problem}.`);
-    if (type) return { ...showMedia(input.path, await wholeFile(handle, check)), ...seen };
+    if (type) return { ...showMedia(input.path, await readWholeFile(handle, check)), ...seen };
     if (isNotebook(input.path) && stats.size <= LARGEST_NOTEBOOK) {
-      const text = notebookText(await wholeFile(handle, check));
+      const text = renderNotebook(await readWholeFile(handle, check));
       if (text !== null) return { ...(await render(input, stats.size, [Buffer.from(text)])), ...seen };
     }
-    const mark = markOf(start.subarray(0, bytesRead));
-    const shown = await render(input, stats.size, decodeChunks(fileChunks(handle, check), mark));
+    const mark = detectMark(start.subarray(0, bytesRead));
+    const shown = await render(input, stats.size, decodeChunks(readChunks(handle, check), mark));
     const isOther = mark === 'utf16le' || mark === 'utf16be';
     const note = isOther ? `\n(the file is ${MARK_NAMES[mark]}; edit and write keep that)` : '';
     return { ...shown, content: `${shown.content}${note}`, ...seen };
@@ -102,17 +106,17 @@ async function readResult(input: ReadInput, context: ToolContext): Promise<ToolO
   return await render(input, bytes.length, [bytes]);
 }
 
-async function wholeFile(handle: FileHandle, check: () => void): Promise<Buffer> {
+async function readWholeFile(handle: FileHandle, check: () => void): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of fileChunks(handle, check)) chunks.push(Buffer.from(chunk));
+  for await (const chunk of readChunks(handle, check)) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);
 }
 
-/** The outcome gets a line that says what it is. */
+/** Shows an image or document; the outcome gets a line that describes it. */
 function showMedia(path: string, bytes: Buffer): ToolOutput {
   const found = examineMedia(bytes);
   if (found?.kind === 'refused') throw new ToolFailure(`${quotePath(path)} ${found.problem}.`);
-  return { content: shownName(path), media: [bytes] };
+  return { content: quoteIfNeeded(path), media: [bytes] };
 }
 
 async function render(
@@ -127,7 +131,7 @@ async function render(
   let length = 0;
   let invalid = false;
   const end = await readLines(chunks, range, (line) => {
-    const text = numbered(line);
+    const text = numberLine(line);
     if (rendered.length > 0 && length + text.length > BUDGET) return false;
     rendered.push(text);
     length += text.length + 1;
@@ -136,20 +140,20 @@ async function render(
   });
   if (end.kind === 'binary')
     throw new ToolFailure(`${quotePath(input.path)} is a binary file (${size} bytes): it is not shown.`);
-  return { content: [...rendered, ...notes(end, offset, rendered.length, invalid)].join('\n') };
+  return { content: [...rendered, ...writeNotes(end, offset, rendered.length, invalid)].join('\n') };
 }
 
-function numbered({ number, text, cutAt }: Line): string {
+function numberLine({ number, text, cutAt }: Line): string {
   const cut = cutAt === null ? '' : ` [… the line goes on: offset ${number}, limit 1, column ${cutAt}]`;
   return `${String(number).padStart(6)}\t${text}${cut}`;
 }
 
-function notes(end: LinesEnd, offset: number, count: number, invalid: boolean): string[] {
-  const said: string[] = [];
-  if (end.kind === 'end' && end.total === 0) said.push('(the file is empty)');
-  else if (end.kind === 'end' && count === 0) said.push(`(the file has ${end.total} lines: none from ${offset} on)`);
+function writeNotes(end: LinesEnd, offset: number, count: number, invalid: boolean): string[] {
+  const lines: string[] = [];
+  if (end.kind === 'end' && end.total === 0) lines.push('(the file is empty)');
+  else if (end.kind === 'end' && count === 0) lines.push(`(the file has ${end.total} lines: none from ${offset} on)`);
   if (end.kind === 'more')
-    said.push(`(lines ${offset} to ${offset + count - 1}; more follow, read on with offset ${offset + count})`);
-  if (invalid) said.push('(bytes that are no UTF-8 are shown as \uFFFD)');
-  return said;
+    lines.push(`(lines ${offset} to ${offset + count - 1}; more follow, read on with offset ${offset + count})`);
+  if (invalid) lines.push('(bytes that are no UTF-8 are shown as \uFFFD)');
+  return lines;
 }

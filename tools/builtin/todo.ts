@@ -5,11 +5,14 @@ import { onOneLine } from '../../system/text.ts';
 import { NO_TASKS } from '../../store/view/task-list.ts';
 import { defineTool, type Tool } from '../tool.ts';
 
-const [MOST_TASKS, LONGEST_TASK, LONGEST_LIST] = [100, 400, 8_000];
+const MOST_TASKS = 100;
+/** Characters of a task, and of the list. */
+const LONGEST_TASK = 400;
+const LONGEST_LIST = 8_000;
 
 const MARKS = { open: '[ ]', doing: '[>]', done: '[x]' } as const;
 
-export function todoTool(): Tool {
+export function createTodoTool(): Tool {
   return defineTool({
     name: 'todo',
     description:
@@ -28,13 +31,13 @@ export function todoTool(): Tool {
     risk: 'read',
     recovery: 'rerun',
     validate: async ({ tasks }) => {
-      const { length } = listText(tasks);
+      const { length } = renderTasks(tasks);
       return length <= LONGEST_LIST ? undefined : `The list has ${length} characters: keep it below ${LONGEST_LIST}.`;
     },
-    call: async ({ tasks }) => ({ content: tasks.length === 0 ? NO_TASKS : listText(tasks) }),
+    call: async ({ tasks }) => ({ content: tasks.length === 0 ? NO_TASKS : renderTasks(tasks) }),
   });
 }
 
-function listText(tasks: readonly { readonly text: string; readonly state: keyof typeof MARKS }[]): string {
+function renderTasks(tasks: readonly { readonly text: string; readonly state: keyof typeof MARKS }[]): string {
   return tasks.map(({ text, state }) => `${MARKS[state]} ${onOneLine(text)}`).join('\n');
 }

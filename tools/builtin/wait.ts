@@ -2,15 +2,15 @@
 // seconds or for weeks.
 import { z } from 'zod';
 import type { DelegatedEnd } from '../../workflows/contract/delegation.ts';
-import { withPlainEnd } from '../plain-end.ts';
+import { markPlainEnd } from '../plain-end.ts';
 import { defineDelegatedTool, ToolFailure, type Tool } from '../tool.ts';
 
 const DAY = 24 * 60 * 60;
 const LONGEST_DAYS = 366;
 
-/** `now`: milliseconds since the epoch. */
-export function waitTool(now: () => number = Date.now): Tool {
-  return withPlainEnd(
+/** `now` returns milliseconds since the epoch. */
+export function createWaitTool(now: () => number = Date.now): Tool {
+  return markPlainEnd(
     defineDelegatedTool({
       name: 'wait',
       description:
@@ -27,7 +27,7 @@ export function waitTool(now: () => number = Date.now): Tool {
         message: z.boolean().optional().describe('Whether a message of the user ends the wait'),
       }),
       risk: 'read',
-      // Nothing runs beside it: the calls after it are meant for later.
+      // Nothing runs in parallel to it: the calls after it are meant for later.
       safe: () => false,
       delegate: ({ seconds, until, message = false }) => {
         if (seconds !== undefined && until !== undefined) throw new ToolFailure('Give either seconds or until.');
@@ -39,12 +39,12 @@ export function waitTool(now: () => number = Date.now): Tool {
         if (end > longest) throw new ToolFailure(`A wait lasts at most ${LONGEST_DAYS} days.`);
         return { kind: 'wait', until: end, seconds: Math.max(0, end - at) / 1_000, message };
       },
-      conclude: (_input, end) => ({ content: `${saidOf(end)} It is ${new Date(now()).toISOString()}.` }),
+      conclude: (_input, end) => ({ content: `${describeWaitEnd(end)} It is ${new Date(now()).toISOString()}.` }),
     }),
   );
 }
 
-function saidOf(end: DelegatedEnd): string {
+function describeWaitEnd(end: DelegatedEnd): string {
   if (end.kind !== 'waited' || end.by === 'time') return 'The time is over.';
   return end.by === 'message' ? 'A message ended the wait.' : 'The user ended the wait.';
 }

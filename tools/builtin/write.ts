@@ -1,20 +1,25 @@
 // The write tool: puts a whole file in place. Writing the same content twice is the same as once,
-// so a call that died runs again. What somebody else wrote since the agent last saw the file is not
-// written over, by a call that runs again either.
+// so a call that died runs again. A change that someone else made since the agent last saw the file
+// is not overwritten, by a call that runs again either.
 import { isUtf8 } from 'node:buffer';
 import type { Stats } from 'node:fs';
 import { z } from 'zod';
 import { countLines } from '../../store/transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
-import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
-import { confine, type Confined, fromRoot, quotePath, type Workspace, workspaceOf } from './files/confine.ts';
-import { decodeFile, encodeFile, isPlainAscii, MARK_NAMES, markOf, type Mark } from './files/encoding.ts';
-import { hiddenGitProblem, namesGitFolder, guardDecision, hiddenGuardProblem } from './files/guards.ts';
-import { dropPartialEnd } from './files/lines.ts';
-import { likeName } from './files/lookalikes.ts';
-import { factsIn, openFile, sayLike } from './files/open-inside.ts';
+import type { BuiltinOptions } from './files/options.ts';
+import { formatCount, quoteIfNeeded } from './files/wording.ts';
+import { confine, type ConfinedPath, type Workspace, toWorkspace } from './files/confine.ts';
+import { fromRoot } from './files/working-paths.ts';
+import { quotePath } from './files/fs-failures.ts';
+import { decodeFile, encodeFile, isPlainAscii, MARK_NAMES, detectMark, type ByteOrderMark } from './files/encoding.ts';
+import { decideByGuard, checkHiddenGuard } from './files/guards.ts';
+import { checkHiddenGit, namesGitFolder } from './files/git-folder.ts';
+import { dropPartialEnd } from './files/partial-characters.ts';
+import { findLikeName } from './files/like-name.ts';
+import { openFile, describeLikeName } from './files/open-inside.ts';
+import { toSeenFile } from './files/file-facts.ts';
 import { isWhollyCrlf } from './files/replace-text.ts';
-import { refuseRoot, sayParted, writeInside } from './files/write-inside.ts';
+import { refuseRoot, describeParted, writeInside } from './files/write-inside.ts';
 
 /**
  * Bytes of the old file that are looked at: whether they are the new ones, and in which encoding
@@ -22,7 +27,7 @@ import { refuseRoot, sayParted, writeInside } from './files/write-inside.ts';
  */
 const MOST_COMPARED = 16 * 1024 * 1024;
 
-export function writeTool({ dataDir, sandbox: { places, programs } }: BuiltinOptions): Tool {
+export function createWriteTool({ dataDir, sandbox: { places, programs } }: BuiltinOptions): Tool {
   return defineTool({
     name: 'write',
     description:
@@ -34,49 +39,48 @@ export function writeTool({ dataDir, sandbox: { places, programs } }: BuiltinOpt
     }),
     risk: ({ path }, context) => (namesGitFolder(fromRoot(path, context)) ? 'execute' : 'write'),
     recovery: 'rerun',
-    canUse: ({ path }, context) => guardDecision(places, path, context),
+    canUse: ({ path }, context) => decideByGuard(places, path, context),
     subject: ({ path }, context) => ({ kind: 'path', path: fromRoot(path, context) }),
     async call({ path, content }, context) {
       const { signal, fence } = context;
-      const workspace = workspaceOf(context, dataDir);
+      const workspace = toWorkspace(context, dataDir);
       const target = await confine(workspace, path);
       const problem =
-        hiddenGitProblem(fromRoot(path, context), target.name) ??
-        hiddenGuardProblem(places, path, target.path, context);
+        checkHiddenGit(fromRoot(path, context), target.name) ?? checkHiddenGuard(places, path, target.path, context);
       if (problem !== undefined) throw new ToolFailure(problem);
       refuseRoot(target);
-      const old = await readOld(workspace, target);
+      const old = await readOldFile(workspace, target);
       const { bytes, mark } = encodeLike(old, content, target.name);
       const isThere = old !== null && old.stats.size === bytes.length && old.start.equals(bytes);
       const seen = old && !isThere ? await requireSeen(target, old, context) : 'known';
       const options = { fence, signal, unchanged: old?.stats ?? null, programs };
       const { did, parted, facts } = isThere
-        ? ({ did: 'updated', parted: 0, facts: factsIn(target.path, old.stats) } as const)
+        ? ({ did: 'updated', parted: 0, facts: toSeenFile(target.path, old.stats) } as const)
         : await writeInside(workspace, target, bytes, options);
       const size = `${formatCount(countLines(content), 'line')}, ${formatCount(bytes.length, 'byte')}`;
       const kept = mark === 'none' ? '' : `, ${MARK_NAMES[mark]} as before`;
-      const ends = old !== null && losesCrlf(old, content) ? '; its lines ended in CRLF and end in LF now' : '';
+      const ends = old !== null && isLosingCrlf(old, content) ? '; its lines ended in CRLF and end in LF now' : '';
       const unread = seen === 'never' ? '; what it said before had not been read' : '';
       return {
         seen: [facts],
-        content: `${did} ${shownName(target.name)} (${size}${kept})${ends}${unread}${sayParted(parted)}`,
+        content: `${did} ${quoteIfNeeded(target.name)} (${size}${kept})${ends}${unread}${describeParted(parted)}`,
       };
     },
   });
 }
 
-type Old = { readonly stats: Stats; readonly start: Buffer };
+type OldFile = { readonly stats: Stats; readonly start: Buffer };
 
 /**
- * Null where there is none. Throws ToolFailure, also for a new file whose name looks like that of
- * another.
+ * Reads the old file; null for a new one. Throws ToolFailure, also for a new file whose name looks
+ * like that of another.
  */
-async function readOld(workspace: Workspace, target: Confined): Promise<Old | null> {
+async function readOldFile(workspace: Workspace, target: ConfinedPath): Promise<OldFile | null> {
   const [first] = target.missing;
   if (first !== undefined) {
-    const like = await likeName(target.existing, first);
+    const like = await findLikeName(target.existing, first);
     if (like !== null && (like.kind === 'bytes' || like.isSame))
-      throw new ToolFailure(`${quotePath(target.name)} ${sayLike(like)}.`);
+      throw new ToolFailure(`${quotePath(target.name)} ${describeLikeName(like)}.`);
     return null;
   }
   const { handle, stats } = await openFile(workspace, target);
@@ -90,11 +94,15 @@ async function readOld(workspace: Workspace, target: Confined): Promise<Old | nu
 }
 
 /**
- * With the mark, and in the encoding, of the file that is there. Throws ToolFailure where that is
- * unknown and would not be kept.
+ * Encodes with the mark, and in the encoding, of the existing file. Throws ToolFailure where that
+ * is unknown and would not be kept.
  */
-function encodeLike(old: Old | null, content: string, name: string): { readonly bytes: Buffer; readonly mark: Mark } {
-  const mark = old === null ? 'none' : markOf(old.start);
+function encodeLike(
+  old: OldFile | null,
+  content: string,
+  name: string,
+): { readonly bytes: Buffer; readonly mark: ByteOrderMark } {
+  const mark = old === null ? 'none' : detectMark(old.start);
   if (mark !== 'none') return { bytes: encodeFile(Buffer.from(content.replace(/^\ufeff/, '')), mark), mark };
   if (old !== null && !old.start.includes(0) && !isUtf8(dropPartialEnd(old.start)) && !isPlainAscii(content)) {
     throw new ToolFailure(
@@ -104,24 +112,24 @@ function encodeLike(old: Old | null, content: string, name: string): { readonly 
   return { bytes: Buffer.from(content), mark };
 }
 
-/** A model writes LF, and sees none of CRLF. */
-function losesCrlf({ start }: Old, content: string): boolean {
+/** Tells whether CRLF is lost: a model writes LF, and sees no CRLF. */
+function isLosingCrlf({ start }: OldFile, content: string): boolean {
   if (!/(?<!\r)\n/.test(content)) return false;
   const file = decodeFile(start);
   return file.kind === 'text' ? isWhollyCrlf(file.utf8) : file.kind === 'unknown' && isWhollyCrlf(start);
 }
 
 /**
- * Throws ToolFailure when somebody else has changed the file since a tool of the session last saw
+ * Throws ToolFailure when someone else has changed the file since a tool of the session last saw
  * it, or may have.
  */
 async function requireSeen(
-  { path, name }: Confined,
-  { stats }: Old,
+  { path, name }: ConfinedPath,
+  { stats }: OldFile,
   { lastSeen, mayHaveBegun }: Pick<ToolContext, 'lastSeen' | 'mayHaveBegun'>,
 ): Promise<'known' | 'never'> {
   const known = (await lastSeen?.(path)) ?? [];
-  const now = factsIn(path, stats);
+  const now = toSeenFile(path, stats);
   const isKnown = known.some((seen) => !seen.told && seen.mtimeMs === now.mtimeMs && seen.size === now.size);
   if (isKnown) return 'known';
   if (mayHaveBegun === true) {

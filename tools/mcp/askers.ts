@@ -1,14 +1,14 @@
-// Whom a server means that asks people in the middle of a call (elicitation, L77): it does not say
-// in which one it asks.
+// Finds the person to ask when an MCP server asks in the middle of a call (elicitation, L77): it
+// does not say in which call it asks.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 
 /**
- * `session`: whose people are asked. Without `answer` they are not: but a server may ask for it all
- * the same.
+ * `session` names the session whose people are asked. Without `answer` they are not, but a server
+ * may ask for it all the same.
  */
 export type Asker = { readonly session: string; readonly answer?: OnAsked };
 
-/** `signal`: the server no longer waits. */
+/** `signal` is aborted when the server no longer waits. */
 export type OnAsked = (asked: ElicitRequest['params'], signal: AbortSignal) => Promise<ElicitResult>;
 
 /** The calls that are under way on one connection. */
@@ -24,15 +24,18 @@ export class Askers {
     this.#open.delete(asker);
   }
 
-  /** The server may still work on the call: what it asks from now on may be about that one. */
+  /**
+   * Ends a call that was given up. The server may still work on it: a later question may be about
+   * that call.
+   */
   giveUp(asker: Asker): void {
     this.#hasGivenUp = true;
     this.end(asker);
   }
 
   /**
-   * Of one session in the last call that began, and not where people of another could be asked, or
-   * for a call that is over.
+   * Asks the people of the last call that began; refuses where people of another session could be
+   * asked, or for a call that is over.
    */
   readonly ask: OnAsked = (asked, gone) => {
     const [last, ...others] = [...this.#open].toReversed();

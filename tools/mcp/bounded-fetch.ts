@@ -1,24 +1,29 @@
-// What an MCP server at an address is asked with: the configuration's headers, and no answer, nor
-// one event of a stream, beyond a bound.
+// Fetches for an MCP server at an address: adds the configuration's headers, and bounds each
+// answer, and each event of a stream.
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { reasonOf } from '../../system/text.ts';
 import { NoHeaders } from './failures.ts';
-import { answeredId, endsOf, type LongText, TOO_LARGE } from './long-lines.ts';
+import { readAnsweredId, keepEnds, type LongText, TOO_LARGE } from './long-lines.ts';
 import type { HttpServer, McpHeaders } from './servers.ts';
 
-type Bounded = Pick<HttpServer, 'headers'> & {
+type BoundedFetchOptions = Pick<HttpServer, 'headers'> & {
   /** Bytes. */
   readonly limit: number;
   readonly fetch?: FetchLike;
-  /** Is told the headers that requests go with from now on. */
+  /** Called with the headers that requests go with from now on. */
   readonly told?: (headers: McpHeaders) => void;
 };
 
 /**
- * One for each connection: a function for headers is asked at its first request, and once more for
- * each 401 that the last answer of it gets.
+ * Makes one for each connection: a function for headers is asked at its first request, and once
+ * more for each 401 that the last answer of it gets.
  */
-export function boundedFetch({ headers: source, limit, fetch: base = fetch, told }: Bounded): FetchLike {
+export function createBoundedFetch({
+  headers: source,
+  limit,
+  fetch: base = fetch,
+  told,
+}: BoundedFetchOptions): FetchLike {
   let current: Promise<McpHeaders> | null = null;
   const ask = (): Promise<McpHeaders> => {
     const asked = Promise.resolve()
@@ -27,7 +32,7 @@ export function boundedFetch({ headers: source, limit, fetch: base = fetch, told
         throw new NoHeaders(reasonOf(error), { cause: error });
       });
     current = asked;
-    // Whoever needs them hears why there are none; the next request asks anew.
+    // A request that needs them fails with the reason; the next request asks anew.
     asked.then(told, () => {
       if (current === asked) current = null;
     });
@@ -35,78 +40,78 @@ export function boundedFetch({ headers: source, limit, fetch: base = fetch, told
   };
   return async (url, init = {}) => {
     const given = current ?? ask();
-    const response = await base(url, await withHeaders(init, given));
+    const response = await base(url, await addHeaders(init, given));
     const asked = init.body;
-    if (response.status !== 401 || typeof source !== 'function') return bounded(response, limit, asked);
+    if (response.status !== 401 || typeof source !== 'function') return boundResponse(response, limit, asked);
     await response.body?.cancel();
-    // Of several that are refused at once, one asks.
+    // When several requests are refused at once, one asks.
     const again = current === given ? ask() : (current ?? ask());
-    return bounded(await base(url, await withHeaders(init, again)), limit, asked);
+    return boundResponse(await base(url, await addHeaders(init, again)), limit, asked);
   };
 }
 
-async function withHeaders(init: RequestInit, source: Promise<McpHeaders>): Promise<RequestInit> {
+async function addHeaders(init: RequestInit, source: Promise<McpHeaders>): Promise<RequestInit> {
   const headers = new Headers(init.headers);
   for (const [name, value] of Object.entries(await source)) headers.set(name, value);
   return { ...init, headers };
 }
 
-function bounded(response: Response, limit: number, asked: unknown): Response {
+function boundResponse(response: Response, limit: number, asked: unknown): Response {
   const { body, status, statusText, headers } = response;
   if (body === null) return response;
   const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
-  const answersTo = requestId(asked);
-  const bound = !isStream ? boundedBytes(limit) : boundedEvents(limit, answersTo);
+  const answersTo = readRequestId(asked);
+  const bound = !isStream ? boundBytes(limit) : boundEvents(limit, answersTo);
   return new Response(body.pipeThrough(bound), { status, statusText, headers });
 }
 
-/** Undefined for what is no request by itself. */
-function requestId(asked: unknown): string | number | undefined {
+/** Reads the id of a request; undefined for a body that is not one request. */
+function readRequestId(asked: unknown): string | number | undefined {
   const message: unknown = typeof asked === 'string' ? JSON.parse(asked) : undefined;
   const id: unknown = typeof message === 'object' && message !== null && 'id' in message ? message.id : undefined;
   return typeof id === 'string' || typeof id === 'number' ? id : undefined;
 }
 
-const tooLarge = (limit: number): string => `${TOO_LARGE}: a message is longer than ${limit} bytes`;
+const describeTooLarge = (limit: number): string => `${TOO_LARGE}: a message is longer than ${limit} bytes`;
 
-function boundedBytes(limit: number): TransformStream<Uint8Array, Uint8Array> {
+function boundBytes(limit: number): TransformStream<Uint8Array, Uint8Array> {
   let size = 0;
   return new TransformStream({
     transform(bytes, controller) {
       size += bytes.length;
       if (size <= limit) controller.enqueue(bytes);
-      else controller.error(new Error(tooLarge(limit)));
+      else controller.error(new Error(describeTooLarge(limit)));
     },
   });
 }
 
 /**
- * Bounds each event by itself. The request that one answers which is too large is answered with an
- * error: where the stream is for one request alone, at once; where others' answers come over it
- * too, when its end tells its id, and the stream goes on.
+ * Bounds each event by itself. The request whose answer is too large is answered with an error:
+ * where the stream is for one request alone, at once; where others' answers come over it too, when
+ * its end tells its id, and the stream goes on.
  */
-function boundedEvents(limit: number, answersTo: string | number | undefined): TransformStream<Uint8Array, Uint8Array> {
+function boundEvents(limit: number, answersTo: string | number | undefined): TransformStream<Uint8Array, Uint8Array> {
   let [size, last] = [0, 0];
-  let event = endsOf();
+  let event = keepEnds();
   let isLong = false;
   const answer = (id: string | number | undefined): Buffer => {
-    const error = { jsonrpc: '2.0', id, error: { code: -32_603, message: tooLarge(limit) } };
-    // What has been passed on of the event is no message by itself.
+    const error = { jsonrpc: '2.0', id, error: { code: -32_603, message: describeTooLarge(limit) } };
+    // The passed-on part of the event does not form a message by itself.
     return Buffer.from(id === undefined ? '\n\n' : `\n\ndata: ${JSON.stringify(error)}\n\n`);
   };
   return new TransformStream({
     transform(bytes, controller) {
       let rest = bytes;
       if (isLong) {
-        const end = firstBlankLine(bytes, last);
+        const end = findFirstBlankLine(bytes, last);
         event.add(end === -1 ? bytes : bytes.subarray(0, end));
         last = bytes.at(-1) ?? last;
         if (end === -1) return;
-        controller.enqueue(answer(answeredId(dataOf(event))));
-        [isLong, rest, size, event] = [false, bytes.subarray(end), 0, endsOf()];
+        controller.enqueue(answer(readAnsweredId(readDataEnds(event))));
+        [isLong, rest, size, event] = [false, bytes.subarray(end), 0, keepEnds()];
       }
-      const end = lastBlankLine(rest, last);
-      if (end !== -1) event = endsOf();
+      const end = findLastBlankLine(rest, last);
+      if (end !== -1) event = keepEnds();
       event.add(end === -1 ? rest : rest.subarray(end));
       size = end === -1 ? size + rest.length : rest.length - end;
       last = rest.at(-1) ?? last;
@@ -118,29 +123,29 @@ function boundedEvents(limit: number, answersTo: string | number | undefined): T
   });
 }
 
-/** The ends of what an event says, without the lines about it. */
-function dataOf({ head, tail }: LongText): readonly [string, string] {
+/** Returns the ends of an event's data, without the lines about it. */
+function readDataEnds({ head, tail }: LongText): readonly [string, string] {
   return [head().replace(/^[^]*?data: ?/, ''), tail()];
 }
 
 const BLANK = ['\n\n', '\r\n\r\n', '\r\r'];
 
-/** Where the last event ends; -1 where none does. `before`: the byte before these. */
-function lastBlankLine(bytes: Uint8Array, before: number): number {
+/** Finds where the last event ends; -1 where none does. `before` is the byte before these. */
+function findLastBlankLine(bytes: Uint8Array, before: number): number {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const found = Math.max(...BLANK.map((blank) => view.lastIndexOf(blank)));
-  return found === -1 && endsAtStart(bytes, before) ? 0 : found;
+  return found === -1 && isEndAtStart(bytes, before) ? 0 : found;
 }
 
-function firstBlankLine(bytes: Uint8Array, before: number): number {
-  if (endsAtStart(bytes, before)) return 0;
+function findFirstBlankLine(bytes: Uint8Array, before: number): number {
+  if (isEndAtStart(bytes, before)) return 0;
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const found = BLANK.map((blank) => view.indexOf(blank)).filter((at) => at !== -1);
   return found.length === 0 ? -1 : Math.min(...found);
 }
 
 /** A line feed behind a carriage return ends the same line. */
-function endsAtStart([first = 0, second = 0]: Uint8Array, before: number): boolean {
+function isEndAtStart([first = 0, second = 0]: Uint8Array, before: number): boolean {
   if (before === 10) return first === 10 || first === 13;
   return before === 13 && (first === 13 || (first === 10 && second === 13));
 }

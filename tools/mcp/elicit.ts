@@ -1,78 +1,36 @@
-// A server that asks people in the middle of a call (elicitation, L77): its form as one question,
-// and the answer as the form wants it; or an address that they are to open.
+// Puts a question that a server asks in the middle of a call to people (elicitation, L77): its form
+// as one question, and the answer as the form wants it; or an address that they are to open.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import { reasonOf, clip, onOneLine } from '../../system/text.ts';
 import type { AskPeople, PeopleQuestion } from '../people/ask-people.ts';
 import { compileSchema, type JsonSchema } from '../../system/schema/json-schema.ts';
-import { McpError } from './failures.ts';
 
 /** Characters of the server's words, of one of a field, and of an address. */
-const [LONGEST_MESSAGE, LONGEST_FIELD, LONGEST_URL] = [2_000, 300, 2_000];
-const [MOST_OPTIONS, LONGEST_OPTION, MOST_FIELDS] = [20, 200, 30];
-/** An answer that will not do is asked for again, so often. */
+const LONGEST_MESSAGE = 2_000;
+const LONGEST_FIELD = 300;
+const LONGEST_URL = 2_000;
+const MOST_OPTIONS = 20;
+const LONGEST_OPTION = 200;
+const MOST_FIELDS = 30;
+/** The number of times that an unusable answer is asked for again. */
 const MOST_TRIES = 10;
 
-const [YES, NO] = ['yes', 'no'] as const;
-
-/** The time of a call, which stands still while people are asked. */
-export class CallClock {
-  readonly #late = new AbortController();
-  #left: number;
-  #since = performance.now();
-  #timer: NodeJS.Timeout | undefined;
-  #paused = 0;
-  #isOver = false;
-
-  constructor(ms: number) {
-    this.#left = ms;
-    this.#start();
-  }
-
-  /** Aborted with a McpError when the time is over. */
-  get signal(): AbortSignal {
-    return this.#late.signal;
-  }
-
-  async pause<Value>(work: () => Promise<Value>): Promise<Value> {
-    if (this.#paused === 0) {
-      clearTimeout(this.#timer);
-      this.#left -= performance.now() - this.#since;
-    }
-    this.#paused += 1;
-    try {
-      return await work();
-    } finally {
-      this.#paused -= 1;
-      if (this.#paused === 0 && !this.#isOver) this.#start();
-    }
-  }
-
-  /** The call has ended, whoever is still asked. */
-  stop(): void {
-    this.#isOver = true;
-    clearTimeout(this.#timer);
-  }
-
-  #start(): void {
-    this.#since = performance.now();
-    const late = (): void => this.#late.abort(new McpError('late', 'its time is over', undefined));
-    this.#timer = setTimeout(late, Math.max(1, this.#left));
-  }
-}
+const YES = 'yes';
+const NO = 'no';
 
 type Form = {
   readonly question: string;
   readonly options?: readonly string[];
   /**
-   * The content that an answer means; null: the person declines. Throws a sentence for what is no
-   * answer.
+   * Reads the content that an answer means; null: the person declines. Throws a sentence for a text
+   * that is not an answer.
    */
   readonly read: (text: string) => ElicitResult['content'] | null;
 };
 
 /**
- * `signal`: nobody waits for the answer any more. Throws a sentence for a form that nobody could
- * look over.
+ * Puts the question to people. `signal` is aborted when the answer is no longer waited for. Throws
+ * a sentence for a form that no person could look over.
  */
 export async function answerServer(
   server: string,
@@ -80,7 +38,7 @@ export async function answerServer(
   askPeople: AskPeople,
   signal: AbortSignal,
 ): Promise<ElicitResult> {
-  const form = 'requestedSchema' in asked ? formOf(asked.message, asked.requestedSchema) : visitOf(asked);
+  const form = 'requestedSchema' in asked ? buildForm(asked.message, asked.requestedSchema) : buildVisit(asked);
   const why = `the MCP server ${server} asks a question`;
   let problem = '';
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -106,36 +64,38 @@ type Field = {
   readonly description?: string;
   readonly enum?: readonly string[];
   readonly enumNames?: readonly string[];
-  readonly oneOf?: Named;
-  readonly items?: { readonly enum?: readonly string[]; readonly anyOf?: Named };
+  readonly oneOf?: NamedChoices;
+  readonly items?: { readonly enum?: readonly string[]; readonly anyOf?: NamedChoices };
 };
 
-type Named = readonly { readonly const: string; readonly title?: string }[];
+type NamedChoices = readonly { readonly const: string; readonly title?: string }[];
 
-export function formOf(message: string, requested: Schema): Form {
+export function buildForm(message: string, requested: Schema): Form {
   const words = clip(message, LONGEST_MESSAGE);
   const fields = Object.entries(requested.properties) as readonly (readonly [string, Field])[];
   if (fields.length > MOST_FIELDS)
     throw new Error(
       `it is refused: the form has ${fields.length} fields, and people are asked for ${MOST_FIELDS} at most`,
     );
-  const check = checkOf(requested);
+  const check = createCheck(requested);
   const [first] = fields;
   if (!first) return { question: words, options: [YES, NO], read: (text) => (text === YES ? {} : null) };
-  if (fields.length > 1 || first[1].type === 'array') return ofMany(words, fields, requested.required ?? [], check);
+  if (fields.length > 1 || first[1].type === 'array')
+    return buildManyFields(words, fields, requested.required ?? [], check);
   const [name, field] = first;
-  const question = `${words}\n${described(name, field)}`;
-  const choices = choicesOf(field);
+  const question = `${words}\n${describeField(name, field)}`;
+  const choices = listChoices(field);
   const read = (value: unknown): ElicitResult['content'] => check({ [name]: value });
   if (choices) return { question, options: [...choices.keys()], read: (text) => read(choices.get(text)) };
   return { question, read: (text) => read(isNumber(field) && text !== '' ? Number(text) : text) };
 }
 
 /**
- * Nobody opens it but whoever is asked. The address stands there as a browser reads it, and first:
- * what the server says, however long, can neither push it out of sight nor look like it.
+ * Words a page to open, which only the person who is asked opens. The address stands there as a
+ * browser reads it, and first: the server's words, however long, can neither push it out of sight
+ * nor look like it.
  */
-function visitOf({ message, url }: { readonly message: string; readonly url: string }): Form {
+function buildVisit({ message, url }: { readonly message: string; readonly url: string }): Form {
   const { protocol, host, username, password, href } = new URL(url);
   if (!/^https?:$/.test(protocol) || href.length > LONGEST_URL || username + password !== '')
     throw new Error(
@@ -146,7 +106,7 @@ function visitOf({ message, url }: { readonly message: string; readonly url: str
   return { question: lines.join('\n'), options: [YES, NO], read: (text) => (text === YES ? undefined : null) };
 }
 
-function ofMany(
+function buildManyFields(
   message: string,
   fields: readonly (readonly [string, Field])[],
   required: readonly string[],
@@ -166,11 +126,11 @@ function ofMany(
   const example = JSON.stringify(Object.fromEntries(fields.map(([name]) => [name, '…'])));
   return {
     question: [message, `Answer with JSON, as ${clip(example, LONGEST_FIELD)}:`, ...lines].join('\n'),
-    read: (text) => check(parsed(text)),
+    read: (text) => check(parseAnswer(text)),
   };
 }
 
-function parsed(text: string): unknown {
+function parseAnswer(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -178,13 +138,13 @@ function parsed(text: string): unknown {
   }
 }
 
-const described = (name: string, { title, description }: Field): string =>
+const describeField = (name: string, { title, description }: Field): string =>
   clip([title ?? name, ...(description ? [description] : [])].join(': '), LONGEST_FIELD);
 
 const isNumber = ({ type }: Field): boolean => type === 'number' || type === 'integer';
 
-/** By what people are shown. Undefined: they write. */
-function choicesOf(field: Field): ReadonlyMap<string, unknown> | undefined {
+/** Returns the values by the words that people are shown. Undefined: they write. */
+function listChoices(field: Field): ReadonlyMap<string, unknown> | undefined {
   if (field.type === 'boolean')
     return new Map([
       [YES, true],
@@ -201,11 +161,11 @@ function choicesOf(field: Field): ReadonlyMap<string, unknown> | undefined {
 }
 
 /**
- * Throws a sentence for content that the form does not want. What a form has beside its fields
- * could make a check endless, as a pattern can.
+ * Makes a check. Throws a sentence for content that the form does not want. Only the fields are
+ * checked: other parts of a form, such as a pattern, could make a check endless.
  */
-function checkOf({ type, properties, required = [] }: Schema): (content: unknown) => ElicitResult['content'] {
-  // Words for what is offered, which no schema knows.
+function createCheck({ type, properties, required = [] }: Schema): (content: unknown) => ElicitResult['content'] {
+  // Words for the offered values are unknown to schemas.
   const schema = JSON.stringify({ type, properties, required }, (key, value: unknown) =>
     key === 'enumNames' ? undefined : value,
   );

@@ -1,54 +1,55 @@
-// One server of the configuration, for as long as the worker lives: connected when it starts, and
-// again after its end, with back-off, when somebody needs it. Its list of tools is the last that
-// came; nothing waits for the next one longer than a bound (L75).
+// Keeps one server of the configuration for as long as the worker lives: connected when it starts,
+// and again after its end, with back-off, when a call needs it. Its list of tools is the last that
+// came; a run waits for the next one no longer than a bound (L75).
 import type { Log } from '../../system/log.ts';
 import { awaitInTime, TimedOut, runWithin } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
-import { Away, endsRun, McpError, withLastWords } from './failures.ts';
+import { ServerAway, isRunEnding, McpError, appendLastWords } from './failures.ts';
 import type { Link, OpenLink } from './link.ts';
 import { type ListedTool, listTools } from './list-tools.ts';
 import { CONNECT_MS, type McpBounds, type McpServer, MOST } from './servers.ts';
 
-export type Keeping = {
+export type KeepOptions = {
   readonly open: OpenLink;
   readonly bounds: McpBounds;
   readonly log: Log;
-  /** Milliseconds, of any origin. */
+  /** Returns milliseconds, of any origin. */
   readonly now?: () => number;
 };
 
-type Listed = { readonly tools: readonly ListedTool[]; readonly print: string };
+type KeptList = { readonly tools: readonly ListedTool[]; readonly print: string };
 
-/** `late`: nobody waits for it. */
-type Pending = { readonly done: Promise<void>; late: boolean };
+/** `late`: it is not waited for. */
+type PendingList = { readonly done: Promise<void>; late: boolean };
 
 /**
- * Milliseconds: one that ended sooner counts as one more failure in a row; how long an end is
- * waited for.
+ * Milliseconds: a link that ended sooner counts as one more failure in a row; an end is waited for
+ * this long.
  */
-const [LIVED_MS, LONGEST_END_MS] = [10_000, 5_000];
+const LIVED_MS = 10_000;
+const LONGEST_END_MS = 5_000;
 const MOST_WARNINGS = 100;
 const NO_TOOLS = { tools: [], print: '', leftOut: [] };
 
 export class KeptServer {
   readonly name: string;
   readonly settings: McpServer;
-  readonly #keeping: Keeping;
+  readonly #keeping: KeepOptions;
   readonly #connectMs: number;
   readonly #now: () => number;
   readonly #closing = new AbortController();
   readonly #warned = new Set<string>();
-  /** How many requests each link carries. */
+  /** The number of requests that each link carries. */
   readonly #uses = new Map<Link, number>();
   #current: { readonly link: Link; readonly since: number } | null = null;
   #opening: Promise<Link> | null = null;
-  /** Until it has left nothing behind, also when nobody waits for it any longer. */
+  /** Settles when the attempt has left nothing behind, also when it is not waited for. */
   #attempt: Promise<unknown> = Promise.resolve();
-  #pending: Pending | null = null;
-  #list: Listed | null = null;
+  #pending: PendingList | null = null;
+  #list: KeptList | null = null;
   /** The server has told of a change. */
   #isStale = false;
-  /** The last list did not come: the next is asked for beside the runs. */
+  /** The last list did not come: the next is asked for while runs go on. */
   #isSlow = false;
   #askedAt = 0;
   #failures = 0;
@@ -57,8 +58,8 @@ export class KeptServer {
   #isFatal = false;
   #last = { instructions: '', hasResources: false };
 
-  /** It connects at once. */
-  constructor(name: string, settings: McpServer, keeping: Keeping) {
+  /** Connects at once. */
+  constructor(name: string, settings: McpServer, keeping: KeepOptions) {
     this.name = name;
     this.settings = settings;
     this.#keeping = keeping;
@@ -67,7 +68,7 @@ export class KeptServer {
     void this.#begin();
   }
 
-  /** As last listed, the same array while nothing has changed; null until there was a list. */
+  /** The tools as last listed, the same array while nothing has changed; null until a list came. */
   get tools(): readonly ListedTool[] | null {
     return this.#list?.tools ?? null;
   }
@@ -80,12 +81,12 @@ export class KeptServer {
     return this.#last.hasResources;
   }
 
-  /** Null while it works, or is being connected. */
-  get away(): Away | null {
+  /** The reason why the server is away; null while it works, or is being connected. */
+  get away(): ServerAway | null {
     return this.#current === null && this.#opening === null ? this.#away() : null;
   }
 
-  /** Waits for what is new of its list, in bounds. Never throws. */
+  /** Waits for a new list, in bounds. Never throws. */
   async refresh(): Promise<void> {
     if (this.#closing.signal.aborted) return;
     this.#askIfDue();
@@ -99,8 +100,8 @@ export class KeptServer {
   }
 
   /**
-   * Its first list, however long it takes to connect. Throws what the signal is aborted with, and
-   * Away.
+   * Waits for the first list, however long it takes to connect. Throws what the signal is aborted
+   * with, and Away.
    */
   async arrive(signal: AbortSignal): Promise<void> {
     if (this.#list !== null) return;
@@ -113,12 +114,13 @@ export class KeptServer {
   async link(signal: AbortSignal): Promise<Link> {
     if (this.#current !== null) return this.#current.link;
     if (this.#opening === null && this.#now() < this.#nextAt) throw this.#away();
-    if (this.#closing.signal.aborted) throw new Away(`The MCP server ${this.name} is away: the worker ends.`, false);
+    if (this.#closing.signal.aborted)
+      throw new ServerAway(`The MCP server ${this.name} is away: the worker ends.`, false);
     const opening = this.#opening ?? this.#begin();
     return await runWithin(this.#connectMs, signal, () => opening);
   }
 
-  /** A retired link is closed only when all that use it have ended. */
+  /** Runs work on a link. A retired link is closed only when all its requests have ended. */
   async using<Value>(link: Link, work: () => Promise<Value>): Promise<Value> {
     this.#uses.set(link, (this.#uses.get(link) ?? 0) + 1);
     try {
@@ -132,8 +134,8 @@ export class KeptServer {
   }
 
   /**
-   * The next call gets another. `error`: it is of no use. Null: what its server asks may be about a
-   * call that was given up (L77).
+   * Retires a link: the next call gets another. `error`: it is of no use. Null: a later question of
+   * its server may be about a call that was given up (L77).
    */
   retire(link: Link, error: Error | null): void {
     if (error !== null) this.#lose(link, error.message, error);
@@ -195,10 +197,10 @@ export class KeptServer {
     if (this.#isStale || isDue) this.#await(this.#askForList(link), late);
   }
 
-  /** What it rejects with is known by then. */
+  /** Remembers the work; its rejection is handled by then. */
   #await(work: Promise<void>, late: boolean): void {
     const settled = work.catch(() => undefined);
-    const pending: Pending = {
+    const pending: PendingList = {
       late,
       done: settled.then(() => void (this.#pending === pending && (this.#pending = null))),
     };
@@ -236,18 +238,18 @@ export class KeptServer {
     this.#nextAt = this.#now() + Math.min(backoffMs * 2 ** this.#failures, mostBackoffMs);
     this.#failures += 1;
     this.#why = reason;
-    this.#isFatal = endsRun(this.settings, cause);
-    this.#warn(withLastWords(reason, said));
+    this.#isFatal = isRunEnding(this.settings, cause);
+    this.#warn(appendLastWords(reason, said));
   }
 
-  #away(cause?: unknown): Away {
+  #away(cause?: unknown): ServerAway {
     const seconds = Math.ceil((this.#nextAt - this.#now()) / 1_000);
     const again = seconds > 0 ? `in ${seconds} s` : 'with the next call';
     const text = `The MCP server ${this.name} is away: ${this.#why}. It is connected again ${again}.`;
-    return new Away(text, this.#isFatal, cause);
+    return new ServerAway(text, this.#isFatal, cause);
   }
 
-  /** Each only once. */
+  /** Warns of each problem only once. */
   #warn(message: string): void {
     if (this.#warned.has(message)) return;
     if (this.#warned.size >= MOST_WARNINGS) this.#warned.clear();

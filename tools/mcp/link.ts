@@ -7,49 +7,49 @@ import type { Network } from '../../system/network.ts';
 import { clip, reasonOf } from '../../system/text.ts';
 import { createRedact, type Redact } from '../../system/redact.ts';
 import { type Asker, Askers } from './askers.ts';
-import { boundedFetch } from './bounded-fetch.ts';
+import { createBoundedFetch } from './bounded-fetch.ts';
 import { McpError } from './failures.ts';
 import { TOO_LARGE } from './long-lines.ts';
-import { mayAsk, type McpBounds, type McpHeaders, type McpServer } from './servers.ts';
-import { type EndingTransport, type ServerProcesses, stdioTransport } from './stdio.ts';
+import { canAskPeople, type McpBounds, type McpHeaders, type McpServer } from './servers.ts';
+import { type EndingTransport, type ServerProcesses, createStdioTransport } from './stdio.ts';
 
 export type Link = {
   readonly instructions: string;
   readonly offers: { readonly tools: boolean; readonly resources: boolean; readonly tellsOfChanges: boolean };
-  /** Throws McpError, and what the signal is aborted with. */
+  /** Sends a request. Throws McpError, and what the signal is aborted with. */
   request<Schema extends z.ZodType>(
     method: string,
     params: object,
     schema: Schema,
-    how: Asking,
+    how: RequestOptions,
   ): Promise<z.output<Schema>>;
-  /** Resolves when it is over, with why. */
+  /** Resolves when the connection is over, with the reason. */
   readonly closed: Promise<string>;
-  /** For the log alone. */
+  /** The last words of the server, for the log alone. */
   readonly said: () => string;
   /**
-   * Takes out what the server was given as `env` and `headers`: it may repeat that wherever it says
-   * what went wrong (L74).
+   * Takes out what the server was given as `env` and `headers`: its error messages may repeat them
+   * (L74).
    */
   readonly redact: Redact;
   close(): Promise<void>;
 };
 
-export type Asking = {
+export type RequestOptions = {
   readonly signal?: AbortSignal;
   /** Milliseconds. */
   readonly timeout: number;
   readonly onProgress?: (progress: Progress) => void;
   /**
-   * Who is asked what the server asks meanwhile (L77). Absent: for no session, which is asked
-   * nothing.
+   * The person who is asked what the server asks meanwhile (L77). Absent: a request for no session,
+   * which asks no one.
    */
   readonly asker?: Asker;
 };
 
 export type OpenLink = (signal: AbortSignal, toolsChanged: () => void) => Promise<Link>;
 
-/** The signal says how long a handshake may take. */
+/** Milliseconds. The signal says how long a handshake may take. */
 export const FOR_EVER = 2 ** 31 - 1;
 
 /** Milliseconds. */
@@ -57,26 +57,26 @@ const COURTESY_MS = 1_000;
 
 type Library = typeof import('@modelcontextprotocol/client');
 
-type Reach = {
+type LinkReach = {
   readonly network?: Pick<Network, 'fetch'> | undefined;
-  /** Absent: as the server's configuration says. */
+  /** Absent: the transport of the server's configuration. */
   readonly transport?: () => EndingTransport;
 };
 
-export function linkOpener(
+export function createLinkOpener(
   server: McpServer,
   processes: ServerProcesses,
   bounds: McpBounds,
-  { network, transport }: Reach = {},
+  { network, transport }: LinkReach = {},
 ): OpenLink {
   return async (signal, toolsChanged) => {
     // A worker without servers does not load it.
     const library = await import('@modelcontextprotocol/client');
     const secrets = new Secrets(server);
-    const chosen = transport?.() ?? transportOf(library, server, processes, { bounds, secrets, network });
+    const chosen = transport?.() ?? chooseTransport(library, server, processes, { bounds, secrets, network });
     const { redact } = secrets;
-    // A server at an address may never have the stream open that it would tell of a change by.
-    const asks = mayAsk(server);
+    // The stream by which a server at an address tells of a change may never be open.
+    const asks = canAskPeople(server);
     return await connect(library, chosen, signal, { toolsChanged, redact, isHeard: server.type !== 'http', asks });
   };
 }
@@ -85,8 +85,8 @@ const LONGEST_WORDS = 500;
 const MOST_SECRETS = 100;
 
 /**
- * What a server has been given that others should not read: of headers by a function, the last
- * ones.
+ * Hides values that a server was given and others should not read; of headers by a function, the
+ * last ones.
  */
 class Secrets {
   #values: readonly string[];
@@ -106,10 +106,10 @@ class Secrets {
 }
 
 /**
- * To a server in this process, which `connect` gives its end of the connection. The signal says how
- * long the handshake may take.
+ * Links to a server in this process, which `connect` gives its end of the connection. The signal
+ * says how long the handshake may take.
  */
-export async function linkTo(
+export async function linkInProcess(
   connectServer: (transport: Transport) => Promise<void>,
   signal: AbortSignal,
 ): Promise<Link> {
@@ -120,20 +120,20 @@ export async function linkTo(
   return await connect(library, own, signal, { toolsChanged: () => undefined, redact, isHeard: true, asks: false });
 }
 
-type Given = Pick<Reach, 'network'> & { readonly bounds: McpBounds; readonly secrets: Secrets };
+type TransportMeans = Pick<LinkReach, 'network'> & { readonly bounds: McpBounds; readonly secrets: Secrets };
 
-function transportOf(
+function chooseTransport(
   { StreamableHTTPClientTransport, SSEClientTransport, SseError, deserializeMessage }: Library,
   server: McpServer,
   processes: ServerProcesses,
-  { bounds, secrets, network }: Given,
+  { bounds, secrets, network }: TransportMeans,
 ): EndingTransport {
-  if (!('url' in server)) return stdioTransport(server, processes, bounds, deserializeMessage);
-  const options = { fetch: boundedFetch({ ...server, ...network, limit: bounds.message, told: secrets.add }) };
+  if (!('url' in server)) return createStdioTransport(server, processes, bounds, deserializeMessage);
+  const options = { fetch: createBoundedFetch({ ...server, ...network, limit: bounds.message, told: secrets.add }) };
   const url = new URL(server.url);
   if (server.type === 'http') return new StreamableHTTPClientTransport(url, options);
-  // Its stream opens itself again and again, and the server knows nothing of whoever does: what was
-  // begun on the old one is over.
+  // Its stream opens itself again and again, and the server does not know the new client: work that
+  // was begun on the old one is over.
   let why: string | undefined;
   const transport: EndingTransport = Object.assign(new SSEClientTransport(url, options), {
     why: () => why,
@@ -146,10 +146,10 @@ function transportOf(
   return transport;
 }
 
-type Listening = {
+type LinkOptions = {
   readonly toolsChanged: () => void;
   readonly redact: Redact;
-  /** Whatever it tells arrives. */
+  /** All its notifications arrive. */
   readonly isHeard: boolean;
   /** It may ask people. */
   readonly asks: boolean;
@@ -159,11 +159,11 @@ async function connect(
   library: Library,
   transport: EndingTransport,
   signal: AbortSignal,
-  listening: Listening,
+  listening: LinkOptions,
 ): Promise<Link> {
   const { toolsChanged, redact, asks } = listening;
-  // What asks for a person in the middle of a call holds the call's slot (L63): it is declared
-  // where the configuration says so, and no model is.
+  // A question to a person in the middle of a call holds the call's slot (L63): it is declared
+  // where the configuration allows it, and models are never offered.
   const capabilities = asks ? { elicitation: { form: {}, url: {} } } : {};
   const client = new library.Client({ name: 'perdure', version: '0' }, { capabilities });
   const askers = new Askers();
@@ -180,24 +180,24 @@ async function connect(
   };
   try {
     const handshake = client.connect(transport, { signal, timeout: FOR_EVER });
-    // Aborted, it may have got no further than starting a process.
+    // An aborted attempt may have got no further than starting a process.
     signal.addEventListener('abort', () => void close(), { once: true });
     await handshake;
   } catch (error) {
     await close();
     const said = redact(transport.said?.() ?? '');
-    throw new McpError('lost', clip(redact(transport.why?.() ?? wordsOf(error)), LONGEST_WORDS), error, said);
+    throw new McpError('lost', clip(redact(transport.why?.() ?? describeLinkError(error)), LONGEST_WORDS), error, said);
   }
-  return linkOf(library, client, transport, { ...listening, closed, close, askers });
+  return buildLink(library, client, transport, { ...listening, closed, close, askers });
 }
 
-type Linking = Listening & Pick<Link, 'closed' | 'close'> & { readonly askers: Askers };
+type LinkParts = LinkOptions & Pick<Link, 'closed' | 'close'> & { readonly askers: Askers };
 
-function linkOf(
+function buildLink(
   library: Library,
   client: Client,
   transport: EndingTransport,
-  { closed, close, redact, isHeard, askers }: Linking,
+  { closed, close, redact, isHeard, askers }: LinkParts,
 ): Link {
   const { tools, resources } = client.getServerCapabilities() ?? {};
   return {
@@ -226,7 +226,7 @@ function linkOf(
     said: () => redact(transport.said?.() ?? ''),
     redact,
     async close() {
-      // A courtesy: whatever comes of it, the connection ends.
+      // This is a courtesy: the connection ends whatever its result.
       const terminated = transport.terminateSession?.().catch(() => undefined);
       if (terminated) await awaitInTime(terminated, undefined, COURTESY_MS);
       await close();
@@ -239,27 +239,30 @@ function readError(
   error: unknown,
   transport: EndingTransport,
 ): Pick<McpError, 'kind' | 'message'> {
-  const message = wordsOf(error);
-  // Ours, in the place of an answer that is too large: the call has run.
+  const message = describeLinkError(error);
+  // This error is ours, in the place of an answer that is too large: the call has run.
   const isOurs = error instanceof ProtocolError && error.message.includes(TOO_LARGE);
   if (error instanceof ProtocolError) return { kind: isOurs ? 'unreadable' : 'refused', message };
-  if (error instanceof SdkHttpError) return { kind: isOfConnection(error.status) ? 'lost' : 'refused', message };
+  if (error instanceof SdkHttpError) return { kind: isConnectionStatus(error.status) ? 'lost' : 'refused', message };
   if (error instanceof SdkError) {
     if (error.code === SdkErrorCode.RequestTimeout) return { kind: 'late', message: 'it did not answer in time' };
     if (error.code === SdkErrorCode.InvalidResult) return { kind: 'unreadable', message };
     return { kind: 'lost', message: transport.why?.() ?? message };
   }
-  // An address that cannot be reached; an answer that is no JSON, or too long.
+  // The address cannot be reached, or the answer is not JSON, or too long.
   return { kind: error instanceof TypeError ? 'lost' : 'unreadable', message };
 }
 
-/** Other statuses are about one request: the connection goes on with those of others. */
-function isOfConnection(status: number | undefined): boolean {
+/**
+ * Tells whether a status is about the connection. Other statuses are about one request: the
+ * connection goes on with those of others.
+ */
+function isConnectionStatus(status: number | undefined): boolean {
   return status === undefined || status < 400 || status >= 500 || [401, 403, 404, 408].includes(status);
 }
 
-/** `fetch failed` says nothing: its cause does. */
-function wordsOf(error: unknown): string {
+/** Words an error: `fetch failed` says nothing, and its cause does. */
+function describeLinkError(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${reasonOf(error.cause)}` : '';
   const status = error instanceof Error && 'status' in error ? ` (HTTP status ${String(error.status)})` : '';
   return `${reasonOf(error)}${cause}${status}`;

@@ -26,23 +26,26 @@ import type { Link } from './link.ts';
 import { MOST } from './servers.ts';
 
 export type ListedTool = {
-  /** As the server names it. */
+  /** The server's name for the tool. */
   readonly name: string;
   readonly description: string;
   /**
-   * The model is shown all of it, and its input is held to it but for patterns, and for required
-   * fields that have a default.
+   * The model is shown all of it. The input is held to it but for patterns, and for required fields
+   * that have a default.
    */
   readonly inputSchema: StandardSchema;
   readonly readOnly: boolean;
   readonly idempotent: boolean;
-  /** Null: the server says nothing of it, which is to be taken for yes. */
+  /**
+   * Whether the tool may destroy something; null when the server does not say, which is to be taken
+   * for yes.
+   */
   readonly destructive: boolean | null;
 };
 
 export type ToolList = {
   readonly tools: readonly ListedTool[];
-  /** The same text for the same list. */
+  /** A text that is the same for the same list. */
   readonly print: string;
   /** A sentence for each tool that is left out. */
   readonly leftOut: readonly string[];
@@ -66,7 +69,7 @@ const wireTool = z.looseObject({
 
 const MOST_PAGES = 50;
 
-/** Throws McpError. */
+/** Lists the tools. Throws McpError. */
 export async function listTools(link: Link, timeout: number): Promise<ToolList> {
   const found: unknown[] = [];
   let cursor: string | undefined;
@@ -98,7 +101,7 @@ export function readList(found: readonly unknown[]): ToolList {
   return { tools: [...tools.values()], print: prints.join('\n'), leftOut };
 }
 
-/** A sentence when it is left out. */
+/** Reads one tool, or returns a sentence when it is left out. */
 function readTool(
   each: unknown,
   at: number,
@@ -106,28 +109,28 @@ function readTool(
 ): { readonly tool: ListedTool; readonly print: string } | string {
   if (at >= MOST.tools) return `there are more than ${MOST.tools} tools`;
   const read = wireTool.safeParse(each);
-  if (!read.success) return noTool(each, at, read.error);
+  if (!read.success) return describeBadTool(each, at, read.error);
   const { name, description, inputSchema: given, annotations } = read.data;
   const shown = `tool ${JSON.stringify(name)}`;
   if (isDeeperThan(given, DEEPEST_SCHEMA))
     return `the schema of ${shown} is nested more than ${DEEPEST_SCHEMA} levels deep`;
-  const inputSchema: JsonSchema = { ...withoutNulls(given), type: 'object' };
+  const inputSchema: JsonSchema = { ...dropNulls(given), type: 'object' };
   const schema = JSON.stringify(inputSchema);
   if (schema.length > MOST.schema) return `the schema of ${shown} is longer than ${MOST.schema} characters`;
   const text = clip(description ?? '', MOST.description);
   const [readOnly, idempotent] = [annotations?.readOnlyHint === true, annotations?.idempotentHint === true];
   const print = JSON.stringify([name, text, schema, readOnly, idempotent]);
   if (print.length > room) return `${shown} does not fit into ${MOST.list} characters, with those before it`;
-  const checked = checkedSchema(inputSchema);
+  const checked = checkSchema(inputSchema);
   if (typeof checked === 'string') return `the schema of ${shown} is none: ${clip(checked, 300)}`;
-  const problem = sentProblem(foldBranches(inputSchema));
+  const problem = checkFieldNames(foldBranches(inputSchema));
   if (problem !== undefined) return `${shown}: ${problem}`;
   const destructive = annotations?.destructiveHint ?? null;
   return { tool: { name, description: text, inputSchema: checked, readOnly, idempotent, destructive }, print };
 }
 
-/** By its name, where it has one, and by the field that will not do. */
-function noTool(each: unknown, at: number, { issues: [issue] }: z.ZodError): string {
+/** Names the tool, where it has a name, and the wrong field. */
+function describeBadTool(each: unknown, at: number, { issues: [issue] }: z.ZodError): string {
   const name: unknown = typeof each === 'object' && each !== null ? Reflect.get(each, 'name') : undefined;
   const shown =
     typeof name === 'string' && name !== '' ? `tool ${JSON.stringify(clip(name, 128))}` : `tool ${at + 1} of the list`;
@@ -135,8 +138,10 @@ function noTool(each: unknown, at: number, { issues: [issue] }: z.ZodError): str
   return `${shown} is none: ${reasonOf(issue?.message)}${field}`;
 }
 
-/** Null is a value where one stands, and elsewhere says as little as an absent keyword. */
-function withoutNulls(schema: JsonSchema): JsonSchema {
+/**
+ * Drops nulls: null is a value where one stands, and elsewhere says as little as an absent keyword.
+ */
+function dropNulls(schema: JsonSchema): JsonSchema {
   const own = structuredClone(schema);
   for (const { node } of walkSubschemas(own)) {
     for (const [keyword, value] of Object.entries(node)) {
@@ -147,8 +152,8 @@ function withoutNulls(schema: JsonSchema): JsonSchema {
   return own;
 }
 
-/** One tool that the API refuses would make it refuse every request. */
-function sentProblem(schema: JsonSchema): string | undefined {
+/** Checks the fields, because one tool that the API refuses would make it refuse every request. */
+function checkFieldNames(schema: JsonSchema): string | undefined {
   const { properties } = schema;
   if (properties === undefined) return undefined;
   if (typeof properties !== 'object' || properties === null) return 'its properties are no object';
@@ -157,8 +162,8 @@ function sentProblem(schema: JsonSchema): string | undefined {
 }
 
 /**
- * Schemas that one value is held to: more would keep the worker, which checks inputs of all its
- * sessions, for long.
+ * The most schemas that one value is held to: more would occupy the worker, which checks inputs of
+ * all its sessions, for long.
  */
 const MOST_FOR_ONE_VALUE = 10_000;
 /** The same, for an input and all that is in it. */
@@ -166,17 +171,17 @@ const MOST_FOR_ONE_INPUT = 1_000_000;
 const TOO_MUCH = 'the schema holds it to itself too many times: give fewer or flatter values';
 
 /**
- * A sentence for a schema that is none. Compiled when it is needed: that takes longer than all the
- * rest of a list.
+ * Checks a schema; returns a sentence for a wrong one. It is compiled when it is needed: that takes
+ * longer than all the rest of a list.
  */
-function checkedSchema(schema: JsonSchema): StandardSchema | string {
+function checkSchema(schema: JsonSchema): StandardSchema | string {
   const loop = findSchemaLoop(schema);
   if (loop !== undefined) return `${loop} refers to itself and to nothing else`;
   if (measureSchemaCost(schema) > MOST_FOR_ONE_VALUE) return 'it holds one value to too many schemas';
-  // Which draft it names says little of strangers' schemas.
+  // The draft that a stranger's schema names says little of it.
   const { $schema: _, ...plain } = schema;
-  const own = asServersTakeIt(schema);
-  if (!meta().validateSchema(plain)) return formatErrors(meta().errors, plain);
+  const own = loosenSchema(schema);
+  if (!getMetaSchema().validateSchema(plain)) return formatErrors(getMetaSchema().errors, plain);
   let validate: ValidateFunction | undefined;
   return {
     '~standard': {
@@ -185,48 +190,48 @@ function checkedSchema(schema: JsonSchema): StandardSchema | string {
       validate: (value) => {
         if (isCostlierThan(own, value, MOST_FOR_ONE_INPUT)) return { issues: [{ message: TOO_MUCH, path: [] }] };
         validate ??= compileForeign(own);
-        return validate(value) ? { value } : { issues: errorParts(validate.errors, value).map(issueOf) };
+        return validate(value) ? { value } : { issues: errorParts(validate.errors, value).map(toIssue) };
       },
       jsonSchema: { input: () => schema },
     },
   };
 }
 
-function issueOf({ path, message }: { readonly path: string; readonly message: string }) {
+function toIssue({ path, message }: { readonly path: string; readonly message: string }) {
   return { message, path: path === '' ? [] : [path.replace(/^\./, '')] };
 }
 
 const LAX = { strict: false, validateFormats: false, allErrors: true, logger: false } as const;
 
 let shared: Ajv2020 | undefined;
-const meta = (): Ajv2020 => (shared ??= new Ajv2020(LAX));
+const getMetaSchema = (): Ajv2020 => (shared ??= new Ajv2020(LAX));
 
 /**
- * Held to as far as it is known: keywords that are not say nothing, and the server checks for
+ * Compiles a schema as far as it is known: unknown keywords say nothing, and the server checks for
  * itself.
  */
 function compileForeign(schema: JsonSchema): ValidateFunction {
   const { $schema: _, ...plain } = schema;
-  // References to names could lead anywhere: what checking costs is counted by those that are paths
-  // from its root.
+  // References to names could lead anywhere: the cost of checking is counted by references that are
+  // paths from its root.
   const isNamed = /"\$(?:id|anchor|dynamicAnchor)":"/.test(JSON.stringify(schema));
   const ways = isNamed ? [] : [() => compileSchema(schema), () => new Ajv2020(LAX).compile(plain)];
   for (const compile of ways) {
     try {
       return compile();
     } catch {
-      // A reference that leads nowhere, a keyword of others: the next way asks for less.
+      // It has a reference that leads nowhere, or a keyword of others: the next way asks for less.
     }
   }
   return new Ajv2020(LAX).compile({ type: 'object' });
 }
 
 /**
- * A pattern of a stranger's can be made to hang the worker: the server looks at those itself. A
- * field with a default is required of what it answers, as libraries write such schemas, and not of
- * what it is sent.
+ * Loosens a schema. A stranger's pattern can be made to hang the worker: the server checks patterns
+ * itself. A field with a default is required of the server's answer, as libraries write such
+ * schemas, and not of its input.
  */
-function asServersTakeIt(schema: JsonSchema): JsonSchema {
+function loosenSchema(schema: JsonSchema): JsonSchema {
   // Its own name matters to others alone.
   const { $id: _, ...own } = structuredClone(schema);
   for (const { node } of walkSubschemas(own)) {

@@ -1,35 +1,35 @@
-// Reads JSON-RPC messages, a line each, from a program that may write anything: a line that is too
+// Reads JSON-RPC messages, a line each, from a program that may write anything. A line that is too
 // long costs no memory, and the request that it answers is found by the id at one of its ends, so
 // that its call fails at once and no other does.
 
 export type LineReader = {
-  /** The bytes are kept until their line has ended. */
+  /** Reads bytes, which are kept until their line has ended. */
   read(bytes: Buffer): void;
 };
 
-type Lines = {
+type LineReaderOptions = {
   /** Bytes. */
   readonly limit: number;
   onLine(line: string): void;
-  /** `ends`: the beginning and the end of a line that was dropped. */
+  /** `ends` are the beginning and the end of a line that was dropped. */
   onLong(ends: readonly [string, string]): void;
 };
 
-/** What an error says that stands in the place of an answer that was dropped. */
+/** The words of an error that stands in the place of a dropped answer. */
 export const TOO_LARGE = 'the answer is too large';
 
 const NEWLINE = 10;
 /** Bytes of each end of a line that is dropped. */
 const END = 256;
 
-/** What is kept of a text that may be too long for memory. */
+/** The kept ends of a text that may be too long for memory. */
 export type LongText = {
   add(bytes: Uint8Array): void;
   readonly head: () => string;
   readonly tail: () => string;
 };
 
-export function endsOf(): LongText {
+export function keepEnds(): LongText {
   let [head, tail] = [Buffer.alloc(0), Buffer.alloc(0)];
   return {
     add(bytes) {
@@ -41,17 +41,17 @@ export function endsOf(): LongText {
   };
 }
 
-export function lineReader({ limit, onLine, onLong }: Lines): LineReader {
+export function createLineReader({ limit, onLine, onLong }: LineReaderOptions): LineReader {
   let parts: Buffer[] = [];
   let size = 0;
-  /** Of a line that is being dropped. */
+  /** The ends of a line that is being dropped. */
   let long: LongText | null = null;
   const add = (bytes: Buffer): void => {
     if (long !== null) return long.add(bytes);
     size += bytes.length;
     parts.push(bytes);
     if (size <= limit) return;
-    long = endsOf();
+    long = keepEnds();
     for (const part of parts) long.add(part);
     parts = [];
   };
@@ -74,12 +74,14 @@ export function lineReader({ limit, onLine, onLong }: Lines): LineReader {
   };
 }
 
-/** The id as a message's own first or last field: there may be others within what it says. */
+/** The id as a message's own first or last field: its content may have others. */
 const FIRST = /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,/;
 const LAST = /,\s*"id"\s*:\s*(\d{1,15})\s*\}$/;
 
-/** The id of the request that a dropped line answers; undefined where neither end tells it. */
-export function answeredId(ends: readonly [string, string]): number | undefined {
+/**
+ * Reads the id of the request that a dropped line answers; undefined where neither end tells it.
+ */
+export function readAnsweredId(ends: readonly [string, string]): number | undefined {
   const [head, tail] = ends;
   const id = FIRST.exec(head.trimStart())?.[1] ?? LAST.exec(tail.trimEnd())?.[1];
   return id === undefined ? undefined : Number(id);

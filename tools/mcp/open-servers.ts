@@ -1,5 +1,5 @@
-// The MCP servers of a worker, beside its other tools: one registry for all of them, which follows
-// what servers offer (L44, L75).
+// Opens the MCP servers of a worker: one registry for them and all other tools, which follows what
+// servers offer (L44, L75).
 import { quoteLines } from '../../system/text.ts';
 import { runWithin } from '../../system/async.ts';
 import type { Log } from '../../system/log.ts';
@@ -7,41 +7,49 @@ import type { Network } from '../../system/network.ts';
 import { createExitHandlers } from '../../system/process/at-exit.ts';
 import type { Environment } from '../../system/process/environment.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
-import { isListed, RESOURCES, serverOf } from '../listed.ts';
-import { definitionOf, type ToolRegistry } from '../registry.ts';
+import { isListed, RESOURCES, findServerName } from '../listed.ts';
+import { buildDefinition, type ToolRegistry } from '../registry.ts';
 import type { Sandbox } from '../sandbox.ts';
 import type { Tool } from '../tool.ts';
-import { McpError, withLastWords } from './failures.ts';
+import { McpError, appendLastWords } from './failures.ts';
 import { KeptServer } from './keep-server.ts';
-import { type Link, linkOpener, type OpenLink } from './link.ts';
+import { type Link, createLinkOpener, type OpenLink } from './link.ts';
 import { type ListedTool, listTools, type ToolList } from './list-tools.ts';
-import { resourcesTool } from './resources.ts';
-import { serverTool } from './server-tools.ts';
-import { CONNECT_MS, type McpBounds, mcpBounds, type McpServer, type McpServers, MOST, toolName } from './servers.ts';
+import { createResourcesTool } from './resources.ts';
+import { createServerTool } from './server-tools.ts';
+import {
+  CONNECT_MS,
+  type McpBounds,
+  mcpBounds,
+  type McpServer,
+  type McpServers,
+  MOST,
+  nameServerTool,
+} from './servers.ts';
 import type { ServerProcesses } from './stdio.ts';
 
 export type ToolServers = {
   readonly names: readonly string[];
-  /** What servers say of how to use them, of those that have a tool in the list. */
+  /** Returns the instructions of servers that have a tool in the list. */
   instructions(tools: readonly string[] | undefined): readonly string[];
-  /** Waits for what is new of their lists, in bounds. */
+  /** Waits for new lists, in bounds. */
   refresh(): Promise<void>;
   close(): Promise<void>;
 };
 
-type Around = {
+type ServerSurroundings = {
   readonly env: Environment;
   readonly sandbox: Pick<Sandbox, 'kind' | 'hold' | 'programs'>;
   /** Hidden from servers that are processes. */
   readonly dataDir?: string;
-  /** For servers at an address. Absent: as Node reaches others by itself. */
+  /** The network for servers at an address. Absent: Node's own way to reach others. */
   readonly network?: Pick<Network, 'fetch'> | undefined;
 };
 
-type OpenServers = Around & {
+type OpenServersOptions = ServerSurroundings & {
   readonly log: Log;
   readonly bounds?: Partial<McpBounds>;
-  /** Absent: as the configuration of each says. */
+  /** Absent: the configuration of each server decides. */
   readonly open?: (name: string, server: McpServer) => OpenLink;
 };
 
@@ -49,47 +57,50 @@ type OpenServers = Around & {
 const MOST_INSTRUCTIONS = 16_000;
 
 /**
- * `base`: the other tools, which go before a server's of the same name. They begin to connect at
- * once.
+ * Opens the servers, which begin to connect at once. `base` has the other tools, which go before a
+ * server's of the same name.
  */
 export function openServers(
   servers: McpServers,
   base: ToolRegistry,
-  { env, sandbox, dataDir, network, log, bounds: given, open }: OpenServers,
+  { env, sandbox, dataDir, network, log, bounds: given, open }: OpenServersOptions,
 ): { readonly registry: ToolRegistry; readonly servers: ToolServers } {
   const bounds = { ...mcpBounds, ...given };
-  const processes = serverProcesses({ env, sandbox, ...(dataDir !== undefined && { dataDir }) });
-  const kept = Object.entries(servers).map(
+  const processes = buildServerProcesses({ env, sandbox, ...(dataDir !== undefined && { dataDir }) });
+  const keptServers = Object.entries(servers).map(
     ([name, server]) =>
       new KeptServer(name, server, {
-        open: open?.(name, server) ?? linkOpener(server, processes, bounds, { network }),
+        open: open?.(name, server) ?? createLinkOpener(server, processes, bounds, { network }),
         bounds,
         log,
       }),
   );
   const refresh = async (): Promise<void> => {
-    await Promise.all(kept.map((server) => server.refresh()));
+    await Promise.all(keptServers.map((server) => server.refresh()));
   };
   return {
-    registry: registryWith(base, kept, refresh),
+    registry: addServerTools(base, keptServers, refresh),
     servers: {
-      names: kept.map(({ name }) => name),
-      instructions: (tools) => instructionsOf(kept, tools),
+      names: keptServers.map(({ name }) => name),
+      instructions: (tools) => collectInstructions(keptServers, tools),
       refresh,
-      close: async () => void (await Promise.all(kept.map((server) => server.close()))),
+      close: async () => void (await Promise.all(keptServers.map((server) => server.close()))),
     },
   };
 }
 
-function serverProcesses({ env, sandbox, dataDir }: Around): ServerProcesses {
+function buildServerProcesses({ env, sandbox, dataDir }: ServerSurroundings): ServerProcesses {
   const hold = (argv: readonly string[]): readonly string[] => sandbox.hold(argv, dataDir);
   const pipes = pipePlace(sandbox.programs, dataDir);
   return { env, hold, pipes, spares: sandbox.kind !== 'group', atExit: createExitHandlers(process) };
 }
 
-/** Connects once and ends again. Throws an error whose message is the end of a sentence. */
-export async function tryServer(server: McpServer, around: Around): Promise<Pick<ToolList, 'tools' | 'leftOut'>> {
-  const open = linkOpener(server, serverProcesses(around), mcpBounds, around);
+/** Connects once and ends again. Throws an Error whose message is the end of a sentence. */
+export async function tryServer(
+  server: McpServer,
+  around: ServerSurroundings,
+): Promise<Pick<ToolList, 'tools' | 'leftOut'>> {
+  const open = createLinkOpener(server, buildServerProcesses(around), mcpBounds, around);
   const never = new AbortController().signal;
   let link: Link | undefined;
   try {
@@ -99,27 +110,27 @@ export async function tryServer(server: McpServer, around: Around): Promise<Pick
     return link?.offers.tools === true ? await listTools(link, mcpBounds.slowListMs) : { tools: [], leftOut: [] };
   } catch (error) {
     if (!(error instanceof McpError)) throw error;
-    throw new Error(withLastWords(error.message, error.said || (link?.said() ?? '')), { cause: error });
+    throw new Error(appendLastWords(error.message, error.said || (link?.said() ?? '')), { cause: error });
   } finally {
     await link?.close();
   }
 }
 
-function registryWith(base: ToolRegistry, kept: readonly KeptServer[], refresh: () => Promise<void>): ToolRegistry {
-  const registryOf = toolsOf(kept);
+function addServerTools(base: ToolRegistry, kept: readonly KeptServer[], refresh: () => Promise<void>): ToolRegistry {
+  const registryOf = createToolLookup(kept);
   let known: {
     readonly own: unknown;
     readonly others: unknown;
     readonly all: ReturnType<ToolRegistry['definitions']>;
   } | null = null;
-  const ofName = (name: string): KeptServer | undefined => kept.find((server) => server.name === serverOf(name));
+  const ofName = (name: string): KeptServer | undefined => kept.find((server) => server.name === findServerName(name));
   return {
     get: (name) => base.get(name) ?? registryOf().get(name),
     definitions() {
       const [own, others] = [base.definitions(), registryOf()];
-      // The same list as long as nothing has changed, in the order of names (L22).
+      // The list stays the same as long as nothing has changed, in the order of names (L22).
       if (known?.own !== own || known.others !== others) {
-        const added = [...others.values()].filter(({ name }) => base.get(name) === undefined).map(definitionOf);
+        const added = [...others.values()].filter(({ name }) => base.get(name) === undefined).map(buildDefinition);
         known = { own, others, all: [...own, ...added].sort((a, b) => (a.name < b.name ? -1 : 1)) };
       }
       return known.all;
@@ -127,8 +138,8 @@ function registryWith(base: ToolRegistry, kept: readonly KeptServer[], refresh: 
     refresh: async () => void (await Promise.all([base.refresh?.(), refresh()])),
     async arrive(name, signal) {
       if (base.get(name) !== undefined) return;
-      const arriving = name === RESOURCES ? firstWithResources(kept, signal) : ofName(name)?.arrive(signal);
-      // Why it did not come is told by `whyMissing`, and a stop by whoever is stopped.
+      const arriving = name === RESOURCES ? awaitResources(kept, signal) : ofName(name)?.arrive(signal);
+      // `whyMissing` tells why it did not come, and the stopped call tells of a stop.
       await arriving?.catch(() => undefined);
     },
     whyMissing(name) {
@@ -142,8 +153,8 @@ function registryWith(base: ToolRegistry, kept: readonly KeptServer[], refresh: 
   };
 }
 
-/** Rejects when all are connected and none has any. */
-async function firstWithResources(kept: readonly KeptServer[], signal: AbortSignal): Promise<void> {
+/** Waits for the first server with resources. Rejects when all are connected and none has any. */
+async function awaitResources(kept: readonly KeptServer[], signal: AbortSignal): Promise<void> {
   const arriving = kept.map(async (server) => {
     await server.arrive(signal);
     if (!server.hasResources) throw new Error('it has none');
@@ -151,8 +162,8 @@ async function firstWithResources(kept: readonly KeptServer[], signal: AbortSign
   await Promise.any(arriving);
 }
 
-/** By name, made anew only when a list has changed. */
-function toolsOf(kept: readonly KeptServer[]): () => ReadonlyMap<string, Tool> {
+/** Makes the tools by name, anew only when a list has changed. */
+function createToolLookup(kept: readonly KeptServer[]): () => ReadonlyMap<string, Tool> {
   let before: readonly (readonly ListedTool[] | boolean | null)[] = [];
   let tools: ReadonlyMap<string, Tool> = new Map();
   return () => {
@@ -160,8 +171,8 @@ function toolsOf(kept: readonly KeptServer[]): () => ReadonlyMap<string, Tool> {
     if (now.some((one, at) => one !== before[at])) {
       before = now;
       const all = [
-        ...kept.flatMap((server) => (server.tools ?? []).map((listed) => serverTool(server, listed))),
-        ...(kept.some((server) => server.hasResources) ? [resourcesTool(kept)] : []),
+        ...kept.flatMap((server) => (server.tools ?? []).map((listed) => createServerTool(server, listed))),
+        ...(kept.some((server) => server.hasResources) ? [createResourcesTool(kept)] : []),
       ];
       tools = new Map(all.map((tool) => [tool.name, tool]));
     }
@@ -169,12 +180,15 @@ function toolsOf(kept: readonly KeptServer[]): () => ReadonlyMap<string, Tool> {
   };
 }
 
-/** They are others' words: the model is told whose, and that they change no rule. */
-function instructionsOf(kept: readonly KeptServer[], tools: readonly string[] | undefined): readonly string[] {
+/**
+ * Collects instructions. They are others' words: the model is told whose, and that they change no
+ * rule.
+ */
+function collectInstructions(kept: readonly KeptServer[], tools: readonly string[] | undefined): readonly string[] {
   let room = MOST_INSTRUCTIONS;
   return kept.flatMap((server) => {
     const text = server.instructions.trim().slice(0, Math.min(room, MOST.instructions));
-    const isOffered = (server.tools ?? []).some(({ name }) => isListed(tools, toolName(server.name, name)));
+    const isOffered = (server.tools ?? []).some(({ name }) => isListed(tools, nameServerTool(server.name, name)));
     if (text === '' || !isOffered) return [];
     room -= text.length;
     return [

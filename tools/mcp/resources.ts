@@ -1,17 +1,17 @@
-// Resources of MCP servers, listed and read by one tool, which runs are offered while a server has
+// Lists and reads resources of MCP servers by one tool, which runs are offered while a server has
 // some (L77).
 import { z } from 'zod';
 import { clip, onOneLine } from '../../system/text.ts';
 import { RESOURCES } from '../listed.ts';
 import { defineTool, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tool.ts';
 import type { KeptServer } from './keep-server.ts';
-import { resourceContents, resourcesOutput } from './results.ts';
+import { resourceContents, toResourcesOutput } from './results.ts';
 import { askServer } from './server-tools.ts';
 
 const MOST_SHOWN = 200;
 const LONGEST_LINE = 300;
 
-const listed = z.looseObject({
+const listedResource = z.looseObject({
   uri: z.string().optional(),
   uriTemplate: z.string().optional(),
   name: z.string().optional(),
@@ -19,9 +19,9 @@ const listed = z.looseObject({
   description: z.string().optional(),
 });
 
-const resourcePage = z.looseObject({ resources: z.array(listed), nextCursor: z.string().optional() });
-const templatePage = z.looseObject({ resourceTemplates: z.array(listed) });
-const read = z.looseObject({ contents: z.array(resourceContents) });
+const resourcePage = z.looseObject({ resources: z.array(listedResource), nextCursor: z.string().optional() });
+const templatePage = z.looseObject({ resourceTemplates: z.array(listedResource) });
+const readResult = z.looseObject({ contents: z.array(resourceContents) });
 
 const inputSchema = z.strictObject({
   server: z.string().describe('The server’s name'),
@@ -29,8 +29,11 @@ const inputSchema = z.strictObject({
   cursor: z.string().optional().describe('Of a list: goes on where the one before ended'),
 });
 
-/** `servers`: all of them. One that has not been connected yet may have resources. */
-export function resourcesTool(servers: readonly KeptServer[]): Tool {
+/**
+ * Makes the tool. `servers` are all of them: one that has not been connected yet may have
+ * resources.
+ */
+export function createResourcesTool(servers: readonly KeptServer[]): Tool {
   const names = servers.filter(({ hasResources }) => hasResources).map(({ name }) => name);
   const find = (name: string): KeptServer => {
     const server = servers.find((one) => one.name === name);
@@ -55,9 +58,9 @@ export function resourcesTool(servers: readonly KeptServer[]): Tool {
 async function readResource(server: KeptServer, context: ToolContext, uri: string): Promise<ToolOutput> {
   const { signal, session = '' } = context;
   const { contents } = await askServer(server, context, (link, timeout) =>
-    link.request('resources/read', { uri }, read, { signal, timeout, asker: { session } }),
+    link.request('resources/read', { uri }, readResult, { signal, timeout, asker: { session } }),
   );
-  return resourcesOutput(contents);
+  return toResourcesOutput(contents);
 }
 
 async function listResources(server: KeptServer, context: ToolContext, cursor?: string): Promise<ToolOutput> {
@@ -66,19 +69,19 @@ async function listResources(server: KeptServer, context: ToolContext, cursor?: 
   return await askServer(server, context, async (link, timeout) => {
     const how = { signal, timeout, asker: { session } };
     const { resources, nextCursor } = await link.request('resources/list', from, resourcePage, how);
-    // A server need not have them.
+    // A server need not have templates.
     const templates = cursor === undefined ? link.request('resources/templates/list', {}, templatePage, how) : null;
     const { resourceTemplates = [] } = (await templates?.catch(() => null)) ?? {};
     const all = [...resources, ...resourceTemplates];
     const more =
       nextCursor === undefined ? [] : [`(there are more: call it again with the cursor ${JSON.stringify(nextCursor)})`];
     const cut = all.length > MOST_SHOWN ? [`(and ${all.length - MOST_SHOWN} more of this page)`] : [];
-    const lines = [...all.slice(0, MOST_SHOWN).map(lineOf), ...cut, ...more];
+    const lines = [...all.slice(0, MOST_SHOWN).map(writeResourceLine), ...cut, ...more];
     return { content: lines.length === 0 ? '(no resources)' : lines.join('\n') };
   });
 }
 
-function lineOf({ uri, uriTemplate, name, mimeType, description }: z.output<typeof listed>): string {
+function writeResourceLine({ uri, uriTemplate, name, mimeType, description }: z.output<typeof listedResource>): string {
   const about = [name, mimeType, description].filter((part) => part !== undefined && part !== '').join(', ');
   const what = uri ?? `${uriTemplate ?? ''} (a template)`;
   return clip(onOneLine(`${what}${about === '' ? '' : `: ${about}`}`), LONGEST_LINE);

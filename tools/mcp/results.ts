@@ -1,5 +1,5 @@
-// What a server answers, as the model reads it: texts, images and documents. Of anything else it is
-// said what was there.
+// Turns a server's answer into what the model reads: texts, images and documents. Other content is
+// named.
 import { z } from 'zod';
 import { examineMedia } from '../../store/transcript/media.ts';
 import type { ToolOutput } from '../tool.ts';
@@ -29,21 +29,21 @@ const blocks = z.discriminatedUnion('type', [
   }),
 ]);
 
-export function outputOf({ content = [], structuredContent, isError }: z.output<typeof callResult>): ToolOutput {
-  const { texts, media } = partsOf(content.map(blockPart));
-  const structured = structuredContent === undefined ? [] : structuredText(structuredContent, texts);
+export function toToolOutput({ content = [], structuredContent, isError }: z.output<typeof callResult>): ToolOutput {
+  const { texts, media } = splitParts(content.map(readBlock));
+  const structured = structuredContent === undefined ? [] : renderStructured(structuredContent, texts);
   return { content: [...texts, ...structured].join('\n'), ...media, ...(isError === true && { isError }) };
 }
 
-export function resourcesOutput(contents: readonly z.output<typeof resourceContents>[]): ToolOutput {
-  const { texts, media } = partsOf(contents.map(resourcePart));
+export function toResourcesOutput(contents: readonly z.output<typeof resourceContents>[]): ToolOutput {
+  const { texts, media } = splitParts(contents.map(readResourcePart));
   return { content: texts.join('\n'), ...media };
 }
 
-/** Of a medium the text says where it comes from, if anything. */
-type Part = { readonly text: string; readonly medium?: Buffer };
+/** With a medium, `text` says where it comes from, if anything. */
+type ResultPart = { readonly text: string; readonly medium?: Buffer };
 
-function partsOf(parts: readonly Part[]): {
+function splitParts(parts: readonly ResultPart[]): {
   readonly texts: readonly string[];
   readonly media: Pick<ToolOutput, 'media'>;
 } {
@@ -52,7 +52,7 @@ function partsOf(parts: readonly Part[]): {
   return { texts, media: media.length === 0 ? {} : { media } };
 }
 
-function blockPart(block: unknown): Part {
+function readBlock(block: unknown): ResultPart {
   const read = blocks.safeParse(block);
   if (!read.success) return { text: '(content of a kind that is not known here)' };
   const { data } = read;
@@ -60,27 +60,27 @@ function blockPart(block: unknown): Part {
     case 'text':
       return { text: data.text };
     case 'resource':
-      return resourcePart(data.resource);
+      return readResourcePart(data.resource);
     case 'resource_link':
       return {
         text: `(a link to the resource ${data.uri}${data.description === undefined ? '' : `: ${data.description}`})`,
       };
     default:
-      return mediumPart(data.data, '', `(${data.type}, ${data.mimeType}`);
+      return readMedium(data.data, '', `(${data.type}, ${data.mimeType}`);
   }
 }
 
-function resourcePart({ uri, mimeType, text, blob = '' }: z.output<typeof resourceContents>): Part {
+function readResourcePart({ uri, mimeType, text, blob = '' }: z.output<typeof resourceContents>): ResultPart {
   const kind = mimeType === undefined ? '' : `, ${mimeType}`;
   if (text !== undefined) return { text: `(resource ${uri}${kind})\n${text}` };
-  return mediumPart(blob, `(resource ${uri}${kind})`, `(resource ${uri}${kind}`);
+  return readMedium(blob, `(resource ${uri}${kind})`, `(resource ${uri}${kind}`);
 }
 
 /**
- * `otherwise`: the beginning of what is said of bytes that are neither an image nor a PDF; a server
- * may say that they are.
+ * Reads bytes as a medium. `otherwise` begins the sentence about bytes that are neither an image
+ * nor a PDF; a server may say that they are.
  */
-function mediumPart(base64: string, text: string, otherwise: string): Part {
+function readMedium(base64: string, text: string, otherwise: string): ResultPart {
   const bytes = Buffer.from(base64, 'base64');
   const found = examineMedia(bytes);
   if (found?.kind === 'medium') return { text, medium: bytes };
@@ -89,30 +89,31 @@ function mediumPart(base64: string, text: string, otherwise: string): Part {
 }
 
 /**
- * Servers are asked to say it as a text as well. Where it must be an object, many give what they
- * say a name (`{"result":3}` beside `3`), and of a list a text for each of its items.
+ * Prints structured content that no text has yet. Servers are asked to send it as a text as well.
+ * Where it must be an object, many wrap their value in one (`{"result":3}` for the text `3`), and
+ * for a list send a text for each of its items.
  */
-function structuredText(value: unknown, texts: readonly string[]): readonly string[] {
+function renderStructured(value: unknown, texts: readonly string[]): readonly string[] {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   const [named, ...others] = isObject ? Object.values(value) : [];
-  const said = isObject && others.length === 0 ? [value, named] : [value];
-  return said.some((one) => isSaid(one, texts)) ? [] : [JSON.stringify(value)];
+  const values = isObject && others.length === 0 ? [value, named] : [value];
+  return values.some((one) => isSaid(one, texts)) ? [] : [JSON.stringify(value)];
 }
 
 function isSaid(value: unknown, texts: readonly string[]): boolean {
   const json = JSON.stringify(value);
   if (value === undefined) return false;
-  if (texts.some((text) => says(text, value, json))) return true;
+  if (texts.some((text) => isSameValue(text, value, json))) return true;
   if (!Array.isArray(value) || value.length === 0 || value.length !== texts.length) return false;
-  return texts.every((text, at) => says(text, value[at]));
+  return texts.every((text, at) => isSameValue(text, value[at]));
 }
 
-/** Also with blanks where JSON has none. */
-function says(text: string, value: unknown, json = JSON.stringify(value)): boolean {
-  return text === value || compact(text) === json;
+/** Compares a text with a value, also with blanks where JSON has none. */
+function isSameValue(text: string, value: unknown, json = JSON.stringify(value)): boolean {
+  return text === value || compactJson(text) === json;
 }
 
-function compact(text: string): string | undefined {
+function compactJson(text: string): string | undefined {
   try {
     return JSON.stringify(JSON.parse(text));
   } catch {

@@ -1,5 +1,5 @@
 // The tools of an MCP server as tools of a run (L74, L76): a call goes over the server's
-// connection, in its time, and whatever comes of it is an outcome.
+// connection, in its time, and every end of it is an outcome.
 import type { ElicitRequest, Progress } from '@modelcontextprotocol/client';
 import {
   FatalToolFailure,
@@ -13,28 +13,29 @@ import {
 import { throttle, runWithin } from '../../system/async.ts';
 import { clip } from '../../system/text.ts';
 import type { OnAsked } from './askers.ts';
-import { Away, endsRun, McpError } from './failures.ts';
+import { ServerAway, isRunEnding, McpError } from './failures.ts';
 import type { KeptServer } from './keep-server.ts';
-import { answerServer, CallClock } from './elicit.ts';
+import { answerServer } from './elicit.ts';
+import { CallClock } from './call-clock.ts';
 import { FOR_EVER, type Link } from './link.ts';
 import type { ListedTool } from './list-tools.ts';
-import { callResult, outputOf } from './results.ts';
-import { CALL_MS, mayAsk, type ServerQuestion, toolName } from './servers.ts';
+import { callResult, toToolOutput } from './results.ts';
+import { CALL_MS, canAskPeople, type ServerQuestion, nameServerTool } from './servers.ts';
 
-/** In `_meta` of a call: unique to it for ever, the same when it runs again (L40). */
+/** The key in `_meta` of a call: unique to it for ever, the same when it runs again (L40). */
 export const IDEMPOTENCY_KEY = 'perdure/idempotencyKey';
 
 const LONGEST_PROGRESS = 500;
 const PROGRESS_MS = 250;
 
-export function serverTool(server: KeptServer, listed: ListedTool): Tool {
+export function createServerTool(server: KeptServer, listed: ListedTool): Tool {
   const { name, description, inputSchema, readOnly, idempotent } = listed;
-  // What a server says of itself counts only where it is trusted.
+  // A server's claims about itself count only where it is trusted.
   const { trusted = false } = server.settings;
   const risk: Risk = trusted && readOnly ? 'read' : 'external';
   const recovery: Recovery = trusted && idempotent ? 'rerun' : 'report';
   return {
-    name: toolName(server.name, name),
+    name: nameServerTool(server.name, name),
     description,
     inputSchema,
     risk,
@@ -57,17 +58,17 @@ async function callServer(server: KeptServer, name: string, input: unknown, cont
     const asking = clock && {
       signal: AbortSignal.any([signal, clock.signal]),
       timeout: FOR_EVER,
-      asker: { session, answer: answerBy(server, context, clock) },
+      asker: { session, answer: createAnswerer(server, context, clock) },
     };
     const how = { signal, timeout, onProgress, asker: { session }, ...asking };
     const answer = await link.request('tools/call', params, callResult, how).finally(() => clock?.stop());
-    const output = outputOf(answer);
+    const output = toToolOutput(answer);
     return output.isError === true ? { ...output, content: link.redact(output.content) } : output;
   });
 }
 
-/** By a function of the configuration, or by people. */
-function answerBy(
+/** Answers by a function of the configuration, or by people. */
+function createAnswerer(
   { name, settings: { answers, asksPeople } }: KeptServer,
   { signal, askPeople }: ToolContext,
   clock: CallClock,
@@ -75,21 +76,21 @@ function answerBy(
   return (asked, gone) =>
     clock.pause(async () => {
       const ends = AbortSignal.any([signal, gone]);
-      const said = await answers?.(questionOf(name, asked), { signal: ends });
-      if (said) return said;
+      const answer = await answers?.(toServerQuestion(name, asked), { signal: ends });
+      if (answer) return answer;
       return askPeople && asksPeople ? await answerServer(name, asked, askPeople, ends) : { action: 'cancel' };
     });
 }
 
-function questionOf(serverName: string, asked: ElicitRequest['params']): ServerQuestion {
+function toServerQuestion(serverName: string, asked: ElicitRequest['params']): ServerQuestion {
   const { message } = asked;
   if ('requestedSchema' in asked) return { serverName, message, mode: 'form', requestedSchema: asked.requestedSchema };
   return { serverName, message, mode: 'url', url: asked.url, elicitationId: asked.elicitationId };
 }
 
 /**
- * `ask` gets the milliseconds that are left. Throws ToolFailure, and FatalToolFailure where the run
- * is not to go on without credentials.
+ * Asks the server; `ask` gets the milliseconds that are left. Throws ToolFailure, and
+ * FatalToolFailure where the run is not to go on without credentials.
  */
 export async function askServer<Answer>(
   server: KeptServer,
@@ -99,31 +100,31 @@ export async function askServer<Answer>(
   const { timeoutMs = CALL_MS } = server.settings;
   const began = performance.now();
   const link = await runWithin(timeoutMs, signal, (ends) => server.link(ends)).catch((error: unknown) => {
-    if (error instanceof Away) {
+    if (error instanceof ServerAway) {
       const Failure = error.fatal ? FatalToolFailure : ToolFailure;
       throw new Failure(`Not run: ${error.message}`, { cause: error });
     }
     throw new ToolFailure(`Not run: the MCP server ${server.name} did not connect in time.`, { cause: error });
   });
-  // From here on: another call that is given up takes no link away that this one is about to use.
+  // The link is in use from here on: another call that is given up does not close it.
   return await server.using(link, async () => {
-    // It may have been connected for a minute.
+    // Connecting may have taken a minute.
     await fence();
     const left = Math.max(1, Math.ceil(timeoutMs - (performance.now() - began)));
     return await ask(link, left).catch((error: unknown) => {
       const isGivenUp = !(error instanceof McpError) || error.kind === 'late';
-      if (isGivenUp && mayAsk(server.settings)) server.retire(link, null);
+      if (isGivenUp && canAskPeople(server.settings)) server.retire(link, null);
       if (!(error instanceof McpError)) throw error;
       if (error.kind === 'lost') server.retire(link, error);
-      const Failure = endsRun(server.settings, error) ? FatalToolFailure : ToolFailure;
-      throw new Failure(inWords(server.name, error, timeoutMs), { cause: error });
+      const Failure = isRunEnding(server.settings, error) ? FatalToolFailure : ToolFailure;
+      throw new Failure(describeMcpError(server.name, error, timeoutMs), { cause: error });
     });
   });
 }
 
 const DOUBT = 'It may have taken effect wholly, partly or not at all: check before you repeat it.';
 
-function inWords(server: string, { kind, message }: McpError, timeoutMs: number): string {
+function describeMcpError(server: string, { kind, message }: McpError, timeoutMs: number): string {
   switch (kind) {
     case 'refused':
       return `The MCP server ${server} refused it: ${clip(message, 2_000)}`;

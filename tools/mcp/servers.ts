@@ -1,27 +1,27 @@
 // The MCP servers of a worker's configuration (L74), and the bounds of everything that one sends.
 import { createHash } from 'node:crypto';
 import { VALID_NAME } from '../registry.ts';
-import { OF_SERVER } from '../listed.ts';
+import { SERVER_PREFIX } from '../listed.ts';
 
 export type McpServer = StdioServer | HttpServer;
 
 /** By name: letters, digits, `-` and single `_`, at most 32. */
 export type McpServers = Readonly<Record<string, McpServer>>;
 
-type AnyServer = {
+type ServerOptions = {
   /**
-   * Its annotations count: `readOnlyHint` runs unasked, `idempotentHint` runs again when its result
-   * was lost (L76). Absent: no.
+   * The server's annotations count: `readOnlyHint` runs unasked, `idempotentHint` runs again when
+   * its result was lost (L76). Absent: no.
    */
   readonly trusted?: boolean;
   /**
-   * What it asks in the middle of a call (elicitation) is put to people, and the call waits for
-   * them (L77). Absent: it is refused.
+   * The server's questions in the middle of a call (elicitation) are put to people, and the call
+   * waits for them (L77). Absent: they are refused.
    */
   readonly asksPeople?: boolean;
   /**
-   * Answers that instead of people, where the configuration is; null: people are asked where they
-   * may be.
+   * Answers such questions instead of people, where the configuration does; null: people are asked
+   * where they may be.
    */
   readonly answers?: AnswerServer;
   /**
@@ -37,8 +37,8 @@ type AnyServer = {
 };
 
 /**
- * What a server asks in the middle of a call: for the fields of a form (`requestedSchema`), or that
- * a page is opened (`url`).
+ * A question that a server asks in the middle of a call: for the fields of a form
+ * (`requestedSchema`), or that a page is opened (`url`).
  */
 export type ServerQuestion = {
   readonly serverName: string;
@@ -49,34 +49,37 @@ export type ServerQuestion = {
   readonly elicitationId?: string;
 };
 
-/** `content`: of the form's fields. */
+/** `content` has the form's fields. */
 export type ServerAnswer = {
   readonly action: 'accept' | 'decline' | 'cancel';
   readonly content?: Record<string, string | number | boolean | string[]>;
 };
 
-/** `signal`: the server no longer waits. */
+/** Answers a question. `signal` is aborted when the server no longer waits. */
 export type AnswerServer = (
   asked: ServerQuestion,
   options: { readonly signal: AbortSignal },
 ) => Promise<ServerAnswer | null>;
 
-/** Whether what it asks in the middle of a call is put to anybody (L77). */
-export const mayAsk = ({ asksPeople = false, answers }: McpServer): boolean => asksPeople || answers !== undefined;
+/** Tells whether the server's questions in the middle of a call are put to anyone (L77). */
+export const canAskPeople = ({ asksPeople = false, answers }: McpServer): boolean =>
+  asksPeople || answers !== undefined;
 
 /** A program that speaks over its standard input and output. */
-export type StdioServer = AnyServer & {
+export type StdioServer = ServerOptions & {
   readonly type?: 'stdio';
   readonly command: string;
   readonly args?: readonly string[];
-  /** Beside the ordinary variables (PATH, HOME, LANG, …): it gets no others. */
+  /**
+   * Variables in addition to the ordinary ones (PATH, HOME, LANG, …); the server gets no others.
+   */
   readonly env?: Readonly<Record<string, string>>;
   /** An absolute path. Absent: the home folder. */
   readonly cwd?: string;
 };
 
 /** A server at an address: streamable HTTP, or the older SSE. */
-export type HttpServer = AnyServer & {
+export type HttpServer = ServerOptions & {
   readonly type: 'http' | 'sse';
   readonly url: string;
   /** A function is asked once for each connection, and again when the server answers 401. */
@@ -91,11 +94,11 @@ export type HttpServer = AnyServer & {
 export type McpHeaders = Readonly<Record<string, string>>;
 
 export type McpBounds = {
-  /** Bytes of one message, over whatever it comes. */
+  /** Bytes of one message, over any transport. */
   readonly message: number;
   /** Milliseconds that an iteration waits for a list. */
   readonly listMs: number;
-  /** Milliseconds in which a list must have come, whoever waits for it. */
+  /** Milliseconds in which a list must have come, even when it is not waited for. */
   readonly slowListMs: number;
   /** Milliseconds after which a server that does not tell of changes is asked again. */
   readonly pollMs: number;
@@ -119,15 +122,15 @@ export const mcpBounds: McpBounds = {
 export const CALL_MS = 120_000;
 export const CONNECT_MS = 60_000;
 
-/** Of one server. Characters, but for the number of tools. */
+/** The bounds of one server: characters, but for the number of tools. */
 export const MOST = { tools: 200, description: 4_000, schema: 64 * 1024, list: 512 * 1024, instructions: 4_000 };
 
 /**
- * The name of its tool for the model, rules and hooks. One that the API would refuse is made fit,
- * and told apart by a hash.
+ * Names a tool for the model, rules and hooks. A name that the API would refuse is made fit, and
+ * told apart by a hash.
  */
-export function toolName(server: string, tool: string): string {
-  const whole = `${OF_SERVER}${server}__${tool}`;
+export function nameServerTool(server: string, tool: string): string {
+  const whole = `${SERVER_PREFIX}${server}__${tool}`;
   if (VALID_NAME.test(whole)) return whole;
   const hash = createHash('sha256').update(tool).digest('hex').slice(0, 8);
   return `${whole.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 55)}_${hash}`;

@@ -1,4 +1,4 @@
-// An MCP server that is a process: started with an allow-listed environment, ended with all it has
+// Runs an MCP server as a process: started with an allow-listed environment, ended with all it has
 // started, and gone when this process is.
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { existsSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { pathOutside, worldWritableFolders } from '../../system/process/programs
 import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.ts';
 import type { PipePlace } from '../../system/process/pipes.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
-import { answeredId, lineReader, TOO_LARGE } from './long-lines.ts';
+import { readAnsweredId, createLineReader, TOO_LARGE } from './long-lines.ts';
 import type { McpBounds, StdioServer } from './servers.ts';
 
 export type ServerProcesses = {
@@ -21,7 +21,7 @@ export type ServerProcesses = {
   readonly env: Environment;
   readonly hold: (argv: readonly string[]) => readonly string[];
   readonly pipes: PipePlace;
-  /** What is started is the sandbox's own process. */
+  /** The started process is the sandbox's own. */
   readonly spares: boolean;
   readonly atExit: ExitHandlers;
 };
@@ -30,11 +30,11 @@ export type ServerProcesses = {
 export type EndingTransport = Transport & {
   readonly why?: () => string | undefined;
   /**
-   * What the server printed last to its standard error. It may be anything, so that it is for the
-   * log alone.
+   * The last words that the server printed to its standard error. They may be anything, so they are
+   * for the log alone.
    */
   readonly said?: () => string;
-  /** A server at an address may forget the session. */
+  /** Asks a server at an address to forget the session. */
   readonly terminateSession?: () => Promise<void>;
 };
 
@@ -42,89 +42,122 @@ export type EndingTransport = Transport & {
 const MOST_UNREAD = 16 * 1024 * 1024;
 const LAST_WORDS = 300;
 
-type Started = { readonly child: PipedProcess; readonly end: (graceMs: number) => Promise<void> };
+type StartedServer = { readonly child: PipedProcess; readonly end: (graceMs: number) => Promise<void> };
 
-export function stdioTransport(
+export function createStdioTransport(
   server: StdioServer,
   processes: ServerProcesses,
-  { message: limit, graceMs }: McpBounds,
+  { message, graceMs }: McpBounds,
   deserialize: (line: string) => JSONRPCMessage,
 ): EndingTransport {
-  let started: Started | null = null;
-  let why: string | undefined;
-  let closing: Promise<void> | null = null;
-  let said = (): string => '';
-  const close = (reason?: string): Promise<void> => {
-    why ??= reason;
-    closing ??= (started?.end(reason === undefined ? graceMs : 0) ?? Promise.resolve()).finally(() =>
-      transport.onclose?.(),
+  return new StdioTransport({ server, processes, limit: message, graceMs, deserialize });
+}
+
+type StdioOptions = {
+  readonly server: StdioServer;
+  readonly processes: ServerProcesses;
+  /** Bytes of one message. */
+  readonly limit: number;
+  readonly graceMs: number;
+  readonly deserialize: (line: string) => JSONRPCMessage;
+};
+
+class StdioTransport implements EndingTransport {
+  onclose?: NonNullable<Transport['onclose']>;
+  onerror?: NonNullable<Transport['onerror']>;
+  onmessage?: NonNullable<Transport['onmessage']>;
+  readonly #options: StdioOptions;
+  #started: StartedServer | null = null;
+  #why: string | undefined;
+  #closing: Promise<void> | null = null;
+  #lastWords = (): string => '';
+
+  constructor(options: StdioOptions) {
+    this.#options = options;
+  }
+
+  why(): string | undefined {
+    return this.#why;
+  }
+
+  said(): string {
+    return this.#lastWords();
+  }
+
+  async start(): Promise<void> {
+    const { server, processes, limit } = this.#options;
+    this.#started = await startServer(server, processes);
+    const { child, end } = this.#started;
+    const lines = createLineReader({
+      limit,
+      onLine: (line) => this.#receive(line),
+      onLong: (ends) => this.#answerDropped(ends),
+    });
+    child.stdout.on('data', (bytes: Buffer) => lines.read(bytes));
+    this.#lastWords = collectLastWords(child);
+    this.#closeAtExit(child);
+    // It was closed while it was started.
+    if (this.#closing !== null) await end(0);
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const stdin = this.#started?.child.stdin;
+    if (this.#closing !== null || stdin === undefined) return Promise.reject(new Error(this.#why ?? 'it is closed'));
+    stdin.write(`${JSON.stringify(message)}\n`);
+    if (stdin.writableLength > MOST_UNREAD) void this.#close('it does not read what it is sent');
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+
+  #close(reason?: string): Promise<void> {
+    this.#why ??= reason;
+    const graceMs = reason === undefined ? this.#options.graceMs : 0;
+    this.#closing ??= (this.#started?.end(graceMs) ?? Promise.resolve()).finally(() => this.onclose?.());
+    return this.#closing;
+  }
+
+  #closeAtExit({ stdout, stderr, exit }: PipedProcess): void {
+    const { server, graceMs } = this.#options;
+    const read = Promise.all(
+      [stdout, stderr].map((stream) => new Promise<void>((resolve) => void stream.once('close', resolve))),
     );
-    return closing;
-  };
-  const receive = (line: string): void => {
-    if (closing !== null || line.trim() === '') return;
+    void exit.then(({ code, signal }) => {
+      // Its last words may still be in the pipe, which something that it started may hold open.
+      void awaitInTime(read, undefined, graceMs).then(() => {
+        const unstarted = describeNotStarted(server, this.said());
+        // The reason says it all.
+        if (unstarted !== undefined) this.#lastWords = () => '';
+        void this.#close(unstarted ?? `its process ended with ${signal ?? `status ${code}`}`);
+      });
+    });
+  }
+
+  #receive(line: string): void {
+    if (this.#closing !== null || line.trim() === '') return;
     try {
-      transport.onmessage?.(deserialize(line));
+      this.onmessage?.(this.#options.deserialize(line));
     } catch (error) {
       // Programs print other things, too.
-      transport.onerror?.(error as Error);
+      this.onerror?.(error as Error);
     }
-  };
-  const dropped = (ends: readonly [string, string]): void => {
-    const id = answeredId(ends);
-    const message = `a message is longer than ${limit} bytes`;
-    if (id === undefined) void close(message);
-    else
-      receive(
-        JSON.stringify({
-          jsonrpc: '2.0',
-          id,
-          error: { code: -32_603, message: `${TOO_LARGE}: ${message}` },
-        }),
-      );
-  };
-  const transport: EndingTransport = {
-    why: () => why,
-    said: () => said(),
-    async start() {
-      const { child, end } = (started = await startServer(server, processes));
-      const lines = lineReader({ limit, onLine: receive, onLong: dropped });
-      child.stdout.on('data', (bytes: Buffer) => lines.read(bytes));
-      const read = Promise.all(
-        [child.stdout, child.stderr].map(
-          (stream) => new Promise<void>((resolve) => void stream.once('close', resolve)),
-        ),
-      );
-      said = lastWords(child);
-      void child.exit.then(({ code, signal }) => {
-        // What it said last may still be in the pipe, which something that it started may hold
-        // open.
-        void awaitInTime(read, undefined, graceMs).then(() => {
-          const unstarted = notStarted(server, said());
-          // Which says it all.
-          if (unstarted !== undefined) said = () => '';
-          void close(unstarted ?? `its process ended with ${signal ?? `status ${code}`}`);
-        });
-      });
-      // It was closed while it was started.
-      if (closing !== null) await end(0);
-    },
-    send(message) {
-      const stdin = started?.child.stdin;
-      if (closing !== null || stdin === undefined) return Promise.reject(new Error(why ?? 'it is closed'));
-      stdin.write(`${JSON.stringify(message)}\n`);
-      if (stdin.writableLength > MOST_UNREAD) void close('it does not read what it is sent');
-      return Promise.resolve();
-    },
-    close: () => close(),
-  };
-  return transport;
+  }
+
+  #answerDropped(ends: readonly [string, string]): void {
+    const id = readAnsweredId(ends);
+    const message = `a message is longer than ${this.#options.limit} bytes`;
+    if (id === undefined) return void this.#close(message);
+    const error = { code: -32_603, message: `${TOO_LARGE}: ${message}` };
+    this.#receive(JSON.stringify({ jsonrpc: '2.0', id, error }));
+  }
 }
 
 async function startServer(
   server: StdioServer,
   { env, hold, pipes, spares, atExit }: ServerProcesses,
-): Promise<Started> {
+): Promise<StartedServer> {
   // A workspace must not choose what `npx` finds, or which settings a program reads.
   const cwd = server.cwd ?? env['HOME'] ?? homedir();
   const PATH = pathOutside(env, worldWritableFolders()).join(delimiter);
@@ -133,7 +166,7 @@ async function startServer(
     (error: unknown) => {
       if (!existsSync(cwd)) throw new Error(`its folder ${cwd} is not there`, { cause: error });
       // Its cause says less.
-      if (codeOf(error) === 'ENOENT') throw new Error(noProgram(server));
+      if (codeOf(error) === 'ENOENT') throw new Error(describeMissingProgram(server));
       throw new Error(`it cannot be started: ${reasonOf(error)}`, { cause: error });
     },
   );
@@ -141,7 +174,7 @@ async function startServer(
   let over = false;
   const exited = child.exit.then(() => void (over = true));
   const end = async (graceMs: number): Promise<void> => {
-    // The end of its input tells it to end; what does not heed that is ended.
+    // The end of its input tells it to end; a process that does not heed that is ended.
     child.stdin.end();
     if (!over && graceMs > 0) await awaitInTime(exited, undefined, graceMs);
     await killTree(child.tree, { graceMs, spareLeader: spares }).finally(ended);
@@ -151,21 +184,23 @@ async function startServer(
 }
 
 /**
- * By what bubblewrap, or the shell that holds it, says of a program that is not there; of one that
- * was started itself: undefined.
+ * Tells, by the words of bubblewrap or of the shell that holds it, that a program does not exist;
+ * undefined for one that was started itself.
  */
-function notStarted(server: StdioServer, said: string): string | undefined {
+function describeNotStarted(server: StdioServer, said: string): string | undefined {
   const [, program, why] =
     /(?:execvp|exec:) (.+?): (not found|No such file or directory|Permission denied)$/.exec(said) ?? [];
   if (program !== server.command) return undefined;
-  return why === 'Permission denied' ? `its command ${JSON.stringify(program)} may not be run` : noProgram(server);
+  return why === 'Permission denied'
+    ? `its command ${JSON.stringify(program)} may not be run`
+    : describeMissingProgram(server);
 }
 
-function noProgram({ command }: StdioServer): string {
+function describeMissingProgram({ command }: StdioServer): string {
   return `there is no program ${JSON.stringify(command)}: correct its command, or give the whole path`;
 }
 
-function lastWords({ stderr }: PipedProcess): () => string {
+function collectLastWords({ stderr }: PipedProcess): () => string {
   let last = '';
   stderr.on('data', (bytes: Buffer) => {
     last = `${last}${bytes.toString('utf8')}`.slice(-LAST_WORDS);

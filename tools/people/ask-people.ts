@@ -1,6 +1,6 @@
 // Asks people from within a call that runs (L77): the question is stored, the workflow puts it
-// among the approvals, and the call looks for the answer until it comes, or nobody waits for it any
-// more.
+// among the approvals, and the call looks for the answer until it comes, or the question is
+// withdrawn.
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { ELICIT_SIGNAL, type Elicitation, type ElicitationEnd } from '../../workflows/contract/people.ts';
@@ -10,37 +10,35 @@ import { pause } from '../../system/async.ts';
 import { clip, onOneLine } from '../../system/text.ts';
 import type { Store } from '../../store/values/store.ts';
 
-/** The workflow of an attempt, as it is asked and looked at. */
+/** The workflow of an attempt, as it is told and asked. */
 export type People = {
   tell(asked: Elicitation): Promise<void>;
   endOf(id: string): Promise<ElicitationEnd>;
 };
 
 /**
- * `why`: one line for lists, without the question. `options`: nothing else is an answer; blanks
+ * `why` is one line for lists, without the question. `options`: only these are answers; blanks
  * around one do not count.
  */
 export type PeopleQuestion = { readonly why: string; readonly question: string; readonly options?: readonly string[] };
 
-/** `unanswered`: in time, or the question was withdrawn. */
+/** `unanswered`: no answer came in time, or the question was withdrawn. */
 export type PeopleAnswer =
   { readonly kind: 'answered'; readonly text: string } | { readonly kind: 'declined' | 'unanswered' };
 
-/** `signal`: withdraws the question. */
+/** Asks people. `signal` withdraws the question. */
 export type AskPeople = (question: PeopleQuestion, signal: AbortSignal) => Promise<PeopleAnswer>;
 
-/**
- * Milliseconds between two looks at whether there is an answer, and from when on it is looked for
- * less often.
- */
-const [LOOK_MS, LAST_LOOK_MS] = [250, 2_000];
+/** Milliseconds between two looks for an answer: the first, and the longest. */
+const LOOK_MS = 250;
+const LAST_LOOK_MS = 2_000;
 
 const LONGEST_WHY = 200;
-/** Of a call: answers that would not do are asked for again, and count. */
+/** Questions of one call: an answer that will not do is asked for again, and counts. */
 const MOST_QUESTIONS = 50;
 
-/** `handle`: of the workflow, when it is needed. */
-export function peopleOf(handle: () => Pick<WorkflowHandle, 'signal' | 'query'>): People {
+/** Reaches people through the workflow that `handle` returns when it is needed. */
+export function createPeople(handle: () => Pick<WorkflowHandle, 'signal' | 'query'>): People {
   return {
     tell: (asked) => handle().signal(ELICIT_SIGNAL, asked),
     endOf: (id) => handle().query<ElicitationEnd, [string]>(QUERIES.elicited, id),
@@ -48,10 +46,10 @@ export function peopleOf(handle: () => Pick<WorkflowHandle, 'signal' | 'query'>)
 }
 
 /**
- * One question at a time of a call, and no more than a history bears: each is written there. Throws
- * StoreError, and what the server of the workflow says.
+ * Makes the function that asks one question of a call at a time, and no more than a history bears,
+ * because each is written there. Throws StoreError, and the errors of the workflow's server.
  */
-export function askPeople(people: People, store: Store, key: CallKey): AskPeople {
+export function createAskPeople(people: People, store: Store, key: CallKey): AskPeople {
   let left = MOST_QUESTIONS;
   let before: Promise<unknown> = Promise.resolve();
   return async (question, signal) => {
@@ -63,10 +61,10 @@ export function askPeople(people: People, store: Store, key: CallKey): AskPeople
   };
 }
 
-type Asking = { readonly people: People; readonly store: Store; readonly key: CallKey };
+type AskMeans = { readonly people: People; readonly store: Store; readonly key: CallKey };
 
 async function askOne(
-  { people, store, key }: Asking,
+  { people, store, key }: AskMeans,
   { why, question, options: given }: PeopleQuestion,
   signal: AbortSignal,
 ): Promise<PeopleAnswer> {
@@ -81,17 +79,22 @@ async function askOne(
     // A server that does not answer is asked again.
     const end = await people.endOf(id).catch((): ElicitationEnd => ({ kind: 'waiting' }));
     if (end.kind === 'waiting') continue;
-    return end.kind === 'answered' ? { kind: 'answered', text: await textOf(store, end.body) } : { kind: end.kind };
+    return end.kind === 'answered'
+      ? { kind: 'answered', text: await readAnswerText(store, end.body) }
+      : { kind: end.kind };
   }
   await people.tell({ key, id });
   return { kind: 'unanswered' };
 }
 
-/** A later attempt asks nothing that one before it has asked: nobody would take the answer. */
-export async function withdrawAsked(people: People, key: CallKey): Promise<void> {
+/** Withdraws the questions of earlier attempts, which nothing waits for. */
+export async function withdrawQuestions(people: People, key: CallKey): Promise<void> {
   await people.tell({ key, id: randomUUID() });
 }
 
-async function textOf(store: Store, body: Extract<ElicitationEnd, { kind: 'answered' }>['body']): Promise<string> {
+async function readAnswerText(
+  store: Store,
+  body: Extract<ElicitationEnd, { kind: 'answered' }>['body'],
+): Promise<string> {
   return body.kind === 'text' ? body.text : Buffer.from(await store.get(body.hash)).toString();
 }

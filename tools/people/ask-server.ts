@@ -1,18 +1,18 @@
-// What an activity asks the Temporal server beside its own workflow.
+// Questions of an activity to the Temporal server that are not about its own workflow.
 import { type Client, ScheduleNotFoundError, WorkflowNotFoundError } from '@temporalio/client';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 /**
- * As the server tells of a schedule. `started`: the newest firings, oldest first. `startedAt`:
- * milliseconds since the epoch.
+ * A schedule as the server tells of it. `started` has the newest firings, oldest first. `startedAt`
+ * is in milliseconds since the epoch.
  */
 export type FiringsSeen = {
   readonly paused: boolean;
   readonly started: readonly { readonly workflow: string; readonly run: string; readonly startedAt: number }[];
 };
 
-/** A server that does not answer says nothing. */
-export async function isOver(client: Client, session: SessionId): Promise<boolean> {
+/** Tells whether a session is over; a server that does not answer counts as no. */
+export async function isSessionOver(client: Client, session: SessionId): Promise<boolean> {
   try {
     return (await client.workflow.getHandle(session).describe()).status.name !== 'RUNNING';
   } catch (error) {
@@ -20,7 +20,7 @@ export async function isOver(client: Client, session: SessionId): Promise<boolea
   }
 }
 
-export async function firingsOf(client: Client, schedule: string): Promise<FiringsSeen | null> {
+export async function readFirings(client: Client, schedule: string): Promise<FiringsSeen | null> {
   try {
     const { state, info } = await client.schedule.getHandle(schedule).describe();
     const started = info.recentActions.map(({ action: { workflow }, takenAt }) => ({

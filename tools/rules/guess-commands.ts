@@ -1,8 +1,8 @@
-// The commands in a text that could not be read for certain: cut at whatever may be an operator,
+// Guesses the commands in a text that could not be read for certain: cut at each possible operator,
 // with a `$` where something is substituted. Each step takes time in proportion to the text.
 import type { Word } from '../shell-command.ts';
 
-/** A word of which nobody can say what it stands for. */
+/** A word whose meaning cannot be known. */
 export const ANYTHING: Word = { text: '$_', literal: false, glob: -1 };
 
 /**
@@ -10,22 +10,24 @@ export const ANYTHING: Word = { text: '$_', literal: false, glob: -1 };
  * of them may stand in.
  */
 const SUBSTITUTIONS = [/\$'(?:[^'\\]|\\.)*'|`((?:[^`\\]|\\.)*)`|\$\{[^{}]*\}/gs, /\$\(([^()]*)\)/g];
-/** Up to the parenthesis that ends a pattern of `case`: it closes none. */
+/** The text up to the parenthesis that ends a pattern of `case`: it closes no other. */
 const CASE_PATTERN = /(?:\bcase\s[^\n;|&()]{0,200}?\sin\s|;;&?)(?!\s*esac\b)\s*\(?[^()\n;&]{0,200}\)/g;
 /** The beginning of a here-document with a quoted delimiter: nothing in it is substituted. */
 const QUOTED_HERE = /<<-?[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\(\w+))/g;
 const REDIRECTION = /&?(?<![<>])[<>]+[&|]?\s*(?:"[^"]*"|'[^']*'|[^\s;&|()<>"'])+/g;
 /**
- * Stand for characters in quotes: no command that is judged holds them (a text that does is in
- * doubt).
+ * These stand for characters in quotes: no command that is judged holds them (a text that does is
+ * in doubt).
  */
 const QUOTED_DOLLAR = '\u0002';
 const OPERATORS = ';&|()<>\n';
 const FIRST_OPERATOR = 0x0e;
-const quotedOperator = (operator: string): string => String.fromCharCode(FIRST_OPERATOR + OPERATORS.indexOf(operator));
+const encodeOperator = (operator: string): string => String.fromCharCode(FIRST_OPERATOR + OPERATORS.indexOf(operator));
 /* oxlint-disable-next-line no-control-regex */
 const QUOTED_OPERATORS = / ?([\u000e-\u0015]) ?/g;
-/** Before a character which would be part of a pattern, or of braces, outside quotes. */
+/**
+ * This stands before a character which would be part of a pattern, or of braces, outside quotes.
+ */
 const QUOTED_PATTERN = '\u0003';
 /** Deeper ones are cut apart, where their `$` is still seen. */
 const MOST_GUESSED = 10;
@@ -34,7 +36,7 @@ const MOST_ESCAPED = 4;
 
 export function guessCommands(text: string, escaped = 0): readonly (readonly Word[])[] {
   const inner: string[] = [];
-  let rest = withoutQuotedDocuments(text).replaceAll('\\\n', '').replaceAll(CASE_PATTERN, withoutParentheses);
+  let rest = dropQuotedDocuments(text).replaceAll('\\\n', '').replaceAll(CASE_PATTERN, replaceParentheses);
   for (let depth = 0; depth < MOST_GUESSED; depth++) {
     for (const substitution of SUBSTITUTIONS) {
       rest = rest.replaceAll(substitution, (_, command: unknown) => {
@@ -45,17 +47,17 @@ export function guessCommands(text: string, escaped = 0): readonly (readonly Wor
   }
   // Within backquotes others are escaped, and those of a text that is run are none of the text's
   // own.
-  const deeper = [text, ...inner].filter((each) => each.includes('\\`')).map(unescaped);
-  const pieces = [rest, ...inner].map((part) => withoutQuotedOperators(part).replaceAll(REDIRECTION, ' '));
-  const commands = pieces.flatMap((piece) => piece.split(/[;&|()\n]+/)).map(guessedWords);
+  const deeper = [text, ...inner].filter((each) => each.includes('\\`')).map(unescapeText);
+  const pieces = [rest, ...inner].map((part) => markQuotedOperators(part).replaceAll(REDIRECTION, ' '));
+  const commands = pieces.flatMap((piece) => piece.split(/[;&|()\n]+/)).map(guessWords);
   if (deeper.length > 0 && escaped >= MOST_ESCAPED) return [...commands, [ANYTHING]];
   return [...commands, ...deeper.flatMap((each) => guessCommands(each, escaped + 1))];
 }
 
-const unescaped = (text: string): string => text.replaceAll(/\\([`$\\])/g, '$1');
-const withoutParentheses = (pattern: string): string => pattern.replaceAll(/[()]/g, ' ; ');
+const unescapeText = (text: string): string => text.replaceAll(/\\([`$\\])/g, '$1');
+const replaceParentheses = (pattern: string): string => pattern.replaceAll(/[()]/g, ' ; ');
 
-function withoutQuotedDocuments(text: string): string {
+function dropQuotedDocuments(text: string): string {
   const open: string[] = [];
   const kept = text.split('\n').filter((line) => {
     const [end] = open;
@@ -70,47 +72,47 @@ function withoutQuotedDocuments(text: string): string {
 }
 
 /**
- * Within quotes they are none, and a `$` within single ones is a character; to a shell that is
- * given the text they are again. A quote that is not closed is a character.
+ * Marks operators within quotes, where they are characters, as is a `$` within single ones; to a
+ * shell that is given the text they are operators again. A quote that is not closed is a character.
  */
-function withoutQuotedOperators(text: string): string {
+function markQuotedOperators(text: string): string {
   const parts: string[] = [];
   const unclosed = new Set<string>();
   let from = 0;
   for (let at = 0; at < text.length; at++) {
     const quote = text[at];
     if ((quote !== '"' && quote !== "'") || unclosed.has(quote)) continue;
-    const end = quote === "'" ? text.indexOf("'", at + 1) : doubleEnd(text, at + 1);
+    const end = quote === "'" ? text.indexOf("'", at + 1) : findDoubleEnd(text, at + 1);
     if (end === -1) {
       // The text after it closes no later one either.
       unclosed.add(quote);
       continue;
     }
-    parts.push(text.slice(from, at), withMarks(text.slice(at, end + 1)));
+    parts.push(text.slice(from, at), markQuoted(text.slice(at, end + 1)));
     from = end + 1;
     at = end;
   }
   return parts.join('') + text.slice(from);
 }
 
-function withMarks(quoted: string): string {
-  // What is left of a substitution that could not be taken apart: all of it may be commands.
+function markQuoted(quoted: string): string {
+  // The rest of a substitution that could not be taken apart may be commands.
   if (quoted.startsWith('"') && /\$\(|`|\$_.*\)/s.test(quoted)) return ` ; ${quoted.slice(1, -1)} ; `;
   const marked = quoted
-    .replaceAll(/[;&|()<>\n]/g, (operator) => ` ${quotedOperator(operator)} `)
+    .replaceAll(/[;&|()<>\n]/g, (operator) => ` ${encodeOperator(operator)} `)
     .replaceAll(/[*?[{]/g, `${QUOTED_PATTERN}$&`);
   return quoted.startsWith("'") ? marked.replaceAll('$', QUOTED_DOLLAR) : marked;
 }
 
-/** Reads words as a shell does that is given them as a text. */
-export function asText(words: readonly Word[]): string {
+/** Joins words into the text that a shell is given. */
+export function toShellText(words: readonly Word[]): string {
   const text = words.map((word) => word.text).join(' ');
   return text
     .replaceAll(QUOTED_OPERATORS, (_, mark: string) => OPERATORS.charAt(mark.charCodeAt(0) - FIRST_OPERATOR))
     .replaceAll(QUOTED_DOLLAR, '$');
 }
 
-function doubleEnd(text: string, from: number): number {
+function findDoubleEnd(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     if (text[at] === '\\') at++;
     else if (text[at] === '"') return at;
@@ -118,18 +120,18 @@ function doubleEnd(text: string, from: number): number {
   return -1;
 }
 
-/** What a pattern or braces stand for is not known, as little as what a variable does. */
+/** The meaning of a pattern or of braces is not known, as little as that of a variable. */
 /* oxlint-disable-next-line no-control-regex */
 const PATTERN = /(?<![\\\u0003])[*?[]/;
 /* oxlint-disable-next-line no-control-regex */
 const BRACES = /(?<![\\\u0003])\{./s;
 
-function guessedWords(command: string): readonly Word[] {
+function guessWords(command: string): readonly Word[] {
   const words = command.replaceAll(/["']/g, '').split(/\s+/);
-  return words.filter((word) => word !== '').map(guessedWord);
+  return words.filter((word) => word !== '').map(guessWord);
 }
 
-function guessedWord(word: string): Word {
+function guessWord(word: string): Word {
   const text = word.replaceAll('\\', '').replaceAll(QUOTED_PATTERN, '');
   return { text, literal: !/[$`]/.test(word) && !BRACES.test(word), glob: word.search(PATTERN) };
 }

@@ -1,10 +1,10 @@
-// Programs that run others besides runners (runners.ts): behind a verb (`docker exec`), in the
-// value of an option (`tar --to-command`) or of a variable (`PAGER=…`), in code (`awk`). What they
-// run is read where that can be done; what is not listed here is not known.
+// Programs other than runners (runners.ts) that run others: behind a verb (`docker exec`), in the
+// value of an option (`tar --to-command`) or of a variable (`PAGER=…`), in code (`awk`). Their
+// commands are read where that can be done; programs that are not listed here are not known.
 import type { Word } from '../shell-command.ts';
-import { ANYTHING, asText } from './guess-commands.ts';
+import { ANYTHING, toShellText } from './guess-commands.ts';
 
-/** Of a verb: the operands between it and the command. */
+/** Maps a verb to the number of operands between it and the command. */
 export type Verbs = ReadonlyMap<string, number>;
 
 const TMUX =
@@ -12,20 +12,20 @@ const TMUX =
   'send send-keys split-window splitw';
 
 /** A verb is looked for among the first two operands. */
-export const VERBS: ReadonlyMap<string, Verbs> = byName<Verbs>([
-  ['docker nerdctl podman', verbs('create exec run', 1)],
-  ['kubectl oc', verbs('debug exec run', 1)],
-  ['direnv ip', verbs('exec', 1)],
-  ['conda hatch mamba micromamba pdm pipenv poetry rye uv', verbs('run', 0)],
-  ['bun npm pnpm yarn', verbs('dlx exec x', 0)],
-  ['bundle', verbs('exec', 0)],
-  ['git', verbs('foreach run', 0)],
-  ['perf', verbs('record stat trace', 0)],
-  ['tmux', verbs(TMUX, 0)],
+export const VERBS: ReadonlyMap<string, Verbs> = mapByName<Verbs>([
+  ['docker nerdctl podman', mapVerbs('create exec run', 1)],
+  ['kubectl oc', mapVerbs('debug exec run', 1)],
+  ['direnv ip', mapVerbs('exec', 1)],
+  ['conda hatch mamba micromamba pdm pipenv poetry rye uv', mapVerbs('run', 0)],
+  ['bun npm pnpm yarn', mapVerbs('dlx exec x', 0)],
+  ['bundle', mapVerbs('exec', 0)],
+  ['git', mapVerbs('foreach run', 0)],
+  ['perf', mapVerbs('record stat trace', 0)],
+  ['tmux', mapVerbs(TMUX, 0)],
 ]);
 
-/** How the option, and what stands before the command in it, begins. */
-const OPTIONS: ReadonlyMap<string, RegExp> = byName<RegExp>([
+/** The beginning of the option, and of the text before the command in it. */
+const OPTIONS: ReadonlyMap<string, RegExp> = mapByName<RegExp>([
   [
     'bsdtar gtar tar',
     /^(?:--(?:checkpoint-a|info|new-v|rmt|rsh|to-c|use)[a-z-]{0,20}(?:=(?:exec=)?|$)|exec=|-[A-Za-z]{0,9}[FI])/,
@@ -60,20 +60,23 @@ const OPTIONS: ReadonlyMap<string, RegExp> = byName<RegExp>([
   ['npm', /^--(?:call|script-shell)(?:=|$)/],
 ]);
 
-/** Name a program to one that is started, whichever. `make` takes its shell as an argument. */
+/**
+ * Variables that name a program to any program that is started. `make` takes its shell as an
+ * argument.
+ */
 const VARIABLE =
   /^(?:[A-Z_]{0,20}(?:ASKPASS|EDITOR|EXTERNAL_DIFF|PAGER|PROXY_COMMAND|RSH|SSH_COMMAND)|BROWSER|GIT_CONFIG_VALUE_\d{1,4}|GIT_SSH|LESSCLOSE|LESSOPEN|PROMPT_COMMAND|SHELL|VISUAL)=[!|]?/;
-/** Give git a configuration that cannot be read here. */
+/** These give git a configuration that cannot be read here. */
 const UNREADABLE = /^(?:--config-env(?:=|$)|GIT_CONFIG_PARAMETERS=)/;
 
 /**
- * What options and variables say is run. An option is looked at once for each program of the table
- * that stands before it.
+ * Lists the commands in options and variables. An option is looked at once for each program of the
+ * table that stands before it.
  */
-export function* optionTexts(words: readonly Word[], starts: ReadonlySet<number>): Iterable<string> {
+export function* listOptionTexts(words: readonly Word[], starts: ReadonlySet<number>): Iterable<string> {
   const firsts = new Map<RegExp, number>();
   for (const at of starts) {
-    const option = OPTIONS.get(nameAt(words, at));
+    const option = OPTIONS.get(programName(words, at));
     if (option) firsts.set(option, Math.min(at, firsts.get(option) ?? at));
   }
   for (const [at, word] of words.entries()) {
@@ -81,15 +84,15 @@ export function* optionTexts(words: readonly Word[], starts: ReadonlySet<number>
     for (const [option, first] of [...firsts, [VARIABLE, -1] as const]) {
       const [found] = (at > first && option.exec(word.text)) || [];
       if (found === undefined) continue;
-      const value = valueAfter(words, at, found);
-      yield asText(value);
+      const value = readValue(words, at, found);
+      yield toShellText(value);
       // Without a mark an alias is a command of git itself.
-      if (/^alias\..*=$/is.test(found)) yield asText([{ text: 'git', literal: true, glob: -1 }, ...value]);
+      if (/^alias\..*=$/is.test(found)) yield toShellText([{ text: 'git', literal: true, glob: -1 }, ...value]);
     }
   }
 }
 
-function valueAfter(words: readonly Word[], at: number, found: string): readonly Word[] {
+function readValue(words: readonly Word[], at: number, found: string): readonly Word[] {
   const word = words[at] ?? ANYTHING;
   const text = word.text.slice(found.length);
   return text === '' ? words.slice(at + 1) : [{ ...word, text }, ...words.slice(at + 1)];
@@ -97,7 +100,7 @@ function valueAfter(words: readonly Word[], at: number, found: string): readonly
 
 const ALL = /^/;
 /** Options that give code. */
-const CODE: ReadonlyMap<string, RegExp> = byName<RegExp>([
+const CODE: ReadonlyMap<string, RegExp> = mapByName<RegExp>([
   ['awk gawk mariadb mawk mysql nawk psql sqlite', ALL],
   ['gsed sed', /(?:)/],
   ['ipython pypy python', /^-[A-Za-z]{0,9}c/],
@@ -111,7 +114,10 @@ const CODE: ReadonlyMap<string, RegExp> = byName<RegExp>([
   ['emacs', /^--?e/],
   ['gmake make', /^--eval/],
 ]);
-/** Read code, or commands, from their input: always, or without a file that says what to do. */
+/**
+ * Programs that read code, or commands, from their input: always, or without a file that says what
+ * to do.
+ */
 const READ_INPUT = new Set('at batch crontab ed ex gdb lftp lldb mariadb mysql psql sftp sqlite'.split(' '));
 const MAKES = new Set(['gmake', 'make']);
 const READ_CODE = new Set('elixir expect lua node nodejs perl php pypy python ruby tclsh wish'.split(' '));
@@ -120,45 +126,45 @@ const STARTS_PROGRAMS = /system|popen|spawn|exec|subprocess|child_process|shell|
 /** The command `e`, and the flag of `s`. */
 const SED_STARTS = /(?:^|[\s;{}!,/$|#@:\d])[gIiMmp\d]{0,9}e[gIiMmp\d]{0,9}(?:[\s;}]|$)/;
 
-/** The words of programs' code, where that starts others: any of them may be run. */
-export function codeWords(words: readonly Word[], starts: ReadonlySet<number>): readonly (readonly Word[])[] {
+/** Lists the words of programs' code, where that starts others: any of them may be run. */
+export function listCodeWords(words: readonly Word[], starts: ReadonlySet<number>): readonly (readonly Word[])[] {
   const firsts = new Map<RegExp, number>();
   for (const at of starts) {
-    const option = CODE.get(versionless(nameAt(words, at)));
+    const option = CODE.get(stripVersion(programName(words, at)));
     if (option) firsts.set(option, Math.min(at, firsts.get(option) ?? at));
   }
   return [...firsts].flatMap(([option, first]) => {
     const rest = words.slice(first + 1);
-    const begins = versionless(nameAt(words, first)).endsWith('sed') ? SED_STARTS : STARTS_PROGRAMS;
+    const begins = stripVersion(programName(words, first)).endsWith('sed') ? SED_STARTS : STARTS_PROGRAMS;
     const isRun = rest.some(({ text }) => option.test(text)) && rest.some(({ text }) => begins.test(text));
-    return isRun ? [wordsOfCode(asText(rest))] : [];
+    return isRun ? [splitCode(toShellText(rest))] : [];
   });
 }
 
-function wordsOfCode(text: string): readonly Word[] {
+function splitCode(text: string): readonly Word[] {
   const words = text.split(/[^\w./+@-]+/).filter((word) => word !== '');
   return words.map((word) => ({ text: word, literal: true, glob: -1 }));
 }
 
-/** Whether what is piped into it may be run. */
-export function readsCode(words: readonly Word[], first: number): boolean {
-  const name = versionless(nameAt(words, first));
+/** Tells whether the text piped into it may be run. */
+export function isCodeReader(words: readonly Word[], first: number): boolean {
+  const name = stripVersion(programName(words, first));
   const rest = words.slice(first + 1).map(({ text }) => text);
   if (MAKES.has(name)) return rest.some((text) => /^(?:-|-f-|--(?:make)?file=-|\/dev\/stdin)$/.test(text));
   return READ_INPUT.has(name) || (READ_CODE.has(name) && rest.every((text) => text.startsWith('-')));
 }
 
-export function nameAt(words: readonly Word[], at: number): string {
+export function programName(words: readonly Word[], at: number): string {
   const text = words[at]?.text ?? '';
   return text.slice(text.lastIndexOf('/') + 1);
 }
 
-const versionless = (name: string): string => name.toLowerCase().replace(/(?<![-\d.])[-\d.]+$/, '');
+const stripVersion = (name: string): string => name.toLowerCase().replace(/(?<![-\d.])[-\d.]+$/, '');
 
-function verbs(names: string, operands: number): Verbs {
+function mapVerbs(names: string, operands: number): Verbs {
   return new Map(names.split(' ').map((verb) => [verb, operands]));
 }
 
-function byName<Value>(rows: readonly (readonly [names: string, value: Value])[]): ReadonlyMap<string, Value> {
+function mapByName<Value>(rows: readonly (readonly [names: string, value: Value])[]): ReadonlyMap<string, Value> {
   return new Map(rows.flatMap(([names, value]) => names.split(' ').map((name) => [name, value] as const)));
 }

@@ -1,18 +1,18 @@
-// Commands that run another, which their arguments name: where in a command others may begin. In
-// doubt one does.
+// Commands that run another, which their arguments name: finds where in a command others may begin.
+// In doubt one does.
 import type { Word } from '../shell-command.ts';
-import { ANYTHING, asText, guessCommands } from './guess-commands.ts';
-import { codeWords, nameAt, optionTexts, readsCode, VERBS } from './run-options.ts';
+import { ANYTHING, toShellText, guessCommands } from './guess-commands.ts';
+import { listCodeWords, programName, listOptionTexts, isCodeReader, VERBS } from './run-options.ts';
 
-/** Words, and which of them may be the name of a command that is run. */
+/** Words, and the positions that may be the name of a command that is run. */
 export type Reading = { readonly words: readonly Word[]; readonly starts: ReadonlySet<number> };
-/** `texts`: the starts that may be more than a name. */
-type Read = Reading & { readonly texts: ReadonlySet<number> };
+/** `texts` are the starts that may be more than a name. */
+type StartReading = Reading & { readonly texts: ReadonlySet<number> };
 
-/** Stand before a command without being one; so does the number or name of a redirection. */
+/** These stand before a command without being one; so does the number or name of a redirection. */
 const KEYWORDS = new Set(['!', '{', '}', 'do', 'elif', 'else', 'if', 'then', 'until', 'while']);
 const BEFORE_COMMAND = /^(?:\w+(?:\[.*\])?\+?=|\d+$|\{\w+\}$)/s;
-/** Run the command that stands after their options. */
+/** These run the command that stands after their options. */
 const PREFIXES = new Set(
   (
     'aa-exec builtin busybox bunx capsh catchsegv cgexec choom chpst command coproc daemonize dbus-launch dbus-run-session doas dumb-init eatmydata entr env ' +
@@ -21,10 +21,10 @@ const PREFIXES = new Set(
     'systemd-run time tini torify torsocks unbuffer unshare valgrind watch x86_64 xargs xterm xvfb-run'
   ).split(' '),
 );
-/** The same with something else before it: a time, a folder, a file. */
+/** These take something else before the command: a time, a folder, a file. */
 const PREFIXES_OF_TWO = new Set('bwrap chroot chrt flock setarch sg taskset timeout'.split(' '));
 const SHELLS = new Set('ash bash dash fish ksh lksh mksh posh rbash rksh rzsh sh yash zsh'.split(' '));
-/** Take a command as a text. */
+/** These take a command as a text. */
 const TEXT_RUNNERS = new Set([
   ...SHELLS,
   ...'compgen complete entr env eval flock hyperfine mapfile npx parallel readarray runuser script sg su trap watch'.split(
@@ -35,38 +35,39 @@ const TEXT_RUNNERS = new Set([
 const TEXT_OPTION = /^(?:-[A-Za-z0-9]{0,8}?[Sc]|--[a-z-]{1,30}=)(?=.)/s;
 const OTHERS = new Set('. find function source ssh'.split(' '));
 /**
- * Texts within texts, their characters, and the commands in them: beyond any nobody can say what is
- * run.
+ * The depth of texts within texts, their characters, and the commands in them: beyond these the run
+ * commands are unknown.
  */
 const MOST_NESTED = 6;
 const MOST_CHARACTERS = 1_000_000;
 const MOST_READINGS = 5_000;
 const UNKNOWN: Reading = { words: [ANYTHING], starts: new Set([0]) };
 
-/** Whether any word of it may be run. */
+/** Tells whether any word of it may be run. */
 export function isRunner(words: readonly Word[]): boolean {
-  const name = nameAt(words, firstOf(words));
+  const name = programName(words, findFirstWord(words));
   return [PREFIXES, PREFIXES_OF_TWO, TEXT_RUNNERS, OTHERS].some((known) => known.has(name));
 }
 
-/** Whether what is piped into it may be run. */
-export const runsInput = (words: readonly Word[]): boolean => isRunner(words) || readsCode(words, firstOf(words));
+/** Tells whether the text piped into it may be run. */
+export const isInputRunner = (words: readonly Word[]): boolean =>
+  isRunner(words) || isCodeReader(words, findFirstWord(words));
 
 /**
- * The command itself, with those it runs, and those in texts it runs, however deep; where that goes
- * on for too long, one that may be anything.
+ * Lists the command itself, the commands it runs, and those in texts it runs, however deep; where
+ * that goes on for too long, one that may be anything.
  */
-export function runIn(words: readonly Word[]): readonly Reading[] {
+export function readRunCommands(words: readonly Word[]): readonly Reading[] {
   const found: Reading[] = [];
   const seen = new Set<string>();
   let left = MOST_CHARACTERS;
   let level: readonly (readonly Word[])[] = [words];
   for (let nested = 0; level.length > 0; nested++) {
     if (nested > MOST_NESTED || found.length + level.length > MOST_READINGS) return [...found, UNKNOWN];
-    const readings = level.map((each) => readingOf(each));
-    found.push(...readings, ...readings.flatMap(codeIn));
+    const readings = level.map((each) => readStarts(each));
+    found.push(...readings, ...readings.flatMap(readCode));
     const texts: string[] = [];
-    for (const text of textsOf(readings)) {
+    for (const text of listTexts(readings)) {
       if ((left -= text.length) < 0) return [...found, UNKNOWN];
       if (!seen.has(text)) texts.push(text);
       seen.add(text);
@@ -76,88 +77,91 @@ export function runIn(words: readonly Word[]): readonly Reading[] {
   return found;
 }
 
-function readingOf(words: readonly Word[]): Read {
-  return { words, ...startsFrom(words, firstOf(words)) };
+function readStarts(words: readonly Word[]): StartReading {
+  return { words, ...findStarts(words, findFirstWord(words)) };
 }
 
-const codeIn = ({ words, starts }: Reading): readonly Reading[] =>
-  codeWords(words, starts).map((code) => ({ words: code, starts: new Set(code.keys()) }));
+const readCode = ({ words, starts }: Reading): readonly Reading[] =>
+  listCodeWords(words, starts).map((code) => ({ words: code, starts: new Set(code.keys()) }));
 
-function* textsOf(readings: readonly Read[]): Iterable<string> {
+function* listTexts(readings: readonly StartReading[]): Iterable<string> {
   for (const { words, starts, texts } of readings) {
-    yield* textsIn({ words, starts });
-    yield* optionTexts(words, starts);
-    for (const at of texts) yield asText(words.slice(at, at + 1));
+    yield* listRunTexts({ words, starts });
+    yield* listOptionTexts(words, starts);
+    for (const at of texts) yield toShellText(words.slice(at, at + 1));
   }
 }
 
 /**
- * What any of its commands that run a text may take for it. An option is looked at once, whichever
- * of them it belongs to.
+ * Lists the texts that any of its text-running commands may take. An option is looked at once,
+ * whichever of them it belongs to.
  */
-function* textsIn({ words, starts }: Reading): Iterable<string> {
-  const runners = [...starts].filter((at) => TEXT_RUNNERS.has(nameAt(words, at)));
+function* listRunTexts({ words, starts }: Reading): Iterable<string> {
+  const runners = [...starts].filter((at) => TEXT_RUNNERS.has(programName(words, at)));
   // A shell runs a text when an option says so, else a file.
-  const others = runners.filter((at) => !SHELLS.has(nameAt(words, at)));
-  for (const at of others) yield asText(words.slice(at + 1));
+  const others = runners.filter((at) => !SHELLS.has(programName(words, at)));
+  for (const at of others) yield toShellText(words.slice(at + 1));
   const [first, firstOther] = [Math.min(...runners), Math.min(...others)];
   for (let option = first + 1; option < words.length; option++) {
     const word = words[option]!;
-    if (isTextOption(word.text)) yield asText(words.slice(option + 1));
+    if (isTextOption(word.text)) yield toShellText(words.slice(option + 1));
     const [within] = (option > firstOther && TEXT_OPTION.exec(word.text)) || [];
     if (within !== undefined)
-      yield asText([{ ...word, text: word.text.slice(within.length) }, ...words.slice(option + 1)]);
+      yield toShellText([{ ...word, text: word.text.slice(within.length) }, ...words.slice(option + 1)]);
   }
 }
 
 const isTextOption = (word: string): boolean => /^-\w+$/.test(word) && /[cC]/.test(word);
 
 /**
- * `verb`: of which program one is looked for. `after`: behind one; 'options': and options, whose
- * values are not known to be none.
+ * `verb` names the program whose verb is looked for. `after`: a verb was passed; 'options': and
+ * options, whose values are not known.
  */
-type Step = {
+type StartStep = {
   readonly at: number;
   readonly operands: number;
   readonly verb?: string;
   readonly after?: 'verb' | 'options';
 };
 
-/** Each word is looked at a few times at most, however many runners stand in a row. */
-function startsFrom(words: readonly Word[], first: number): Omit<Read, 'words'> {
+/**
+ * Finds the starts. Each word is looked at a few times at most, however many runners stand in a
+ * row.
+ */
+function findStarts(words: readonly Word[], first: number): Omit<StartReading, 'words'> {
   const starts = new Set<number>();
   const texts = new Set<number>();
   const seen = new Set<string>();
-  const open: Step[] = [{ at: first, operands: 0 }];
+  const open: StartStep[] = [{ at: first, operands: 0 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const word = words[next.at];
     const key = `${next.at} ${next.operands} ${next.verb} ${next.after}`;
     if (word === undefined || seen.has(key)) continue;
     seen.add(key);
-    if (mayStart(next, word)) {
+    if (canStart(next, word)) {
       starts.add(next.at);
       if (next.after && /\s/.test(word.text)) texts.add(next.at);
     }
-    open.push(...stepsFrom(next, word, words));
+    open.push(...listSteps(next, word, words));
   }
   return { starts, texts };
 }
 
 /**
- * Behind a verb the operands are none of the command, and a value of an option is one only where it
- * is known.
+ * Tells whether a command may start here. Behind a verb the operands do not start one, and an
+ * option's value does only where it is known.
  */
-function mayStart({ operands, verb, after }: Step, { literal, glob }: Word): boolean {
+function canStart({ operands, verb, after }: StartStep, { literal, glob }: Word): boolean {
   if (verb !== undefined || (after && operands > 0)) return false;
   return after !== 'options' || (literal && glob === -1);
 }
 
-function stepsFrom(step: Step, { text }: Word, words: readonly Word[]): readonly Step[] {
+function listSteps(step: StartStep, { text }: Word, words: readonly Word[]): readonly StartStep[] {
   const { at, operands, verb, after } = step;
-  const name = nameAt(words, at);
+  const name = programName(words, at);
   const skips = verb === undefined ? undefined : VERBS.get(verb)?.get(text);
   if (skips !== undefined) return [{ at: at + 1, operands: skips, after: 'verb' }];
-  const steps: Step[] = [];
+  const steps: StartStep[] = [];
   if (text.startsWith('-')) {
     const behind = after ? ({ ...step, after: 'options' } as const) : step;
     steps.push({ ...behind, at: at + 1 }, { ...behind, at: at + 2 });
@@ -174,7 +178,7 @@ function isLookup(words: readonly Word[], at: number): boolean {
   return words[at]?.text === 'command' && /^-[vV]$/.test(words[at + 1]?.text ?? '');
 }
 
-function firstOf(words: readonly Word[]): number {
+function findFirstWord(words: readonly Word[]): number {
   const first = words.findIndex(({ text }) => !KEYWORDS.has(text) && !BEFORE_COMMAND.test(text));
   return first === -1 ? words.length : first;
 }

@@ -1,7 +1,7 @@
 // The configuration of a worker, and the one check of it. The check is strict: an unknown key is a
 // mistake, and named by its path.
 import { z } from 'zod';
-import type { HookConfig } from '../../activities/hooks/hooks.ts';
+import type { HookConfig } from '../../activities/hooks/hook-config.ts';
 import {
   modelSchema,
   nameSchema,

@@ -1,7 +1,7 @@
 // The schema of the hooks in a configuration: each is a function, or an object with either `run` or
 // `command`.
 import { z } from 'zod';
-import type { HookName } from '../../activities/hooks/hooks.ts';
+import type { HookName } from '../../activities/hooks/payloads.ts';
 import { nameSchema, functionSchema, millisecondsSchema } from './schema-parts.ts';
 
 const workFields = {

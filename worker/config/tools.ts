@@ -1,8 +1,8 @@
 // The schema of the tools in a configuration. A tool that cannot be registered is found before
 // anything starts, and named by its place.
 import { z } from 'zod';
-import { builtinNames } from '../../tools/builtin/builtin-tools.ts';
-import { definitionOf } from '../../tools/registry.ts';
+import { builtinNames } from '../../tools/builtin/builtin-names.ts';
+import { buildDefinition } from '../../tools/registry.ts';
 import { nearName } from '../../workflows/contract/did-you-mean.ts';
 import { type InputSchema, isStandardSchema } from '../../system/schema/input-schema.ts';
 import type { Recovery, Risk, Tool } from '../../tools/tool.ts';
@@ -57,7 +57,7 @@ const toolSchema = z.looseObject(toolFields, 'give a tool made with defineTool')
 /** Returns the registry's complaint about a tool. */
 function definitionProblem(given: unknown): string | undefined {
   try {
-    definitionOf(given as Tool);
+    buildDefinition(given as Tool);
     return undefined;
   } catch (error) {
     // The schema is foreign code: an error that it throws is its own mistake.

@@ -1,8 +1,8 @@
-// What an account may spend, and that it is spent. No wait of ours and no other model helps: a
-// person has to do something.
+// Recognises that what an account may spend is spent. Neither a wait of ours nor another model
+// helps: a person has to act.
 import type { APIError } from '@anthropic-ai/sdk';
 
-/** By `error.details.error_code`, which is stable where messages are not. */
+/** Sentences by `error.details.error_code`, which is stable where messages are not. */
 const BY_CODE: Readonly<Record<string, string>> = {
   enforced_spend_limit_reached:
     'the spend limit that is set for this organization or workspace is reached until the next month begins: raise it under Limits in the console, then send `continue`',
@@ -15,7 +15,9 @@ const OWN_LIMIT =
 const NO_CREDIT =
   'the account cannot be billed: see to its credit or payment under Billing in the console, then send `continue`';
 
-/** What a person can do, as the rest of a sentence; undefined for a failure of another kind. */
+/**
+ * Says what a person can do, as the rest of a sentence; undefined for a failure of another kind.
+ */
 export function accountProblem(status: number | undefined, error: APIError): string | undefined {
   const code = error.errorCode ?? '';
   if (Object.hasOwn(BY_CODE, code)) return BY_CODE[code];

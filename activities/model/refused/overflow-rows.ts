@@ -1,14 +1,17 @@
-// The words by which servers say that a request is too long for its model (L23, L24): a row a
-// server. Add yours here, with the sentence as it was read; a configuration adds more without a
-// release (`overflowWords`).
+// The words by which servers say that a request is too long for its model (L23, L24): one row for
+// each server. Add yours here, with the sentence as it was read; a configuration adds more without
+// a release (`overflowWords`).
 
 export type OverflowRow = {
   readonly server: string;
-  /** What it was seen to say. */
+  /** The sentence that the server was seen to send. */
   readonly says: string;
-  /** Found in it, and in what else this server says of a request that is too long. */
+  /**
+   * Words found in that sentence, and in the server's other sentences about a request that is too
+   * long.
+   */
   readonly words: RegExp;
-  /** Year and month in which it was last looked up. */
+  /** The year and month in which it was last looked up. */
   readonly seen: string;
 };
 

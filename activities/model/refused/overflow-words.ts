@@ -1,8 +1,11 @@
-// Whether a server says that a request is too long for its model (L23, L24), and not that too many
-// came, or that its cap does not fit.
+// Tells whether a server says that a request is too long for its model (L23, L24), and not that too
+// many came, or that its cap does not fit.
 import { overflowRows } from './overflow-rows.ts';
 
-/** A limit over time or of an account: waiting helps there, and a shorter request does not. */
+/**
+ * Words about a limit over time or of an account: waiting helps there, and a shorter request does
+ * not.
+ */
 const OF_TIME = [
   'rate.?limit',
   'too many requests',
@@ -16,7 +19,10 @@ const OF_TIME = [
 
 const LIMIT_OF_TIME = new RegExp(OF_TIME, 'i');
 
-/** `more`: of the configuration, found in small or large letters. */
+/**
+ * Tells whether the sentence is about the length. `more` are words of the configuration, found in
+ * small or large letters.
+ */
 export function isOverflow(said: string, more: readonly string[] = []): boolean {
   const lower = said.toLowerCase();
   if (more.some((words) => lower.includes(words.trim().toLowerCase()))) return true;
@@ -24,7 +30,10 @@ export function isOverflow(said: string, more: readonly string[] = []): boolean 
   return overflowRows.some(({ words }) => words.test(said));
 }
 
-/** The prompt fits, and the cap is what does not: of vLLM and of Text Generation Inference. */
+/**
+ * The sentences of vLLM and of Text Generation Inference about a cap that does not fit where the
+ * prompt does.
+ */
 const CAPS: readonly RegExp[] = [
   /too large: .*\((?<cap>\d+) > (?<window>\d+) - (?<input>\d+)\)/,
   /must be <= (?<window>\d+)\. Given: (?<input>\d+) `?inputs`? tokens/,
@@ -34,8 +43,8 @@ const CAPS: readonly RegExp[] = [
 const LEAST_ROOM = 1_024;
 
 /**
- * Tokens that a reply may have beside this prompt, where a refusal says that; undefined for none,
- * or for too few.
+ * Returns the tokens that a reply may have with this prompt, where a refusal says that; undefined
+ * for other refusals, or for too few tokens.
  */
 export function roomLeft(said: string): number | undefined {
   const counts = CAPS.map((words) => words.exec(said)?.groups).find((found) => found !== undefined);

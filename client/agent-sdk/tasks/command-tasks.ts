@@ -1,7 +1,7 @@
 // Tells commands in the background as tasks: the outcome of the call says that one started, and a
 // note to the model, or the outcome of the call that ended it, says how it ended.
 import type { Entry, Outcome, ReplyEntry } from '../../../store/log/entries.ts';
-import { describeCommand, sourceOf, startedIn } from '../../../tools/builtin/shell/background.ts';
+import { describeCommand, readStartedId, sourceName } from '../../../tools/builtin/shell/background-words.ts';
 import { uuidOf } from '../messages.ts';
 import type { SDKMessage } from '../shapes/messages.ts';
 
@@ -80,11 +80,11 @@ export function commandTasks(session: string, owner: string, parent?: string): C
 /** It stands in the place of the position of an entry. */
 const BY_PROGRAM = -1;
 
-const SOURCE = new RegExp(`^${sourceOf('(bg-[0-9a-f]{8})')}$`);
+const SOURCE = new RegExp(`^${sourceName('(bg-[0-9a-f]{8})')}$`);
 
 /** Any other command may print the same words. */
 function startedBy(reply: ReplyEntry | null, { index, content, log }: Outcome): Command | null {
-  const id = log.name === 'bash' ? startedIn(content) : null;
+  const id = log.name === 'bash' ? readStartedId(content) : null;
   const block = reply?.message.content[index];
   if (id === null || block?.type !== 'tool_use') return null;
   const { command, background } = (block.input ?? {}) as { readonly command?: unknown; readonly background?: unknown };

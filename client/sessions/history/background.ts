@@ -1,6 +1,12 @@
 // Describes a session's background commands (L84): the ones its transcript mentions and, on the
 // machine that ran them, their state and latest output.
-import { describeCommand, describeEnd, sourceOf, startedIn, textOf } from '../../../tools/builtin/shell/background.ts';
+import {
+  describeCommand,
+  describeEnd,
+  sourceName,
+  readStartedId,
+  decodeOutput,
+} from '../../../tools/builtin/shell/background-words.ts';
 import type { BackgroundReader } from './background-reader.ts';
 import { isReply, type Item } from './items.ts';
 
@@ -46,7 +52,7 @@ export function findBackgroundCommands(items: readonly Item[]): readonly Started
     entry.message.content.flatMap((block, index) => {
       const outcome = outcomes.get(index);
       if (block.type !== 'tool_use' || block.name !== 'bash' || outcome === undefined) return [];
-      const id = startedIn(outcome.content);
+      const id = readStartedId(outcome.content);
       const { command, background } = (block.input ?? {}) as {
         readonly command?: unknown;
         readonly background?: unknown;
@@ -70,7 +76,7 @@ function lastReportedState(
     return line.replace(/\.(?: The end of its output:| It wrote nothing that is kept\.)?$/, '');
   };
   for (const { entry } of items.toReversed()) {
-    if (entry.kind === 'notice' && entry.notice.kind === 'attachment' && entry.notice.source === sourceOf(id))
+    if (entry.kind === 'notice' && entry.notice.kind === 'attachment' && entry.notice.source === sourceName(id))
       return stands(entry.notice.text);
     if (entry.kind !== 'outcomes') continue;
     const told = entry.outcomes.findLast(
@@ -94,6 +100,6 @@ async function describeCommandState(
   }
   const { startedAt, endedAt = null, end } = record;
   const state = end ? describeEnd(end) : 'is running';
-  const last = textOf(await files.lastOf(started.id, LAST_BYTES)).trim();
+  const last = decodeOutput(await files.lastOf(started.id, LAST_BYTES)).trim();
   return { ...started, startedAt, endedAt, running: !end, state, last };
 }

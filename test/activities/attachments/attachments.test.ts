@@ -6,9 +6,9 @@ import { expect, test } from 'vitest';
 import { createAttachments } from '../../../activities/attachments/attachments.ts';
 import { formatLog } from '../../../system/log.ts';
 import { callModel } from '../../../activities/call-model.ts';
-import { builtinTools } from '../../../tools/builtin/builtin-tools.ts';
+import { createBuiltinTools } from '../../../tools/builtin/builtin-tools.ts';
 import { createRegistry } from '../../../tools/registry.ts';
-import { callRunner } from '../../../activities/calls/runner.ts';
+import { createCallRunner } from '../../../activities/calls/runner.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 import { reply, toolUse, type ScriptedModelOptions } from '../../../scripted-model/index.ts';
@@ -33,7 +33,7 @@ async function session({ script, providers = [], folders = [] }: Setup) {
   mkdirSync(cwd);
   const sandbox = await probeSandbox({ kinds: ['group'] });
   const bench = await benchDeps({ script, store, run: { cwd, additionalDirectories: folders } });
-  const tools = callRunner(store, createRegistry(builtinTools({ sandbox })), noHooks);
+  const tools = createCallRunner(store, createRegistry(createBuiltinTools({ sandbox })), noHooks);
   const attachments = createAttachments(providers, () => {});
   const deps = { ...bench.deps, tools, attachments };
   const model = callModel(deps);
@@ -51,7 +51,7 @@ async function session({ script, providers = [], folders = [] }: Setup) {
         index
       ];
       if (call?.type !== 'tool_use') throw new Error('no call');
-      await tools.claimed(
+      await tools.runClaimed(
         config,
         { ...call, index },
         key,

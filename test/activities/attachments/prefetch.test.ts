@@ -2,7 +2,7 @@
 // worker.
 import { type Log, formatLog } from '../../../system/log.ts';
 import { expect, test } from 'vitest';
-import { prefetch, type AttachmentProvider } from '../../../activities/attachments/prefetch.ts';
+import { createPrefetch, type AttachmentProvider } from '../../../activities/attachments/prefetch.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { until } from '../../support/until.ts';
 
@@ -18,7 +18,7 @@ function deferred() {
 function ahead(providers: readonly AttachmentProvider[], sessions?: number) {
   const warnings: string[] = [];
   const log: Log = (_, message, fields) => void warnings.push(formatLog(message, fields));
-  return { ...prefetch(providers, { log, ...(sessions === undefined ? {} : { sessions }) }), warnings };
+  return { ...createPrefetch(providers, { log, ...(sessions === undefined ? {} : { sessions }) }), warnings };
 }
 
 test('only what has settled is taken, and what is slow is not asked twice meanwhile (L43)', async () => {

@@ -1,7 +1,7 @@
 // Which images and documents go when a request was refused for all of them together: the oldest.
 import { describe, expect, test } from 'vitest';
 import { APIError } from '@anthropic-ai/sdk';
-import { refusedBefore } from '../../../activities/compaction/summarize.ts';
+import { findMediaLimit } from '../../../activities/compaction/summarize.ts';
 import { classify } from '../../../activities/model/classify.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { hashOf } from '../../../store/values/store.ts';
@@ -18,16 +18,16 @@ const seen = outcomes(outcome(0, '[image/png]', { media: [medium] }));
 
 describe('of the images of a request that was refused', () => {
   test('those of the prompt that is asked now stay, and older ones go (L24 L85)', () => {
-    expect(refusedBefore([asked('a'), reply([textBlock('Seen.')]), asked('b')])).toBe(1);
+    expect(findMediaLimit([asked('a'), reply([textBlock('Seen.')]), asked('b')])).toBe(1);
   });
 
   test('the one that the model has just read stays (L24 L85)', () => {
     const entries = [user('look'), reply([callBlock('a')]), seen, reply([callBlock('b')]), seen];
-    expect(refusedBefore(entries)).toBe(3);
+    expect(findMediaLimit(entries)).toBe(3);
   });
 
   test('all go where none is older, or none of the older is shown any more (L24 L85)', () => {
-    expect(refusedBefore([user('x'), reply([textBlock('y')]), asked('b')])).toBe(3);
+    expect(findMediaLimit([user('x'), reply([textBlock('y')]), asked('b')])).toBe(3);
     const hidden: Entry = { ...boundary('so far', 3, [0]), bareBefore: 3 } as Entry;
     const entries = [
       asked('a'),
@@ -37,7 +37,7 @@ describe('of the images of a request that was refused', () => {
       reply([textBlock('y')]),
       asked('b'),
     ];
-    expect(refusedBefore(entries)).toBe(6);
+    expect(findMediaLimit(entries)).toBe(6);
   });
 });
 

@@ -50,7 +50,7 @@ export async function compactionBench({
     },
     transcripts: createTranscripts(store, () => Promise.resolve(null)),
     config: createConfigReader(store),
-    tools: { claimed: () => Promise.reject(new Error('no call ends here')) },
+    tools: { runClaimed: () => Promise.reject(new Error('no call ends here')) },
     model: (body, signal) => {
       asked.push(body);
       const answer = left.shift();

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
-import { hookRunner } from '../../../activities/hooks/hook-runner.ts';
+import { createHookRunner } from '../../../activities/hooks/hook-runner.ts';
 import { processInfo } from '../../../system/process/proc.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
@@ -39,7 +39,7 @@ test('a command is told everything as one line of JSON, in the workspace', async
 
 test('a command sees no variable that is not on the list', async () => {
   const env = { PATH: process.env['PATH'], ANTHROPIC_API_KEY: 'canary' };
-  const hooks = hookRunner(
+  const hooks = createHookRunner(
     {
       promptSubmitted: [
         {
@@ -188,7 +188,7 @@ test.each([
     const cache = tempDir();
     const told = join(tempDir(), 'told');
     const command = `{ stat -c %a . ..; ls -A; pwd; } > ${told}; touch left`;
-    const hooks = hookRunner(
+    const hooks = createHookRunner(
       { waiting: [{ command }] },
       { env: { PATH: process.env['PATH'], XDG_CACHE_HOME: cache }, folder: tempDir() },
     );

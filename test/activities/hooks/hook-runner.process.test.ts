@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from '
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { HookEvent } from '../../../activities/hooks/hooks.ts';
-import { hookRunner } from '../../../activities/hooks/hook-runner.ts';
+import { createHookRunner } from '../../../activities/hooks/hook-runner.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { hookContext, node, runner } from './support.ts';
 
@@ -96,7 +96,7 @@ test('a stop hook that prevents outweighs those that block, whose texts are told
 test('a stop hook that asks for it is told a file with what was said, which is gone with the hooks (L30)', async () => {
   const folder = join(tempDir(), 'data', 'told');
   const seen: unknown[] = [];
-  const hooks = hookRunner(
+  const hooks = createHookRunner(
     {
       stop: [
         {
@@ -137,7 +137,7 @@ test('one that cannot be told it has failed, and the others are asked (L30)', as
     { name: 'guard', transcript: true, run: () => ({ prevent: 'x' }) },
     () => ({ block: 'the tests fail' }),
   ];
-  const hooks = hookRunner({ stop }, { env: {}, folder });
+  const hooks = createHookRunner({ stop }, { env: {}, folder });
   const ran = await hooks.stop(hookContext(), { text: '', active: false }, async () => 'x');
   expect(ran.verdict).toEqual({ kind: 'blocked', text: 'the tests fail' });
   expect(ran.failed).toMatchObject([

@@ -2,7 +2,7 @@
 // again asks them no more.
 import { expect, test } from 'vitest';
 import { callModel } from '../../../activities/call-model.ts';
-import type { HookConfig } from '../../../activities/hooks/hooks.ts';
+import type { HookConfig } from '../../../activities/hooks/hook-config.ts';
 import { fault, reply } from '../../../scripted-model/index.ts';
 import type { Append } from '../../../workflows/contract/activities.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';

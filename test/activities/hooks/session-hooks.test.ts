@@ -1,9 +1,10 @@
 // Hooks at a session's start, before its stop, and at its end; and the handlers after it.
 import { expect, test } from 'vitest';
-import { afterStop, runStopHooks } from '../../../activities/run-stop-hooks.ts';
+import { runStopHooks } from '../../../activities/run-stop-hooks.ts';
+import { afterStop } from '../../../activities/after-stop.ts';
 import { commit } from '../../../activities/commit.ts';
 import type { AfterStopHandler, Deps } from '../../../activities/deps.ts';
-import type { HookConfig } from '../../../activities/hooks/hooks.ts';
+import type { HookConfig } from '../../../activities/hooks/hook-config.ts';
 import { openRun } from '../../../activities/run/open-run.ts';
 import { reply } from '../../../scripted-model/index.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';

@@ -3,8 +3,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
-import type { HookConfig, HookContext, HookRunner } from '../../../activities/hooks/hooks.ts';
-import { hookRunner } from '../../../activities/hooks/hook-runner.ts';
+import type { HookContext, HookRunner } from '../../../activities/hooks/hooks.ts';
+import type { HookConfig } from '../../../activities/hooks/hook-config.ts';
+import { createHookRunner } from '../../../activities/hooks/hook-runner.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { processInfo } from '../../../system/process/proc.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -22,7 +23,7 @@ export function hookContext(more: Partial<HookContext> = {}): HookContext {
 }
 
 export const runner = (config: HookConfig): HookRunner =>
-  hookRunner(config, { env: { PATH: process.env['PATH'] }, folder: tempDir() });
+  createHookRunner(config, { env: { PATH: process.env['PATH'] }, folder: tempDir() });
 
 /** A command that runs `script` as a program of Node. */
 export const node = (script: string): readonly string[] => [process.execPath, '-e', script];

@@ -2,8 +2,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createMemory, noteOf, pickedNotes, pickQuestion, tellNotes } from '../../../activities/memory/memory.ts';
-import { leftAfter } from '../../../activities/memory/ended-run.ts';
+import {
+  createMemory,
+  readNoteAnswer,
+  readPickedNotes,
+  writePickQuestion,
+  tellNotes,
+} from '../../../activities/memory/memory.ts';
+import { limitsLeft } from '../../../activities/memory/ended-run.ts';
 import { MOST_NOTES, type Note, notesFolder, readNotes } from '../../../activities/memory/notes.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { reply } from '../../../scripted-model/index.ts';
@@ -17,11 +23,11 @@ const note = (name: string, text = `About ${name}`): Note => ({ name, title: tex
 const notes = ['a.md', 'b.md', 'c-1.md'].map((name) => note(name));
 
 test('notes are picked in the order of the answer, each once, and no others (L80)', () => {
-  const picked = (answer: string): readonly string[] => pickedNotes(answer, notes).map(({ name }) => name);
+  const picked = (answer: string): readonly string[] => readPickedNotes(answer, notes).map(({ name }) => name);
   expect(picked('- c-1.md\n`a.md`: because\na.md\n../x.md\nNONE')).toEqual(['c-1.md', 'a.md']);
   expect(picked('NONE')).toEqual([]);
   expect(
-    pickedNotes(
+    readPickedNotes(
       '0.md\n1.md\n2.md\n3.md\n4.md\n5.md',
       [0, 1, 2, 3, 4, 5].map((n) => note(`${n}.md`)),
     ),
@@ -29,7 +35,7 @@ test('notes are picked in the order of the answer, each once, and no others (L80
 });
 
 test('the question has the task and the beginning of each note in one line (L80)', () => {
-  const asked = pickQuestion('User:\nDo it.', [note('a.md', `# Title\n${'x'.repeat(1_000)}`)]);
+  const asked = writePickQuestion('User:\nDo it.', [note('a.md', `# Title\n${'x'.repeat(1_000)}`)]);
   expect(asked).toContain('Do it.');
   expect(asked.split('\n').at(-1)).toMatch(/^a\.md: # Title x+…$/);
 });
@@ -47,16 +53,16 @@ test('notes are told as the workspace’s words, within a bound, and none ends a
 });
 
 test('an answer that says there is nothing makes no note (L80)', () => {
-  expect(['NONE', ' none.\n', '**NONE**', ''].map(noteOf)).toEqual([null, null, null, null]);
-  expect(noteOf('# None of the tests run\n- because')).toBe('# None of the tests run\n- because');
+  expect(['NONE', ' none.\n', '**NONE**', ''].map(readNoteAnswer)).toEqual([null, null, null, null]);
+  expect(readNoteAnswer('# None of the tests run\n- because')).toBe('# None of the tests run\n- because');
 });
 
 test('what a run has left of its limits is what a note may cost (L51 L80)', () => {
   const ended = { run: 2, spend: { usage: { ...noSpend.usage, output: 70 }, usd: 0.5 } };
   const entries = [{ kind: 'run_ended', ended }] as unknown as readonly Entry[];
   const limited = { ...rules, maxBudgetUsd: 0.4, maxTokens: 100 };
-  expect(leftAfter({ rules: limited, run: 2 }, { entries })).toEqual({ usd: 0, tokens: 30 });
-  expect(leftAfter({ rules: { ...rules, maxBudgetUsd: null, maxTokens: null }, run: 2 }, { entries })).toEqual({});
+  expect(limitsLeft({ rules: limited, run: 2 }, { entries })).toEqual({ usd: 0, tokens: 30 });
+  expect(limitsLeft({ rules: { ...rules, maxBudgetUsd: null, maxTokens: null }, run: 2 }, { entries })).toEqual({});
 });
 
 async function extracting(answers: readonly string[]) {

@@ -32,7 +32,8 @@ vi.mock('node:fs/promises', async (original) => {
 // Test files share the modules they have loaded: here those are meant that work on the disk above.
 vi.resetModules();
 afterAll(() => vi.resetModules());
-const { endLease, finishMerge, mergeNotes, takeLease } = await import('../../../activities/memory/merge-notes.ts');
+const { finishMerge, mergeNotes } = await import('../../../activities/memory/merge-notes.ts');
+const { endLease, takeLease } = await import('../../../activities/memory/merge-lease.ts');
 const { addNote, hasNote, readNotes, removeNote, replaceNote } = await import('../../../activities/memory/notes.ts');
 
 const names = ['s-1-1-aaaaaa.md', 's-1-2-bbbbbb.md', 's-2-1-cccccc.md'];

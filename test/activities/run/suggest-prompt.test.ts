@@ -1,7 +1,7 @@
 // What a person may write next, after a natural end (L56).
 import { expect, test } from 'vitest';
 import { isSuggestion, readSuggestion } from '../../../store/view/suggestion.ts';
-import { afterStop } from '../../../activities/run-stop-hooks.ts';
+import { afterStop } from '../../../activities/after-stop.ts';
 import { reply, type ParsedRequest, type Reply } from '../../../scripted-model/index.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';
 import { type BenchOptions, benchDeps, fakeAttempt, prompt } from '../../support/bench-deps.ts';

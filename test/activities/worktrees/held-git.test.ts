@@ -1,6 +1,7 @@
 // Work trees of one repository that are made and removed at once, as agents of one reply have them.
 import { expect, test } from 'vitest';
-import { GitProblem, type HeldGit, worktreeCommands } from '../../../activities/worktrees/held-git.ts';
+import { GitProblem, type HeldGit } from '../../../activities/worktrees/held-git.ts';
+import { createWorktreeCommand } from '../../../activities/worktrees/worktree-commands.ts';
 import type { WorktreePlace } from '../../../store/worktree-record.ts';
 import { until } from '../../support/until.ts';
 
@@ -24,7 +25,7 @@ function fakeGit(...failures: readonly string[]) {
 
 test('work trees of one repository are made one after the other, and those of another beside them (L72)', async () => {
   const { git, began, go } = fakeGit();
-  const command = worktreeCommands();
+  const command = createWorktreeCommand();
   const all = ['one', 'two'].map((tree) => command(git, at('/a'), ['add', tree], idle));
   all.push(command(git, at('/b'), ['add', 'three'], idle));
   await until(() => began.length === 2);
@@ -38,7 +39,7 @@ test('work trees of one repository are made one after the other, and those of an
 
 test('what git cannot read of a work tree that another worker is making is looked at again, and nothing else (L72)', async () => {
   const { git, began, go } = fakeGit('fatal: failed to read /r/.git/worktrees/w/commondir: Success', 'no space left');
-  const command = worktreeCommands();
+  const command = createWorktreeCommand();
   await expect(command(git, at('/a'), ['add', 'one'], idle)).rejects.toThrow('no space left');
   expect(began).toHaveLength(2);
   const again = command(git, at('/a'), ['add', 'two'], idle);

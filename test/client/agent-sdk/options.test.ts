@@ -6,7 +6,7 @@ import { findContinued } from '../../../client/agent-sdk/program/continue.ts';
 import { withAgentServers } from '../../../client/agent-sdk/agent-types.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { initMessage } from '../../../client/agent-sdk/messages.ts';
-import { builtinTools } from '../../../tools/builtin/builtin-tools.ts';
+import { createBuiltinTools } from '../../../tools/builtin/builtin-tools.ts';
 import { inwardInput, MODEL_TOOL_NAMES, outwardInput, outwardName } from '../../../client/agent-sdk/names.ts';
 import type { AgentDefinition } from '../../../client/agent-sdk/shapes/agents.ts';
 import type { ToolAnnotations } from '../../../client/agent-sdk/shapes/mcp.ts';
@@ -384,7 +384,7 @@ test('init lists what is offered, under the names that the model knows it by (Q7
 });
 
 test('what we offer is under the names of init, whatever a worker has besides (Q7 L89)', () => {
-  const names = builtinTools({ sandbox: { kind: 'none' } } as never).map(({ name }) => outwardName(name));
+  const names = createBuiltinTools({ sandbox: { kind: 'none' } } as never).map(({ name }) => outwardName(name));
   expect(initMessage('s', {}, '/w').tools.toSorted()).toEqual(names.toSorted());
 });
 

@@ -9,7 +9,7 @@ import { spentByModel } from '../../../client/agent-sdk/tasks/model-spend.ts';
 import type { SDKMessage, SDKUserMessage } from '../../../client/agent-sdk/shapes/messages.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { hashOf } from '../../../store/values/store.ts';
-import { wordStart } from '../../../tools/builtin/shell/background.ts';
+import { describeStarted } from '../../../tools/builtin/shell/background-words.ts';
 import type { CallKey, SessionId } from '../../../workflows/contract/ids.ts';
 import {
   boundary,
@@ -113,7 +113,7 @@ test.each([
 ])('a command in the background that %j is a task with %j (L84)', (words, expected) => {
   const tasks = commandTasks(session, session);
   const id = 'bg-0123abcd';
-  const started = outcome(0, wordStart(id), { log: { ...outcome(0, '').log, name: 'bash' } });
+  const started = outcome(0, describeStarted(id), { log: { ...outcome(0, '').log, name: 'bash' } });
   const entries = [
     reply([callBlock('call-0', { command: 'npm test', background: true }, 'bash')]),
     outcomes(started),

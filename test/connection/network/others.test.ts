@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { s3Objects } from '../../../store/values/s3/s3-objects.ts';
-import { webFetchTool } from '../../../tools/builtin/web-fetch.ts';
+import { createWebFetchTool } from '../../../tools/builtin/web-fetch.ts';
 import { openSpanExporter } from '../../../worker/monitor/otlp.ts';
 import { openNetwork } from '../../../connection/network/network.ts';
 import { toolContext } from '../../tools/support.ts';
@@ -53,7 +53,7 @@ function leadingTo(address: string | null): typeof lookup {
 
 describe('web_fetch behind a proxy', () => {
   const fetcher = (env: Record<string, string>, address: string | null = null, privateHosts: readonly string[] = []) =>
-    webFetchTool({ privateHosts }, { network: network(env), lookup: leadingTo(address) });
+    createWebFetchTool({ privateHosts }, { network: network(env), lookup: leadingTo(address) });
 
   test('asks for a page of https by a tunnel, and for one of http by its address, also where no name is known here (X5 L86)', async () => {
     const tls = await listening(https.createServer({ cert: CERT, key: KEY }, page));

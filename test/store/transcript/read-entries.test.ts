@@ -2,9 +2,9 @@
 // (L8–L10).
 import { expect, test } from 'vitest';
 import { entryName, parseEntryName } from '../../../store/log/entry-names.ts';
-import { readTool } from '../../../tools/builtin/read.ts';
+import { createReadTool } from '../../../tools/builtin/read.ts';
 import type { Sandbox } from '../../../tools/sandbox.ts';
-import { toolContext } from '../../../activities/calls/workbench.ts';
+import { buildToolContext } from '../../../activities/calls/tool-context.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 import { readEntries } from '../../../store/view/render-entries.ts';
 import { callKey, type Hash, type SessionId } from '../../../workflows/contract/ids.ts';
@@ -66,12 +66,15 @@ test('a call reads entries of the transcript that its key is of (L8)', async () 
   const bench = { cwd: '/work', store, ofHost: store, session, queryId: 'q', depth: 0 };
   const signal = new AbortController().signal;
   const parts = { id: callKey('chain', head as Hash, 1), generation: null, iteration: 1, signal, progress: () => {} };
-  const output = await readTool({ sandbox: {} as Sandbox }).call(
+  const output = await createReadTool({ sandbox: {} as Sandbox }).call(
     { path: 'perdure:entry/0' },
-    toolContext(bench, parts),
+    buildToolContext(bench, parts),
   );
   expect(output.content).toContain('Fix it.');
-  const unknown = readTool({ sandbox: {} as Sandbox }).call({ path: 'perdure:entry/99' }, toolContext(bench, parts));
+  const unknown = createReadTool({ sandbox: {} as Sandbox }).call(
+    { path: 'perdure:entry/99' },
+    buildToolContext(bench, parts),
+  );
   await expect(unknown).rejects.toThrow('There is no stored result perdure:entry/99');
 });
 

@@ -5,7 +5,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import { checkInput, type InputSchema } from '../../../system/schema/input-schema.ts';
 import { prepareCall } from '../../../activities/calls/prepare.ts';
-import { createRegistry, definitionOf } from '../../../tools/registry.ts';
+import { createRegistry, buildDefinition } from '../../../tools/registry.ts';
 import { defineTool, type Tool } from '../../../tools/tool.ts';
 
 const plain = {
@@ -66,7 +66,7 @@ describe.each([
   ['JSON schema', jsonTool],
 ])('a tool with an input schema of %s', (_, tool) => {
   test('shows the model an object with its properties', () => {
-    expect(definitionOf(tool).input_schema).toMatchObject({
+    expect(buildDefinition(tool).input_schema).toMatchObject({
       type: 'object',
       properties: { article: { type: 'string' }, places: { type: 'array', items: { type: 'string' } } },
       required: ['article'],

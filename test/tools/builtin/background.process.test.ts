@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openBackgroundFolder, sweepBackground } from '../../../system/process/background-files.ts';
 import { processIdentity } from '../../../system/process/identity.ts';
-import { bashOutputTool, bashStopTool } from '../../../tools/builtin/background-commands.ts';
-import { bashTool } from '../../../tools/builtin/bash.ts';
+import { createBashOutputTool, createBashStopTool } from '../../../tools/builtin/background-commands.ts';
+import { createBashTool } from '../../../tools/builtin/bash.ts';
 import { createBackground } from '../../../tools/builtin/shell/background.ts';
 import { planCall, prepareCall } from '../../../activities/calls/prepare.ts';
 import { isListed } from '../../../tools/listed.ts';
@@ -27,7 +27,7 @@ function shells(sandbox: Sandbox = group, root = tempFolder(), lookMs?: number) 
   const options = { sandbox, background, dataDir: root };
   const cwd = tempFolder();
   const context = (more: Partial<ToolContext> = {}) => toolContext(cwd, { session: SESSION, ...more });
-  const [bash, output, stop] = [bashTool(options), bashOutputTool(options), bashStopTool(options)];
+  const [bash, output, stop] = [createBashTool(options), createBashOutputTool(options), createBashStopTool(options)];
   const read = async (id: string, since?: number): Promise<string> =>
     (await output.call({ id, ...(since === undefined ? {} : { since }) }, context())).content;
   return {
@@ -187,7 +187,7 @@ test('of a flood the newest is kept, and a reader is told what is not (L84)', ()
 });
 
 test('rules judge it as any command; it never runs early, takes no timeout, and needs a session (L55 L84)', async () => {
-  const tool = bashTool({ sandbox: group });
+  const tool = createBashTool({ sandbox: group });
   const settings = { mode: 'default', cwd: tempFolder(), permissions: { deny: ['bash(rm:*)'] } } as const;
   const prepared = (command: string, more: object = {}) =>
     prepareCall(createRegistry([tool]), settings, { name: 'bash', input: { command, background: true, ...more } });

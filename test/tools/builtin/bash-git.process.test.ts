@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { bashTool } from '../../../tools/builtin/bash.ts';
+import { createBashTool } from '../../../tools/builtin/bash.ts';
 import { prepareCall, type ReadyCall } from '../../../activities/calls/prepare.ts';
 import { createRegistry } from '../../../tools/registry.ts';
 import type { Sandbox } from '../../../tools/sandbox.ts';
@@ -39,7 +39,7 @@ function workspace(...lines: readonly string[]): string {
 }
 
 function prepared(command: string, cwd: string, sandbox = group, permissions: PermissionRules = {}): ReadyCall {
-  const registry = createRegistry([bashTool({ sandbox })]);
+  const registry = createRegistry([createBashTool({ sandbox })]);
   const call = prepareCall(registry, { mode: 'default', cwd, permissions }, { name: 'bash', input: { command } });
   if (call.kind !== 'ready') throw new Error(call.text);
   return call;
@@ -136,7 +136,7 @@ test('an allowed git keeps the hooks of its repository, and a bare one is used b
   const cwd = workspace(BEGIN, 'mkdir -p .git/hooks');
   writeFileSync(join(cwd, '.git/hooks/pre-commit'), '#!/bin/sh\ntouch made\n', { mode: 0o755 });
   const run = async (command: string): Promise<string> =>
-    (await bashTool({ sandbox: group }).call({ command }, toolContext(cwd))).content;
+    (await createBashTool({ sandbox: group }).call({ command }, toolContext(cwd))).content;
   await run('git commit -qam y');
   expect(made(cwd)).toEqual(['made']);
   const bare = 'git init -q --bare b; git push -q b HEAD:main; git --git-dir=b rev-parse --is-bare-repository';

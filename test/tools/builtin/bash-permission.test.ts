@@ -2,7 +2,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { bashTool } from '../../../tools/builtin/bash.ts';
+import { createBashTool } from '../../../tools/builtin/bash.ts';
 import { prepareCall } from '../../../activities/calls/prepare.ts';
 import { createRegistry } from '../../../tools/registry.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
@@ -19,7 +19,7 @@ test('a command that only reads may run unasked and early; any other asks (L55)'
   symlinkSync('src', join(cwd, 'in'));
   symlinkSync('/etc/passwd', join(cwd, '-x'));
   symlinkSync('/etc/passwd', join(cwd, 'list'));
-  const registry = createRegistry([bashTool({ sandbox: group, dataDir: join(cwd, 'data') })]);
+  const registry = createRegistry([createBashTool({ sandbox: group, dataDir: join(cwd, 'data') })]);
   mkdirSync(join(cwd, 'data'));
   writeFileSync(join(cwd, 'data/x'), '');
   const judged = (command: string, mode: PermissionMode = 'default'): string => {

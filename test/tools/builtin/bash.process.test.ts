@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
-import { bashTool } from '../../../tools/builtin/bash.ts';
-import { runTool, validateInput } from '../../../activities/calls/call-tool.ts';
+import { createBashTool } from '../../../tools/builtin/bash.ts';
+import { callTool, validateInput } from '../../../activities/calls/call-tool.ts';
 import type { Sandbox } from '../../../tools/sandbox.ts';
 import type { ToolContext, ToolOutput } from '../../../tools/tool.ts';
 import { workingSandboxes } from '../sandboxes.ts';
@@ -21,7 +21,7 @@ type Options = {
 };
 
 async function bash(command: string, options: Options = {}): Promise<ToolOutput> {
-  const tool = bashTool({ sandbox: options.sandbox ?? group });
+  const tool = createBashTool({ sandbox: options.sandbox ?? group });
   const input = { command, ...(options.timeout === undefined ? {} : { timeout: options.timeout }) };
   return await tool.call(inputFor(tool, input), toolContext(options.cwd ?? tempFolder(), options.context));
 }
@@ -148,7 +148,7 @@ test('the leader of a command is announced while it runs (L40)', async () => {
   };
   // Until it is announced it does not end.
   const command = 'echo $$ > pid; until [ -e announced ]; do sleep 0.01; done';
-  await bashTool({ sandbox: group }).call({ command }, { ...toolContext(cwd), spawned });
+  await createBashTool({ sandbox: group }).call({ command }, { ...toolContext(cwd), spawned });
   expect(children).toEqual([
     {
       pid: Number(readFileSync(join(cwd, 'pid'), 'utf8')),
@@ -198,14 +198,14 @@ test.each([
   ['a\0b', 'holds a NUL'],
   ['x'.repeat(100_001), 'longer than 100000 bytes'],
 ])('a command that cannot be passed on is refused in a sentence', async (command, sentence) => {
-  expect(await validateInput(bashTool({ sandbox: group }), { command }, toolContext('/'))).toEqual({
+  expect(await validateInput(createBashTool({ sandbox: group }), { command }, toolContext('/'))).toEqual({
     problem: expect.stringContaining(sentence) as string,
   });
 });
 
 test('a workspace that is gone is said to be', async () => {
-  const tool = bashTool({ sandbox: group });
-  const ran = await runTool(tool, { command: 'ls' }, toolContext('/perdure/no/such'));
+  const tool = createBashTool({ sandbox: group });
+  const ran = await callTool(tool, { command: 'ls' }, toolContext('/perdure/no/such'));
   expect(ran).toEqual({
     kind: 'failed',
     text: 'The command could not be started: the folder /perdure/no/such is not there.',
@@ -221,5 +221,5 @@ test.each([
   { command: 'ls', timeout: 600_001 },
   { command: 'ls', cwd: '/' },
 ])('%j is no input', (input) => {
-  expect(() => inputFor(bashTool({ sandbox: group }), input)).toThrow();
+  expect(() => inputFor(createBashTool({ sandbox: group }), input)).toThrow();
 });

@@ -13,8 +13,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { builtinTools } from '../../../tools/builtin/builtin-tools.ts';
-import { runTool } from '../../../activities/calls/call-tool.ts';
+import { createBuiltinTools } from '../../../tools/builtin/builtin-tools.ts';
+import { callTool } from '../../../activities/calls/call-tool.ts';
 import { prepareCall } from '../../../activities/calls/prepare.ts';
 import { findPlaces } from '../../../system/process/places.ts';
 import { createRegistry } from '../../../tools/registry.ts';
@@ -38,11 +38,11 @@ function machine(sandbox: Sandbox = group, ...more: readonly string[]) {
   writeFileSync(join(root, 'outside/secret'), 'canary\n');
   const [cwd, lib] = [join(root, 'ws'), join(root, 'lib')];
   const run = { cwd, dir: cwd, folders: [lib, join(cwd, 'own'), ...more] };
-  const tools = createRegistry(builtinTools({ sandbox, dataDir: join(root, 'data') }));
+  const tools = createRegistry(createBuiltinTools({ sandbox, dataDir: join(root, 'data') }));
   const call = async (name: string, input: object): Promise<string> => {
     const tool = tools.get(name);
     if (tool === undefined) throw new Error(`no tool ${name}`);
-    const ran = await runTool(tool, inputFor(tool, input), toolContext(cwd, run));
+    const ran = await callTool(tool, inputFor(tool, input), toolContext(cwd, run));
     return ran.kind === 'output' ? ran.output.content : `${ran.kind}: ${ran.kind === 'failed' ? ran.text : ''}`;
   };
   const judged = (name: string, input: object, mode: PermissionMode = 'default'): string => {

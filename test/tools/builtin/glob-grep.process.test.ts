@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { globTool } from '../../../tools/builtin/glob.ts';
-import { grepTool } from '../../../tools/builtin/grep.ts';
+import { createGlobTool } from '../../../tools/builtin/glob.ts';
+import { createGrepTool } from '../../../tools/builtin/grep.ts';
 import { prepareCall } from '../../../activities/calls/prepare.ts';
 import { createRegistry } from '../../../tools/registry.ts';
-import { runTool } from '../../../activities/calls/call-tool.ts';
+import { callTool } from '../../../activities/calls/call-tool.ts';
 import { probeSandbox, type Sandbox } from '../../../tools/sandbox.ts';
 import type { ToolContext } from '../../../tools/tool.ts';
 import { inputFor, tempFolder, toolContext } from '../support.ts';
@@ -30,8 +30,8 @@ async function call(
   dataDir?: string,
 ): Promise<string> {
   const options = dataDir === undefined ? { sandbox } : { sandbox, dataDir };
-  const tool = kind === 'glob' ? globTool(options) : grepTool(options);
-  const ran = await runTool(tool, inputFor(tool, input), toolContext(cwd, more));
+  const tool = kind === 'glob' ? createGlobTool(options) : createGrepTool(options);
+  const ran = await callTool(tool, inputFor(tool, input), toolContext(cwd, more));
   return ran.kind === 'output' ? ran.output.content : `${ran.kind}: ${ran.kind === 'failed' ? ran.text : ran.partial}`;
 }
 
@@ -179,8 +179,8 @@ test.runIf(bwrap)(
         ? [program, ...args]
         : [program, ...args.toSpliced(at, 0, '--ro-bind', '/dev/null', '/gone/a.sock')];
     };
-    const tool = globTool({ sandbox: { ...held, wrap } });
-    const ran = await runTool(tool, inputFor(tool, { pattern: '*.ts' }), toolContext(cwd));
+    const tool = createGlobTool({ sandbox: { ...held, wrap } });
+    const ran = await callTool(tool, inputFor(tool, { pattern: '*.ts' }), toolContext(cwd));
     expect(ran).toMatchObject({ output: { content: 'a.ts\nb.ts\n(2 files)' } });
     expect(tries).toBe(2);
   },
@@ -188,7 +188,7 @@ test.runIf(bwrap)(
 
 /** As a session's call with these rules runs it. */
 async function ruled(kind: 'glob' | 'grep', cwd: string, deny: readonly string[], input: object): Promise<string> {
-  const registry = createRegistry([globTool({ sandbox }), grepTool({ sandbox })]);
+  const registry = createRegistry([createGlobTool({ sandbox }), createGrepTool({ sandbox })]);
   const ready = prepareCall(registry, { mode: 'default', permissions: { deny }, cwd }, { name: kind, input });
   if (ready.kind !== 'ready' || ready.permission.kind !== 'allow') return JSON.stringify(ready);
   const { mayUse, mayShow } = ready;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { KeyAgent } from '../../../tools/builtin/files/options.ts';
 import { findPlaces } from '../../../system/process/places.ts';
-import { bashTool } from '../../../tools/builtin/bash.ts';
+import { createBashTool } from '../../../tools/builtin/bash.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import type { ToolOutput } from '../../../tools/tool.ts';
 import { until } from '../../support/until.ts';
@@ -34,7 +34,7 @@ const commit = (cwd: string, keyAgents: readonly KeyAgent[]): Promise<ToolOutput
 
 async function run(cwd: string, command: string, keyAgents: readonly KeyAgent[]): Promise<ToolOutput> {
   const sandbox = await probeSandbox({ kinds: ['bwrap'], places: findPlaces(process.env) });
-  const tool = bashTool({ sandbox, keyAgents });
+  const tool = createBashTool({ sandbox, keyAgents });
   return tool.call(inputFor(tool, { command }), toolContext(cwd));
 }
 

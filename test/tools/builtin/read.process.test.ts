@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readTool } from '../../../tools/builtin/read.ts';
+import { createReadTool } from '../../../tools/builtin/read.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
-import { runTool } from '../../../activities/calls/call-tool.ts';
+import { callTool } from '../../../activities/calls/call-tool.ts';
 import type { ToolContext } from '../../../tools/tool.ts';
 import { pdfOf, pngOf } from '../../support/images.ts';
 import { inputFor, tempFolder, toolContext } from '../support.ts';
@@ -23,8 +23,8 @@ async function read(
 }
 
 async function call(input: object, context: ToolContext): Promise<string> {
-  const tool = readTool({ sandbox });
-  const ran = await runTool(tool, inputFor(tool, input), context);
+  const tool = createReadTool({ sandbox });
+  const ran = await callTool(tool, inputFor(tool, input), context);
   return ran.kind === 'output' ? ran.output.content : `${ran.kind}: ${ran.kind === 'failed' ? ran.text : ran.partial}`;
 }
 
@@ -140,16 +140,16 @@ test.each([
   { path: 'x', offset: 1.5 },
   { path: 'x', encoding: 'latin1' },
 ])('%j is no input', (input) => {
-  expect(() => inputFor(readTool({ sandbox }), input)).toThrow();
+  expect(() => inputFor(createReadTool({ sandbox }), input)).toThrow();
 });
 
 test('images and PDF documents are shown, whatever they are called; broken and large ones are errors (L85)', async () => {
   const cwd = tempFolder();
   writeFileSync(join(cwd, 'notes.txt'), pngOf(3, 4));
   writeFileSync(join(cwd, 'paper'), pdfOf(2));
-  const tool = readTool({ sandbox });
+  const tool = createReadTool({ sandbox });
   const shown = async (path: string, more: Partial<ToolContext> = {}) =>
-    await runTool(tool, inputFor(tool, { path }), toolContext(cwd, more));
+    await callTool(tool, inputFor(tool, { path }), toolContext(cwd, more));
   expect(await shown('notes.txt')).toMatchObject({
     output: { content: 'notes.txt', media: [pngOf(3, 4)], seen: [{}] },
   });

@@ -1,6 +1,6 @@
 // The task list as the model writes it and everyone reads it (L83).
 import { expect, test } from 'vitest';
-import { todoTool } from '../../../tools/builtin/todo.ts';
+import { createTodoTool } from '../../../tools/builtin/todo.ts';
 import { checkInput } from '../../../system/schema/input-schema.ts';
 import type { ToolContext } from '../../../tools/tool.ts';
 import { taskListOf } from '../../../store/view/task-list.ts';
@@ -12,7 +12,7 @@ import { description } from '../../client/support.ts';
 import { boundary, callBlock, outcome, outcomes, reply } from '../../support/transcript.ts';
 import { stagedPage } from '../../support/page-ports.ts';
 
-const tool = todoTool();
+const tool = createTodoTool();
 const context = {} as ToolContext;
 const list = (texts: readonly string[]) => ({ tasks: texts.map((text) => ({ text, state: 'open' })) });
 

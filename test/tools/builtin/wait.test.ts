@@ -1,8 +1,8 @@
 // Times that the model gives, as they are handed over to the workflow: a worker that is away in
 // between moves none.
 import { expect, test } from 'vitest';
-import { askUserTool } from '../../../tools/builtin/ask-user.ts';
-import { waitTool } from '../../../tools/builtin/wait.ts';
+import { createAskUserTool } from '../../../tools/builtin/ask-user.ts';
+import { createWaitTool } from '../../../tools/builtin/wait.ts';
 import type { ToolContext } from '../../../tools/tool.ts';
 import { beginDelegation } from '../../../workflows/delegated/carry-out.ts';
 import { Delegations } from '../../../workflows/delegated/delegations.ts';
@@ -14,9 +14,9 @@ const NOW = Date.parse('2027-01-01T00:00:00Z');
 const DAYS = 24 * 3_600_000;
 const context = {} as ToolContext;
 
-const waits = async (input: object) => (await waitTool(() => NOW).delegate!(input, context)) as Wait;
+const waits = async (input: object) => (await createWaitTool(() => NOW).delegate!(input, context)) as Wait;
 const asks = async (input: object) =>
-  (await askUserTool(() => NOW).delegate!({ question: 'Which?', ...input }, context)) as Question;
+  (await createAskUserTool(() => NOW).delegate!({ question: 'Which?', ...input }, context)) as Question;
 
 /** When a wait is over that the workflow has begun. */
 async function overAt(wait: Delegation): Promise<number | undefined> {
@@ -33,7 +33,7 @@ test('a wait is handed over with the time at which it is over, whenever the work
 
 test('a wait for a message alone lasts as long as a wait may (L82)', async () => {
   expect(await waits({ message: true })).toMatchObject({ until: NOW + 366 * DAYS, message: true });
-  expect(waitTool().description).toContain('366 days');
+  expect(createWaitTool().description).toContain('366 days');
   for (const input of [{}, { message: false }]) await expect(waits(input)).rejects.toThrow('message: true');
   await expect(waits({ seconds: 1, until: '2027-01-02T00:00:00Z' })).rejects.toThrow('either');
   await expect(waits({ until: '2028-02-01T00:00:00Z', message: true })).rejects.toThrow('366 days');

@@ -11,20 +11,20 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { editTool } from '../../../tools/builtin/edit.ts';
-import { writeTool } from '../../../tools/builtin/write.ts';
+import { createEditTool } from '../../../tools/builtin/edit.ts';
+import { createWriteTool } from '../../../tools/builtin/write.ts';
 import { prepareCall } from '../../../activities/calls/prepare.ts';
 import { createRegistry } from '../../../tools/registry.ts';
-import { runTool } from '../../../activities/calls/call-tool.ts';
+import { callTool } from '../../../activities/calls/call-tool.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import type { ToolContext } from '../../../tools/tool.ts';
 import { inputFor, tempFolder, toolContext } from '../support.ts';
 
 const sandbox = await probeSandbox({ kinds: ['group'] });
-const tools = { write: writeTool({ sandbox }), edit: editTool({ sandbox }) };
+const tools = { write: createWriteTool({ sandbox }), edit: createEditTool({ sandbox }) };
 
 async function call(name: keyof typeof tools, input: object, context: ToolContext): Promise<string> {
-  const ran = await runTool(tools[name], inputFor(tools[name], input), context);
+  const ran = await callTool(tools[name], inputFor(tools[name], input), context);
   return ran.kind === 'output' ? ran.output.content : `${ran.kind}: ${ran.kind === 'failed' ? ran.text : ran.partial}`;
 }
 

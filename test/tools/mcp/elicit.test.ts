@@ -1,15 +1,16 @@
 // A server's form as a question to people, and their answer as the form wants it.
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { answerServer, CallClock, formOf } from '../../../tools/mcp/elicit.ts';
-import { askPeople, type PeopleAnswer, type PeopleQuestion } from '../../../tools/people/ask-people.ts';
+import { answerServer, buildForm } from '../../../tools/mcp/elicit.ts';
+import { CallClock } from '../../../tools/mcp/call-clock.ts';
+import { createAskPeople, type PeopleAnswer, type PeopleQuestion } from '../../../tools/people/ask-people.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 import { callKey, type Hash } from '../../../workflows/contract/ids.ts';
 import { until } from '../../support/until.ts';
 
-type Properties = Parameters<typeof formOf>[1]['properties'];
+type Properties = Parameters<typeof buildForm>[1]['properties'];
 
 const form = (properties: Properties, required: string[] = []) =>
-  formOf('Say.', { type: 'object', properties, required });
+  buildForm('Say.', { type: 'object', properties, required });
 
 const asked = (properties: Properties) => ({
   mode: 'form' as const,
@@ -115,7 +116,7 @@ test('a call has people asked one question at a time, and fifty at most (L77)', 
     return Promise.resolve();
   };
   const endOf = (id: string) => Promise.resolve({ kind: open.delete(id) ? 'declined' : 'waiting' } as const);
-  const put = askPeople({ tell, endOf }, memoryStore(), callKey('c', 'h' as Hash, 0));
+  const put = createAskPeople({ tell, endOf }, memoryStore(), callKey('c', 'h' as Hash, 0));
   const gone = AbortSignal.abort();
   const question = { why: 'it asks', question: 'Who?' };
   const answers = await Promise.all([put(question, never), put(question, never), put(question, never)]);

@@ -1,6 +1,6 @@
 // MCP servers at an address: streamable HTTP and SSE, and what such a server does wrong (F11).
 import { describe, expect, test } from 'vitest';
-import { boundedFetch } from '../../../tools/mcp/bounded-fetch.ts';
+import { createBoundedFetch } from '../../../tools/mcp/bounded-fetch.ts';
 import type { McpServers } from '../../../tools/mcp/servers.ts';
 import { everythingAt, holdingAt, noSandbox, oddAddress, oddEvents } from '../../support/mcp/addresses.ts';
 import { openTestServers } from '../../support/mcp/servers.ts';
@@ -163,7 +163,7 @@ describe('what comes from an address is bounded', () => {
       },
     });
     const response = new Response(body, { headers: { 'content-type': type } });
-    return boundedFetch({ limit, fetch: () => Promise.resolve(response) })('http://x/');
+    return createBoundedFetch({ limit, fetch: () => Promise.resolve(response) })('http://x/');
   };
 
   test('an answer by all of it', async () => {
@@ -199,7 +199,7 @@ test('a token that could not be had is asked for anew by the next request (L74)'
     seen.push(new Headers(init.headers).get('authorization'));
     return Promise.resolve(new Response('{}'));
   };
-  const ask = boundedFetch({ headers, limit: 100, fetch: base });
+  const ask = createBoundedFetch({ headers, limit: 100, fetch: base });
   await expect(ask('http://127.0.0.1/')).rejects.toThrow('down');
   expect((await ask('http://127.0.0.1/')).status).toBe(200);
   expect(seen).toEqual(['Bearer 2']);
@@ -217,6 +217,6 @@ test('an event whose bytes come with a carriage return and its line feed apart i
     },
   });
   const response = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
-  const ask = boundedFetch({ limit: 200, fetch: () => Promise.resolve(response) });
+  const ask = createBoundedFetch({ limit: 200, fetch: () => Promise.resolve(response) });
   expect((await (await ask('http://127.0.0.1/')).text()).length).toBeLessThan(250);
 });

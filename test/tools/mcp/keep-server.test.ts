@@ -1,6 +1,6 @@
 // A server over the life of its worker: what is waited for, how long, and what its end does (L75).
 import { expect, onTestFinished, test } from 'vitest';
-import { Away, McpError } from '../../../tools/mcp/failures.ts';
+import { ServerAway, McpError } from '../../../tools/mcp/failures.ts';
 import { KeptServer } from '../../../tools/mcp/keep-server.ts';
 import type { Link, OpenLink } from '../../../tools/mcp/link.ts';
 import { mcpBounds, type McpBounds } from '../../../tools/mcp/servers.ts';
@@ -132,7 +132,7 @@ test('a server that ended is connected again after a back-off that doubles, with
   );
   for (const seconds of [1, 2, 4]) {
     pass(seconds * 1_000);
-    await expect(server.link(idle)).rejects.toThrow(Away);
+    await expect(server.link(idle)).rejects.toThrow(ServerAway);
     await expect(server.link(idle)).rejects.toThrow(`again in ${seconds * 2} s`);
   }
   expect(names()).toEqual(['a']);

@@ -1,7 +1,7 @@
 // Lists of strangers' tools: what no request could carry is left out, and the rest is kept.
 import { expect, test } from 'vitest';
 import { type ListedTool, readList } from '../../../tools/mcp/list-tools.ts';
-import { MOST, toolName } from '../../../tools/mcp/servers.ts';
+import { MOST, nameServerTool } from '../../../tools/mcp/servers.ts';
 import { checkInput, inputJsonSchema } from '../../../system/schema/input-schema.ts';
 
 const tool = (more: object = {}): object => ({ name: 't', inputSchema: { type: 'object' }, ...more });
@@ -164,11 +164,11 @@ test('the same list has the same print, whatever else the server sends', () => {
 });
 
 test('names are fit for the API and told apart (L74)', () => {
-  expect(toolName('files', 'read_file')).toBe('mcp__files__read_file');
-  const [dotted, slashed] = [toolName('s', 'a.b'), toolName('s', 'a/b')];
+  expect(nameServerTool('files', 'read_file')).toBe('mcp__files__read_file');
+  const [dotted, slashed] = [nameServerTool('s', 'a.b'), nameServerTool('s', 'a/b')];
   expect(dotted).toMatch(/^mcp__s__a_b_[0-9a-f]{8}$/);
   expect(slashed).not.toBe(dotted);
-  expect(toolName('s'.repeat(32), 'x'.repeat(128))).toMatch(/^[A-Za-z0-9_-]{64}$/);
+  expect(nameServerTool('s'.repeat(32), 'x'.repeat(128))).toMatch(/^[A-Za-z0-9_-]{64}$/);
 });
 
 function deep(levels: number): object {

@@ -1,17 +1,17 @@
 // Lines of a server that may write anything (F11).
 import { expect, test } from 'vitest';
-import { answeredId, lineReader } from '../../../tools/mcp/long-lines.ts';
+import { readAnsweredId, createLineReader } from '../../../tools/mcp/long-lines.ts';
 
 function reader(limit: number) {
   const [lines, long]: [string[], (readonly [string, string])[]] = [[], []];
-  const { read } = lineReader({ limit, onLine: (line) => lines.push(line), onLong: (ends) => long.push(ends) });
+  const { read } = createLineReader({ limit, onLine: (line) => lines.push(line), onLong: (ends) => long.push(ends) });
   return { lines, long, read: (text: string) => read(Buffer.from(text)) };
 }
 
 test('lines are whole however they are cut, also within a character', () => {
   for (const size of [1, 2, 3, 7, 100]) {
     const lines: string[] = [];
-    const { read } = lineReader({ limit: 100, onLine: (line) => lines.push(line), onLong: () => undefined });
+    const { read } = createLineReader({ limit: 100, onLine: (line) => lines.push(line), onLong: () => undefined });
     const bytes = Buffer.from('{"a":1}\n\n{"b":"é€"}\nhalf');
     for (let at = 0; at < bytes.length; at += size) read(bytes.subarray(at, at + size));
     expect(lines).toEqual(['{"a":1}', '', '{"b":"é€"}']);
@@ -24,7 +24,7 @@ test('a line that is too long is dropped by itself, whatever its size, and its e
   for (let n = 0; n < 100; n += 1) read('x'.repeat(997));
   read('","id":42}\n{"id":2}\n');
   expect(lines).toEqual(['{"id":1}', '{"id":2}']);
-  expect(long.map(answeredId)).toEqual([42]);
+  expect(long.map(readAnsweredId)).toEqual([42]);
 });
 
 test.each([
@@ -38,5 +38,5 @@ test.each([
   ],
   ['nowhere, where only what is within it is called so', ['{"result":{"id":7,"x":"', '","id":8}}'], undefined],
 ] as const)('the id of a dropped line is found %s', (_, ends, id) => {
-  expect(answeredId(ends)).toBe(id);
+  expect(readAnsweredId(ends)).toBe(id);
 });

@@ -1,12 +1,12 @@
 // What a server answers, as the model reads it (L74).
 import { expect, test } from 'vitest';
-import { outputOf, resourcesOutput } from '../../../tools/mcp/results.ts';
+import { toToolOutput, toResourcesOutput } from '../../../tools/mcp/results.ts';
 import { pdfOf, pngOf } from '../../support/images.ts';
 
 const said = (text: string): object => ({ type: 'text', text });
 const png = { type: 'image', mimeType: 'image/png', data: Buffer.from('1234').toString('base64') };
 
-test.each<[string, Parameters<typeof outputOf>[0], string]>([
+test.each<[string, Parameters<typeof toToolOutput>[0], string]>([
   [
     'texts, a line each',
     {
@@ -73,11 +73,11 @@ test.each<[string, Parameters<typeof outputOf>[0], string]>([
   ],
   ['nothing', {}, ''],
 ])('%s', (_, result, content) => {
-  expect(outputOf(result)).toEqual({ content });
+  expect(toToolOutput(result)).toEqual({ content });
 });
 
 test('an error of the tool is one', () => {
-  expect(outputOf({ isError: true, content: [{ type: 'text', text: 'no' }] })).toEqual({
+  expect(toToolOutput({ isError: true, content: [{ type: 'text', text: 'no' }] })).toEqual({
     content: 'no',
     isError: true,
   });
@@ -89,16 +89,16 @@ test('images and documents reach the model as they are, of results and of resour
   const text = { type: 'text', text: 'the screen' };
   const resource = { uri: 'x://a', mimeType: 'application/pdf', blob };
   expect(
-    outputOf({ content: [text, { type: 'image', mimeType: 'image/jpeg', data }, { type: 'resource', resource }] }),
+    toToolOutput({ content: [text, { type: 'image', mimeType: 'image/jpeg', data }, { type: 'resource', resource }] }),
   ).toEqual({
     content: 'the screen\n(resource x://a, application/pdf)',
     media: [pngOf(3, 4), pdfOf(2)],
   });
-  expect(resourcesOutput([resource])).toEqual({ content: '(resource x://a, application/pdf)', media: [pdfOf(2)] });
+  expect(toResourcesOutput([resource])).toEqual({ content: '(resource x://a, application/pdf)', media: [pdfOf(2)] });
 });
 
 test('an image that the model does not take is named, with what is wrong (L85)', () => {
   const data = pngOf(9_000, 4).toString('base64');
-  const { content, media } = outputOf({ content: [{ type: 'image', mimeType: 'image/png', data }] });
+  const { content, media } = toToolOutput({ content: [{ type: 'image', mimeType: 'image/png', data }] });
   expect([content, media]).toEqual([expect.stringContaining('it is an image of 9000 × 4 pixels'), undefined]);
 });

@@ -1,7 +1,7 @@
 // What a server says of its tools, and what of it counts (L76).
 import { expect, test } from 'vitest';
 import { KeptServer } from '../../../tools/mcp/keep-server.ts';
-import { serverTool } from '../../../tools/mcp/server-tools.ts';
+import { createServerTool } from '../../../tools/mcp/server-tools.ts';
 import { readList } from '../../../tools/mcp/list-tools.ts';
 import { mcpBounds } from '../../../tools/mcp/servers.ts';
 import { planCall, prepareCall } from '../../../activities/calls/prepare.ts';
@@ -16,7 +16,7 @@ function toolOf(trusted: boolean, annotations: object) {
     { open: never, bounds: mcpBounds, log: () => undefined },
   );
   const [listed] = readList([{ name: 't', inputSchema: { type: 'object' }, annotations }]).tools;
-  return serverTool(server, listed!);
+  return createServerTool(server, listed!);
 }
 
 test.each([

@@ -1,19 +1,19 @@
 // Rules for shell commands, held against what the bash tool says of its input.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bashTool } from '../../../tools/builtin/bash.ts';
+import { createBashTool } from '../../../tools/builtin/bash.ts';
 import { decide } from '../../../tools/rules/permission.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import type { PermissionMode, PermissionRules } from '../../../workflows/contract/session.ts';
 
-const bash = bashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
+const bash = createBashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
 
 /** Each in a text of the one around it. */
 const shells = (deep: number, command: string): string =>
   deep === 0 ? command : `sh -c '${shells(deep - 1, command).replaceAll("'", `'\\''`)}'`;
 
 function judged(permissions: PermissionRules, command: string, mode: PermissionMode = 'default'): string {
-  return decide({ mode, permissions, cwd: '/workspace' }, 'execute', bash, { command }).kind;
+  return decide({ mode, permissions, cwd: '/workspace' }, { risk: 'execute', tool: bash, input: { command } }).kind;
 }
 
 test.each([

@@ -2,16 +2,19 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { builtinTools } from '../../../tools/builtin/builtin-tools.ts';
+import { createBuiltinTools } from '../../../tools/builtin/builtin-tools.ts';
 import { prepareCall } from '../../../activities/calls/prepare.ts';
-import { asRelative } from '../../../tools/rules/match-rules.ts';
+import { toRelativeRules } from '../../../tools/rules/path-rules.ts';
 import { createRegistry } from '../../../tools/registry.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import type { PermissionRules } from '../../../workflows/contract/session.ts';
 import { simpleTool, tempFolder } from '../support.ts';
 
 const sandbox = await probeSandbox({ kinds: ['group'] });
-const registry = createRegistry([...builtinTools({ sandbox }), simpleTool({ name: 'mcp__web', risk: 'external' })]);
+const registry = createRegistry([
+  ...createBuiltinTools({ sandbox }),
+  simpleTool({ name: 'mcp__web', risk: 'external' }),
+]);
 
 /** With `src/out` → other, `in` → src, `src/away` → /etc, `src/none` → nothing. */
 function workspace(): string {
@@ -204,5 +207,7 @@ test.each([
   ['write', []],
 ])('the rule %s is about %j in a copy of /home/me/repo (L55 L72)', (rule, relative) => {
   const tool = rule.split('(')[0];
-  expect(asRelative(rule, '/home/me/repo').toSorted()).toEqual(relative.map((glob) => `${tool}(${glob})`).toSorted());
+  expect(toRelativeRules(rule, '/home/me/repo').toSorted()).toEqual(
+    relative.map((glob) => `${tool}(${glob})`).toSorted(),
+  );
 });

@@ -1,14 +1,15 @@
 // Deny rules and programs that run others: behind a verb, in an option or a variable, in code.
 import { expect, test } from 'vitest';
-import { bashTool } from '../../../tools/builtin/bash.ts';
+import { createBashTool } from '../../../tools/builtin/bash.ts';
 import { decide } from '../../../tools/rules/permission.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 
-const bash = bashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
+const bash = createBashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
 
 function judged(pattern: string, command: string): string {
   const permissions = { deny: [`bash(${pattern})`], allow: ['bash'] };
-  return decide({ mode: 'bypass', permissions, cwd: '/workspace' }, 'execute', bash, { command }).kind;
+  return decide({ mode: 'bypass', permissions, cwd: '/workspace' }, { risk: 'execute', tool: bash, input: { command } })
+    .kind;
 }
 
 test.each([

@@ -1,19 +1,19 @@
-// How a file says its text. A mark at its start decides (UTF-8, UTF-16); without one it is UTF-8,
-// or bytes whose encoding nobody knows, of which the ASCII characters can still be told. One
-// decoding for all tools, so that what one shows another can change.
+// Decodes the text of a file. A mark at its start decides (UTF-8, UTF-16); without one it is UTF-8,
+// or bytes of an unknown encoding, of which the ASCII characters can still be read. All tools share
+// one decoding, so that what one shows another can change.
 import { isAscii, isUtf8 } from 'node:buffer';
 
-/** What a file begins with. */
-export type Mark = 'none' | 'utf8' | 'utf16le' | 'utf16be';
+/** The mark at the start of a file. */
+export type ByteOrderMark = 'none' | 'utf8' | 'utf16le' | 'utf16be';
 
-const MARKS: Readonly<Record<Exclude<Mark, 'none'>, Buffer>> = {
+const MARKS: Readonly<Record<Exclude<ByteOrderMark, 'none'>, Buffer>> = {
   utf8: Buffer.from([0xef, 0xbb, 0xbf]),
   utf16le: Buffer.from([0xff, 0xfe]),
   utf16be: Buffer.from([0xfe, 0xff]),
 };
 
-/** For people and models. */
-export const MARK_NAMES: Readonly<Record<Exclude<Mark, 'none'>, string>> = {
+/** Names of the marks, for people and models. */
+export const MARK_NAMES: Readonly<Record<Exclude<ByteOrderMark, 'none'>, string>> = {
   utf8: 'UTF-8 with a byte order mark',
   utf16le: 'UTF-16 (little-endian)',
   utf16be: 'UTF-16 (big-endian)',
@@ -22,25 +22,25 @@ export const MARK_NAMES: Readonly<Record<Exclude<Mark, 'none'>, string>> = {
 /** UTF-32 begins as UTF-16 does; nothing here reads it. */
 const UTF_32 = Buffer.from([0xff, 0xfe, 0, 0]);
 
-export function markOf(start: Uint8Array): Mark {
+export function detectMark(start: Uint8Array): ByteOrderMark {
   if (UTF_32.equals(start.subarray(0, UTF_32.length))) return 'none';
   const begins = ([, mark]: readonly [string, Buffer]): boolean => mark.equals(start.subarray(0, mark.length));
-  return (Object.entries(MARKS).find(begins)?.[0] as Mark | undefined) ?? 'none';
+  return (Object.entries(MARKS).find(begins)?.[0] as ByteOrderMark | undefined) ?? 'none';
 }
 
 export type FileText =
-  /** In UTF-8, without the mark. */
-  | { readonly kind: 'text'; readonly mark: Mark; readonly utf8: Buffer }
-  /** Neither UTF-8 nor marked: as it is. */
+  /** `utf8` is the text in UTF-8, without the mark. */
+  | { readonly kind: 'text'; readonly mark: ByteOrderMark; readonly utf8: Buffer }
+  /** The bytes are neither UTF-8 nor marked; they are kept as they are. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'binary' }
-  /** Marked as UTF-16, and it is not. */
+  /** The file is marked as UTF-16, and it is not. */
   | { readonly kind: 'broken'; readonly mark: 'utf16le' | 'utf16be' };
 
 export function decodeFile(bytes: Buffer): FileText {
-  const mark = markOf(bytes);
+  const mark = detectMark(bytes);
   if (mark === 'utf16le' || mark === 'utf16be') {
-    const utf8 = decoded(bytes, mark);
+    const utf8 = decodeUtf16(bytes, mark);
     if (utf8 === null) return { kind: 'broken', mark };
     return utf8.includes(0) ? { kind: 'binary' } : { kind: 'text', mark, utf8 };
   }
@@ -49,16 +49,16 @@ export function decodeFile(bytes: Buffer): FileText {
   return { kind: 'text', mark, utf8: mark === 'none' ? bytes : bytes.subarray(MARKS.utf8.length) };
 }
 
-function decoded(bytes: Buffer, mark: 'utf16le' | 'utf16be'): Buffer | null {
+function decodeUtf16(bytes: Buffer, mark: 'utf16le' | 'utf16be'): Buffer | null {
   try {
-    return Buffer.from(new TextDecoder(labelOf(mark), { fatal: true }).decode(bytes));
+    return Buffer.from(new TextDecoder(labelForMark(mark), { fatal: true }).decode(bytes));
   } catch {
     return null;
   }
 }
 
-/** The bytes of a file that begins with `mark`. */
-export function encodeFile(utf8: Buffer, mark: Mark): Buffer {
+/** Encodes the bytes of a file that begins with `mark`. */
+export function encodeFile(utf8: Buffer, mark: ByteOrderMark): Buffer {
   if (mark === 'none') return utf8;
   if (mark === 'utf8') return Buffer.concat([MARKS.utf8, utf8]);
   const units = Buffer.from(utf8.toString('utf8'), 'utf16le');
@@ -66,12 +66,15 @@ export function encodeFile(utf8: Buffer, mark: Mark): Buffer {
 }
 
 /**
- * The same chunks in UTF-8 and without a mark; of `mark` none, as they are. What is broken is shown
- * as U+FFFD.
+ * Decodes the chunks to UTF-8 without a mark; with mark `none` they pass as they are. Broken
+ * characters are shown as U+FFFD.
  */
-export async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, mark: Mark): AsyncGenerator<Uint8Array> {
+export async function* decodeChunks(
+  chunks: AsyncIterable<Uint8Array>,
+  mark: ByteOrderMark,
+): AsyncGenerator<Uint8Array> {
   if (mark === 'utf16le' || mark === 'utf16be') {
-    const decoder = new TextDecoder(labelOf(mark));
+    const decoder = new TextDecoder(labelForMark(mark));
     for await (const chunk of chunks) yield Buffer.from(decoder.decode(chunk, { stream: true }));
     yield Buffer.from(decoder.decode());
     return;
@@ -83,7 +86,7 @@ export async function* decodeChunks(chunks: AsyncIterable<Uint8Array>, mark: Mar
   }
 }
 
-const labelOf = (mark: 'utf16le' | 'utf16be'): string => (mark === 'utf16le' ? 'utf-16le' : 'utf-16be');
+const labelForMark = (mark: 'utf16le' | 'utf16be'): string => (mark === 'utf16le' ? 'utf-16le' : 'utf-16be');
 
-/** Whether a text says the same in nearly every encoding. */
+/** Tells whether a text reads the same in nearly every encoding. */
 export const isPlainAscii = (text: string): boolean => isAscii(Buffer.from(text));

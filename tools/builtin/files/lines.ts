@@ -1,7 +1,7 @@
-// Lines of a file or a stored result, by number, without holding more than is shown: a file may be
-// larger than memory, and so may one of its lines.
+// Reads lines of a file or a stored result, by number, without holding more than is shown: a file
+// may be larger than memory, and so may one of its lines.
 import type { FileHandle } from 'node:fs/promises';
-import { isUtf8 } from 'node:buffer';
+import { dropPartialStart, dropPartialEnd, decodeShown } from './partial-characters.ts';
 
 export type LineRange = {
   /** The first line, from 1. */
@@ -15,15 +15,15 @@ export type LineRange = {
 
 export type Line = {
   readonly number: number;
-  /** Without its newline; a carriage return stays. */
+  /** The text without its newline; a carriage return stays. */
   readonly text: string;
   readonly valid: boolean;
-  /** The byte it was cut at, from 1; null when it is shown to its end. */
+  /** The byte that the line was cut at, from 1; null when it is shown to its end. */
   readonly cutAt: number | null;
 };
 
 export type LinesEnd =
-  /** `total` lines are all there are. */
+  /** `total` is the number of all lines. */
   | { readonly kind: 'end'; readonly total: number }
   | { readonly kind: 'more' }
   /** The first bytes hold a NUL. */
@@ -71,7 +71,7 @@ export async function readLines(
 }
 
 /** Reads to the end of the file as it is then. Throws what `check` throws, before each read. */
-export async function* fileChunks(handle: FileHandle, check: () => void): AsyncGenerator<Uint8Array> {
+export async function* readChunks(handle: FileHandle, check: () => void): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.allocUnsafe(256 * 1024);
   for (let position = 0; ;) {
     check();
@@ -94,7 +94,7 @@ function startLine({ column, maxLine }: LineRange): OpenLine {
     add(part) {
       const from = Math.min(part.length, Math.max(0, column - 1 - length));
       const taken = part.subarray(from, from + maxLine - keptLength);
-      // Copied: the next read overwrites it.
+      // The bytes are copied, because the next read overwrites them.
       if (taken.length > 0) kept.push(Buffer.from(taken));
       keptLength += taken.length;
       length += part.length;
@@ -104,44 +104,7 @@ function startLine({ column, maxLine }: LineRange): OpenLine {
       const whole = column > 1 ? dropPartialStart(bytes) : bytes;
       const shown = isCut() ? dropPartialEnd(whole) : whole;
       const after = column + bytes.length - whole.length + shown.length;
-      return { number, ...decode(shown), cutAt: isCut() ? after : null };
+      return { number, ...decodeShown(shown), cutAt: isCut() ? after : null };
     },
   };
-}
-
-// Bytes to text where a cut may have gone through a character.
-
-/** Without an incomplete character at the end. */
-export function dropPartialEnd(bytes: Buffer): Buffer {
-  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
-    const byte = bytes[bytes.length - back] ?? 0;
-    if (isContinuation(byte)) continue;
-    return sequenceLength(byte) > back ? bytes.subarray(0, bytes.length - back) : bytes;
-  }
-  return bytes;
-}
-
-/** Without the rest of a character that began before. */
-export function dropPartialStart(bytes: Buffer): Buffer {
-  let at = 0;
-  while (at < 3 && isContinuation(bytes[at] ?? 0)) at++;
-  return bytes.subarray(at);
-}
-
-/**
- * A NUL is shown as its picture; what is no UTF-8 as U+FFFD, and `valid` is false. A byte order
- * mark stays.
- */
-function decode(bytes: Buffer): { readonly text: string; readonly valid: boolean } {
-  return { text: bytes.toString('utf8').replaceAll('\0', '\u2400'), valid: isUtf8(bytes) };
-}
-
-function isContinuation(byte: number): boolean {
-  return (byte & 0xc0) === 0x80;
-}
-
-function sequenceLength(lead: number): number {
-  if (lead >= 0xf0) return 4;
-  if (lead >= 0xe0) return 3;
-  return lead >= 0xc0 ? 2 : 1;
 }

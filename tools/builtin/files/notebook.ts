@@ -1,8 +1,8 @@
-// A Jupyter notebook as text: its cells with their outputs, as a person reads them. A file that
-// only bears the name of one is null.
+// Renders a Jupyter notebook as text: its cells with their outputs, as a person reads them. Returns
+// null for a file that only bears the name of one.
 
 /**
- * Bytes: a larger one is read as the lines of its JSON; so is one of more values, or of more
+ * Bytes. A larger notebook is read as the lines of its JSON; so is one of more values, or of more
  * escaped characters, than are read at once.
  */
 export const LARGEST_NOTEBOOK = 20 * 1024 * 1024;
@@ -23,52 +23,53 @@ export function isNotebook(path: string): boolean {
   return path.endsWith('.ipynb');
 }
 
-export function notebookText(bytes: Buffer): string | null {
-  const cells = cellsOf(parsed(bytes));
+export function renderNotebook(bytes: Buffer): string | null {
+  const cells = readCells(parseNotebook(bytes));
   if (cells === null) return null;
   const shown = cells.flatMap(({ type, source, outputs }, index) => [
     `--- cell ${index + 1} (${type}) ---`,
     source,
-    ...outputs.flatMap((each) => [`--- output of cell ${index + 1} ---`, outputText(each)]),
+    ...outputs.flatMap((each) => [`--- output of cell ${index + 1} ---`, renderOutput(each)]),
   ]);
   const note = '(a notebook, shown as its cells; in the file they are JSON, which edit changes and grep shows)';
   return [...shown, note].join('\n');
 }
 
-// By hand, up to the first value that is none: a schema takes seconds for a large file, and longer
-// to say all that is wrong with it.
-
+/**
+ * The fields are read by hand, up to the first wrong value: a schema takes seconds for a large
+ * file, and longer to list all its problems.
+ */
 type Fields = Readonly<Record<string, unknown>>;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
 
-function cellsOf(value: unknown): readonly Cell[] | null {
+function readCells(value: unknown): readonly Cell[] | null {
   if (!isFields(value) || typeof value['nbformat'] !== 'number') return null;
-  return eachOf(value['cells'], cellOf);
+  return readEach(value['cells'], readCell);
 }
 
-function cellOf(value: unknown): Cell | null {
+function readCell(value: unknown): Cell | null {
   if (!isFields(value)) return null;
   const { cell_type: type, source, outputs = [] } = value;
-  const text = linesOf(source);
-  const all = eachOf(outputs, outputOf);
+  const text = readLines(source);
+  const all = readEach(outputs, readCellOutput);
   return typeof type === 'string' && text !== null && all !== null ? { type, source: text, outputs: all } : null;
 }
 
-function outputOf(value: unknown): Output | null {
+function readCellOutput(value: unknown): Output | null {
   if (!isFields(value) || typeof value['output_type'] !== 'string') return null;
   const { text, data = {}, ename, evalue, traceback } = value;
-  const said = text === undefined ? undefined : linesOf(text);
-  const trace = traceback === undefined ? undefined : stringsOf(traceback);
-  if (said === null || trace === null || !isFields(data)) return null;
+  const words = text === undefined ? undefined : readLines(text);
+  const trace = traceback === undefined ? undefined : readStrings(traceback);
+  if (words === null || trace === null || !isFields(data)) return null;
   if (!isMaybeString(ename) || !isMaybeString(evalue)) return null;
-  return { text: said, data, ename, evalue, traceback: trace };
+  return { text: words, data, ename, evalue, traceback: trace };
 }
 
 const isMaybeString = (value: unknown): value is string | undefined => value === undefined || typeof value === 'string';
 
-/** Null where one is null. */
-function eachOf<T>(values: unknown, read: (value: unknown) => T | null): readonly T[] | null {
+/** Reads each value; null where one is null. */
+function readEach<T>(values: unknown, read: (value: unknown) => T | null): readonly T[] | null {
   if (!Array.isArray(values)) return null;
   const all: T[] = [];
   for (const value of values as readonly unknown[]) {
@@ -79,14 +80,14 @@ function eachOf<T>(values: unknown, read: (value: unknown) => T | null): readonl
   return all;
 }
 
-const stringsOf = (values: unknown): readonly string[] | null =>
-  eachOf(values, (value) => (typeof value === 'string' ? value : null));
+const readStrings = (values: unknown): readonly string[] | null =>
+  readEach(values, (value) => (typeof value === 'string' ? value : null));
 
-function linesOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : (stringsOf(value)?.join('') ?? null);
+function readLines(value: unknown): string | null {
+  return typeof value === 'string' ? value : (readStrings(value)?.join('') ?? null);
 }
 
-function parsed(bytes: Buffer): unknown {
+function parseNotebook(bytes: Buffer): unknown {
   if (hasTooMuch(bytes)) return null;
   try {
     return JSON.parse(bytes.toString('utf8').replace(/^\uFEFF/, ''));
@@ -95,44 +96,52 @@ function parsed(bytes: Buffer): unknown {
   }
 }
 
-const [QUOTE, BACKSLASH, COMMA, LIST, FIELDS, UNICODE] = Array.from('"\\,[{u', (one) => one.charCodeAt(0));
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPEN_LIST = 0x5b;
+const OPEN_FIELDS = 0x7b;
+/** The `u` of an escaped character. */
+const UNICODE = 0x75;
 
-/** Each byte is looked at once: parsing millions of values would keep everything else waiting. */
+/** Looks at each byte once: parsing millions of values would keep everything else waiting. */
 function hasTooMuch(bytes: Buffer): boolean {
-  let [values, escaped, inText] = [0, 0, false];
+  let values = 0;
+  let escaped = 0;
+  let inText = false;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
     if (byte === QUOTE) inText = !inText;
     else if (inText && byte === BACKSLASH) {
       at += 1;
       if (bytes[at] === UNICODE && (escaped += 1) > MOST_ESCAPED) return true;
-    } else if (!inText && (byte === COMMA || byte === LIST || byte === FIELDS) && (values += 1) > MOST_VALUES)
+    } else if (!inText && (byte === COMMA || byte === OPEN_LIST || byte === OPEN_FIELDS) && (values += 1) > MOST_VALUES)
       return true;
   }
   return false;
 }
 
 /**
- * Colours, places of the cursor, titles of the window. Bounded: what is not closed is not looked
- * for again from each.
+ * Colours, cursor positions, window titles. The lengths are bounded, so that an unclosed sequence
+ * is not searched for again from each start.
  */
 /* oxlint-disable-next-line no-control-regex */
 const SEQUENCES = /\u001b(?:\[[\d;:?]{0,60}[ -/]?[@-~]|\][^\u0007\u001b]{0,2000}(?:\u0007|\u001b\\))/g;
 
-const withoutSequences = (text: string): string => text.replace(SEQUENCES, '');
+const stripSequences = (text: string): string => text.replace(SEQUENCES, '');
 
-function outputText({ text, data, ename, evalue, traceback }: Output): string {
-  if (text !== undefined) return withoutSequences(text);
-  if (traceback !== undefined) return withoutSequences(traceback.join('\n'));
+function renderOutput({ text, data, ename, evalue, traceback }: Output): string {
+  if (text !== undefined) return stripSequences(text);
+  if (traceback !== undefined) return stripSequences(traceback.join('\n'));
   if (ename !== undefined) return `${ename}: ${evalue ?? ''}`;
   return Object.entries(data)
     .filter(([type], _, all) => type !== 'text/html' || !all.some(([other]) => other === 'text/plain'))
-    .map(([type, value]) => ofType(type, value))
+    .map(([type, value]) => renderData(type, value))
     .join('\n');
 }
 
-function ofType(type: string, value: unknown): string {
-  const text = linesOf(value);
-  if (type.startsWith('text/') && text !== null) return withoutSequences(text);
+function renderData(type: string, value: unknown): string {
+  const text = readLines(value);
+  if (type.startsWith('text/') && text !== null) return stripSequences(text);
   return `[${type}, about ${(text ?? JSON.stringify(value)).length} characters: not shown]`;
 }

@@ -6,17 +6,17 @@ import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promis
 import { join } from 'node:path';
 import { ToolFailure } from '../../failures.ts';
 import { hasProc } from '../../../system/process/proc.ts';
-import { type Confined, type Workspace, fsFailure, quotePath, rootOf } from './confine.ts';
+import { type ConfinedPath, type Workspace, findRoot } from './confine.ts';
+import { toFsFailure, quotePath } from './fs-failures.ts';
 import { codeOf } from '../../../system/text.ts';
-import { likeName, type LikeName } from './lookalikes.ts';
-import type { SeenFile } from '../../../workflows/contract/activities.ts';
+import { findLikeName, type LikeName } from './like-name.ts';
 
 const NEVER_FOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** The handle is the caller's to close. Throws ToolFailure. */
+/** Opens a file; the caller closes the handle. Throws ToolFailure. */
 export async function openFile(
   workspace: Workspace,
-  confined: Confined,
+  confined: ConfinedPath,
 ): Promise<{ readonly handle: FileHandle; readonly stats: Stats }> {
   const name = confined.name === '' ? '.' : confined.name;
   try {
@@ -32,19 +32,19 @@ export async function openFile(
     }
   } catch (error) {
     if (codeOf(error) === 'ENOENT') await refuseLike(confined);
-    throw fsFailure(error, name, 'read');
+    throw toFsFailure(error, name, 'read');
   }
 }
 
-/** Throws ToolFailure where a name is not there and one that looks the same is. */
-async function refuseLike({ existing, missing, name }: Confined): Promise<void> {
+/** Throws ToolFailure where a name does not exist and one that looks the same does. */
+async function refuseLike({ existing, missing, name }: ConfinedPath): Promise<void> {
   const [first] = missing;
-  const like = first === undefined ? null : await likeName(existing, first);
-  if (like !== null) throw new ToolFailure(`${quotePath(name)} ${sayLike(like)}.`);
+  const like = first === undefined ? null : await findLikeName(existing, first);
+  if (like !== null) throw new ToolFailure(`${quotePath(name)} ${describeLikeName(like)}.`);
 }
 
-/** After a path that is not there. */
-export function sayLike(like: LikeName): string {
+/** Words a likeness for the end of a sentence about a path that does not exist. */
+export function describeLikeName(like: LikeName): string {
   if (like.kind === 'bytes') return 'is a name that is no UTF-8: only a command can use it, or give it another name';
   const codes = Array.from(like.name, (one) => (/[\x20-\x7e]/.test(one) ? one : escapeUnit(one))).join('');
   return `does not exist; ${quotePath(like.name)} does, which looks the same and is written differently: "${codes}"`;
@@ -54,18 +54,18 @@ const escapeUnit = (character: string): string => `\\u{${(character.codePointAt(
 
 /** Throws ToolFailure unless it is a regular file. */
 export function requireFile(stats: Stats, name: string): void {
-  if (!stats.isFile()) throw new ToolFailure(`${quotePath(name)} is ${kindOf(stats)}, not a file.`);
+  if (!stats.isFile()) throw new ToolFailure(`${quotePath(name)} is ${describeKind(stats)}, not a file.`);
 }
 
 /**
- * A folder by real path, for use with `entryOf`; `name` is a name for it that holds better. Throws
- * the system's errors.
+ * Opens a folder by real path, for use with `entryPath`; `name` is a name for it that holds better.
+ * Throws the system's errors.
  */
 export async function openFolder(workspace: Workspace, path: string, name = path): Promise<FileHandle> {
   return await openVerified(workspace, path, NEVER_FOLLOW | constants.O_DIRECTORY, name);
 }
 
-/** Throws ToolFailure when the open file or folder is not at `path` any more. */
+/** Throws ToolFailure when the open file or folder is no longer at `path`. */
 export async function requireAt(handle: FileHandle, path: string): Promise<void> {
   const opened = hasProc ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
   if (opened !== path)
@@ -73,19 +73,19 @@ export async function requireAt(handle: FileHandle, path: string): Promise<void>
 }
 
 /**
- * A name for an entry of an open folder that holds even if the folder is renamed or replaced.
- * Without /proc, its path must do.
+ * Names an entry of an open folder so that the name holds even if the folder is renamed or
+ * replaced. Without /proc, its path must do.
  */
-export function entryOf(folder: FileHandle, path: string, entry: string): string {
+export function entryPath(folder: FileHandle, path: string, entry: string): string {
   return hasProc ? `/proc/self/fd/${folder.fd}/${entry}` : join(path, entry);
 }
 
 /**
- * The path that was judged and the one that was opened must be the same, not only both in the
- * workspace: rules may tell them apart.
+ * Opens a path. The path that was judged and the one that was opened must be the same, not only
+ * both in the workspace: rules may tell them apart.
  */
 async function openVerified(workspace: Workspace, path: string, flags: number, name = path): Promise<FileHandle> {
-  if (rootOf(workspace, path) === undefined) {
+  if (findRoot(workspace, path) === undefined) {
     throw new ToolFailure(`${quotePath(path)} is outside the workspace ${workspace.root}.`);
   }
   const handle = await open(name, flags);
@@ -98,25 +98,9 @@ async function openVerified(workspace: Workspace, path: string, flags: number, n
   }
 }
 
-function kindOf(stats: Stats): string {
+function describeKind(stats: Stats): string {
   if (stats.isDirectory()) return 'a folder';
   if (stats.isFIFO()) return 'a named pipe';
   if (stats.isSocket()) return 'a socket';
   return stats.isSymbolicLink() ? 'a link' : 'a device';
-}
-
-// The signature that tells one state of a file from another without reading it (L43).
-
-export function factsIn(path: string, { mtimeMs, size }: Stats): SeenFile {
-  return { path, mtimeMs, size };
-}
-
-/** `gone` when it is not there. Null when that cannot be found out. Never throws. */
-export async function factsOf(path: string): Promise<SeenFile | null> {
-  try {
-    return factsIn(path, await lstat(path));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOENT' || code === 'ENOTDIR' ? { path, mtimeMs: 0, size: 0, gone: true } : null;
-  }
 }

@@ -3,8 +3,6 @@ import type { AgentSettings } from '../../agent-types.ts';
 import type { Network } from '../../../system/network.ts';
 import type { BackgroundCommands } from '../../../system/process/background-files.ts';
 import type { Sandbox } from '../../sandbox.ts';
-import { ToolFailure } from '../../failures.ts';
-import { quotePath } from './confine.ts';
 import type { SkillSettings } from './skills.ts';
 
 export const KEY_AGENTS = ['ssh', 'gpg'] as const;
@@ -14,7 +12,7 @@ export type BuiltinOptions = {
   readonly sandbox: Sandbox;
   /** Perdure's own data: no tool reaches it. */
   readonly dataDir?: string;
-  /** Environment variables that shell commands get besides the ordinary ones. */
+  /** Environment variables that shell commands get in addition to the ordinary ones. */
   readonly passEnv?: readonly string[];
   /** Agents for keys that commands may reach. Absent: none. */
   readonly keyAgents?: readonly KeyAgent[];
@@ -22,11 +20,11 @@ export type BuiltinOptions = {
   readonly agents?: AgentSettings;
   /** Absent: no command goes on in the background. */
   readonly background?: BackgroundCommands;
-  /** Absent: there are none, and no tool for them. */
+  /** Absent: the run has no skills, and no tool for them. */
   readonly skills?: SkillSettings;
   /** Absent: pages of the public internet alone. */
   readonly web?: WebSettings;
-  /** Absent: as Node reaches others by itself. */
+  /** Absent: Node's own way to reach others. */
   readonly network?: Network | undefined;
 };
 
@@ -47,20 +45,3 @@ export type WebSettings = {
    */
   readonly missingCredentials?: 'tell' | 'end';
 };
-
-// Small words of answers that several tools share.
-
-/** A file's name in a line of an answer: quoted only when it would break the line. */
-export function shownName(name: string): string {
-  return /[\p{Cc}\u2028\u2029]/u.test(name) ? quotePath(name) : name;
-}
-
-/** "1 line", "2 lines". */
-export function formatCount(n: number, one: string, many = `${one}s`): string {
-  return `${n} ${n === 1 ? one : many}`;
-}
-
-/** A NUL ends an argument of a program. Throws ToolFailure. */
-export function refuseNul(text: string, what: string): void {
-  if (text.includes('\0')) throw new ToolFailure(`${what} holds a NUL character: leave it out.`);
-}

@@ -1,16 +1,16 @@
-// Exact replacement in bytes: invalid UTF-8, byte order marks and mixed line ends pass through
-// untouched. Pure, and each step takes time in proportion to the file, whatever is looked for: both
-// texts come from a model.
+// Replaces exact text in bytes: invalid UTF-8, byte order marks and mixed line ends pass through
+// untouched. Pure, and each step takes time in proportion to the file, whatever the wanted text:
+// both texts come from a model.
 
 export type Replacement =
-  /** `lines` are where, one for each replacement, from 1. */
+  /** `lines` has the line of each replacement, from 1. */
   | { readonly kind: 'replaced'; readonly bytes: Buffer; readonly lines: readonly number[] }
   | { readonly kind: 'same' }
   | { readonly kind: 'absent' }
   | { readonly kind: 'too_many' }
   | { readonly kind: 'too_large' }
   | { readonly kind: 'ambiguous'; readonly lines: readonly number[] }
-  /** It stands where the second half of a character may be. */
+  /** The match stands where the second half of a character may be. */
   | { readonly kind: 'half'; readonly lines: readonly number[] };
 
 /** More than an edit ever means, and more than memory likes. */
@@ -18,25 +18,25 @@ const MAX_PLACES = 100_000;
 
 export type ReplaceOptions = {
   readonly all: boolean;
-  /** The most bytes that may come of it. */
+  /** The most bytes of the result. */
   readonly most: number;
   /**
-   * Nobody says in which encoding the bytes are: a character may be a byte above ASCII and one that
-   * ASCII has, too.
+   * The encoding of the bytes is unknown: a character may be a byte above ASCII followed by one
+   * that ASCII has, too.
    */
   readonly unknown?: boolean;
 };
 
-/** A model writes LF; in a file of CRLF lines both texts are taken to mean CRLF. */
+/** Replaces text. A model writes LF; in a file of CRLF lines both texts are taken to mean CRLF. */
 export function replaceText(bytes: Buffer, before: string, after: string, options: ReplaceOptions): Replacement {
   if (before === after) return { kind: 'same' };
-  const asIs = attempt(bytes, before, isWhollyCrlf(bytes) ? toCrlf(after) : after, options);
+  const asIs = replaceExact(bytes, before, isWhollyCrlf(bytes) ? toCrlf(after) : after, options);
   return asIs.kind === 'absent' && before.includes('\n')
-    ? attempt(bytes, toCrlf(before), toCrlf(after), options)
+    ? replaceExact(bytes, toCrlf(before), toCrlf(after), options)
     : asIs;
 }
 
-function attempt(
+function replaceExact(
   bytes: Buffer,
   before: string,
   after: string,
@@ -46,7 +46,7 @@ function attempt(
   const places = findAll(bytes, wanted);
   if (places.length === 0) return { kind: 'absent' };
   if (places.length > MAX_PLACES) return { kind: 'too_many' };
-  const lines = lineNumbers(bytes, places);
+  const lines = countLineNumbers(bytes, places);
   if (places.length > 1 && !all) return { kind: 'ambiguous', lines };
   if (unknown && places.some((place) => mayBeHalf(bytes, place))) return { kind: 'half', lines };
   const put = Buffer.from(after);
@@ -61,13 +61,13 @@ function attempt(
 }
 
 /**
- * Where `wanted` begins, from left to right and not overlapping; stops when there are too many.
- * After Knuth, Morris and Pratt: `Buffer.indexOf` compares a long text anew at nearly each byte of
- * a file that looks like it.
+ * Finds where `wanted` begins, from left to right and not overlapping; stops when there are too
+ * many. After Knuth, Morris and Pratt: `Buffer.indexOf` compares a long text anew at nearly each
+ * byte of a file that looks like it.
  */
 function findAll(bytes: Buffer, wanted: Buffer): number[] {
   if (wanted.length > bytes.length) return [];
-  const borders = bordersOf(wanted);
+  const borders = computeBorders(wanted);
   const places: number[] = [];
   let matched = 0;
   for (let at = 0; at < bytes.length && places.length <= MAX_PLACES; at++) {
@@ -80,8 +80,11 @@ function findAll(bytes: Buffer, wanted: Buffer): number[] {
   return places;
 }
 
-/** For each beginning of the text: how long the longest shorter one is that it ends with. */
-export function bordersOf(text: Buffer | string): Int32Array {
+/**
+ * Computes for each beginning of the text the length of the longest shorter beginning that it ends
+ * with.
+ */
+export function computeBorders(text: Buffer | string): Int32Array {
   const borders = new Int32Array(text.length);
   let length = 0;
   for (let at = 1; at < text.length; at++) {
@@ -93,15 +96,15 @@ export function bordersOf(text: Buffer | string): Int32Array {
 }
 
 /**
- * As in Shift-JIS, GBK, Big5 and GB 18030, whose second and fourth bytes are digits, letters and
- * some marks.
+ * Tells whether a byte may be the second half of a character, as in Shift-JIS, GBK, Big5 and GB
+ * 18030, whose second and fourth bytes are digits, letters and some marks.
  */
 function mayBeHalf(bytes: Buffer, at: number): boolean {
   const [before = 0, byte = 0] = [bytes[at - 1], bytes[at]];
   return before >= 0x80 && ((byte >= 0x30 && byte <= 0x39) || (byte >= 0x40 && byte <= 0x7e));
 }
 
-function lineNumbers(bytes: Buffer, places: readonly number[]): number[] {
+function countLineNumbers(bytes: Buffer, places: readonly number[]): number[] {
   let line = 1;
   let at = 0;
   return places.map((place) => {

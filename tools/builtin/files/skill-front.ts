@@ -1,5 +1,5 @@
-// The front matter of a skill (L79): what it is called and when it helps, in YAML, or as people
-// write what is nearly YAML.
+// Reads the front matter of a skill (L79), its name and when it helps, in YAML, or in what people
+// write that is nearly YAML.
 import { stripVTControlCharacters } from 'node:util';
 import { isMap, parseDocument } from 'yaml';
 import { z } from 'zod';
@@ -7,30 +7,30 @@ import { wellFormedText } from '../../../system/text.ts';
 
 const LONGEST_DESCRIPTION = 1_024;
 
-const front = z.object({
+const frontSchema = z.object({
   name: z
     .string('has no name')
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'has a name that is not 1 to 64 letters, digits, "-", "_" or "."'),
   description: z.string('has no description').refine((text) => text.trim() !== '', 'has no description'),
 });
 
-type Front = { readonly name: string; readonly description: string } | { readonly problem: string };
+type FrontMatter = { readonly name: string; readonly description: string } | { readonly problem: string };
 
-/** `folder`: whose name a skill has that has none of its own. */
-export function splitFront(text: string, folder: string): Front & { readonly text: string } {
+/** Splits a file. `folder` names a skill that has no name of its own. */
+export function splitFront(text: string, folder: string): FrontMatter & { readonly text: string } {
   const [whole, yaml] = /^\uFEFF?---[ \t]*\r?\n([^]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? [];
   if (whole === undefined || yaml === undefined)
     return { problem: 'does not begin with front matter between two lines "---"', text };
-  return { ...parsed(yaml, folder), text: text.slice(whole.length) };
+  return { ...parseFront(yaml, folder), text: text.slice(whole.length) };
 }
 
-/** Lists and keys that one line may open, and brackets of all. */
+/** Lists and keys that one line may open, and brackets of the whole text. */
 const MOST_OPENED = 20;
 const MOST_BRACKETS = 100;
 
 /**
- * A parser that calls itself for each level runs out of stack, and an expression that is compiled
- * there ends the process.
+ * Tells whether the text is nested too deep: a parser that calls itself for each level runs out of
+ * stack, and an expression that is compiled there ends the process.
  */
 function isNestedDeep(yaml: string): boolean {
   const opened = (line: string): number => line.match(/(?:^|[\s[{])[-?:](?=\s|$)/g)?.length ?? 0;
@@ -40,34 +40,34 @@ function isNestedDeep(yaml: string): boolean {
 }
 
 /**
- * Only the two fields are turned into values: of a few kilobytes of aliases or nested keys that
- * takes gigabytes, or minutes.
+ * Parses the front matter. Only the two fields are turned into values: for a few kilobytes of
+ * aliases or nested keys that takes gigabytes, or minutes.
  */
-function parsed(yaml: string, folder: string): Front {
+function parseFront(yaml: string, folder: string): FrontMatter {
   let value: unknown;
   if (isNestedDeep(yaml))
     return { problem: 'has front matter that is nested too deep: it needs a name and a description' };
   try {
     const document = parseDocument(yaml, { logLevel: 'silent', schema: 'core' });
-    const fields = document.errors.length === 0 && isMap(document.contents) ? document.contents : lines(yaml);
+    const fields = document.errors.length === 0 && isMap(document.contents) ? document.contents : readLooseFields(yaml);
     value = {
       name: fields.get('name') ?? (folder === '' ? undefined : folder),
       description: fields.get('description'),
     };
   } catch (error) {
-    return { problem: `has front matter that cannot be read: ${firstLine(String(error))}` };
+    return { problem: `has front matter that cannot be read: ${toFirstLine(String(error))}` };
   }
-  const checked = front.safeParse(value);
+  const checked = frontSchema.safeParse(value);
   if (!checked.success) return { problem: checked.error.issues[0]?.message ?? 'has no name' };
   const { name, description } = checked.data;
-  return { name, description: plain(description) };
+  return { name, description: toPlainLine(description) };
 }
 
 /**
- * What is no YAML, as people write it: a description with a colon in it. Lines that are further in
+ * Reads text that is not YAML, as people write it: a description with a colon in it. Indented lines
  * belong to the one before.
  */
-function lines(yaml: string): ReadonlyMap<string, string> {
+function readLooseFields(yaml: string): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   let last: string | undefined;
   for (const line of yaml.split(/\r?\n/)) {
@@ -78,10 +78,10 @@ function lines(yaml: string): ReadonlyMap<string, string> {
   return fields;
 }
 
-const firstLine = (text = ''): string => plain(text.split('\n')[0] ?? '').slice(0, 200);
+const toFirstLine = (text = ''): string => toPlainLine(text.split('\n')[0] ?? '').slice(0, 200);
 
-/** One line without control characters: it is shown to people, and stands in a list. */
-function plain(text: string): string {
+/** Makes one line without control characters: it is shown to people, and stands in a list. */
+function toPlainLine(text: string): string {
   const line = stripVTControlCharacters(text)
     .replaceAll(/[\p{Cc}\u2028\u2029\s]+/gu, ' ')
     .trim();

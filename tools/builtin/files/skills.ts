@@ -1,6 +1,6 @@
-// Skills (L79): folders with a SKILL.md, which says in its front matter what it is called and when
-// it helps. Those of the worker's configuration are its operator's words; those of a workspace come
-// from an untrusted place, and only where the configuration allows it.
+// Skills (L79): folders with a SKILL.md, whose front matter has its name and says when it helps.
+// Skills of the worker's configuration are its operator's words; those of a workspace come from an
+// untrusted place, and count only where the configuration allows it.
 import type { Dirent } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { opendir, readdir, realpath } from 'node:fs/promises';
@@ -13,12 +13,12 @@ import { splitFront } from './skill-front.ts';
 export type SkillSettings = {
   /** Absolute paths: each is a folder of skills, or one itself. */
   readonly folders: readonly string[];
-  /** Those of a workspace count, too. */
+  /** Skills of a workspace count, too. */
   readonly workspace: boolean;
 };
 
-/** From a configuration; null where it wants none. */
-export function skillSettings({
+/** Reads the settings from a configuration; null where it wants no skills. */
+export function readSkillSettings({
   skills: folders = [],
   workspaceSkills: workspace = false,
 }: {
@@ -37,13 +37,16 @@ export type Skill = {
   readonly place: Workspace;
 };
 
-/** `problem`: the end of a sentence about `file`. */
-export type NoSkill = { readonly file: string; readonly problem: string };
+/** `problem` is the end of a sentence about `file`. */
+export type BrokenSkill = { readonly file: string; readonly problem: string };
 
-export type FoundSkills = { readonly skills: readonly Skill[]; readonly problems: readonly NoSkill[] };
+export type FoundSkills = { readonly skills: readonly Skill[]; readonly problems: readonly BrokenSkill[] };
 
-/** `mayRead`: by the rules for the tool `read`, in a workspace. `hidden` is Perdure's own data. */
-export type Searched = {
+/**
+ * `mayRead` answers by the rules for the tool `read`, in a workspace. `hidden` is Perdure's own
+ * data.
+ */
+export type SkillSearch = {
   readonly cwd: string;
   readonly hidden?: string | undefined;
   readonly mayRead: (path: string) => boolean;
@@ -51,7 +54,7 @@ export type Searched = {
 
 const FILE = 'SKILL.md';
 const IN_WORKSPACE = ['.perdure/skills', '.claude/skills'] as const;
-/** Folders that are looked into of one folder of skills, and skills of all together. */
+/** The most folders looked into of one folder of skills, and skills of all folders together. */
 const MOST_FOLDERS = 200;
 const MOST_SKILLS = 100;
 /** Files and folders of one skill. */
@@ -61,17 +64,17 @@ const LARGEST = 256 * 1024;
 const LONGEST_FRONT = 8 * 1024;
 
 /**
- * Of two with one name the first counts: of the configuration in its order, then of the workspace.
- * Throws nothing of the system's own.
+ * Finds the skills. Of two with one name the first counts: of the configuration in its order, then
+ * of the workspace. Throws nothing of the system's own.
  */
-export async function findSkills({ folders, workspace }: SkillSettings, at: Searched): Promise<FoundSkills> {
+export async function findSkills({ folders, workspace }: SkillSettings, at: SkillSearch): Promise<FoundSkills> {
   const places = [
     ...folders.map((folder) => ({ folder, from: 'configuration' as const })),
     ...(workspace ? IN_WORKSPACE.map((name) => ({ folder: join(at.cwd, name), from: 'workspace' as const })) : []),
   ];
-  const found = (await Promise.all(places.map((place) => skillsIn(place, at)))).flat();
+  const found = (await Promise.all(places.map((place) => readSkillsIn(place, at)))).flat();
   const skills = new Map<string, Skill>();
-  const problems: NoSkill[] = [];
+  const problems: BrokenSkill[] = [];
   for (const each of found) {
     const first = 'problem' in each ? undefined : skills.get(each.name);
     if ('problem' in each) problems.push(each);
@@ -85,24 +88,24 @@ export async function findSkills({ folders, workspace }: SkillSettings, at: Sear
 
 type Place = { readonly folder: string; readonly from: Skill['from'] };
 
-async function skillsIn(
+async function readSkillsIn(
   { folder, from }: Place,
-  { cwd, hidden, mayRead }: Searched,
-): Promise<readonly (Skill | NoSkill)[]> {
+  { cwd, hidden, mayRead }: SkillSearch,
+): Promise<readonly (Skill | BrokenSkill)[]> {
   const root = from === 'workspace' ? cwd : await realpath(folder).catch(() => null);
   if (root === null) return [{ file: folder, problem: 'is not there' }];
   const place: Workspace = { root, hidden, ...(from === 'workspace' && { mayUse: mayRead }) };
-  const found: (Skill | NoSkill)[] = [];
-  // One at a time, so that others have their turn between two.
-  for (const file of await skillFiles(folder)) {
+  const found: (Skill | BrokenSkill)[] = [];
+  // Folders are read one at a time, so that others have their turn between two.
+  for (const file of await listSkillFiles(folder)) {
     const each = await readSkill(file, place, from);
     if (each !== null) found.push(each);
   }
   return found;
 }
 
-/** In one order, however the system lists them. */
-async function skillFiles(folder: string): Promise<readonly string[]> {
+/** Lists the files in one order, however the system lists them. */
+async function listSkillFiles(folder: string): Promise<readonly string[]> {
   try {
     const names = (await readdir(folder)).toSorted();
     if (names.includes(FILE)) return [join(folder, FILE)];
@@ -112,15 +115,15 @@ async function skillFiles(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** Null where there is none. */
-async function readSkill(path: string, place: Workspace, from: Skill['from']): Promise<Skill | NoSkill | null> {
+/** Reads one skill; null where none exists. */
+async function readSkill(path: string, place: Workspace, from: Skill['from']): Promise<Skill | BrokenSkill | null> {
   try {
     const found = await confine(place, path);
     if (found.missing.length > 0) return null;
     const { handle, stats } = await openFile(place, found);
     try {
       if (stats.size > LARGEST) return { file: path, problem: `has ${stats.size} bytes: a skill has ${LARGEST}` };
-      const { text: _, ...said } = splitFront(await textOf(handle, LONGEST_FRONT), basename(dirname(path)));
+      const { text: _, ...said } = splitFront(await readStart(handle, LONGEST_FRONT), basename(dirname(path)));
       if ('problem' in said) return { file: path, problem: said.problem };
       return { ...said, from, file: found.path, place };
     } finally {
@@ -132,41 +135,41 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
   }
 }
 
-/** The text behind the front matter. Throws ToolFailure. */
-export async function readBody({ file, place }: Skill): Promise<string> {
+/** Reads the text behind the front matter. Throws ToolFailure. */
+export async function readSkillBody({ file, place }: Skill): Promise<string> {
   const { handle } = await openFile(place, await confine(place, file));
   try {
-    return splitFront(await textOf(handle, LARGEST), '').text;
+    return splitFront(await readStart(handle, LARGEST), '').text;
   } finally {
     await handle.close();
   }
 }
 
-async function textOf(handle: FileHandle, most: number): Promise<string> {
+async function readStart(handle: FileHandle, most: number): Promise<string> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(most), 0, most, 0);
   return buffer.toString('utf8', 0, bytesRead);
 }
 
-/** Where the tool `read` may read besides a run's folders: real paths. */
-export async function skillFolders({ folders }: SkillSettings): Promise<readonly string[]> {
+/** Lists the real paths where the tool `read` may read besides a run's folders. */
+export async function findSkillFolders({ folders }: SkillSettings): Promise<readonly string[]> {
   const real = await Promise.all(folders.map((folder) => realpath(folder).catch(() => null)));
   return real.filter((folder) => folder !== null);
 }
 
 /**
- * Files of a skill that may be read, for whoever has loaded it: of a large folder, some of those
- * that lie highest.
+ * Lists files of a skill that may be read, for a model that has loaded it; of a large folder, some
+ * of those that lie highest.
  */
-export async function filesOf(
+export async function listSkillResources(
   { file, place }: Skill,
-  mayRead: Searched['mayRead'],
+  mayRead: SkillSearch['mayRead'],
   most: number,
 ): Promise<readonly string[]> {
   const folders = [dirname(file)];
   const paths: string[] = [];
   let left = MOST_LOOKED_AT;
   for (const folder of folders) {
-    const entries = await entriesIn(folder, left);
+    const entries = await listEntries(folder, left);
     left -= entries.length;
     for (const entry of entries) {
       const path = join(folder, entry.name);
@@ -179,14 +182,14 @@ export async function filesOf(
   return paths.toSorted().slice(0, most).map(shown);
 }
 
-/** Empty for one that cannot be read. */
-async function entriesIn(folder: string, most: number): Promise<readonly Dirent[]> {
+/** Lists a folder; empty for one that cannot be read. */
+async function listEntries(folder: string, most: number): Promise<readonly Dirent[]> {
   const entries: Dirent[] = [];
   if (most === 0) return entries;
   try {
     for await (const entry of await opendir(folder)) if (entries.push(entry) === most) break;
   } catch {
-    // As far as it was read.
+    // The entries read so far are kept.
   }
   return entries.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }

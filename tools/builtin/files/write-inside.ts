@@ -1,7 +1,7 @@
-// Puts a file into the workspace whole or not at all: written beside its place, then renamed. Every
-// step names its entry through an open folder, so that no swap of a folder for a link can lead it
-// outside. Where nothing can be renamed (a mounted file, a folder that may not be written) or the
-// new file may not be what the old one was, the old one is written in place.
+// Puts a file into the workspace whole or not at all: written next to its place, then renamed.
+// Every step names its entry through an open folder, so that no swap of a folder for a link can
+// lead it outside. Where nothing can be renamed (a mounted file, a folder that may not be written),
+// or the new file may not get the attributes of the old one, the old one is written in place.
 import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
@@ -9,70 +9,70 @@ import { basename, dirname, join } from 'node:path';
 import type { Programs } from '../../../system/process/programs.ts';
 import { codeOf } from '../../../system/text.ts';
 import { ToolFailure } from '../../tool.ts';
-import { type Confined, type Workspace, nullIfAbsent, fsFailure, quotePath, reasonOfSystem } from './confine.ts';
+import type { ConfinedPath, Workspace } from './confine.ts';
+import { nullIfAbsent, toFsFailure, quotePath, describeSystemError } from './fs-failures.ts';
 import { keepAttributes } from './keep-attributes.ts';
 import type { SeenFile } from '../../../workflows/contract/activities.ts';
-import { entryOf, factsIn, openFolder, requireAt, requireFile } from './open-inside.ts';
+import { entryPath, openFolder, requireAt, requireFile } from './open-inside.ts';
+import { toSeenFile } from './file-facts.ts';
 
 type WriteOptions = {
-  /**
-   * Awaited just before the file changes: of a worker that was frozen meanwhile nothing is written.
-   */
+  /** Awaited just before the file changes: a worker that was frozen meanwhile writes nothing. */
   readonly fence: () => Promise<void>;
-  /** Checked just before the file changes: nothing is written by a call that was stopped. */
+  /** Checked just before the file changes: a call that was stopped writes nothing. */
   readonly signal: AbortSignal;
-  /** The state of the file when it was read, which it must still have; null: there was none. */
+  /** The state of the file when it was read, which it must still have; null for a new file. */
   readonly unchanged: Stats | null;
   readonly programs: Programs;
 };
 
 /**
- * `parted`: other names of the file (hard links), which keep what it said before. `facts`: of what
- * was written, whatever became of it since.
+ * `parted` counts other names of the file (hard links), which keep the old content. `facts` are
+ * those of the written file, whatever became of it since.
  */
-export type Written = { readonly did: 'created' | 'updated'; readonly parted: number; readonly facts: SeenFile };
+export type WriteResult = { readonly did: 'created' | 'updated'; readonly parted: number; readonly facts: SeenFile };
 
-/** For the end of an outcome. */
-export function sayParted(parted: number): string {
+/** Words the other names for the end of an outcome. */
+export function describeParted(parted: number): string {
   if (parted <= 0) return '';
   return `; ${parted === 1 ? '1 other name of the file (a hard link) keeps' : `${parted} other names of the file (hard links) keep`} what it said before`;
 }
 
 /**
- * Makes parent folders; keeps owner, group, mode and attributes of a file that was there. Throws
- * ToolFailure.
+ * Writes a file. Makes parent folders; keeps owner, group, mode and attributes of an existing file.
+ * Throws ToolFailure.
  */
 export async function writeInside(
   workspace: Workspace,
-  target: Confined,
+  target: ConfinedPath,
   bytes: Uint8Array,
   options: WriteOptions,
-): Promise<Written> {
+): Promise<WriteResult> {
   refuseRoot(target);
   try {
     const folder = await makeFolders(workspace, target);
     try {
-      return await put(folder, target, bytes, options);
+      return await putFile(folder, target, bytes, options);
     } finally {
       await folder.close();
     }
   } catch (error) {
-    throw fsFailure(error, target.name, 'written');
+    throw toFsFailure(error, target.name, 'written');
   }
 }
 
 /** Throws ToolFailure for a folder of the run itself. */
-export function refuseRoot({ path, root, name }: Confined): void {
+export function refuseRoot({ path, root, name }: ConfinedPath): void {
   if (path !== root) return;
   throw new ToolFailure(`${name === '' ? 'The workspace itself' : quotePath(path)} is a folder, not a file.`);
 }
 
-async function makeFolders(workspace: Workspace, { path, existing, missing }: Confined): Promise<FileHandle> {
+async function makeFolders(workspace: Workspace, { path, existing, missing }: ConfinedPath): Promise<FileHandle> {
   let at = missing.length === 0 ? dirname(path) : existing;
   let folder = await openFolder(workspace, at);
   for (const segment of missing.slice(0, -1)) {
     try {
-      const next = entryOf(folder, at, segment);
+      const next = entryPath(folder, at, segment);
       await mkdir(next).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') throw error;
       });
@@ -88,72 +88,72 @@ async function makeFolders(workspace: Workspace, { path, existing, missing }: Co
   return folder;
 }
 
-async function put(
+async function putFile(
   folder: FileHandle,
-  { path, name }: Confined,
+  { path, name }: ConfinedPath,
   bytes: Uint8Array,
   options: WriteOptions,
-): Promise<Written> {
-  const place: Place = { folder, path, name, at: entryOf(folder, dirname(path), basename(path)) };
+): Promise<WriteResult> {
+  const place: WritePlace = { folder, path, name, at: entryPath(folder, dirname(path), basename(path)) };
   const before = await lstat(place.at).catch(nullIfAbsent);
   if (before !== null) {
     requireFile(before, name);
     await access(place.at, constants.W_OK);
   }
-  const replaced = await replace(place, before, bytes, options);
+  const replaced = await replaceFile(place, before, bytes, options);
   if (replaced !== null)
     return {
       did: before === null ? 'created' : 'updated',
       parted: before === null ? 0 : before.nlink - 1,
-      facts: factsIn(path, replaced),
+      facts: toSeenFile(path, replaced),
     };
-  const written = await overwrite(place, before as Stats, bytes, options);
-  return { did: 'updated', parted: 0, facts: factsIn(path, written) };
+  const written = await overwriteFile(place, before as Stats, bytes, options);
+  return { did: 'updated', parted: 0, facts: toSeenFile(path, written) };
 }
 
-type Place = {
+type WritePlace = {
   readonly folder: FileHandle;
   readonly path: string;
   readonly name: string;
-  /** A name for it through the open folder. */
+  /** A name for the entry through the open folder. */
   readonly at: string;
 };
 
 /** A pipe in the place of a file would never answer. */
 const NEVER_FOLLOW = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Codes of a system that lets no file be put beside another, or in its place. */
+/** Error codes of a system that lets no file be put next to another, or in its place. */
 const NO_RENAME: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'];
 
 /**
- * The new file as it was put there; null where a file that is there cannot be replaced by one like
- * it.
+ * Returns the new file as it was put there; null where an existing file cannot be replaced by one
+ * like it.
  */
-async function replace(
-  place: Place,
+async function replaceFile(
+  place: WritePlace,
   before: Stats | null,
   bytes: Uint8Array,
   options: WriteOptions,
 ): Promise<Stats | null> {
   const { folder, path } = place;
-  const temp = entryOf(folder, dirname(path), `.perdure-${randomBytes(8).toString('hex')}.tmp`);
+  const temp = entryPath(folder, dirname(path), `.perdure-${randomBytes(8).toString('hex')}.tmp`);
   let written: Stats;
   try {
-    const made = await open(temp, 'wx', before === null ? 0o666 : 0o600);
+    const file = await open(temp, 'wx', before === null ? 0o666 : 0o600);
     try {
-      await made.writeFile(bytes);
-      if (before !== null && !(await takeAttributes(place, before, made, options.programs))) {
+      await file.writeFile(bytes);
+      if (before !== null && !(await takeAttributes(place, before, file, options.programs))) {
         await rm(temp, { force: true });
         return null;
       }
-      await made.sync();
-      written = await made.stat();
-      await lastCheck(place, options);
+      await file.sync();
+      written = await file.stat();
+      await checkBeforeChange(place, options);
       await requireAt(folder, dirname(path));
-      await requireEntry(temp, made, path);
+      await requireEntry(temp, file, path);
       await rename(temp, place.at);
     } finally {
-      await made.close();
+      await file.close();
     }
   } catch (error) {
     await rm(temp, { force: true });
@@ -165,7 +165,7 @@ async function replace(
 }
 
 async function takeAttributes(
-  { at, path }: Place,
+  { at, path }: WritePlace,
   before: Stats,
   to: FileHandle,
   programs: Programs,
@@ -180,15 +180,20 @@ async function takeAttributes(
 }
 
 /**
- * Keeps the file, its names and all that it has. Throws ToolFailure that says so when it stopped
- * half-way.
+ * Writes in place, which keeps the file, its names and its attributes. Throws ToolFailure that says
+ * so when it stopped half-way.
  */
-async function overwrite(place: Place, before: Stats, bytes: Uint8Array, options: WriteOptions): Promise<Stats> {
+async function overwriteFile(
+  place: WritePlace,
+  before: Stats,
+  bytes: Uint8Array,
+  options: WriteOptions,
+): Promise<Stats> {
   const { folder, path, name, at } = place;
   const handle = await open(at, constants.O_WRONLY | NEVER_FOLLOW);
   try {
     requireSame(await handle.stat(), before, path);
-    await lastCheck(place, options);
+    await checkBeforeChange(place, options);
     await requireAt(folder, dirname(path));
     try {
       await handle.writeFile(bytes);
@@ -196,7 +201,7 @@ async function overwrite(place: Place, before: Stats, bytes: Uint8Array, options
       await handle.sync();
       return await handle.stat();
     } catch (error) {
-      const why = reasonOfSystem(error);
+      const why = describeSystemError(error);
       if (why === undefined) throw error;
       throw new ToolFailure(`${quotePath(name)} was written in part, in place: ${why}.`, { cause: error });
     }
@@ -205,7 +210,7 @@ async function overwrite(place: Place, before: Stats, bytes: Uint8Array, options
   }
 }
 
-/** Throws ToolFailure when the entry is not the open file any more. */
+/** Throws ToolFailure when the entry is no longer the open file. */
 async function requireEntry(entry: string, opened: FileHandle, path: string): Promise<void> {
   requireSame(await lstat(entry).catch(nullIfAbsent), await opened.stat(), path);
 }
@@ -217,16 +222,16 @@ function requireSame(found: Stats | null, meant: Stats, path: string): void {
 }
 
 /** Throws ToolFailure when the file must not change after all, and what the fence throws. */
-async function lastCheck({ at, name }: Place, { fence, signal, unchanged }: WriteOptions): Promise<void> {
+async function checkBeforeChange({ at, name }: WritePlace, { fence, signal, unchanged }: WriteOptions): Promise<void> {
   await fence();
   const now = await lstat(at).catch(nullIfAbsent);
-  if (unchanged === null ? now !== null : !isSame(now, unchanged)) {
+  if (unchanged === null ? now !== null : !isUnchanged(now, unchanged)) {
     throw new ToolFailure(`${quotePath(name)} was changed by something else meanwhile: read it again.`);
   }
   if (signal.aborted) throw new ToolFailure('Stopped before anything was written.');
 }
 
-/** Not every file system can: the file is there all the same. */
+/** Syncs the folder where the file system can: the file exists all the same. */
 async function syncFolder(folder: FileHandle): Promise<void> {
   await folder.sync().catch((error: NodeJS.ErrnoException) => {
     if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EACCES', 'EPERM', 'EBADF'].includes(error.code ?? ''))
@@ -234,6 +239,6 @@ async function syncFolder(folder: FileHandle): Promise<void> {
   });
 }
 
-function isSame(now: Stats | null, then: Stats): boolean {
+function isUnchanged(now: Stats | null, then: Stats): boolean {
   return now !== null && now.ino === then.ino && now.size === then.size && now.mtimeMs === then.mtimeMs;
 }

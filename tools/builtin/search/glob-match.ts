@@ -1,7 +1,7 @@
 // Matches paths against a glob in time bounded by path × pattern: a pattern comes from a model, and
 // a backtracking matcher could be made to hang the worker. `*` `?` `[…]` `{a,b}` `**`; a wildcard
 // does not match a leading dot.
-import { ToolFailure } from '../../failures.ts';
+import { expandReadings } from './braces.ts';
 
 type Token =
   | { readonly kind: 'literal'; readonly character: string }
@@ -10,21 +10,21 @@ type Token =
   | { readonly kind: 'set'; readonly negated: boolean; readonly ranges: readonly (readonly [string, string])[] };
 
 /**
- * null is `**`: any number of folders. `text`: as it was written, which is also the name that
- * equals it.
+ * One segment of a glob; null stands for `**`, any number of folders. `text` is the segment as it
+ * was written, which is also the name that equals it.
  */
 type Segment = { readonly text: string; readonly tokens: readonly Token[] } | null;
 
 const STAR: Token = { kind: 'star' };
 
 /**
- * For paths with `/` between segments and none in front. A folder may be named `[slug]`, and a file
- * `{a,b}.md`: a pattern is also about the path that equals its text. Accents are the same composed
- * and decomposed. `dots`: a wildcard matches a leading dot as well. Throws ToolFailure for a
- * pattern with too many alternatives.
+ * Makes a matcher for paths with `/` between segments and none in front. A folder may be named
+ * `[slug]`, and a file `{a,b}.md`: a pattern is also about the path that equals its text. Accents
+ * are the same composed and decomposed. `dots`: a wildcard matches a leading dot as well. Throws
+ * ToolFailure for a pattern with too many alternatives.
  */
-export function globMatcher(pattern: string, { dots = false } = {}): (path: string) => boolean {
-  const alternatives = readingsOf(pattern.normalize('NFC')).map((one) => one.split('/').map(parseSegment));
+export function createGlobMatcher(pattern: string, { dots = false } = {}): (path: string) => boolean {
+  const alternatives = expandReadings(pattern.normalize('NFC')).map((one) => one.split('/').map(parseSegment));
   return (path) => {
     const names = path
       .normalize('NFC')
@@ -32,20 +32,26 @@ export function globMatcher(pattern: string, { dots = false } = {}): (path: stri
       .map((text) => ({ text, characters: Array.from(text) }));
     const taken = (name: Name): boolean => dots || isPlain(name);
     const fits = (name: Name, segment: Segment): boolean => matchSegment(name, segment, dots);
-    return alternatives.some((segments) => wildcard(names, segments, isGlobstar, fits, taken));
+    return alternatives.some((segments) =>
+      matchWildcards(names, segments, { isStar: isGlobstar, fits, starTakes: taken }),
+    );
   };
 }
 
+type WildcardTests<Item, Part> = {
+  readonly isStar: (part: Part) => boolean;
+  readonly fits: (item: Item, part: Part) => boolean;
+  readonly starTakes: (item: Item) => boolean;
+};
+
 /**
- * Greedy, going back only to the last star: what an earlier star could take instead changes
+ * Matches greedily, going back only to the last star: another choice of an earlier star changes
  * nothing.
  */
-function wildcard<Item, Part>(
+function matchWildcards<Item, Part>(
   items: readonly Item[],
   parts: readonly Part[],
-  isStar: (part: Part) => boolean,
-  fits: (item: Item, part: Part) => boolean,
-  starTakes: (item: Item) => boolean,
+  { isStar, fits, starTakes }: WildcardTests<Item, Part>,
 ): boolean {
   let item = 0;
   let part = 0;
@@ -84,13 +90,11 @@ function matchSegment(name: Name, segment: Segment, dots: boolean): boolean {
   if (segment.text === name.text) return true;
   const [first] = segment.tokens;
   if (!dots && !isPlain(name) && !(first?.kind === 'literal' && first.character === '.')) return false;
-  return wildcard(
-    name.characters,
-    segment.tokens,
-    (token) => token.kind === 'star',
-    matchToken,
-    () => true,
-  );
+  return matchWildcards(name.characters, segment.tokens, {
+    isStar: (token) => token.kind === 'star',
+    fits: matchToken,
+    starTakes: () => true,
+  });
 }
 
 function matchToken(character: string, token: Token): boolean {
@@ -105,11 +109,11 @@ function parseSegment(text: string): Segment {
   const tokens: Token[] = [];
   for (let at = 0; at < characters.length; at++) {
     const character = characters[at] as string;
-    const close = character === '[' ? setEnd(characters, at) : -1;
+    const close = character === '[' ? findSetEnd(characters, at) : -1;
     if (character === '*') tokens.push(STAR);
     else if (character === '?') tokens.push({ kind: 'any' });
-    else if (character === '\\' && at + 1 < characters.length) tokens.push(literal(characters[++at] as string));
-    else if (close === -1) tokens.push(literal(character));
+    else if (character === '\\' && at + 1 < characters.length) tokens.push(literalToken(characters[++at] as string));
+    else if (close === -1) tokens.push(literalToken(character));
     else {
       tokens.push(parseSet(characters.slice(at + 1, close)));
       at = close;
@@ -118,15 +122,15 @@ function parseSegment(text: string): Segment {
   return { text, tokens };
 }
 
-function literal(character: string): Token {
+function literalToken(character: string): Token {
   return { kind: 'literal', character };
 }
 
 /**
- * The `]` that ends a set, which is not its first character; -1 when there is none and `[` is just
- * a character.
+ * Finds the `]` that ends a set, which is not its first character; -1 when the set has no end and
+ * `[` is just a character.
  */
-function setEnd(characters: readonly string[], open: number): number {
+function findSetEnd(characters: readonly string[], open: number): number {
   const negated = characters[open + 1] === '!' || characters[open + 1] === '^';
   return characters.indexOf(']', open + (negated ? 3 : 2));
 }
@@ -142,62 +146,4 @@ function parseSet(inner: readonly string[]): Token {
     if (to !== undefined) at += 2;
   }
   return { kind: 'set', negated, ranges };
-}
-
-// The braces of a glob.
-
-const MAX_ALTERNATIVES = 256;
-
-/** `{a,b}` as alternatives, nested ones too; braces without a comma are characters. */
-export function expandBraces(pattern: string): readonly string[] {
-  const done: string[] = [];
-  const open = [pattern];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const choice = firstChoice(next);
-    if (choice === undefined) done.push(next);
-    else open.push(...choice);
-    if (done.length + open.length > MAX_ALTERNATIVES) {
-      throw new ToolFailure(`The pattern has more than ${MAX_ALTERNATIVES} alternatives: use a simpler one.`);
-    }
-  }
-  return done;
-}
-
-/** The alternatives, and the pattern with its braces as characters. */
-export function readingsOf(pattern: string): readonly string[] {
-  return [...new Set([...expandBraces(pattern), pattern])];
-}
-
-/**
- * Characters of all alternatives: what matching one name may take, and a search matches thousands
- * between two looks at other work.
- */
-const MAX_CHARACTERS = 4_000;
-
-/** Refuses a pattern of a model that would cost too much to match. Throws ToolFailure. */
-export function refuseCostly(pattern: string): void {
-  const characters = expandBraces(pattern).reduce((sum, { length }) => sum + length, 0);
-  if (characters <= MAX_CHARACTERS) return;
-  throw new ToolFailure(
-    `The pattern stands for ${characters} characters once its braces are expanded: use a simpler one.`,
-  );
-}
-
-function firstChoice(pattern: string): string[] | undefined {
-  const stack: { readonly open: number; readonly commas: number[] }[] = [];
-  for (let at = 0; at < pattern.length; at++) {
-    const character = pattern[at];
-    if (character === '\\') at++;
-    else if (character === '{') stack.push({ open: at, commas: [] });
-    else if (character === ',') stack.at(-1)?.commas.push(at);
-    else if (character === '}') {
-      const group = stack.pop();
-      if (group === undefined || group.commas.length === 0) continue;
-      const cuts = [group.open, ...group.commas, at];
-      return cuts
-        .slice(1)
-        .map((cut, n) => pattern.slice(0, group.open) + pattern.slice((cuts[n] ?? 0) + 1, cut) + pattern.slice(at + 1));
-    }
-  }
-  return undefined;
 }

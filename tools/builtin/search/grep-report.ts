@@ -1,38 +1,37 @@
 // Reports ripgrep's output to the model: bounded, with a count of all matches at the end.
-import { withoutDot, topOf, type SearchPlace } from './ripgrep.ts';
-import { formatCount, shownName } from '../files/options.ts';
-import { shownBytes } from '../files/lookalikes.ts';
-import { globMatcher } from './glob-match.ts';
-import { namesFolder, searchPattern } from './search-pattern.ts';
+import { stripDot } from './search-place.ts';
+import { keepTopLines } from './top-lines.ts';
+import { formatCount, quoteIfNeeded } from '../files/wording.ts';
+import { showNameBytes } from '../files/like-name.ts';
 
-export type Report = {
+export type SearchReport = {
   add(record: Buffer): void;
-  /** Without a newline at the end of any. */
+  /** Returns the lines, each without a newline at its end. */
   lines(): readonly string[];
 };
 
-/** Both take paths relative to the root of the search. */
+/** Both functions take paths relative to the root of the search. */
 export type ReportPaths = {
-  /** Whether it was asked for. */
+  /** Tells whether the path was asked for. */
   readonly accepts: (path: string) => boolean;
-  /** As the model can give it back. */
+  /** Prints the path as the model can give it back. */
   readonly named: (path: string) => string;
 };
 
-/** Characters of an answer: under what would be stored and previewed. */
+/** Characters of an answer: below the size that would be stored and previewed. */
 const BUDGET = 45_000;
 const SEPARATOR = '--';
 
 /**
- * Records are `path NUL number : text`, `path NUL number - text` around a match, `--` between
- * groups.
+ * Reports lines. Records are `path NUL number : text`, `path NUL number - text` around a match,
+ * `--` between groups.
  */
-export function contentReport(most: number, { accepts, named }: ReportPaths): Report {
+export function reportContent(most: number, { accepts, named }: ReportPaths): SearchReport {
   const shown: string[] = [];
   let [matches, shownMatches, files, length] = [0, 0, 0, 0];
   let lastPath: string | undefined;
   let open = true;
-  // Between groups of which some are not shown there is one.
+  // A separator stands between groups of which some are not shown.
   let isGroup = false;
   const show = (line: string): void => {
     open &&= shownMatches < most && length + line.length <= BUDGET;
@@ -50,50 +49,53 @@ export function contentReport(most: number, { accepts, named }: ReportPaths): Re
       if (!accepts(line.path)) return;
       if (isGroup) show(SEPARATOR);
       isGroup = false;
-      show(`${shownName(named(line.path))}${line.mark}${line.number}${line.mark}${line.text}`);
+      show(`${quoteIfNeeded(named(line.path))}${line.mark}${line.number}${line.mark}${line.text}`);
       if (line.mark !== ':') return;
       matches++;
       if (open) shownMatches++;
-      // Sorted by path, the matches of a file come together.
+      // The records are sorted by path, so the matches of a file come together.
       if (line.path !== lastPath) files++;
       lastPath = line.path;
     },
-    lines: () => [...withoutTrailing(shown), summary(matches, files, shownMatches < matches ? shownMatches : null)],
+    lines: () => [
+      ...dropTrailingSeparator(shown),
+      summarizeMatches(matches, files, shownMatches < matches ? shownMatches : null),
+    ],
   };
 }
 
-/** Records are `path NUL count`. */
-export function countReport(most: number, { accepts, named }: ReportPaths): Report {
-  const found = topOf(most);
+/** Reports counts. Records are `path NUL count`. */
+export function reportCounts(most: number, { accepts, named }: ReportPaths): SearchReport {
+  const found = keepTopLines(most);
   let matches = 0;
   return {
     add(record) {
       const nul = record.indexOf(0);
-      const path = withoutDot(shownBytes(record.subarray(0, nul)));
+      const path = stripDot(showNameBytes(record.subarray(0, nul)));
       const number = record.toString('utf8', nul + 1).trimEnd();
       if (!accepts(path)) return;
       matches += Number(number);
-      found.add(`${shownName(named(path))}:${number}`);
+      found.add(`${quoteIfNeeded(named(path))}:${number}`);
     },
     lines: () => {
-      const shown = fitting(found.first());
-      return [...shown, summary(matches, found.count(), shown.length < found.count() ? shown.length : null)];
+      const shown = fitBudget(found.first());
+      return [...shown, summarizeMatches(matches, found.count(), shown.length < found.count() ? shown.length : null)];
     },
   };
 }
 
-/** Records are paths. */
-export function filesReport(most: number, { accepts, named }: ReportPaths): Report {
-  const found = topOf(most);
+/** Reports files. Records are paths. */
+export function reportFiles(most: number, { accepts, named }: ReportPaths): SearchReport {
+  const found = keepTopLines(most);
   return {
     add(record) {
-      const path = withoutDot(shownBytes(record));
-      if (accepts(path)) found.add(shownName(named(path)));
+      const path = stripDot(showNameBytes(record));
+      if (accepts(path)) found.add(quoteIfNeeded(named(path)));
     },
     lines: () => {
       const files = found.count();
       if (files === 0) return ['(no matches)'];
-      const shown = fitting(found.first());
+      const shown = fitBudget(found.first());
       return [
         ...shown,
         shown.length < files ? `(${files} files, first ${shown.length} shown)` : `(${formatCount(files, 'file')})`,
@@ -107,57 +109,21 @@ function parseLine(record: Buffer): { path: string; number: string; mark: string
   if (nul === -1) return undefined;
   const rest = record.toString('utf8', nul + 1).replaceAll('\0', '\u2400');
   const [, number = '', mark = '', text = ''] = /^(\d+)([:-])(.*)$/s.exec(rest) ?? [];
-  return { path: withoutDot(shownBytes(record.subarray(0, nul))), number, mark, text: text.replace(/\r$/, '') };
+  return { path: stripDot(showNameBytes(record.subarray(0, nul))), number, mark, text: text.replace(/\r$/, '') };
 }
 
-function summary(matches: number, files: number, shown: number | null): string {
+function summarizeMatches(matches: number, files: number, shown: number | null): string {
   if (matches === 0) return '(no matches)';
   const all = `${formatCount(matches, 'match', 'matches')} in ${formatCount(files, 'file')}`;
   return shown === null ? `(${all})` : `(${all}, first ${shown} shown)`;
 }
 
-function fitting(lines: readonly string[]): readonly string[] {
+function fitBudget(lines: readonly string[]): readonly string[] {
   let length = 0;
   const end = lines.findIndex((line) => (length += line.length + 1) > BUDGET);
   return end === -1 ? lines : lines.slice(0, end);
 }
 
-function withoutTrailing(lines: readonly string[]): readonly string[] {
+function dropTrailingSeparator(lines: readonly string[]): readonly string[] {
   return lines.at(-1) === SEPARATOR ? lines.slice(0, -1) : lines;
-}
-
-// Which files grep looks at, by a glob. ripgrep's own --glob would bring back files that .gitignore
-// excludes, so a pattern for names travels as a file type, and one for paths is matched here.
-
-type FileFilter = {
-  readonly arguments: readonly string[];
-  /** Takes a path relative to the root of the search. */
-  accepts(path: string): boolean;
-};
-
-/**
- * A pattern without `/` is for names in any folder; with one, for paths from the root or from where
- * the search begins. Throws ToolFailure.
- */
-export async function fileFilter(glob: string | undefined, place: SearchPlace): Promise<FileFilter> {
-  if (glob === undefined) return { arguments: [], accepts: () => true };
-  if (glob.startsWith('!')) return { arguments: [`--glob=${glob}`], accepts: () => true };
-  const ofNames = glob.replace(/^(?:\.\/+)?(?:\*\*\/+)*/, '');
-  if (
-    !ofNames.includes('/') &&
-    ofNames !== '' &&
-    !ofNames.startsWith('include:') &&
-    !(await namesFolder(place, ofNames))
-  ) {
-    const names = [ofNames, ...(/[[{]/.test(ofNames) ? [ofNames.replaceAll(/[\\*?[\]{}]/g, '\\$&')] : [])];
-    return { arguments: [...names.map((name) => `--type-add=asked:${name}`), '--type=asked'], accepts: () => true };
-  }
-  const matches = globMatcher(await searchPattern(place, glob));
-  return {
-    arguments: [],
-    accepts(path) {
-      const below = place.within(path);
-      return matches(path) || (below !== null && matches(below));
-    },
-  };
 }

@@ -1,18 +1,18 @@
-// What a model's pattern for files stands for, in glob and grep alike: relative to where the search
-// begins, and of a folder all that lies in it.
+// Interprets a model's pattern for files, in glob and grep alike: relative to where the search
+// begins, and for a folder all that lies in it.
 import { stat } from 'node:fs/promises';
 import { isAbsolute, join, relative } from 'node:path';
 import { isInside } from '../../../system/process/places.ts';
 import { ToolFailure } from '../../failures.ts';
-import { quotePath } from '../files/confine.ts';
-import { refuseCostly } from './glob-match.ts';
-import type { SearchPlace } from './ripgrep.ts';
+import { quotePath } from '../files/fs-failures.ts';
+import { refuseCostly } from './braces.ts';
+import type { SearchPlace } from './search-place.ts';
 
 /**
- * An absolute pattern is taken apart; one that climbs is refused, because nothing it could match is
- * below the place. Throws ToolFailure.
+ * Takes an absolute pattern apart; refuses one that climbs, because nothing it could match is below
+ * the place. Throws ToolFailure.
  */
-export async function searchPattern(place: Pick<SearchPlace, 'root' | 'name'>, pattern: string): Promise<string> {
+export async function resolvePattern(place: Pick<SearchPlace, 'root' | 'name'>, pattern: string): Promise<string> {
   const { root, name } = place;
   const base = name === '' ? root : `${root}/${name}`;
   if (isAbsolute(pattern) && !isInside(base, pattern)) {
@@ -29,7 +29,9 @@ export async function searchPattern(place: Pick<SearchPlace, 'root' | 'name'>, p
   return whole;
 }
 
-/** Whether a text is the path of a folder below the place, also where it looks like a pattern. */
+/**
+ * Tells whether a text is the path of a folder below the place, also where it looks like a pattern.
+ */
 export async function namesFolder({ root, name }: Pick<SearchPlace, 'root' | 'name'>, text: string): Promise<boolean> {
   try {
     return (await stat(join(root, name, text))).isDirectory();

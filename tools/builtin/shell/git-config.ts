@@ -1,17 +1,20 @@
-// Whether a repository's configuration holds only what is known to be harmless to a git that reads.
-// Git has hundreds of keys, and others' programs (git-lfs) have theirs: a list of the bad ones
-// would never be whole.
+// Tells whether a repository's configuration holds only keys that are known to be harmless to a git
+// that reads. Git has hundreds of keys, and others' programs (git-lfs) have theirs: a list of the
+// bad ones would never be whole.
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 
-/** Where a line of a file stands in it: what follows the part before, white space left out. */
+/**
+ * Sticky patterns for the parts of a line: each begins where the part before ended, white space
+ * left out.
+ */
 const HEADER = /\[([A-Za-z0-9.-]+)(?:[ \t]+"((?:[^"\\]|\\.)*)")?\]/y;
 const KEY = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=(.*))?$/y;
 const BLANK = /[ \t\r]*/y;
 
 /**
- * Sections that nothing but a transfer, a change or another program reads: a git that reads meets
- * none of what they say. `.*`: with a name.
+ * Sections that only a transfer, a change or another program reads: a git that reads meets none of
+ * their keys. `.*` stands for sections with a name.
  */
 const NEVER_READ =
   'advice alias apply author branch branch.* checkout clean clone color color.* column commit committer credential credential.* difftool difftool.* ' +
@@ -19,8 +22,8 @@ const NEVER_READ =
   'protocol protocol.* pull push rebase receive rerere safe sendemail sendemail.* ssh stash svn svn-remote.* transfer url.* user user.* worktree';
 
 /**
- * Keys of the others. What `readOnlyEnvironment` overrules is harmless too: husky sets
- * core.hooksPath.
+ * Keys of the other sections. A key that `buildReadOnlyEnvironment` overrules is harmless too:
+ * husky sets core.hooksPath.
  */
 const KEYS: Readonly<Record<string, string>> = {
   blame: 'blankboundary coloring date markignoredlines markunblamablelines showemail showroot',
@@ -56,9 +59,9 @@ const KEYS: Readonly<Record<string, string>> = {
   tag: 'forcesignannotated gpgsign sort',
 };
 
-type Allowed = ReadonlySet<string> | 'all' | 'includes';
+type AllowedKeys = ReadonlySet<string> | 'all' | 'includes';
 
-const HARMLESS: ReadonlyMap<string, Allowed> = new Map<string, Allowed>([
+const HARMLESS: ReadonlyMap<string, AllowedKeys> = new Map<string, AllowedKeys>([
   ...NEVER_READ.split(' ').map((section) => [section, 'all'] as const),
   ...Object.entries(KEYS).map(([section, keys]) => [section, new Set(keys.split(' '))] as const),
   ['include', 'includes'],
@@ -69,18 +72,18 @@ const HARMLESS: ReadonlyMap<string, Allowed> = new Map<string, Allowed>([
 const MOST_INCLUDED = 5;
 
 /**
- * What follows "the configuration", of the first line that is not harmless, or not understood.
- * `read`: null for what is not there (yet).
+ * Describes the first line that is not harmless, or not understood, as the words that follow "the
+ * configuration". `read` returns null for a file that does not exist (yet).
  */
-export function doubtInConfig(file: string, read: (file: string) => string | null, depth = 0): string | undefined {
-  for (const line of (read(file) ?? '').split('\n').reduce(bySection, { lines: [], section: '' }).lines) {
+export function findConfigDoubt(file: string, read: (file: string) => string | null, depth = 0): string | undefined {
+  for (const line of (read(file) ?? '').split('\n').reduce(readConfigLine, { lines: [], section: '' }).lines) {
     if (line.doubt !== undefined) return line.doubt;
     if (line.key === undefined) continue;
     const allowed = HARMLESS.get(line.section) ?? new Set<string>();
     if (allowed === 'includes') {
-      const included = line.key === 'path' ? pathOf(line.value ?? '', file) : undefined;
+      const included = line.key === 'path' ? resolveInclude(line.value ?? '', file) : undefined;
       if (included === undefined || depth >= MOST_INCLUDED) return `sets ${line.section}.${line.key}`;
-      const doubt = read(included) === null ? 'is not there yet' : doubtInConfig(included, read, depth + 1);
+      const doubt = read(included) === null ? 'is not there yet' : findConfigDoubt(included, read, depth + 1);
       if (doubt !== undefined) return `includes a file that ${doubt}`;
     } else if (allowed !== 'all' && !allowed.has(line.key)) return `sets ${line.section}.${line.key}`;
   }
@@ -93,18 +96,18 @@ type Line = {
   readonly value?: string | undefined;
   readonly doubt?: string;
 };
-type Read = { readonly lines: Line[]; readonly section: string };
+type ReadLines = { readonly lines: Line[]; readonly section: string };
 
 const UNCLEAR = 'has a line that cannot be read for certain';
 
-function bySection({ lines, section: before }: Read, text: string): Read {
+function readConfigLine({ lines, section: before }: ReadLines, text: string): ReadLines {
   let section = before;
-  // A line that goes on in the next.
+  // The line goes on in the next.
   if (/\\\r?$/.test(text)) return { lines: [...lines, { section, doubt: UNCLEAR }], section };
-  let at = skip(BLANK, text, 0);
+  let at = skipMatch(BLANK, text, 0);
   for (let header = take(HEADER, text, at); header !== null; header = take(HEADER, text, at)) {
-    section = sectionOf(header);
-    at = skip(BLANK, text, HEADER.lastIndex);
+    section = nameSection(header);
+    at = skipMatch(BLANK, text, HEADER.lastIndex);
   }
   if (at === text.length || text[at] === '#' || text[at] === ';') return { lines, section };
   const [, key, value] = take(KEY, text, at) ?? [];
@@ -112,14 +115,14 @@ function bySection({ lines, section: before }: Read, text: string): Read {
   return { lines, section };
 }
 
-/** `[remote.origin]` is an old way to write `[remote "origin"]`. */
-function sectionOf([, section = '', name]: RegExpExecArray): string {
+/** Names a section. `[remote.origin]` is an old way to write `[remote "origin"]`. */
+function nameSection([, section = '', name]: RegExpExecArray): string {
   const [first = '', ...rest] = section.toLowerCase().split('.');
   return rest.length > 0 || name !== undefined ? `${first}.*` : first;
 }
 
-/** Undefined for one that git may read in another way. */
-function pathOf(value: string, file: string): string | undefined {
+/** Resolves an included path; undefined for one that git may read in another way. */
+function resolveInclude(value: string, file: string): string | undefined {
   const path = value.trim().replace(/^"([^"]*)"$/, '$1');
   if (!/^[\w./~@%+ -]+$/.test(path) || path.startsWith('%')) return undefined;
   if (path.startsWith('~')) return path.startsWith('~/') ? join(homedir(), path.slice(2)) : undefined;
@@ -131,6 +134,6 @@ function take(pattern: RegExp, line: string, at: number): RegExpExecArray | null
   return pattern.exec(line);
 }
 
-function skip(pattern: RegExp, line: string, at: number): number {
+function skipMatch(pattern: RegExp, line: string, at: number): number {
   return at + (take(pattern, line, at)?.[0].length ?? 0);
 }

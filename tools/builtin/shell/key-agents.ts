@@ -1,5 +1,5 @@
-// Agents for keys, which sign commits and open connections for whoever reaches their socket:
-// commands reach none unless a worker's configuration lets them (L55).
+// Agents for keys, which sign commits and open connections for any process that reaches their
+// socket: commands reach none unless a worker's configuration lets them (L55).
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { ReachedSocket } from '../../../system/process/bwrap.ts';
@@ -10,10 +10,10 @@ import type { KeyAgent } from '../files/options.ts';
 export const SSH_SOCKET = 'SSH_AUTH_SOCK';
 
 /**
- * Where they may listen, whether or not somebody does. That of gpg is reached by its socket for
- * others, by which no key is given out or changed.
+ * Lists where the agents may listen, whether or not one does. The gpg agent is reached by its
+ * socket for others, by which no key is given out or changed.
  */
-export function keyAgentSockets(agents: readonly KeyAgent[], env: Environment): readonly ReachedSocket[] {
+export function listKeyAgentSockets(agents: readonly KeyAgent[], env: Environment): readonly ReachedSocket[] {
   const ssh = env[SSH_SOCKET] ?? '';
   const home = env['GNUPGHOME'] || join(env['HOME'] || homedir(), '.gnupg');
   const gpg = [home, ...(process.getuid ? [`/run/user/${process.getuid()}/gnupg`] : [])].map((at) =>
@@ -26,12 +26,15 @@ export function keyAgentSockets(agents: readonly KeyAgent[], env: Environment): 
   return reached.filter(({ path }) => isAbsolute(path));
 }
 
-/** What ssh, git and gpg say when they reach no agent. */
+/** Words of ssh, git and gpg when they reach no agent. */
 const NO_AGENT =
   /Permission denied \(publickey|No private key found for|gpg failed to sign the data|Could not open a connection to your authentication agent|Couldn't find key in agent/;
 
-/** A line for the end of a failed command's outcome; undefined where it did not fail for that. */
-export function sayNoAgent(output: string): string | undefined {
+/**
+ * Writes a line for the end of a failed command's outcome; undefined where it did not fail for that
+ * reason.
+ */
+export function describeMissingAgent(output: string): string | undefined {
   if (!NO_AGENT.test(output)) return undefined;
   return '(commands reach no agent for keys from the sandbox: sign nothing (git commit --no-gpg-sign), or ask the user, who may allow them with "sandbox" in the worker\'s configuration)';
 }

@@ -9,11 +9,11 @@ type Token =
 const MOST_JUDGED = 32_768;
 
 /**
- * Null for subshells, substitutions, background jobs, here-documents, control characters, what is
- * not complete, and what is too long.
+ * Parses a command. Null for subshells, substitutions, background jobs, here-documents, control
+ * characters, and text that is incomplete or too long.
  */
 export function parseShell(command: string): readonly SimpleCommand[] | null {
-  const tokens = tokenize(command);
+  const tokens = readTokens(command);
   if (tokens === null) return null;
   const commands: SimpleCommand[] = [];
   let joint: Joint = ';';
@@ -46,19 +46,19 @@ const NUMBER = /[0-9]+(?=[<>])/y;
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/;
 
-function tokenize(command: string): readonly Token[] | null {
+function readTokens(command: string): readonly Token[] | null {
   if (command.length > MOST_JUDGED || CONTROL.test(command)) return null;
   const tokens: Token[] = [];
   for (let at = 0; at < command.length;) {
-    const number = numberAt(command, at);
+    const number = readNumber(command, at);
     const rest = command.slice(at + number.length, at + number.length + 3);
     const blank = /^(?:[ \t]|\\\n)/.exec(rest)?.[0];
     const operator = OPERATOR.exec(rest)?.[0];
     if (blank !== undefined) at += blank.length;
-    else if (rest.startsWith('#')) at = lineEnd(command, at);
+    else if (rest.startsWith('#')) at = findLineEnd(command, at);
     else if (/^(?:[()`&]|<<|[<>]\(|;;|\|&)/.test(rest) && operator !== '&&' && !operator?.startsWith('&>')) return null;
     else if (operator !== undefined) {
-      tokens.push(operatorToken(number + operator));
+      tokens.push(toOperatorToken(number + operator));
       at += number.length + operator.length;
     } else {
       const read = readWord(command, at);
@@ -70,17 +70,17 @@ function tokenize(command: string): readonly Token[] | null {
   return tokens;
 }
 
-function numberAt(command: string, at: number): string {
+function readNumber(command: string, at: number): string {
   NUMBER.lastIndex = at;
   return NUMBER.exec(command)?.[0] ?? '';
 }
 
-function lineEnd(command: string, from: number): number {
+function findLineEnd(command: string, from: number): number {
   const newline = command.indexOf('\n', from);
   return newline === -1 ? command.length : newline;
 }
 
-function operatorToken(operator: string): Token {
+function toOperatorToken(operator: string): Token {
   if (operator === '\n') return { kind: 'joint', joint: ';', newline: true };
   if (operator === ';' || operator === '|' || operator === '&&' || operator === '||') {
     return { kind: 'joint', joint: operator, newline: false };
@@ -97,40 +97,40 @@ const ENDS_WORD = /[ \t\n|&;()<>]/;
 const NAMES_VARIABLE = /[A-Za-z0-9_@*#?$!-]/;
 
 /**
- * Null for substitutions, words that go on after a backslash and a newline, and what is not
- * complete. `end` is where the next token begins.
+ * Reads a word. Null for substitutions, words that go on after a backslash and a newline, and
+ * incomplete text. `end` is where the next token begins.
  */
 function readWord(command: string, start: number): { readonly word: Word; readonly end: number } | null {
   const reading: Reading = { text: '', literal: true, glob: -1, at: start };
   while (reading.at < command.length && !ENDS_WORD.test(command[reading.at] as string)) {
-    if (!step(command, reading)) return null;
+    if (!readPart(command, reading)) return null;
   }
   const { text, literal, glob, at } = reading;
   return { word: { text, literal, glob }, end: at };
 }
 
-/** Takes one character, or one quoted part. False to give up. */
-function step(command: string, reading: Reading): boolean {
+/** Takes one character, or one quoted part. Returns false to give up. */
+function readPart(command: string, reading: Reading): boolean {
   const character = command[reading.at++] as string;
   switch (character) {
     case "'":
-      return singleQuoted(command, reading);
+      return readSingleQuoted(command, reading);
     case '"':
-      return doubleQuoted(command, reading);
+      return readDoubleQuoted(command, reading);
     case '\\':
-      return escaped(command, reading);
+      return readEscaped(command, reading);
     case '`':
       return false;
     case '$':
-      return dollar(command, reading, /[({['"]/);
+      return readDollar(command, reading, /[({['"]/);
     case '*':
     case '?':
     case '[':
       if (reading.glob === -1) reading.glob = reading.text.length;
       break;
     case '~':
-      // At the start of a word, and where an assignment's value or a path of a list would start,
-      // quoted or not.
+      // A tilde counts at the start of a word, and where an assignment's value or a path of a list
+      // would start, quoted or not.
       if (reading.text === '' || /[=:"']/.test(command[reading.at - 2] as string)) reading.literal = false;
       break;
     default:
@@ -141,7 +141,7 @@ function step(command: string, reading: Reading): boolean {
   return true;
 }
 
-function singleQuoted(command: string, reading: Reading): boolean {
+function readSingleQuoted(command: string, reading: Reading): boolean {
   const end = command.indexOf("'", reading.at);
   if (end === -1) return false;
   reading.text += command.slice(reading.at, end);
@@ -149,15 +149,15 @@ function singleQuoted(command: string, reading: Reading): boolean {
   return true;
 }
 
-function doubleQuoted(command: string, reading: Reading): boolean {
+function readDoubleQuoted(command: string, reading: Reading): boolean {
   while (reading.at < command.length) {
     const character = command[reading.at++] as string;
     if (character === '"') return true;
     if (character === '`') return false;
     if (character === '$') {
-      if (!dollar(command, reading, /[({[]/)) return false;
+      if (!readDollar(command, reading, /[({[]/)) return false;
     } else if (character === '\\' && /[$`"\\\n]/.test(command[reading.at] ?? '')) {
-      if (!escaped(command, reading)) return false;
+      if (!readEscaped(command, reading)) return false;
     } else {
       reading.text += character;
     }
@@ -166,18 +166,18 @@ function doubleQuoted(command: string, reading: Reading): boolean {
 }
 
 /**
- * After a backslash: the next character as it is. A newline is nothing at all, before anything else
- * is read: what stands on either side of it may be one thing, such as the start of a substitution,
- * so within a word it is given up.
+ * Takes the next character after a backslash as it is. A newline is removed before anything else is
+ * read: the text on either side of it may be one thing, such as the start of a substitution, so
+ * within a word it is given up.
  */
-function escaped(command: string, reading: Reading): boolean {
+function readEscaped(command: string, reading: Reading): boolean {
   const next = command[reading.at++];
   if (next === undefined || next === '\n') return false;
   reading.text += next;
   return true;
 }
 
-function dollar(command: string, reading: Reading, substitutes: RegExp): boolean {
+function readDollar(command: string, reading: Reading, substitutes: RegExp): boolean {
   const next = command[reading.at] ?? '';
   if (substitutes.test(next)) return false;
   if (NAMES_VARIABLE.test(next)) reading.literal = false;

@@ -1,40 +1,42 @@
-// Whether a shell command only reads the folders of its run (L55): a list of simple commands from a
-// table, with arguments that are known to the letter and lead nowhere else. When in doubt it does
-// not: a wrong no costs a question, a wrong yes a file.
+// Tells whether a shell command only reads the folders of its run (L55): a list of simple commands
+// from a table, with arguments that are known to the letter and lead nowhere else. When in doubt it
+// does not: a wrong no costs a question, a wrong yes a file.
 import { isAbsolute, join, resolve } from 'node:path';
 import { isInReach, type Reach } from '../../../system/process/places.ts';
-import { readsOnly } from './reading-commands.ts';
+import { isReadOnlyCommand } from './reading-commands.ts';
 import { parseShell } from './parse-shell.ts';
 import type { Redirect, SimpleCommand, Word } from '../../shell-command.ts';
-import type { ShellPath } from '../files/confine.ts';
+import type { ShellPath } from '../files/leaves-workspace.ts';
 
 export type ShellJudgement =
   /**
-   * `paths` are what its words may name, absolute; a link among them may still lead out of the
-   * workspace. Git may be started in each of the folders `gitIn`, absolute too.
+   * `paths` are those that its words may name, absolute; a link among them may still lead out of
+   * the workspace. Git may be started in each of the folders `gitIn`, absolute too.
    */
   | { readonly readOnly: true; readonly paths: readonly ShellPath[]; readonly gitIn: readonly string[] }
   | { readonly readOnly: false };
 
 const NO: ShellJudgement = { readOnly: false };
-/** Folders a command may be in after its `cd`s, counting those that might fail. */
+/** Folders that a command may be in after its `cd`s, counting those that might fail. */
 const MAX_FOLDERS = 16;
-/** Paths its words may name, each of which is looked up. */
+/** Paths that its words may name, each of which is looked up. */
 const MAX_PATHS = 2_000;
 
-/** `dir` is where the command begins: an absolute real path. Pure: nothing is looked up. */
-export function readOnlyShell(command: string, reach: Reach, dir = reach.cwd): ShellJudgement {
+/**
+ * Judges a command. `dir` is where it begins: an absolute real path. Pure: nothing is looked up.
+ */
+export function judgeShell(command: string, reach: Reach, dir = reach.cwd): ShellJudgement {
   const commands = parseShell(command);
-  return commands === null ? NO : readOnlyCommands(commands, reach, dir);
+  return commands === null ? NO : judgeCommands(commands, reach, dir);
 }
 
-export function readOnlyCommands(commands: readonly SimpleCommand[], reach: Reach, dir = reach.cwd): ShellJudgement {
+export function judgeCommands(commands: readonly SimpleCommand[], reach: Reach, dir = reach.cwd): ShellJudgement {
   let folders: readonly string[] = [dir];
   const paths: ShellPath[] = [];
   const gitIn = new Set<string>();
   for (const [at, simple] of commands.entries()) {
-    if (!simple.redirects.every(isHarmless)) return NO;
-    const found = pathsOf(simple, reach, folders);
+    if (!simple.redirects.every(isHarmlessRedirect)) return NO;
+    const found = findPaths(simple, reach, folders);
     if (found === null) return NO;
     if (paths.length + found.length > MAX_PATHS) return NO;
     paths.push(...found);
@@ -49,31 +51,31 @@ export function readOnlyCommands(commands: readonly SimpleCommand[], reach: Reac
   return { readOnly: true, paths, gitIn: [...gitIn] };
 }
 
-/** To nowhere, or from one of the two outputs to the other. */
-export function isHarmless({ operator, target }: Redirect): boolean {
+/** Tells whether a redirection goes to nowhere, or from one of the two outputs to the other. */
+export function isHarmlessRedirect({ operator, target }: Redirect): boolean {
   if (!target.literal || target.glob !== -1) return false;
   if (/^[12]?>&$/.test(operator)) return target.text === '1' || target.text === '2';
   return /^(?:[12]?>>?|&>>?|<)$/.test(operator) && target.text === '/dev/null';
 }
 
 /** Returns the paths that the arguments may name, or null when the command does more than read. */
-function pathsOf({ words }: SimpleCommand, reach: Reach, folders: readonly string[]): readonly ShellPath[] | null {
+function findPaths({ words }: SimpleCommand, reach: Reach, folders: readonly string[]): readonly ShellPath[] | null {
   const [name, ...args] = words;
   if (name === undefined || !name.literal || (name.glob !== -1 && name.text !== '[')) return null;
-  if (!args.every((word) => word.literal && !isOpenOption(word)) || !readsOnly(name.text, args)) return null;
+  if (!args.every((word) => word.literal && !isOpenOption(word)) || !isReadOnlyCommand(name.text, args)) return null;
   if ((name.text === 'echo' || name.text === 'printf') && args.every((word) => word.glob === -1)) return [];
   const paths: ShellPath[] = [];
-  const pattern = patternOf(name.text, args);
+  const pattern = findPatternWord(name.text, args);
   for (const word of args.filter((arg) => arg !== pattern)) {
-    const named = namedBy(word);
+    const named = findPathsInWord(word);
     if (named === null) return null;
     const entries = word.glob !== -1;
     const bare = name.text === 'ls' && word.glob === 0 ? ({ bare: true } as const) : {};
-    for (const path of named.map((text) => (entries ? parentOf(text) : text))) {
+    for (const path of named.map((text) => (entries ? parentFolder(text) : text))) {
       for (const folder of folders) {
         const full = isAbsolute(path) ? resolve(path) : join(folder, path);
         if (!isInReach(reach, full)) return null;
-        // diff compares what is in folders, and follows links there.
+        // diff compares the content of folders, and follows links there.
         if (paths.push({ path: full, entries: entries || name.text === 'diff', ...bare }) > MAX_PATHS) return null;
       }
     }
@@ -82,18 +84,18 @@ function pathsOf({ words }: SimpleCommand, reach: Reach, folders: readonly strin
 }
 
 /**
- * A pattern in an option: a file may be called what makes it another one. Not in the value of a
- * long option, whose name stays.
+ * Tells whether a pattern stands in an option: a file's name may make it another one. In the value
+ * of a long option the option's name stays.
  */
 function isOpenOption({ text, glob }: Word): boolean {
   return glob !== -1 && text.startsWith('-') && !/^--[A-Za-z0-9-]+=/.test(text.slice(0, glob));
 }
 
 /**
- * The paths in a word, were there any: all of it, also of an option, or an option's value. Null
+ * Returns the paths that may be in a word: all of it, also of an option, or an option's value. Null
  * when it could lead anywhere.
  */
-function namedBy({ text, glob }: Word): readonly string[] | null {
+function findPathsInWord({ text, glob }: Word): readonly string[] | null {
   if (text.split('/').includes('..')) return null;
   if (glob !== -1 && (text.indexOf('/', glob) !== -1 || /(?:^|\/)\.{1,2}$/.test(text.slice(0, glob)))) return null;
   if (!text.startsWith('-')) return [text];
@@ -107,10 +109,10 @@ function namedBy({ text, glob }: Word): readonly string[] | null {
 }
 
 /**
- * The word that grep and rg take for what to search, which is no path however it looks. Undefined
- * when in doubt: where an option may say what to search, a file may stand in its place.
+ * Returns the word that grep and rg take as the pattern, which is not a path however it looks.
+ * Undefined when in doubt: where an option may hold the pattern, a file may stand in its place.
  */
-function patternOf(name: string, args: readonly Word[]): Word | undefined {
+function findPatternWord(name: string, args: readonly Word[]): Word | undefined {
   if (!/^(?:[ef]?grep|rg)$/.test(name)) return undefined;
   const options = args.filter(({ text }) => text.startsWith('-'));
   if (!options.every(({ text }) => /^-[^-ef][^ef]*$|^--(?!reg|file)[a-z-]+=/.test(text))) return undefined;
@@ -118,6 +120,6 @@ function patternOf(name: string, args: readonly Word[]): Word | undefined {
   return first?.glob === -1 ? first : undefined;
 }
 
-function parentOf(pattern: string): string {
+function parentFolder(pattern: string): string {
   return pattern.slice(0, pattern.lastIndexOf('/') + 1);
 }

@@ -1,17 +1,17 @@
-// Which hosts a page may be fetched from (L86). The address is judged where it is connected to: a
-// name that leads elsewhere at the second look, as one under an attacker's hand does, leads
-// nowhere.
+// Judges which hosts a page may be fetched from (L86). The address is judged where it is connected
+// to: a name that leads elsewhere at the second look, as one under an attacker's control does,
+// leads nowhere.
 import { lookup, type LookupAddress } from 'node:dns';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
-import { globMatcher } from '../search/glob-match.ts';
+import { createGlobMatcher } from '../search/glob-match.ts';
 
-/** Of IPv4, all that is not the public internet. */
+/** The networks of IPv4 that are not the public internet. */
 const SPECIAL: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['127.0.0.0', 8],
-  // What every machine in Azure asks its host by.
+  // Every machine in Azure asks its host by this address.
   ['168.63.129.16', 32],
   ['169.254.0.0', 16],
   ['172.16.0.0', 12],
@@ -25,7 +25,9 @@ const SPECIAL: readonly (readonly [network: string, prefix: number])[] = [
   ['224.0.0.0', 3],
 ];
 
-/** Of IPv6, global unicast is public, but for examples and for what wraps an address of IPv4. */
+/**
+ * The parts of IPv6 global unicast that are not public: examples, and wrapped addresses of IPv4.
+ */
 const WRAPPED: readonly (readonly [network: string, prefix: number])[] = [
   ['2001::', 23],
   ['2001:db8::', 32],
@@ -40,34 +42,35 @@ const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 
 /**
- * Anything but an address of the public internet: this machine, its network, a cloud's metadata.
+ * Tells whether an address is not of the public internet: this machine, its network, a cloud's
+ * metadata.
  */
 export function isPrivate(address: string): boolean {
   // A zone belongs to a network of this machine.
   if (address.includes('%')) return true;
-  const inside = throughNat64(address);
+  const inside = unwrapNat64(address);
   if (inside !== null) return isPrivate(inside);
   if (isIPv6(address)) return !globalUnicast.check(address, 'ipv6') || special.check(address, 'ipv6');
   return isIP(address) === 0 || special.check(address, 'ipv4');
 }
 
-const nat64 = rangesOf(['64:ff9b::/96']);
+const nat64 = toRanges(['64:ff9b::/96']);
 
 /**
- * A network without IPv4 reaches its addresses by this prefix: it is the address in the last 32
- * bits that is reached.
+ * Returns the IPv4 address in the last 32 bits, which a network without IPv4 reaches by this
+ * prefix.
  */
-function throughNat64(address: string): string | null {
+function unwrapNat64(address: string): string | null {
   if (!isIn(nat64, address)) return null;
-  // Written shortest: the last two groups, fewer where they are zero.
+  // The address is written shortest: the last two groups, fewer where they are zero.
   const { hostname } = new URL(`http://[${address}]`);
   const groups = hostname.slice('[64:ff9b::'.length, -1).split(':');
   const [low = 0, high = 0] = groups.toReversed().map((group) => Number.parseInt(group || '0', 16));
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
-/** Of ranges such as `198.18.0.0/15`. */
-export function rangesOf(ranges: readonly string[]): BlockList {
+/** Reads ranges such as `198.18.0.0/15`. */
+export function toRanges(ranges: readonly string[]): BlockList {
   const list = new BlockList();
   for (const range of ranges) {
     const [network = '', prefix] = range.split('/');
@@ -81,13 +84,13 @@ function isIn(ranges: BlockList, address: string): boolean {
 }
 
 /**
- * What tunnels on a machine answer every name with, where they have it looked up at their other
- * end.
+ * The range with which tunnels on a machine answer every name, where they have it looked up at
+ * their other end.
  */
 const USUAL_FAKE = '198.18.0.0/15';
-const usualFake = rangesOf([USUAL_FAKE]);
+const usualFake = toRanges([USUAL_FAKE]);
 
-/** No name of the public internet: whoever looks it up finds something in a network of its own. */
+/** Names outside the public internet: a lookup finds something in the local network. */
 const LOCAL_NAME = /^[^.:]+$|\.(?:localhost|local|internal|intranet|lan|home|corp|private|home\.arpa)$/;
 
 export class PrivateAddress extends Error {
@@ -95,16 +98,16 @@ export class PrivateAddress extends Error {
 }
 
 /**
- * The host that rules and lists are held against: no brackets, no dot at its end. `URL` has made it
- * small, and one address of each spelling.
+ * Returns the host that rules and lists are held against: no brackets, no dot at its end. `URL` has
+ * made it lower case, with one spelling for each address.
  */
-export function hostOf(url: URL): string {
+export function toHost(url: URL): string {
   return url.hostname.replace(/^\[/, '').replace(/\]$/, '').replace(/\.$/, '');
 }
 
-/** Whether a host is on a list of names, where `*` stands for any characters. */
+/** Tells whether a host is on a list of names, where `*` stands for any characters. */
 export function isHostListed(list: readonly string[], host: string): boolean {
-  return list.some((pattern) => globMatcher(pattern.toLowerCase())(host));
+  return list.some((pattern) => createGlobMatcher(pattern.toLowerCase())(host));
 }
 
 /**
@@ -114,15 +117,15 @@ export function refusePrivate(host: string): void {
   if (isIP(host) !== 0 && isPrivate(host)) throw new PrivateAddress(`${host} is no address of the public internet`);
 }
 
-export type Judged = {
-  /** Absent: as the system does. */
+export type LookupOptions = {
+  /** Absent: the system's lookup. */
   readonly resolve?: typeof lookup | undefined;
-  /** What names may lead to though it is private. */
+  /** The private ranges that names may lead to. */
   readonly fakeIps?: BlockList | undefined;
 };
 
-/** Looks a name up for a connection, which is made to what this answers and to nothing else. */
-export function publicLookup({ resolve = lookup, fakeIps = rangesOf([]) }: Judged = {}): LookupFunction {
+/** Makes a lookup for a connection, which is made to its answer and to nothing else. */
+export function createPublicLookup({ resolve = lookup, fakeIps = toRanges([]) }: LookupOptions = {}): LookupFunction {
   const isRefused = (hostname: string, address: string): boolean =>
     isPrivate(address) && (LOCAL_NAME.test(hostname) || !isIn(fakeIps, address));
   return (hostname, options, done) => {
@@ -130,28 +133,28 @@ export function publicLookup({ resolve = lookup, fakeIps = rangesOf([]) }: Judge
       const [first] = addresses ?? [];
       if (error || !first) return done(error ?? new Error(`${hostname} has no address`), '');
       const found = addresses.find(({ address }) => isRefused(hostname, address));
-      if (found) return done(leadsInside(hostname, found.address), '');
+      if (found) return done(privateAddressError(hostname, found.address), '');
       return options.all === true ? done(null, [...addresses]) : done(null, first.address, first.family);
     });
   };
 }
 
-function leadsInside(hostname: string, address: string): PrivateAddress {
-  const said = `${hostname} leads to ${address}, which is no address of the public internet`;
-  if (!isIn(usualFake, address)) return new PrivateAddress(said);
+function privateAddressError(hostname: string, address: string): PrivateAddress {
+  const sentence = `${hostname} leads to ${address}, which is no address of the public internet`;
+  if (!isIn(usualFake, address)) return new PrivateAddress(sentence);
   const setting = `"webFetch.fakeIpRanges": ["${USUAL_FAKE}"]`;
-  return new PrivateAddress(`${said} (where a tunnel on this machine answers every name so, ${setting} says it)`);
+  return new PrivateAddress(`${sentence} (where a tunnel on this machine answers every name so, ${setting} says it)`);
 }
 
 /**
- * For a page that a proxy is asked for by its name, which it looks up itself. Throws
- * PrivateAddress.
+ * Refuses private names of a page that a proxy is asked for by name, which it looks up itself.
+ * Throws PrivateAddress.
  */
-export async function refuseBehindProxy(host: string, judged: Judged): Promise<void> {
+export async function refuseBehindProxy(host: string, judged: LookupOptions): Promise<void> {
   if (isIP(host) !== 0) return;
   if (LOCAL_NAME.test(host)) throw new PrivateAddress(`${host} is no name of the public internet`);
   await new Promise<void>((resolve, reject) =>
-    publicLookup(judged)(host, { all: true }, (error) => {
+    createPublicLookup(judged)(host, { all: true }, (error) => {
       // Where only the proxy looks names up, nothing is found here.
       if (error instanceof PrivateAddress) reject(error);
       else resolve();

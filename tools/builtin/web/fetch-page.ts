@@ -9,12 +9,12 @@ import { TimedOut, runWithin } from '../../../system/async.ts';
 import { type Network, whyFetchFailed } from '../../../system/network.ts';
 import { ToolFailure } from '../../failures.ts';
 import {
-  hostOf,
+  toHost,
   isHostListed,
-  type Judged,
+  type LookupOptions,
   PrivateAddress,
-  publicLookup,
-  rangesOf,
+  createPublicLookup,
+  toRanges,
   refuseBehindProxy,
   refusePrivate,
 } from './addresses.ts';
@@ -22,18 +22,18 @@ import {
 export type FetchRules = {
   /** Hosts whose addresses may be private, by name or address, with `*`. */
   readonly privateHosts: readonly string[];
-  /** Whether a redirect may lead to this host. */
+  /** Tells whether a redirect may lead to this host. */
   readonly mayFollow: (host: string) => boolean;
-  /** Ranges that names may lead to though they are private, such as `198.18.0.0/15`. */
+  /** Private ranges that names may lead to, such as `198.18.0.0/15`. */
   readonly fakeIpRanges?: readonly string[] | undefined;
-  readonly lookup?: Judged['resolve'];
+  readonly lookup?: LookupOptions['resolve'];
   /** Absent: every page is asked for directly. */
   readonly network?: Network | undefined;
-  /** Milliseconds for all of it. */
+  /** Milliseconds for the whole fetch. */
   readonly timeoutMs?: number;
 };
 
-export type Fetched =
+export type FetchResult =
   | {
       readonly kind: 'page';
       readonly url: URL;
@@ -41,10 +41,10 @@ export type Fetched =
       /** The header, as it came. */
       readonly contentType: string;
       readonly bytes: Buffer;
-      /** The proxy that it came through by plain HTTP, which may have answered itself. */
+      /** The proxy that the page came through by plain HTTP, which may have answered itself. */
       readonly via: string | undefined;
     }
-  /** Another host, which nothing allows. */
+  /** The redirect leads to another host, which nothing allows. */
   | { readonly kind: 'elsewhere'; readonly from: URL; readonly to: URL };
 
 /** Bytes, unpacked. */
@@ -59,8 +59,8 @@ const HEADERS = {
   'user-agent': 'perdure',
 };
 
-/** Throws a ToolFailure that says why there is no page. */
-export async function fetchPage(url: URL, rules: FetchRules, signal: AbortSignal): Promise<Fetched> {
+/** Fetches a page. Throws a ToolFailure that says why it cannot. */
+export async function fetchPage(url: URL, rules: FetchRules, signal: AbortSignal): Promise<FetchResult> {
   const { timeoutMs = TIMEOUT_MS } = rules;
   try {
     return await runWithin(timeoutMs, signal, (both) => followRedirects(url, rules, both));
@@ -75,30 +75,30 @@ export async function fetchPage(url: URL, rules: FetchRules, signal: AbortSignal
   }
 }
 
-async function followRedirects(first: URL, rules: FetchRules, signal: AbortSignal): Promise<Fetched> {
+async function followRedirects(first: URL, rules: FetchRules, signal: AbortSignal): Promise<FetchResult> {
   let url = first;
   for (let followed = 0; followed <= MOST_REDIRECTS; followed++) {
     const response = await ask(url, rules, signal);
     const { status, location, contentType, via } = response;
     if (!REDIRECTS.has(status) || location === undefined)
-      return { kind: 'page', url, status, contentType, via, bytes: await readBody(response, signal) };
+      return { kind: 'page', url, status, contentType, via, bytes: await readBounded(response, signal) };
     response.drop();
-    const to = redirectTarget(location, url);
-    if (hostOf(to) !== hostOf(url) && !rules.mayFollow(hostOf(to))) return { kind: 'elsewhere', from: url, to };
+    const to = resolveRedirect(location, url);
+    if (toHost(to) !== toHost(url) && !rules.mayFollow(toHost(to))) return { kind: 'elsewhere', from: url, to };
     url = to;
   }
   throw new ToolFailure(`${first.href} leads on and on: more than ${MOST_REDIRECTS} redirects.`);
 }
 
-function redirectTarget(location: string, from: URL): URL {
+function resolveRedirect(location: string, from: URL): URL {
   const to = URL.canParse(location, from.href) ? new URL(location, from) : null;
-  if (to === null || urlProblem(to) !== undefined)
+  if (to === null || checkUrl(to) !== undefined)
     throw new ToolFailure(`${from.href} leads to ${JSON.stringify(location.slice(0, 300))}, which is no page.`);
   return to;
 }
 
-/** A sentence for an address that is none of a page. */
-export function urlProblem({ protocol, username, password }: URL): string | undefined {
+/** Returns a sentence for an address that is not a page's. */
+export function checkUrl({ protocol, username, password }: URL): string | undefined {
   if (protocol !== 'http:' && protocol !== 'https:') return 'Only http and https addresses are fetched.';
   return username === '' && password === '' ? undefined : 'An address with a user or a password in it is not fetched.';
 }
@@ -116,20 +116,20 @@ type Answer = {
 
 async function ask(url: URL, rules: FetchRules, signal: AbortSignal): Promise<Answer> {
   const { privateHosts, network, lookup: resolve, fakeIpRanges = [] } = rules;
-  const host = hostOf(url);
+  const host = toHost(url);
   const isAllowed = isHostListed(privateHosts, host);
   if (!isAllowed) refusePrivate(host);
-  const judged = { resolve, fakeIps: rangesOf(fakeIpRanges) };
+  const judged = { resolve, fakeIps: toRanges(fakeIpRanges) };
   const proxy = network?.proxyFor(url) ?? null;
   if (network && proxy) {
     if (!isAllowed) await refuseBehindProxy(host, judged);
     return await askProxy(url, network.fetch, proxy.shown, signal);
   }
-  const how = isAllowed ? (resolve ? { lookup: resolve } : {}) : { lookup: publicLookup(judged) };
+  const how = isAllowed ? (resolve ? { lookup: resolve } : {}) : { lookup: createPublicLookup(judged) };
   return await askDirectly(url, { ...how, ...(network?.certificates && { ca: [...network.certificates] }) }, signal);
 }
 
-/** On a connection of its own: one that is kept was judged for another call. */
+/** Asks on a connection of its own: one that is kept was judged for another call. */
 function askDirectly(url: URL, how: RequestOptions, signal: AbortSignal): Promise<Answer> {
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
@@ -140,7 +140,7 @@ function askDirectly(url: URL, how: RequestOptions, signal: AbortSignal): Promis
         status,
         location: headers.location,
         contentType: headers['content-type'] ?? '',
-        unpacked: () => unpacked(response),
+        unpacked: () => unpackBody(response),
         drop: () => response.destroy(),
       });
     };
@@ -148,7 +148,7 @@ function askDirectly(url: URL, how: RequestOptions, signal: AbortSignal): Promis
   });
 }
 
-/** It is asked for the name, and looks it up itself. */
+/** Asks the proxy for the name, which it looks up itself. */
 async function askProxy(url: URL, fetch: Network['fetch'], shown: string, signal: AbortSignal): Promise<Answer> {
   const { status, headers, body } = await fetch(url, { headers: HEADERS, redirect: 'manual', signal });
   const read = Readable.fromWeb((body ?? new Blob([]).stream()) as ReadableStream<Uint8Array>);
@@ -163,7 +163,7 @@ async function askProxy(url: URL, fetch: Network['fetch'], shown: string, signal
   };
 }
 
-async function readBody(response: Answer, signal: AbortSignal): Promise<Buffer> {
+async function readBounded(response: Answer, signal: AbortSignal): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   const body = response.unpacked();
@@ -182,8 +182,8 @@ async function readBody(response: Answer, signal: AbortSignal): Promise<Buffer> 
   return Buffer.concat(chunks);
 }
 
-/** Unpacks as it is read, and no further: what is packed small may be without end. */
-function unpacked(response: IncomingMessage): Body {
+/** Unpacks as it is read, and no further: a small packed body may be without end. */
+function unpackBody(response: IncomingMessage): Body {
   const packing = (response.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   // The error comes with the stream that is read.
   const through = (unpack: ReturnType<typeof createGunzip>) => pipeline(response, unpack, () => undefined);

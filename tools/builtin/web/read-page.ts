@@ -1,5 +1,5 @@
-// What is in a page, as a text (L86): HTML as Markdown, other texts as they are. Anything else is
-// no text.
+// Reads a page as a text (L86): HTML as Markdown, other texts as they are. Other content is
+// refused.
 import { Worker } from 'node:worker_threads';
 import type { createLimit } from '../../../system/async.ts';
 import { ToolFailure } from '../../failures.ts';
@@ -9,7 +9,7 @@ type Body = { readonly url: URL; readonly contentType: string; readonly bytes: B
 /** Milliseconds and megabytes that a page may take to be turned into Markdown. */
 const CONVERSION = { ms: 10_000, megabytes: 512 };
 
-/** Of other types than `text/…` and those that end in `+json` or `+xml`. */
+/** Text types besides `text/…` and those that end in `+json` or `+xml`. */
 const TEXTS: ReadonlySet<string> = new Set([
   'application/ecmascript',
   'application/graphql',
@@ -28,8 +28,8 @@ const TEXTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Throws a ToolFailure for what is no text. `inLine`: how many pages are turned into Markdown at a
- * time.
+ * Reads a page. `inLine` limits how many pages are turned into Markdown at a time. Throws a
+ * ToolFailure for content that is not text.
  */
 export async function readPage(
   { url, contentType, bytes }: Body,
@@ -43,8 +43,8 @@ export async function readPage(
     const named = isUntold ? 'of no type that is a text' : type.slice(0, 100);
     throw new ToolFailure(`${url.href} is ${named}: web_fetch reads HTML, texts, JSON and XML.`);
   }
-  const text = decode(bytes, contentType);
-  return isHtml(type) ? await inLine(() => htmlText(text, url, signal)) : text;
+  const text = decodePage(bytes, contentType);
+  return isHtml(type) ? await inLine(() => renderHtml(text, url, signal)) : text;
 }
 
 function isText(type: string): boolean {
@@ -55,41 +55,41 @@ function isHtml(type: string): boolean {
   return type === 'text/html' || type === 'application/xhtml+xml';
 }
 
-/** Bytes of a page in which it may say how it is written. */
+/** Bytes of a page in which it may declare its encoding. */
 const DECLARED_IN = 1_024;
 
-/** By a mark at its beginning, the header, what it says itself, else UTF-8. */
-function decode(bytes: Buffer, contentType: string): string {
+/** Decodes by a mark at its beginning, the header, the page's own declaration, else UTF-8. */
+function decodePage(bytes: Buffer, contentType: string): string {
   const head = bytes.subarray(0, DECLARED_IN).toString('latin1');
   const declared =
     /<meta[^>]{0,200}charset\s?=\s?["']?([\w-]{1,40})/i.exec(head) ??
     /^<\?xml[^>]{0,200}encoding\s?=\s?["']([\w-]{1,40})/.exec(head);
   const [, ofHeader] = /charset\s?=\s?"?([\w-]{1,40})/i.exec(contentType.slice(0, 500)) ?? [];
-  const label = markOf(bytes) ?? ofHeader ?? declared?.[1] ?? 'utf-8';
+  const label = detectEncoding(bytes) ?? ofHeader ?? declared?.[1] ?? 'utf-8';
   try {
     return new TextDecoder(label).decode(bytes);
   } catch {
-    // A name that nobody knows.
+    // The name of the encoding is unknown.
     return new TextDecoder().decode(bytes);
   }
 }
 
-function markOf(bytes: Buffer): string | undefined {
+function detectEncoding(bytes: Buffer): string | undefined {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8';
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
   return bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : undefined;
 }
 
-/** Where it cannot be turned into Markdown in time, without its tags. */
-async function htmlText(html: string, url: URL, signal: AbortSignal): Promise<string> {
-  const made = await markdownOf(html, url, signal);
+/** Converts HTML to Markdown; where that takes too long, strips the tags. */
+async function renderHtml(html: string, url: URL, signal: AbortSignal): Promise<string> {
+  const markdown = await convertToMarkdown(html, url, signal);
   signal.throwIfAborted();
-  if (made !== null) return made;
-  return `(This page could not be turned into Markdown: it is shown without its tags.)\n\n${withoutTags(html)}`;
+  if (markdown !== null) return markdown;
+  return `(This page could not be turned into Markdown: it is shown without its tags.)\n\n${stripTags(html)}`;
 }
 
-/** Null when it took too long, or too much memory. */
-export function markdownOf(
+/** Returns null when the conversion took too long, or too much memory. */
+export function convertToMarkdown(
   html: string,
   { href: base }: URL,
   signal: AbortSignal,
@@ -119,7 +119,7 @@ export function markdownOf(
   });
 }
 
-function withoutTags(html: string): string {
+function stripTags(html: string): string {
   const lines = html.replaceAll(/<[^<>]*>/g, ' ').split('\n');
   return lines
     .map((line) => line.trim())

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { expect, onTestFinished, test } from 'vitest';
-import { writeTool } from '../../../../tools/builtin/write.ts';
-import { runTool } from '../../../../activities/calls/call-tool.ts';
+import { createWriteTool } from '../../../../tools/builtin/write.ts';
+import { callTool } from '../../../../activities/calls/call-tool.ts';
 import { probeSandbox } from '../../../../tools/sandbox.ts';
 import type { SeenFile } from '../../../../workflows/contract/activities.ts';
 import { fileTools } from './support.ts';
@@ -146,10 +146,10 @@ test('what a person saves the moment a file is there is not taken for what was w
   const person = new Worker(SAVES_AT_ONCE, { eval: true, workerData: { path: join(cwd, 'a'), rounds } });
   await once(person, 'message');
   const ended = once(person, 'exit');
-  const tool = writeTool({ sandbox });
+  const tool = createWriteTool({ sandbox });
   for (let round = 0; round < rounds; round++) {
     const input = inputFor(tool, { path: `a${round}`, content: 'agent\n' });
-    const ran = await runTool(tool, input, toolContext(cwd));
+    const ran = await callTool(tool, input, toolContext(cwd));
     expect(ran).toMatchObject({ output: { seen: [{ path: join(cwd, `a${round}`), size: 6 }] } });
   }
   await ended;

@@ -3,7 +3,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { nearestLine, shownBytes } from '../../../../tools/builtin/files/lookalikes.ts';
+import { describeNearestLine } from '../../../../tools/builtin/files/lookalikes.ts';
+import { showNameBytes } from '../../../../tools/builtin/files/like-name.ts';
 import { fileTools } from './support.ts';
 import { tempFolder } from '../../support.ts';
 
@@ -28,14 +29,14 @@ test.each([
 });
 
 test('of several lines the first that differs is named', () => {
-  expect(nearestLine('a\nfunction f() {\n  return 1;\n}\n', 'function f() {\n  return 2;\n}')).toBe(
+  expect(describeNearestLine('a\nfunction f() {\n  return 1;\n}\n', 'function f() {\n  return 2;\n}')).toBe(
     'Nearest is line 3: at its character 10 the file has U+0031 (1), old_string has U+0032 (2).',
   );
 });
 
 test('what is like nothing in the file is told no line', () => {
-  expect(nearestLine('one\ntwo\n', 'quite another')).toBeUndefined();
-  expect(nearestLine('', 'x')).toBeUndefined();
+  expect(describeNearestLine('one\ntwo\n', 'quite another')).toBeUndefined();
+  expect(describeNearestLine('', 'x')).toBeUndefined();
 });
 
 test('a name that looks like another is refused, not made beside it', async () => {
@@ -58,7 +59,7 @@ test('a name that is no UTF-8 is shown with its bytes, and no second file is mad
   const cwd = tempFolder();
   const name = Buffer.concat([Buffer.from(`${cwd}/caf`), Buffer.from([0xe9]), Buffer.from('.txt')]);
   writeFileSync(name, 'x\n');
-  expect(shownBytes(Buffer.from([0x63, 0xe9, 0xc3, 0xa9]))).toBe('c\\xe9é');
+  expect(showNameBytes(Buffer.from([0x63, 0xe9, 0xc3, 0xa9]))).toBe('c\\xe9é');
   const { read, write } = fileTools(cwd);
   for (const asked of ['caf\ufffd.txt', 'caf\\xe9.txt']) {
     expect(await read(asked)).toContain('is a name that is no UTF-8');

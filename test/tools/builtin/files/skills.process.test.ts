@@ -2,11 +2,11 @@
 import { mkdirSync, realpathSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { skillsFor } from '../../../../activities/attachments/skills.ts';
-import { filesOf, findSkills, type SkillSettings } from '../../../../tools/builtin/files/skills.ts';
-import { readTool } from '../../../../tools/builtin/read.ts';
-import { skillTool } from '../../../../tools/builtin/skill.ts';
-import { runTool } from '../../../../activities/calls/call-tool.ts';
+import { tellNewSkills } from '../../../../activities/attachments/skills.ts';
+import { listSkillResources, findSkills, type SkillSettings } from '../../../../tools/builtin/files/skills.ts';
+import { createReadTool } from '../../../../tools/builtin/read.ts';
+import { createSkillTool } from '../../../../tools/builtin/skill.ts';
+import { callTool } from '../../../../activities/calls/call-tool.ts';
 import { probeSandbox } from '../../../../tools/sandbox.ts';
 import { tempDir } from '../../../support/temp-dir.ts';
 import { inputFor, toolContext } from '../../support.ts';
@@ -117,7 +117,7 @@ test('names and descriptions are told once, new ones when they come, within 2 % 
   const models = [{ name: 'm', window: 10_000, maxOutput: 1, price: null }] as const;
   const config = { cwd: '/nowhere', models };
   const told = (texts: readonly string[] = [], more: object = {}) =>
-    skillsFor(of(root), { ...config, ...more }, texts, undefined);
+    tellNewSkills(of(root), { ...config, ...more }, texts, undefined);
   const first = await told();
   expect(first?.text.split('\n').slice(1)).toEqual(['- review: Reviews code']);
   expect(await told([first?.text ?? ''])).toBeNull();
@@ -138,9 +138,9 @@ test('the tool skill gives its text and the names of its files, which read opens
   const elsewhere = folder({ x: 'no' });
   const skills = of(root);
   const cwd = folder({});
-  const [tool, read] = [skillTool(skills, undefined), readTool({ sandbox, skills })];
+  const [tool, read] = [createSkillTool(skills, undefined), createReadTool({ sandbox, skills })];
   const said = async (which: typeof tool, input: object) => {
-    const ran = await runTool(which, inputFor(which, input), toolContext(cwd, { mayRead: () => true }));
+    const ran = await callTool(which, inputFor(which, input), toolContext(cwd, { mayRead: () => true }));
     return ran.kind === 'output' ? ran.output.content : ran.kind === 'failed' ? `failed: ${ran.text}` : ran.kind;
   };
   const file = join(root, 'review/lib/check.sh');
@@ -150,7 +150,7 @@ test('the tool skill gives its text and the names of its files, which read opens
   expect(await said(tool, { name: 'x' })).toBe('failed: There is no skill "x". There are: review.');
   expect(await said(read, { path: file })).toBe('     1\techo ok');
   expect(await said(read, { path: join(elsewhere, 'x') })).toContain('is outside the workspace');
-  expect(await said(readTool({ sandbox }), { path: file })).toContain('is outside the workspace');
+  expect(await said(createReadTool({ sandbox }), { path: file })).toContain('is outside the workspace');
 });
 
 test('of a skill no file is named that read may not read, and a large folder is not walked to its end (L55 L79)', async () => {
@@ -159,6 +159,6 @@ test('of a skill no file is named that read may not read, and a large folder is 
   const { skills } = await findSkills(of(root), anywhere);
   const asked: string[] = [];
   const mayRead = (path: string): boolean => asked.push(path) > 0 && !/\/key$|\/own$/.test(path);
-  expect(await filesOf(skills[0]!, mayRead, 50)).toEqual([join(root, 'review/z')]);
+  expect(await listSkillResources(skills[0]!, mayRead, 50)).toEqual([join(root, 'review/z')]);
   expect(asked.length).toBeLessThanOrEqual(1_000);
 });

@@ -1,14 +1,18 @@
 // The file tools as a model calls them, in one folder: what each of them answers.
-import { editTool } from '../../../../tools/builtin/edit.ts';
-import { readTool } from '../../../../tools/builtin/read.ts';
-import { writeTool } from '../../../../tools/builtin/write.ts';
-import { runTool } from '../../../../activities/calls/call-tool.ts';
+import { createEditTool } from '../../../../tools/builtin/edit.ts';
+import { createReadTool } from '../../../../tools/builtin/read.ts';
+import { createWriteTool } from '../../../../tools/builtin/write.ts';
+import { callTool } from '../../../../activities/calls/call-tool.ts';
 import { probeSandbox } from '../../../../tools/sandbox.ts';
 import type { Tool, ToolContext } from '../../../../tools/tool.ts';
 import { inputFor, toolContext } from '../../support.ts';
 
 const sandbox = await probeSandbox({ kinds: ['group'] });
-const tools = { read: readTool({ sandbox }), edit: editTool({ sandbox }), write: writeTool({ sandbox }) };
+const tools = {
+  read: createReadTool({ sandbox }),
+  edit: createEditTool({ sandbox }),
+  write: createWriteTool({ sandbox }),
+};
 
 export type FileTools = {
   read(path: string, more?: object): Promise<string>;
@@ -18,7 +22,7 @@ export type FileTools = {
 
 export function fileTools(cwd: string, more: Partial<ToolContext> = {}): FileTools {
   const call = async (tool: Tool, input: object): Promise<string> => {
-    const ran = await runTool(tool, inputFor(tool, input), toolContext(cwd, more));
+    const ran = await callTool(tool, inputFor(tool, input), toolContext(cwd, more));
     return ran.kind === 'output'
       ? ran.output.content
       : `${ran.kind}: ${ran.kind === 'failed' ? ran.text : ran.partial}`;

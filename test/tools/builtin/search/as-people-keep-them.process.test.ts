@@ -4,14 +4,14 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { globTool } from '../../../../tools/builtin/glob.ts';
-import { grepTool } from '../../../../tools/builtin/grep.ts';
-import { runTool } from '../../../../activities/calls/call-tool.ts';
+import { createGlobTool } from '../../../../tools/builtin/glob.ts';
+import { createGrepTool } from '../../../../tools/builtin/grep.ts';
+import { callTool } from '../../../../activities/calls/call-tool.ts';
 import { probeSandbox } from '../../../../tools/sandbox.ts';
 import { inputFor, tempFolder, toolContext } from '../../support.ts';
 
 const sandbox = await probeSandbox({ kinds: ['group'] });
-const tools = { glob: globTool({ sandbox }), grep: grepTool({ sandbox }) };
+const tools = { glob: createGlobTool({ sandbox }), grep: createGrepTool({ sandbox }) };
 
 function filesIn(folder: string, names: readonly string[]): void {
   for (const name of names) {
@@ -22,7 +22,7 @@ function filesIn(folder: string, names: readonly string[]): void {
 
 async function search(kind: keyof typeof tools, cwd: string, input: object): Promise<readonly string[]> {
   const tool = tools[kind];
-  const ran = await runTool(tool, inputFor(tool, input), toolContext(cwd));
+  const ran = await callTool(tool, inputFor(tool, input), toolContext(cwd));
   if (ran.kind !== 'output') throw new Error(JSON.stringify(ran));
   return ran.output.content.split('\n').slice(0, -1);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isAnswer } from '../../../../tools/builtin/shell/output.ts';
+import { isAnswerStatus } from '../../../../tools/builtin/shell/exit-status.ts';
 
 test.each([
   ['grep x a', 1, true],
@@ -25,5 +25,5 @@ test.each([
   ['(exit 1); grep x', 1, false],
   ['make', 0, true],
 ])('of %j, status %i is an answer: %s (L36)', (command, status, expected) => {
-  expect(isAnswer(command, status)).toBe(expected);
+  expect(isAnswerStatus(command, status)).toBe(expected);
 });

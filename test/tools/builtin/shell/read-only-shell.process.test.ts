@@ -3,12 +3,12 @@ import { readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { readOnlyShell } from '../../../../tools/builtin/shell/read-only-shell.ts';
+import { judgeShell } from '../../../../tools/builtin/shell/read-only-shell.ts';
 import { tempFolder } from '../../support.ts';
 import { measureGrowth, QUADRATIC } from '../../../support/growth.ts';
 import { nastyCommands } from './nasty-commands.ts';
 
-const judged = (command: string, cwd = '/workspace'): boolean => readOnlyShell(command, { cwd }).readOnly;
+const judged = (command: string, cwd = '/workspace'): boolean => judgeShell(command, { cwd }).readOnly;
 
 test.each([
   'ls',
@@ -82,7 +82,7 @@ test.each(['grep -x', 'ls -a', 'cat ./', 'sort -k'])(
 test('paths are judged from the workspace, and from where cd leads', () => {
   expect(judged('cat /workspace-sibling/x')).toBe(false);
   expect(judged('cat /workspace/../etc/passwd')).toBe(false);
-  expect(readOnlyShell('cd src && cat a', { cwd: '/workspace' })).toEqual({
+  expect(judgeShell('cd src && cat a', { cwd: '/workspace' })).toEqual({
     readOnly: true,
     paths: [
       { path: '/workspace/src', entries: false },
@@ -91,10 +91,10 @@ test('paths are judged from the workspace, and from where cd leads', () => {
     ],
     gitIn: [],
   });
-  expect(readOnlyShell('cd src && git status', { cwd: '/workspace' })).toMatchObject({
+  expect(judgeShell('cd src && git status', { cwd: '/workspace' })).toMatchObject({
     gitIn: ['/workspace', '/workspace/src'],
   });
-  expect(readOnlyShell('cat src/*.ts', { cwd: '/workspace' })).toMatchObject({
+  expect(judgeShell('cat src/*.ts', { cwd: '/workspace' })).toMatchObject({
     paths: [{ path: '/workspace/src/', entries: true }],
   });
 });

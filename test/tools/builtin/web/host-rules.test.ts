@@ -1,14 +1,14 @@
 // Permission rules about hosts: which one a call is about, and what a redirect needs.
 import { expect, test } from 'vitest';
-import { webFetchTool } from '../../../../tools/builtin/web-fetch.ts';
-import { hostOf } from '../../../../tools/builtin/web/addresses.ts';
+import { createWebFetchTool } from '../../../../tools/builtin/web-fetch.ts';
+import { toHost } from '../../../../tools/builtin/web/addresses.ts';
 import { prepareCall } from '../../../../activities/calls/prepare.ts';
 import { createRegistry } from '../../../../tools/registry.ts';
 import { ruleFor } from '../../../../client/sessions/always-allow.ts';
 import { permissionsProblem } from '../../../../workflows/contract/permission-rules.ts';
 
 test('rules name hosts; what leads elsewhere needs one of its own, whatever a hook or a person allowed (L55 L86)', () => {
-  const registry = createRegistry([webFetchTool({})]);
+  const registry = createRegistry([createWebFetchTool({})]);
   const decided = (permissions: object, url: string) => {
     const made = prepareCall(
       registry,
@@ -29,7 +29,7 @@ test('rules name hosts; what leads elsewhere needs one of its own, whatever a ho
     expect(decided(allow, url)).toBe('ask');
   expect(decided({ allow: ['web_fetch'], deny: ['web_fetch(*.test)'] }, 'https://evil.test/')).toBe('deny');
   expect(decided({ deny: ['web_fetch(127.*)'] }, 'http://0x7f.1/')).toBe('deny');
-  expect(hostOf(new URL('http://[::1]:80/'))).toBe('::1');
+  expect(toHost(new URL('http://[::1]:80/'))).toBe('::1');
   const settings = { mode: 'default', cwd: '/', permissions: allow, hook: { kind: 'allow' } } as const;
   const made = prepareCall(registry, settings, { name: 'web_fetch', input: { url: 'https://other.test/' } });
   if (made.kind !== 'ready') throw new Error(made.text);

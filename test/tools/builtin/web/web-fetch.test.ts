@@ -5,10 +5,10 @@ import type { LookupAddress } from 'node:dns';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { webFetchTool } from '../../../../tools/builtin/web-fetch.ts';
+import { createWebFetchTool } from '../../../../tools/builtin/web-fetch.ts';
 import { isPrivate } from '../../../../tools/builtin/web/addresses.ts';
 import { fetchPage, type FetchRules } from '../../../../tools/builtin/web/fetch-page.ts';
-import { markdownOf } from '../../../../tools/builtin/web/read-page.ts';
+import { convertToMarkdown } from '../../../../tools/builtin/web/read-page.ts';
 import type { ToolContext } from '../../../../tools/tool.ts';
 import { toolContext } from '../../support.ts';
 
@@ -30,7 +30,7 @@ const says =
   (_request, response) =>
     void response.writeHead(200, { ...(type === '' ? {} : { 'content-type': type }), ...more }).end(body);
 
-const own = webFetchTool({ privateHosts: ['127.0.0.1', '*.test'] });
+const own = createWebFetchTool({ privateHosts: ['127.0.0.1', '*.test'] });
 
 /** Every name leads here. */
 const here = leadingTo('127.0.0.1');
@@ -108,7 +108,7 @@ test('one that does not come in time, or is stopped, leaves no call behind (L86)
 test('a page made to take a parser for ever is given up, and shown without its tags (L86)', async () => {
   const nested = '<div>'.repeat(20_000);
   const signal = new AbortController().signal;
-  expect(await markdownOf(nested, new URL('http://a.test'), signal, { ms: 1, megabytes: 64 })).toBeNull();
+  expect(await convertToMarkdown(nested, new URL('http://a.test'), signal, { ms: 1, megabytes: 64 })).toBeNull();
 });
 
 test('addresses of this machine, private networks and what wraps them are not public (L86)', () => {
@@ -119,7 +119,7 @@ test('addresses of this machine, private networks and what wraps them are not pu
 });
 
 test('an address is refused however it is written, and a name by where it leads (L86)', async () => {
-  const guarded = webFetchTool({});
+  const guarded = createWebFetchTool({});
   for (const host of [
     '127.0.0.1',
     '2130706433',
@@ -134,7 +134,7 @@ test('an address is refused however it is written, and a name by where it leads 
     await expect(guarded.call({ url: `http://${host}:1/` }, toolContext('/'))).rejects.toThrow(
       'no address of the public internet. Only the operator',
     );
-  const rebound = webFetchTool({}, { lookup: here });
+  const rebound = createWebFetchTool({}, { lookup: here });
   await expect(rebound.call({ url: 'http://docs.example.org/' }, toolContext('/'))).rejects.toThrow(
     'docs.example.org leads to 127.0.0.1, which is no address of the public internet',
   );
@@ -148,7 +148,7 @@ test('a name is looked up once, for the connection itself: a second answer has n
     leadingTo(looks === 1 ? '192.0.2.1' : '127.0.0.1')(name, options as never, done);
   }) as unknown as NonNullable<FetchRules['lookup']>;
   await expect(
-    webFetchTool({}, { lookup: turning }).call({ url: `http://a.example:${port}/` }, toolContext('/')),
+    createWebFetchTool({}, { lookup: turning }).call({ url: `http://a.example:${port}/` }, toolContext('/')),
   ).rejects.toThrow('192.0.2.1');
   expect(looks).toBe(1);
 });
@@ -169,7 +169,7 @@ test('a redirect within a host is followed; one to another host is told, unless 
     response.writeHead(302, { location: url === '/second' ? '/page' : to }).end();
   };
   const port = await serve(answer);
-  const fetcher = webFetchTool({ privateHosts: ['*.test'] }, { lookup: here });
+  const fetcher = createWebFetchTool({ privateHosts: ['*.test'] }, { lookup: here });
   const get = async (path: string, more: Partial<ToolContext> = {}) =>
     (await fetcher.call({ url: `http://a.test:${port}${path}` }, toolContext('/', more))).content;
   expect(await get('/first')).toContain('the page');
@@ -223,11 +223,11 @@ test('an address behind NAT64 is judged by the one in it, and what a tunnel answ
   expect(['64:ff9b::808:808', '64:ff9b::8.8.8.8'].filter(isPrivate)).toEqual([]);
   const port = await serve(says('text/plain', 'the page'));
   const fake = { lookup: leadingTo('198.18.0.9') };
-  await expect(webFetchTool({}, fake).call({ url: 'http://a.example/' }, toolContext('/'))).rejects.toThrow(
+  await expect(createWebFetchTool({}, fake).call({ url: 'http://a.example/' }, toolContext('/'))).rejects.toThrow(
     'a.example leads to 198.18.0.9, which is no address of the public internet (where a tunnel on this machine answers every name so, "webFetch.fakeIpRanges": ["198.18.0.0/15"] says it)',
   );
   // This machine stands for the tunnel.
-  const tunnel = webFetchTool({ fakeIpRanges: ['127.0.0.0/8'] }, { lookup: here });
+  const tunnel = createWebFetchTool({ fakeIpRanges: ['127.0.0.0/8'] }, { lookup: here });
   const { content } = await tunnel.call({ url: `http://a.example:${port}/` }, toolContext('/'));
   expect(content).toContain('the page');
   for (const host of [`127.0.0.1:${port}`, `vault:${port}`, `metadata.google.internal:${port}`])

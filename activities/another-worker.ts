@@ -1,0 +1,32 @@
+// Work that this worker cannot take and another may is not a failure of the run. It is tried again
+// after a while, until a worker takes it.
+import { ApplicationFailure } from '@temporalio/common';
+import { StoreError } from '../store/values/store.ts';
+
+const KINDS = [
+  'NewerVersion',
+  'NoRealModel',
+  'HooksMissing',
+  'StopsOnly',
+  'KeyMissing',
+  'FolderElsewhere',
+  'Busy',
+] as const;
+
+/**
+ * Makes the failure that leaves work which this worker cannot take to another one; it is not a
+ * failure of the run, and is tried again after a while until a worker takes it. `message` says what
+ * this worker lacks and what to do. `soon`: another worker is likely to be running.
+ */
+export function forAnotherWorker(kind: (typeof KINDS)[number], message: string, soon = false): ApplicationFailure {
+  return ApplicationFailure.create({ type: kind, message, nextRetryDelay: soon ? '500ms' : '5s' });
+}
+
+/**
+ * Tells whether an error leaves the work to another worker; a value that a newer Perdure stored
+ * counts too, because `createActivity` makes such a failure of it.
+ */
+export function isForAnotherWorker(error: unknown): boolean {
+  if (error instanceof StoreError) return error.problem === 'newer';
+  return error instanceof ApplicationFailure && KINDS.some((kind) => kind === error.type);
+}

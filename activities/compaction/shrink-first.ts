@@ -1,0 +1,41 @@
+// Shrinks old tool results before a short form or a summary is made (L8): when that makes enough
+// room, nothing else is done.
+import type { ShrinkFirst, ShrunkResults } from '../../workflows/contract/activities.ts';
+import type { StepRecord } from '../step-record.ts';
+import type { Extended } from '../../store/transcript/transcripts.ts';
+import type { RunModel } from '../../store/configuration.ts';
+import type { SummaryDeps } from './small-model.ts';
+
+/** `freed` is in tokens, 0 when it is not time to shrink. */
+type Shrinking = { readonly base: Extended; readonly freed: number };
+
+/**
+ * Shrinks old tool results before a short form or a summary is made (L8), as a model call would,
+ * and records it the same way.
+ */
+export function shrinkFirst(
+  { transcripts, now }: Pick<SummaryDeps, 'transcripts' | 'now'>,
+  given: Extended,
+  keeps: Pick<RunModel, 'checksPrefix'>,
+): Shrinking {
+  const base = transcripts.shrinkResults(given, now(), keeps);
+  const last = base === given ? undefined : base.added.at(-1);
+  return { base, freed: last?.kind === 'microcompact' ? last.freed : 0 };
+}
+
+export function isEnough({ freed }: Shrinking, { unlessFreed }: ShrinkFirst): boolean {
+  return unlessFreed !== undefined && freed > unlessFreed;
+}
+
+/** Stores the shrunk results. `came` makes the result of the step. */
+export async function storeShrunk<Result>(
+  { transcripts }: Pick<SummaryDeps, 'transcripts'>,
+  record: StepRecord<Result>,
+  { base, freed }: Shrinking,
+  came: (marked: ShrunkResults) => Result,
+): Promise<Result> {
+  const next = transcripts.next(base, []);
+  const { result, first } = await record.record(came({ head: next.hash, freed }), next.bytes);
+  if (first) transcripts.keep(next);
+  return result;
+}

@@ -1,0 +1,82 @@
+// Finds the outcome of a model call that was stopped when its worker was gone, and tells stored
+// replies again.
+import type { CallModel, ModelResult, FindReply } from '../workflows/contract/activities.ts';
+import type { Attempt } from './attempt.ts';
+import type { Deps } from './deps.ts';
+import { announceEntries, endWithResult, announceBoundary, endIfThrows } from '../store/live/tell.ts';
+import { retellReply } from '../store/live/retell.ts';
+import type { LiveWriter } from '../store/live/events.ts';
+import { inDoubt } from './model/run-open-calls.ts';
+import { observableMessage } from './model/store-reply.ts';
+import { openStepRecord } from './step-record.ts';
+import type { Entry } from '../store/log/entries.ts';
+import { entriesOf, type Extended } from '../store/transcript/transcripts.ts';
+import { noSpend } from '../workflows/contract/loop.ts';
+import type { SessionId } from '../workflows/contract/ids.ts';
+import { lastReply, type View } from '../store/view/view.ts';
+
+const NOTHING: ModelResult = { kind: 'nothing', spend: noSpend };
+
+export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => Promise<ModelResult> {
+  return async (attempt, { call, step }) => {
+    const { session, number } = attempt;
+    const { chain } = await deps.config(call.config);
+    const record = openStepRecord<ModelResult>(deps.store, attempt, chain, call);
+    const known = (await record.read()) ?? (await record.record(NOTHING)).result;
+    if (!('head' in known)) return known;
+    // The events of the lost attempt are void, whatever it said last: they are told again here.
+    const place = { session, step, attempt: number, activity: 'callModel', supersedes: call.step } as const;
+    const live = deps.live.open({ ...place, retells: call.step });
+    return endIfThrows(live, async () => {
+      const given = await deps.transcripts.extend(session, call.head, call.append);
+      announceGiven(live, call, given);
+      await retellStored(deps, live, { session, known, given });
+      return endWithResult(live, inDoubt(known));
+    });
+  };
+}
+
+/**
+ * Tells watchers the entries before the reply. Of entries that a request appends again, only its
+ * own transition is news, and the notice that it is the last (L26, L51).
+ */
+export function announceGiven(live: LiveWriter, call: CallModel, { view, added }: Extended): void {
+  announceEntries(live, call.supersedes === undefined ? added : added.filter(isLast(call)));
+  if (call.supersedes === undefined || added.at(-1)?.kind === 'boundary') tellPrepared(live, call, { view, added });
+}
+
+/** Tells of a compaction that was prepared in parallel where it takes effect. */
+function tellPrepared(live: LiveWriter, { iteration }: Pick<CallModel, 'iteration'>, given: Extended): void {
+  const at = given.added.findIndex(({ kind }) => kind === 'boundary');
+  if (at >= 0) announceBoundary(live, iteration, entriesOf(given), given.view.length + at);
+}
+
+function isLast({ iteration }: CallModel): (entry: Entry) => boolean {
+  return (entry) =>
+    (entry.kind === 'transition' && entry.iteration === iteration) ||
+    (entry.kind === 'notice' && entry.notice.kind === 'wrap_up');
+}
+
+/**
+ * Tells a stored reply again: its attempt died before it could say so, and what it had shown was
+ * taken back. `given` is what the step appended before the reply. Throws StoreError.
+ */
+export async function retellStored(
+  { transcripts, tools }: Pick<Deps, 'transcripts' | 'tools'>,
+  live: LiveWriter,
+  { session, known, given }: { readonly session: SessionId; readonly known: ModelResult; readonly given: Extended },
+): Promise<void> {
+  const view = 'head' in known ? await transcripts.view(session, known.head) : null;
+  if (!view || !lastReply(view)) return;
+  // These entries were collected for the reply, which is told below.
+  announceEntries(live, view.from(given.view.length + given.added.length));
+  retellLast({ tools }, live, view);
+}
+
+/** Tells the last reply of `view`, which watchers have been told is void. */
+export function retellLast({ tools }: Pick<Deps, 'tools'>, live: LiveWriter, view: View): void {
+  const last = lastReply(view);
+  if (!last) return;
+  const outcomes = view.from(last.position).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+  retellReply(live, { ...last.reply, message: observableMessage(tools, last.reply.message) }, outcomes);
+}

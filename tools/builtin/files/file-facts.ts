@@ -1,0 +1,21 @@
+// The facts that tell one state of a file from another without reading it (L43).
+import type { Stats } from 'node:fs';
+import { lstat } from 'node:fs/promises';
+import type { SeenFile } from '../../../workflows/contract/activities.ts';
+
+export function toSeenFile(path: string, { mtimeMs, size }: Stats): SeenFile {
+  return { path, mtimeMs, size };
+}
+
+/**
+ * Reads the facts of a file: `gone` when it does not exist, null when that cannot be found out.
+ * Never throws.
+ */
+export async function readFileFacts(path: string): Promise<SeenFile | null> {
+  try {
+    return toSeenFile(path, await lstat(path));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? { path, mtimeMs: 0, size: 0, gone: true } : null;
+  }
+}

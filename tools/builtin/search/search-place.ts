@@ -1,0 +1,95 @@
+// Finds the place where a search begins: a folder or file of the workspace, as an argument that
+// cannot be taken for an option.
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { stat } from 'node:fs/promises';
+import { ToolFailure, type ToolContext } from '../../tool.ts';
+import { foldersUp } from '../../../system/process/places.ts';
+import { type Workspace, confine } from '../files/confine.ts';
+import { toDir } from '../files/working-paths.ts';
+import { toFsFailure, quotePath } from '../files/fs-failures.ts';
+
+export type SearchPlace = {
+  /** The workspace, or the other folder of the run that the place lies in. */
+  readonly root: string;
+  /** The name relative to the root; '' is the root. */
+  readonly name: string;
+  /** The argument for ripgrep: perhaps more than was asked for. */
+  readonly argument: string;
+  readonly isFolder: boolean;
+  /** The ignore files that count, in ripgrep's words. */
+  readonly ignoring: readonly string[];
+  /**
+   * Maps a name relative to the root to one relative to the place; null for a name that lies
+   * elsewhere. A file that is the place itself keeps its name.
+   */
+  readonly within: (name: string) => string | null;
+};
+
+export async function findSearchPlace(workspace: Workspace, path = '.'): Promise<SearchPlace> {
+  const { path: real, root } = await confine(workspace, path);
+  const stats = await stat(real).catch((error: unknown) => {
+    throw toFsFailure(error, path, 'searched');
+  });
+  if (!stats.isDirectory() && !stats.isFile())
+    throw new ToolFailure(`${quotePath(path)} is neither a folder nor a file.`);
+  const name = relative(root, real);
+  const isFolder = stats.isDirectory();
+  const above = judgeIgnoreFiles(root);
+  // Ignore files between the root and the place count, and with those above the root ripgrep would
+  // leave them out as well.
+  const argument = isFolder && above === 'must_not' ? './' : `./${name}`;
+  const within = (file: string): string | null => {
+    if (name === '' || (!isFolder && file === name)) return file;
+    return isFolder && file.startsWith(`${name}/`) ? file.slice(name.length + 1) : null;
+  };
+  return { root, name, argument, isFolder, ignoring: IGNORING[above], within };
+}
+
+const IGNORING: Readonly<Record<ReturnType<typeof judgeIgnoreFiles>, readonly string[]>> = {
+  as_git: [],
+  nothing: ['--no-require-git'],
+  must_not: ['--no-require-git', '--no-ignore-parent'],
+};
+
+/**
+ * Tells whether ignore files above a workspace may hide what lies in it: within a repository git's
+ * own rules count, up to its root; a `.gitignore` in someone's home is about nothing below it.
+ */
+function judgeIgnoreFiles(root: string): 'as_git' | 'nothing' | 'must_not' {
+  const [, ...above] = foldersUp(root);
+  if ([root, ...above].some((folder) => existsSync(join(folder, '.git')))) return 'as_git';
+  const isAbove = above.some((folder) => IGNORE_FILES.some((name) => existsSync(join(folder, name))));
+  return isAbove ? 'must_not' : 'nothing';
+}
+
+const IGNORE_FILES = ['.gitignore', '.ignore', '.rgignore'];
+
+/**
+ * Maps a name relative to the root of a search to one that the model can give back: in other
+ * folders than the workspace, an absolute one.
+ */
+export function createNamer(context: ToolContext, { root }: SearchPlace): (name: string) => string {
+  return root === context.cwd ? toDir(context) : (name) => join(root, name);
+}
+
+/**
+ * Makes a test whether a name relative to the root of a search may be shown. Many names of one file
+ * come after each other.
+ */
+export function createShowTest(
+  { mayShow }: Pick<ToolContext, 'mayShow'>,
+  { root }: SearchPlace,
+): (name: string) => boolean {
+  if (!mayShow) return () => true;
+  let [last, shown]: [string | null, boolean] = [null, true];
+  return (name) => {
+    if (name !== last) [last, shown] = [name, mayShow(join(root, name))];
+    return shown;
+  };
+}
+
+/** Strips the `./` of the argument, with which each line that ripgrep prints begins. */
+export function stripDot(path: string): string {
+  return path.startsWith('./') ? path.slice(2) : path;
+}
