@@ -232,10 +232,24 @@ function collectKnown(entries: readonly Entry[], { epoch, position }: CurrentEpo
   const boundary = boundaryAt > position ? (entries[boundaryAt] as BoundaryEntry) : undefined;
   // A summary holds the tools that its messages told of; the rest is told again.
   for (const change of toolChangesOf(boundary?.signed)) applyChange(known, change);
-  for (const entry of entries.slice(Math.max(position + 1, boundary?.from ?? 0))) {
+  const from = Math.max(position + 1, boundary?.from ?? 0);
+  const hidden = listSnipped(entries, from);
+  for (const [offset, entry] of entries.slice(from).entries()) {
+    if (hidden.has(from + offset)) continue;
     if (entry.kind === 'notice' && entry.notice.kind === 'preamble_changed') applyNotice(known, entry.notice);
   }
   return known;
+}
+
+/**
+ * Lists the positions that snips from `from` on hide. A change that a hidden notice told is told
+ * again (L7).
+ */
+function listSnipped(entries: readonly Entry[], from: number): ReadonlySet<number> {
+  const snipped = entries
+    .slice(from)
+    .flatMap((entry, offset) => (entry.kind === 'snip' ? entry.entries.filter((each) => each < from + offset) : []));
+  return new Set(snipped);
 }
 
 function applyNotice({ parts, tools, gone, told }: KnownPreamble, notice: PreambleChanged): void {

@@ -64,6 +64,17 @@ describe('the system prompt and the tools', () => {
     expect(fourth).toMatchObject([{ notice: { toolsGone: [], toolsBack: ['touch'] } }]);
   });
 
+  test('are told again where the notice that told them is snipped (L7 L58)', () => {
+    const telling = { bySystem: true, bringsTools: true } as const;
+    const entries: Entry[] = [user('Go.'), ...tellPreamble([user('Go.')], { system, tools }, { telling }).told];
+    const more = { system, tools: [...tools, tool('aim')] };
+    const { told: news } = tellPreamble(entries, more, { telling });
+    expect(news).toMatchObject([{ notice: { toolsNew: [{ name: 'aim' }] } }]);
+    const after: Entry[] = [...entries, reply([textBlock('Yes.')]), ...news, reply([textBlock('Yes.')])];
+    expect(tellPreamble(after, more, { telling }).told).toEqual([]);
+    expect(tellPreamble([...after, { kind: 'snip', entries: [3] }], more, { telling }).told).toEqual(news);
+  });
+
   test('are sent anew when a tool came or takes other inputs, and not for other words about one (L44)', () => {
     const [, described, came, changed] = told(
       { system, tools },
