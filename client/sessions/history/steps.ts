@@ -73,7 +73,7 @@ export function stepReader(client: Client): StepReader {
     return Promise.all(
       steps.map(async ({ id, ...step }) =>
         step.endedAt === null
-          ? await withPending(step, pending.get(id), (failure) => whyOf(client, session, id, failure))
+          ? withPending(step, pending.get(id), (failure) => whyOf(client, session, id, failure))
           : step,
       ),
     );
