@@ -1,6 +1,6 @@
-// Tools of a program as a server, as createSdkMcpServer() makes it. A query calls them where they
-// are. For whatever else the program does with it (a transport of its own), it becomes an
-// `McpServer` of the package that the program has for that: none is a dependency here.
+// The server that createSdkMcpServer() returns. A query calls its tools directly. When the program
+// connects it to a transport of its own, it becomes an `McpServer` of the MCP package that the
+// program has installed, which is not a dependency here.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -19,7 +19,7 @@ const PACKAGE = '@modelcontextprotocol/sdk';
 
 type Handler = (...given: never[]) => CallToolResult | Promise<CallToolResult>;
 
-/** What is used of the package. */
+/** The part of the package's `McpServer` that is used here. */
 type RealServer = {
   registerTool(name: string, config: object, handler: Handler): unknown;
   connect(transport: unknown): Promise<void>;
@@ -46,7 +46,7 @@ export class ProgramServer implements ProgramMcpServer {
     return this.#tools;
   }
 
-  /** What it is made of, for whoever compares. */
+  /** The identity of a query compares servers by this value. */
   toJSON(): readonly SdkMcpToolDefinition[] {
     return this.#tools;
   }
@@ -63,7 +63,7 @@ export class ProgramServer implements ProgramMcpServer {
   };
 
   async connect(transport: unknown): Promise<void> {
-    this.#real ??= await this.#made();
+    this.#real ??= await this.#createReal();
     await this.#real.connect(transport);
   }
 
@@ -71,8 +71,8 @@ export class ProgramServer implements ProgramMcpServer {
     await this.#real?.close();
   }
 
-  async #made(): Promise<RealServer> {
-    const { McpServer } = (await importApart(resolved())) as {
+  async #createReal(): Promise<RealServer> {
+    const { McpServer } = (await importApart(resolvePackage())) as {
       readonly McpServer: new (info: object, options: object) => RealServer;
     };
     const options = this.#instructions === undefined ? {} : { instructions: this.#instructions };
@@ -94,7 +94,7 @@ function configOf({
   return { ...config, ...(annotations && { annotations }) };
 }
 
-/** Fields, or an object of zod that has them. */
+/** Accepts fields, or a zod object that has them. */
 function fieldsOf(schema: AnyZodRawShape | { readonly shape: AnyZodRawShape } | undefined): AnyZodRawShape {
   if (schema === undefined) return {};
   const { shape } = schema as { readonly shape?: unknown };
@@ -102,8 +102,11 @@ function fieldsOf(schema: AnyZodRawShape | { readonly shape: AnyZodRawShape } | 
   return isObject && typeof shape === 'object' ? (shape as AnyZodRawShape) : (schema as AnyZodRawShape);
 }
 
-/** As the program would import it. Throws ClientProblem `refused`. */
-function resolved(): string {
+/**
+ * Returns the URL of the package's module as the program would import it. Throws ClientProblem
+ * `refused` when the program does not have the package.
+ */
+function resolvePackage(): string {
   const from = [process.argv[1], join(process.cwd(), 'program.js')].filter((path) => path !== undefined);
   for (const path of from) {
     try {

@@ -1,11 +1,11 @@
-// Fields of a tool as zod 3 has them: held to by zod 3 itself, and told to the model as JSON
-// schema, which zod 3 cannot make.
+// Supports tools whose fields are of zod 3: zod 3 itself checks the input, and this file makes the
+// JSON schema for the model, which zod 3 cannot.
 import { z as z3 } from 'zod/v3';
 import type { JsonSchema } from '../../system/schema/json-schema.ts';
 import type { StandardSchema } from '../../system/schema/input-schema.ts';
 import type { AnyZodRawShape } from './shapes/mcp.ts';
 
-/** What an instance of any of its classes has of its kind. */
+/** The definition that an instance of any zod 3 class carries. */
 type Def = {
   readonly typeName: string;
   readonly description?: string;
@@ -42,12 +42,12 @@ function objectOf(fields: Fields): JsonSchema {
   return { type: 'object', properties, ...(required.length > 0 && { required }) };
 }
 
-/** Of a kind that is not known: anything, which zod itself then refuses or takes. */
+/** A kind that is not known accepts any value here, and zod decides when the tool is called. */
 function schemaOf({ _def: def }: Field): JsonSchema {
-  return { ...kindOf(def), ...(def.description !== undefined && { description: def.description }) };
+  return { ...schemaOfKind(def), ...(def.description !== undefined && { description: def.description }) };
 }
 
-function kindOf(def: Def): JsonSchema {
+function schemaOfKind(def: Def): JsonSchema {
   const inner = def.innerType ?? def.schema;
   switch (def.typeName) {
     case 'ZodString':

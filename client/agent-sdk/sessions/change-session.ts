@@ -1,4 +1,4 @@
-// What programs change of a session: its title, its tag, and whether it is there at all.
+// Deletes a session from the server.
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { pause } from '../../../system/async.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
@@ -6,14 +6,14 @@ import { ClientProblem } from '../../problem.ts';
 import { z } from 'zod';
 import { keySegment, parseStored, type Store } from '../../../store/values/store.ts';
 
-/** Milliseconds: the server deletes in its own time. */
+/** Milliseconds to wait, since the server deletes in its own time. */
 const PATIENCE_MS = 20_000;
 const LOOK_MS = 100;
 
 /**
- * Takes it from the server, with the workflows that were it: what the store has of it goes with the
- * next `perdure gc`. Resolves when the server knows it no more. Throws ClientProblem `no_session`,
- * `unanswered`.
+ * Deletes all workflow runs of the session from the server, and resolves once they are gone. The
+ * next `perdure gc` removes what the store has of it. Throws ClientProblem `no_session`, or
+ * `unanswered` when the server takes too long.
  */
 export async function removeSession(client: Client, session: SessionId): Promise<void> {
   let run = await runOf(client, session);
@@ -25,7 +25,7 @@ export async function removeSession(client: Client, session: SessionId): Promise
     if (!(await pause(LOOK_MS, signal)))
       throw new ClientProblem('unanswered', `the server has not deleted session ${session} yet: look again later`);
   }
-  // Those before it, of a session that was handed over from one workflow run to the next.
+  // A session that continued as new has earlier runs, too.
   for await (const { runId } of client.workflow.list({ query: `WorkflowId = "${session}"` }))
     await removeRun(client, session, runId);
 }
@@ -39,7 +39,7 @@ async function runOf(client: Client, session: SessionId): Promise<string | null>
   }
 }
 
-/** One that is under way ends with that. Harmless for one that is gone. */
+/** Ends and deletes a run. Does nothing for one that is gone. */
 async function removeRun(client: Client, workflowId: string, runId: string): Promise<void> {
   const execution = { workflowId, runId };
   try {
@@ -52,8 +52,8 @@ async function removeRun(client: Client, workflowId: string, runId: string): Pro
   }
 }
 
-// What programs call their sessions, kept in the store beside them: whoever shares the store sees
-// it. Records are written once, so that each change is one of its own, and the last counts.
+// Keeps the titles and tags of sessions in the store, so that all who share the store see them.
+// Records are written once, so that each change is a record of its own, and the last one counts.
 
 const change = z.object({ title: z.string().optional(), tag: z.string().nullable().optional() });
 
@@ -62,7 +62,7 @@ export type Labels = { readonly title?: string; readonly tag?: string; readonly 
 
 const keyOf = (session: string, number: number): string => `labels/${keySegment(session)}/${number}`;
 
-/** Throws StoreError. */
+/** Merges all changes of a session's labels. Throws StoreError. */
 export async function readLabels(store: Store, session: string): Promise<Labels> {
   let [title, tag]: [string | undefined, string | undefined] = [undefined, undefined];
   for (let changes = 0; ; changes += 1) {
@@ -74,7 +74,7 @@ export async function readLabels(store: Store, session: string): Promise<Labels>
   }
 }
 
-/** Whoever comes second writes the next. Throws StoreError. */
+/** Writes a change under the next free number, also when others write. Throws StoreError. */
 export async function writeLabel(store: Store, session: string, label: LabelChange): Promise<void> {
   const bytes = Buffer.from(JSON.stringify(label));
   let { changes } = await readLabels(store, session);

@@ -1,5 +1,5 @@
-// Makes messages of the transcript of an agent: its calls and their results, with
-// `parent_tool_use_id`, and how it stands as a task.
+// Builds the messages of an agent from its transcript: its calls and their results, with
+// `parent_tool_use_id`, and its progress as a task.
 import type { Bodies } from '../../../store/log/bodies.ts';
 import type { Entry, ReplyEntry } from '../../../store/log/entries.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';
@@ -13,18 +13,18 @@ export type AgentTeller = {
   tell(entry: Entry, position: number): readonly SDKMessage[];
 };
 
-export type AgentTelling = {
+export type AgentTellerOptions = {
   /** The main session. */
   readonly session: string;
   readonly agent: CalledAgent;
-  /** Texts, thinking and prompts are told, too. */
+  /** Whether texts, thinking and prompts are told, too. */
   readonly withText: boolean;
-  /** Prompts that are stored by hash. */
+  /** The prompts that are stored by hash. */
   readonly bodies: Bodies;
 };
 
-/** The entries are to be told from the first one on. */
-export function agentTeller(telling: AgentTelling): AgentTeller {
+/** Tell it every entry from the first one on, since it counts calls and spend. */
+export function createAgentTeller(telling: AgentTellerOptions): AgentTeller {
   const { session, agent } = telling;
   let [run, startedAt, calls] = [0, 0, 0];
   let spend: Spend = noSpend;
@@ -70,7 +70,7 @@ export function agentTeller(telling: AgentTelling): AgentTeller {
   };
   const end = ({ terminal, durationMs, spend: whole }: RunEnded, position: number): SDKMessage => {
     spend = whole;
-    const state = { status: statusOf(terminal), summary: wordEnd(agent, terminal), output_file: '' };
+    const state = { status: statusOf(terminal), summary: describeEnd(agent, terminal), output_file: '' };
     return {
       type: 'system',
       subtype: 'task_notification',
@@ -85,10 +85,10 @@ export function agentTeller(telling: AgentTelling): AgentTeller {
         case 'run_started':
           return [begin(entry, position)];
         case 'reply':
-          return [...saidBy(telling, entry, position), ...progress(entry, position)];
+          return [...agentMessages(telling, entry, position), ...progress(entry, position)];
         case 'user':
         case 'outcomes':
-          return saidBy(telling, entry, position);
+          return agentMessages(telling, entry, position);
         case 'run_ended':
           return [end(entry.ended, position)];
         default:
@@ -98,9 +98,9 @@ export function agentTeller(telling: AgentTelling): AgentTeller {
   };
 }
 
-/** A message may have nothing left to tell once its texts are gone. */
-function saidBy(
-  telling: AgentTelling,
+/** Returns an empty list for a message that has nothing left to tell without its texts. */
+function agentMessages(
+  telling: AgentTellerOptions,
   entry: Entry,
   position: number,
 ): readonly (SDKAssistantMessage | SDKUserMessage)[] {
@@ -125,7 +125,7 @@ function saidBy(
 
 /** Returns null when texts are not told. */
 function promptMessage(
-  { withText, bodies }: AgentTelling,
+  { withText, bodies }: AgentTellerOptions,
   { body }: Extract<Entry, { kind: 'user' }>,
 ): SDKUserMessage | null {
   if (!withText) return null;
@@ -138,7 +138,7 @@ function statusOf({ reason }: Terminal): 'completed' | 'failed' | 'stopped' {
   return reason === 'aborted_streaming' || reason === 'aborted_tools' ? 'stopped' : 'failed';
 }
 
-function wordEnd({ title }: CalledAgent, terminal: Terminal): string {
+function describeEnd({ title }: CalledAgent, terminal: Terminal): string {
   const detail = 'detail' in terminal ? `: ${terminal.detail}` : '';
   const words = { completed: 'completed', stopped: 'was stopped', failed: `failed with ${terminal.reason}${detail}` };
   return `Agent ${JSON.stringify(title)} ${words[statusOf(terminal)]}`;

@@ -3,7 +3,7 @@
 import type { Outcome, ReplyEntry } from '../../../store/log/entries.ts';
 import { agentName, agentSessionId, type Hash, keyHead, type SessionId } from '../../../workflows/contract/ids.ts';
 
-/** An agent of a conversation, as the call says that started it. */
+/** An agent of a conversation, as described by the call that started it. */
 export type CalledAgent = {
   readonly session: SessionId;
   /** The call of `Agent` that started it. */
@@ -30,7 +30,7 @@ const AGENT_TOOL = 'agent';
 export const taskOf = ({ session }: Pick<CalledAgent, 'session'>): string => agentName(session);
 
 /**
- * Returns the agents that the calls of a reply start if they are allowed. `head` is that of the
+ * Returns the agents that the calls of a reply start if they are allowed. `head` names the
  * transcript that ends with the reply.
  */
 export function agentsOfReply(caller: Caller, head: Hash, reply: ReplyEntry): readonly CalledAgent[] {

@@ -11,14 +11,14 @@ export type CommandTasks = {
   /** Returns the same messages again for the same entry. */
   tell(entry: Entry, position: number): readonly SDKMessage[];
   /**
-   * The program has ended it, so that nothing more is told of it. Returns null when its end was
-   * told before.
+   * Notes that the program has ended the command, and returns the message of its end, or null when
+   * its end was told before.
    */
   stop(id: string): SDKMessage | null;
 };
 
-/** The transcript is that of `owner`, a session or an agent. `parent` is the agent's own task. */
-export function commandTasks(session: string, owner: string, parent?: string): CommandTasks {
+/** `owner` is the session or agent of the transcript, and `parent` the agent's own task. */
+export function createCommandTasks(session: string, owner: string, parent?: string): CommandTasks {
   const started = new Map<string, Command>();
   /** The position of the entry that told the end of each command first. */
   const ended = new Map<string, number>();
@@ -29,7 +29,7 @@ export function commandTasks(session: string, owner: string, parent?: string): C
     uuid: uuidOf(owner, position, what, id),
   });
   const begin = (outcome: Outcome, position: number): readonly SDKMessage[] => {
-    const command = startedBy(reply, outcome);
+    const command = commandOfOutcome(reply, outcome);
     if (command === null) return [];
     started.set(command.id, command);
     const facts = { tool_use_id: command.toolUseId, description: command.command, is_backgrounded: true };
@@ -41,8 +41,8 @@ export function commandTasks(session: string, owner: string, parent?: string): C
   const end = (id: string, words: string, position: number): readonly SDKMessage[] => {
     if ((ended.get(id) ?? position) !== position) return [];
     const known = started.get(id);
-    const begins = known && `${describeCommand(known)} `;
-    const [line = ''] = (begins !== undefined && words.startsWith(begins) ? words.slice(begins.length) : words).split(
+    const prefix = known && `${describeCommand(known)} `;
+    const [line = ''] = (prefix !== undefined && words.startsWith(prefix) ? words.slice(prefix.length) : words).split(
       '\n',
     );
     const status = statusOf(line);
@@ -77,13 +77,16 @@ export function commandTasks(session: string, owner: string, parent?: string): C
   };
 }
 
-/** It stands in the place of the position of an entry. */
+/** Replaces the position of an entry for a command that the program has ended. */
 const BY_PROGRAM = -1;
 
 const SOURCE = new RegExp(`^${sourceOf('(bg-[0-9a-f]{8})')}$`);
 
-/** Any other command may print the same words. */
-function startedBy(reply: ReplyEntry | null, { index, content, log }: Outcome): Command | null {
+/**
+ * Returns the background command that a call started. The call must have asked for the background:
+ * any command may print the same words.
+ */
+function commandOfOutcome(reply: ReplyEntry | null, { index, content, log }: Outcome): Command | null {
   const id = log.name === 'bash' ? startedIn(content) : null;
   const block = reply?.message.content[index];
   if (id === null || block?.type !== 'tool_use') return null;
@@ -97,7 +100,7 @@ const withoutOutput = (text: string): string =>
 
 type Status = { readonly status: 'completed' | 'failed' | 'stopped'; readonly reason?: 'worker_restart' };
 
-/** Returns null when the line says no end. */
+/** Returns null when the line does not say that the command ended. */
 function statusOf(line: string): Status | null {
   if (/ended with exit status 0\b/.test(line)) return { status: 'completed' };
   if (/ended with exit status|was killed by/.test(line)) return { status: 'failed' };

@@ -30,7 +30,7 @@ function running(options: object = {}) {
     sent: {},
     stopTask: null,
     contextUsage: null,
-    ended: new AbortController(),
+    closeIfRead: new AbortController(),
   };
   const given = {
     workplace: { session: 's-1', sessions: { start: record('start'), send: record('send') }, workers: undefined },

@@ -9,7 +9,7 @@ import { z } from 'zod';
 import type { Tool, ToolContext } from '../../../tools/tool.ts';
 import type { McpServerToolPolicy } from '../../../client/agent-sdk/shapes/mcp.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
-import { createSdkMcpServer, tool, toolsOf, withInstances } from '../../../client/agent-sdk/tools.ts';
+import { createSdkMcpServer, tool, programTools, withInstances } from '../../../client/agent-sdk/tools.ts';
 import { checkConfig } from '../../../worker/config/config.ts';
 
 test('a tool with fields of zod 3 is told to the model as JSON schema, and held to by zod 3 (Q7)', () => {
@@ -22,7 +22,7 @@ test('a tool with fields of zod 3 is told to the model as JSON schema, and held 
     more: z3.z.record(z3.z.boolean()),
   };
   const own = createSdkMcpServer({ name: 'own', tools: [tool('t', 'T.', fields, async () => ({ content: [] }))] });
-  const [made] = toolsOf({ own });
+  const [made] = programTools({ own });
   expect(made?.inputJsonSchema).toEqual({
     type: 'object',
     properties: {
@@ -54,7 +54,7 @@ test('an McpServer of the program is connected once, and its tools are listed an
   const shop = { type: 'sdk', name: 'shop', instance } as const;
   const connected = () => withInstances({ mcpServers: { shop } }, () => undefined);
   const [{ mcpServers }] = await Promise.all([connected(), connected()] as const);
-  const tools = toolsOf(mcpServers);
+  const tools = programTools(mcpServers);
   expect(tools.map(({ name, risk, recovery }) => [name, risk, recovery])).toEqual([
     ['mcp__shop__order', 'external', 'rerun'],
     ['mcp__shop__get_stock', 'read', 'rerun'],
@@ -169,7 +169,7 @@ test('tools may be added to what createSdkMcpServer() makes, and it may be conne
     text(id),
   );
   expect(() => shop.instance.registerTool('pay', {}, () => text(''))).toThrow('already registered');
-  const made = toolsOf({ shop });
+  const made = programTools({ shop });
   expect(made.map(({ name, risk }) => [name, risk])).toEqual([
     ['mcp__shop__pay', 'external'],
     ['mcp__shop__count', 'external'],
