@@ -2,6 +2,7 @@
 import { meansTool, OF_SERVER } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { modelProblem } from '../../models/find-model.ts';
+import { present } from '../../system/json.ts';
 import { ClientProblem } from '../problem.ts';
 import { inwardName } from './names.ts';
 import { inwardMode } from './permission-modes.ts';
@@ -90,13 +91,15 @@ function toAgentType(
   return {
     description,
     systemPrompt: prompt,
-    ...(listed && { tools: listed }),
-    ...(model !== undefined && model !== 'inherit' && { model }),
-    ...(maxTurns !== undefined && { limits: { maxTurns } }),
-    ...(permissionMode !== undefined && { permissionMode: inwardMode(permissionMode, true) }),
-    ...(isolation && { isolation }),
-    ...(background !== undefined && { background }),
-    ...(typeof effort === 'string' && { effort }),
+    ...present({
+      tools: listed,
+      model: model === 'inherit' ? undefined : model,
+      limits: maxTurns === undefined ? undefined : { maxTurns },
+      permissionMode: permissionMode && inwardMode(permissionMode, true),
+      isolation,
+      background,
+      effort: typeof effort === 'string' ? effort : undefined,
+    }),
   };
 }
 

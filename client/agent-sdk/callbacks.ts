@@ -10,6 +10,7 @@ import type {
 } from '../../activities/hooks/hooks.ts';
 import { z } from 'zod';
 import type { ApprovalAnswer, OnApproval, OnQuestion } from '../runtime/answer-approvals.ts';
+import { present } from '../../system/json.ts';
 import { reasonOf } from '../../system/text.ts';
 import { inwardInput, outwardInput, outwardName, outwardNames, questionOf } from './names.ts';
 import type { SyncHookJSONOutput } from './shapes/hook-answers.ts';
@@ -77,11 +78,11 @@ function toFunctionHooks(
   const isMeant = matcherOf(matcher);
   return hooks.map((callback, at) => ({
     name: `${event}${hooks.length > 1 ? `-${at + 1}` : ''}`,
-    ...(timeout === undefined ? {} : { timeoutMs: Math.ceil(timeout * 1_000) }),
+    ...present({ timeoutMs: timeout && Math.ceil(timeout * 1_000) }),
     run: async (given, options) => {
       const input = given as AnyInput;
       const subjects = event === 'SessionStart' ? [source] : subjectsOf(event, input);
-      if (!subjects.some(isMeant) || !isCounterpart(event, input)) return null;
+      if (!subjects.some(isMeant) || !isInputOf(event, input)) return null;
       const toolUseId = typeof input['toolUseId'] === 'string' ? input['toolUseId'] : undefined;
       const said = await callback(buildHookInput(event, input, { mode, source }), toolUseId, options);
       // An asynchronous hook works apart from the run, so its answer does not count.
@@ -102,7 +103,7 @@ function subjectsOf(event: HeardEvent, input: AnyInput): readonly (string | null
  * Tells the two SDK events apart that one hook of ours stands for: a call that succeeded or failed,
  * and a session or an agent that starts.
  */
-function isCounterpart(event: HeardEvent, input: AnyInput): boolean {
+function isInputOf(event: HeardEvent, input: AnyInput): boolean {
   if (event === 'PostToolUse') return input['isError'] === false;
   if (event === 'PostToolUseFailure') return input['isError'] === true;
   if (event === 'SessionStart') return agentIn(input) === undefined;

@@ -20,7 +20,7 @@ export async function readContextUsage({
 }
 
 /**
- * Reports the usage as of the last reply, or the estimate of a compaction after it. Throws
+ * Reports the usage as of the last reply, or the estimate of a later compaction. Throws
  * ClientProblem `refused` when there is no reply.
  */
 export function usageIn(entries: readonly Entry[]): SDKControlGetContextUsageResponse {

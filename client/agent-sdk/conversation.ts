@@ -16,7 +16,7 @@ import { messageOfEntry, resultMessage } from './messages.ts';
 import type { ProgramQuery } from './program/program.ts';
 import type { SDKMessage } from './shapes/messages.ts';
 import { type CommandTasks, createCommandTasks } from './tasks/command-tasks.ts';
-import { type Agents, followAgents } from './tasks/follow-agents.ts';
+import { FollowedAgents } from './tasks/follow-agents.ts';
 import { stopTask } from './tasks/stop-task.ts';
 import { type SpendPorts, sumSpendByModel } from './tasks/model-spend.ts';
 
@@ -73,7 +73,7 @@ export type Conversation = {
 export function openConversation(ports: ConversationPorts, sentMessages: SentMessages): Conversation {
   const { session, partial, hookEvents, sessions } = ports;
   const live = createLiveMessages(session, partial, hookEvents);
-  const agents = followAgents({ ...ports, withText: ports.agentText });
+  const agents = new FollowedAgents({ ...ports, withText: ports.agentText });
   const commands = createCommandTasks(session, session);
   const transcript = createTranscriptTeller(ports, sentMessages, { agents, commands });
   const extraMessages: SDKMessage[] = [];
@@ -97,7 +97,7 @@ export function openConversation(ports: ConversationPorts, sentMessages: SentMes
     stop: () => agents.stop(),
     answer: async function* (message) {
       if (answered.has(message)) return;
-      // The message may have been answered while the program was gone. The loop below tells its end.
+      // The message may have been answered while the program was gone; the loop tells its end.
       const head = isFirst ? await ports.headNow() : null;
       if (head !== null) yield* transcript.upTo(head);
       isFirst = false;
@@ -120,13 +120,14 @@ export function openConversation(ports: ConversationPorts, sentMessages: SentMes
 function createTranscriptTeller(
   { session, reader, program, before }: ConversationPorts,
   mine: SentMessages,
-  { agents, commands }: { readonly agents: Agents; readonly commands: CommandTasks },
+  { agents, commands }: { readonly agents: FollowedAgents; readonly commands: CommandTasks },
 ) {
   /** The position after the last entry that was told, or that is not the program's. */
   let next = program.received;
   let run = before + 1;
-  /** The run and the iteration of the last entry. */
-  let [at, iteration] = [0, 0];
+  // The run and the iteration of the last entry.
+  let at = 0;
+  let iteration = 0;
   let isMine = next > 0;
   return {
     /**
@@ -135,11 +136,19 @@ function createTranscriptTeller(
      */
     upTo: async function* (head: Hash, until = Infinity): AsyncGenerator<SDKMessage> {
       const { first, entries } = await reader.since(session, head, run);
-      let [reply, isOpen] = [null as ReplyEntry | null, false];
+      let reply: ReplyEntry | null = null;
+      let isOpen = false;
       for (const [offset, entry] of entries.entries()) {
         const position = first + offset;
-        if (entry.kind === 'run_started') [at, iteration] = [entry.run, 0];
-        if (entry.kind === 'reply') [iteration, reply, isOpen] = [entry.iteration, entry, true];
+        if (entry.kind === 'run_started') {
+          at = entry.run;
+          iteration = 0;
+        }
+        if (entry.kind === 'reply') {
+          iteration = entry.iteration;
+          reply = entry;
+          isOpen = true;
+        }
         isMine ||= position >= next && isOwn(mine, entry);
         if (entry.kind === 'outcomes') isOpen = false;
         // An agent's messages come before the outcome of the call that started it.
@@ -162,7 +171,10 @@ function createTranscriptTeller(
     },
     /** Returns the last iteration of the current run whose reply was told. */
     lastReply: (event: Watched): number => {
-      if (event.type === 'run_start' && event.run !== at) [at, iteration] = [event.run, 0];
+      if (event.type === 'run_start' && event.run !== at) {
+        at = event.run;
+        iteration = 0;
+      }
       return iteration;
     },
   };
@@ -203,7 +215,11 @@ function userMessageIds(entries: readonly Entry[]): readonly MessageId[] {
  * Yields the events of the run that answers `message`, and each head that is stored meanwhile, in
  * order of arrival.
  */
-async function* newsOf(conversation: ConversationPorts, message: MessageId, agents: Agents): AsyncGenerator<News> {
+async function* newsOf(
+  conversation: ConversationPorts,
+  message: MessageId,
+  agents: FollowedAgents,
+): AsyncGenerator<News> {
   const { session, sessions, failed, say, onApproval } = conversation;
   const box = createMailbox<News>();
   agents.onNews(() => box.push({ kind: 'agents' }));

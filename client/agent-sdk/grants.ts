@@ -2,6 +2,7 @@
 // its answer. A grant holds at once and as long as the query. A run keeps the rules that it was
 // opened with, so its calls still ask, and are answered here.
 import { resolve } from 'node:path';
+import { present } from '../../system/json.ts';
 import { createAlwaysRules, ruleFor } from '../sessions/always-allow.ts';
 import { meansTool } from '../../tools/listed.ts';
 import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
@@ -85,7 +86,7 @@ function suggestionsFor(call: Call): PermissionUpdate[] {
   if (rule === null) return [];
   const at = rule.indexOf('(');
   const toolName = outwardName(at < 0 ? rule : rule.slice(0, at));
-  const value = { toolName, ...(at >= 0 && { ruleContent: rule.slice(at + 1, -1) }) };
+  const value = present({ toolName, ruleContent: at < 0 ? undefined : rule.slice(at + 1, -1) });
   return [{ type: 'addRules', rules: [value], behavior: 'allow', destination: 'session' }];
 }
 

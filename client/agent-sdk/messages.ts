@@ -6,6 +6,7 @@ import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import { noUsage, type Spend, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
+import { present } from '../../system/json.ts';
 import { VERSION } from '../../worker/version.ts';
 import { parseBaseName, catalogue } from '../../models/catalogue.ts';
 import { COMMANDS } from './commands.ts';
@@ -79,7 +80,7 @@ function resultsMessage(outcomes: readonly Outcome[]): Pick<SDKUserMessage, 'typ
     type: 'tool_result' as const,
     tool_use_id: toolUseId,
     content: text,
-    ...(isError ? { is_error: true } : {}),
+    ...present({ is_error: isError || undefined }),
   }));
   const texts = outcomes.map(({ content: text }) => text);
   return { type: 'user', message: { role: 'user', content }, tool_use_result: texts.join('\n') };
@@ -165,7 +166,7 @@ export function resetMessage(session: string, next: string, by: UUID | undefined
     // Ids of sessions may be any text here.
     new_conversation_id: next as UUID,
     trigger: 'clear',
-    ...(by !== undefined && { user_message_uuid: by }),
+    ...present({ user_message_uuid: by }),
   };
 }
 
@@ -244,7 +245,6 @@ export function initMessage(session: string, options: Options, cwd: string): SDK
     output_style: 'default',
     skills: [],
     plugins: [],
-    ...(agents && { agents: Object.keys(agents) }),
-    ...(effort && { effort }),
+    ...present({ agents: agents && Object.keys(agents), effort }),
   };
 }

@@ -1,6 +1,7 @@
 // Maps our built-in tools to the tool and field names of the SDK: `Read` with `file_path` is our
 // `read` with `path`. The model, callbacks, messages and hooks use the SDK's names; the session
 // keeps ours.
+import { present } from '../../system/json.ts';
 import { inwardFields, outwardFields, ownName } from '../../store/transcript/tool-names.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import type { ToolNames } from '../../store/configuration.ts';
@@ -75,7 +76,7 @@ export function outwardInput(tool: string, input: unknown): Input {
 
 /** Adds `activeForm`, which programs show for a task that is in progress. */
 function withActiveForms({ todos: given, ...shown }: Input): Input {
-  if (!Array.isArray(given)) return { ...shown, ...(given !== undefined && { todos: given }) };
+  if (!Array.isArray(given)) return { ...shown, ...present({ todos: given }) };
   const tasks = (given as readonly (Input | null)[]).map((task) => ({ ...task, activeForm: task?.['content'] }));
   return { ...shown, todos: tasks };
 }

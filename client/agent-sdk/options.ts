@@ -6,6 +6,7 @@ import { meansTool, OF_SERVER, RESOURCES } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/tool-env.ts';
+import { present } from '../../system/json.ts';
 import { ClientProblem } from '../problem.ts';
 import { toHookConfig, unknownEvents } from './callbacks.ts';
 import { toAgentTypes } from './agent-types.ts';
@@ -46,19 +47,16 @@ export function translateOptions(options: Options, say: (line: string) => void, 
   const known = [...SESSION_TOOLS, ...(searches ? [WEB_SEARCH] : [])];
   const config: PerdureConfig = {
     toolNames: MODEL_TOOL_NAMES,
-    ...(searches && { webSearch: true }),
-    ...(tools.length > 0 && { tools }),
-    ...(Object.keys(servers).length > 0 && { mcpServers: servers }),
-    ...(hooks && { hooks: toHookConfig(hooks, say, options.permissionMode, afterClear ? 'clear' : 'startup') }),
-    ...(agents && {
-      agents: toAgentTypes(
-        agents,
-        searches ? [...names, WEB_SEARCH] : names,
-        serverNames(Object.keys(mcpServers)),
-        say,
-      ),
+    ...present({
+      webSearch: searches || undefined,
+      tools: tools.length > 0 ? tools : undefined,
+      mcpServers: others.length > 0 ? servers : undefined,
+      hooks: hooks && toHookConfig(hooks, say, options.permissionMode, afterClear ? 'clear' : 'startup'),
+      agents:
+        agents &&
+        toAgentTypes(agents, searches ? [...names, WEB_SEARCH] : names, serverNames(Object.keys(mcpServers)), say),
+      toolEnv,
     }),
-    ...(toolEnv && { toolEnv }),
   };
   const cwd = options.cwd ?? process.cwd();
   return {
@@ -124,16 +122,18 @@ function modelOptions(options: Options): OptionChanges {
   const tokens = thinking?.type === 'enabled' ? (thinking.budgetTokens ?? maxThinkingTokens) : maxThinkingTokens;
   return {
     ...promptOptions(systemPrompt),
-    ...(model !== undefined && { model }),
-    ...(fallbackModel !== undefined && { fallbackModels: fallbackModel.split(',').map((name) => name.trim()) }),
-    ...(maxTurns !== undefined && { maxTurns }),
-    ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
-    ...(tokens ? { thinkingTokens: tokens } : {}),
-    ...(effort !== undefined && { effort }),
-    ...(outputFormat !== undefined && { outputSchema: outputFormat.schema }),
-    ...(taskBudget !== undefined && { taskBudget: taskBudget.total }),
-    // The instructions of the workspace are the only setting source that is read here.
-    ...(settingSources !== undefined && { instructions: settingSources.includes('project') }),
+    ...present({
+      model,
+      fallbackModels: fallbackModel?.split(',').map((name) => name.trim()),
+      maxTurns,
+      maxBudgetUsd,
+      thinkingTokens: tokens || undefined,
+      effort,
+      outputSchema: outputFormat?.schema,
+      taskBudget: taskBudget?.total,
+      // The instructions of the workspace are the only setting source that is read here.
+      instructions: settingSources?.includes('project'),
+    }),
   };
 }
 
@@ -146,17 +146,18 @@ function ruleOptions(
   const rules = (given: readonly string[] | undefined, more: readonly string[] = []) =>
     given || more.length > 0
       ? [...(given ?? []).flatMap(inwardRules).map((rule) => renameRule(rule, names)), ...more]
-      : null;
-  const [allow, deny, ask] = [
-    rules(allowedTools, policies.allow),
-    rules(disallowedTools, policies.deny),
-    rules(undefined, policies.ask),
-  ];
-  const permissions = { ...(allow && { allow }), ...(deny && { deny }), ...(ask && { ask }) };
+      : undefined;
+  const permissions = present({
+    allow: rules(allowedTools, policies.allow),
+    deny: rules(disallowedTools, policies.deny),
+    ask: rules(undefined, policies.ask),
+  });
   return {
     permissionMode: inwardMode(asked.permissionMode, asksSomebody(asked)),
-    ...(Object.keys(permissions).length > 0 && { permissions }),
-    ...(Array.isArray(tools) && { tools: [...narrowTools(tools, names, { own, known, say }), ...own] }),
+    ...present({
+      permissions: Object.keys(permissions).length > 0 ? permissions : undefined,
+      tools: Array.isArray(tools) ? [...narrowTools(tools, names, { own, known, say }), ...own] : undefined,
+    }),
   };
 }
 

@@ -4,6 +4,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { present } from '../../system/json.ts';
 import { importApart } from '../../system/process/import-apart.mjs';
 import { ClientProblem } from '../problem.ts';
 import type {
@@ -11,7 +12,6 @@ import type {
   CallToolResult,
   ProgramMcpServer,
   SdkMcpToolDefinition,
-  ToolAnnotations,
   ToolExtra,
 } from './shapes/mcp.ts';
 
@@ -58,7 +58,7 @@ export class ProgramServer implements ProgramMcpServer {
     const run = async (args: unknown, extra: ToolExtra): Promise<CallToolResult> =>
       inputSchema === undefined ? given(extra) : given(args, extra);
     const shape: AnyZodRawShape = fieldsOf(inputSchema);
-    this.#tools.push({ name, description, inputSchema: shape, handler: run, ...(annotations && { annotations }) });
+    this.#tools.push({ name, description, inputSchema: shape, handler: run, ...present({ annotations }) });
     this.#real?.registerTool(name, { description, inputSchema: shape, annotations }, run);
   };
 
@@ -78,20 +78,9 @@ export class ProgramServer implements ProgramMcpServer {
     const options = this.#instructions === undefined ? {} : { instructions: this.#instructions };
     const real = new McpServer(this.#info, options);
     for (const { name, description, inputSchema, annotations, handler } of this.#tools)
-      real.registerTool(name, configOf({ description, inputSchema, annotations }), handler as Handler);
+      real.registerTool(name, present({ description, inputSchema, annotations }), handler as Handler);
     return real;
   }
-}
-
-function configOf({
-  annotations,
-  ...config
-}: {
-  readonly description: string;
-  readonly inputSchema: AnyZodRawShape;
-  readonly annotations: ToolAnnotations | undefined;
-}): object {
-  return { ...config, ...(annotations && { annotations }) };
 }
 
 /** Accepts fields, or a zod object that has them. */

@@ -1,6 +1,7 @@
 // Implements query() of the SDK on a durable session. The program's process is the session's
 // worker: its tools and hooks run here, and what needs it waits while it is gone. A program that is
 // started again under its name goes on where it was.
+import { present } from '../../system/json.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { catalogue } from '../../models/catalogue.ts';
 import { prepareWorker } from '../runtime/own-worker.ts';
@@ -116,7 +117,7 @@ type FactMethod =
 
 function factMethods({ agents = {}, mcpServers = {}, ...options }: Options): Pick<Query, FactMethod> {
   const own = Object.entries(agents).map(([name, { description, model }]): AgentInfo => {
-    return { name, description, ...(model !== undefined && { model }) };
+    return present({ name, description, model });
   });
   const env = ownEnv(options.env);
   const account: AccountInfo = {
@@ -143,7 +144,7 @@ function factMethods({ agents = {}, mcpServers = {}, ...options }: Options): Pic
   };
 }
 
-/** Returns the models of the catalogue that are not retired, under the names that the API takes. */
+/** Returns the models that are not retired, newest first, under the names that the API takes. */
 function availableModels(): ModelInfo[] {
   return Object.entries(catalogue.models).flatMap(([base, model]) => {
     const { retires } = model;

@@ -1,5 +1,6 @@
 // Runs a query to its end: opens its session, sends the program's messages, and yields the answers.
 // A program that stops reading, or aborts, interrupts what runs.
+import { present } from '../../system/json.ts';
 import { type Log, formatLog } from '../../system/log.ts';
 import { awaitInTime } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
@@ -26,7 +27,7 @@ import { clearResultMessage, initMessage, resetMessage } from './messages.ts';
 import { createGrants, type Grants } from './grants.ts';
 import { withExtraArgs } from './extra-args.ts';
 import { ownEnv, requireKey } from './own-env.ts';
-import { removeSession } from './sessions/change-session.ts';
+import { removeSession } from './sessions/remove-session.ts';
 import { translateOptions } from './options.ts';
 import { asksSomebody, modeInEffect, inwardMode, withModeInEffect } from './permission-modes.ts';
 import { contextOf, createProgramHooks, type ProgramHooks } from './program-hooks.ts';
@@ -83,9 +84,10 @@ async function* openQuery(prompt: QueryPrompt, written: Options, steering: Steer
   const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
   const given = await withInstances(withAgentServers(withModeInEffect(withExtraArgs(written, say), say), say), say);
   const asking = { written, given, env, steering, say };
-  let [cleared, before] = [0, null as ClearedSession | null];
+  let cleared = 0;
+  let before: ClearedSession | null = null;
   for (const part of promptParts(prompt)) {
-    const session = yield* runPart(asking, { prompt, part, cleared, before });
+    const session: string = yield* runPart(asking, { prompt, part, cleared, before });
     const by = part.clearedBy();
     before = by && { session, by };
     steering.changes = { ...steering.sent, ...steering.changes };
@@ -172,7 +174,8 @@ async function* runSession(
 ): AsyncGenerator<SDKMessage, void> {
   const { workplace, program, options, runOptions, say } = running;
   const { session } = workplace;
-  let [isOpen, hasResult] = [false, false];
+  let isOpen = false;
+  let hasResult = false;
   try {
     if (program.isKnown) say(`goes on with session ${session}, which was asked for before under this name`);
     if (options.resume !== undefined) await checkSessionExists(workplace);
@@ -276,7 +279,7 @@ const isResumed = ({ options, program }: Running): boolean => options.resume !==
 /** Calls the SessionStart hooks, and appends what they say to the system prompt. */
 async function runStartHooks({ steering, runOptions, options }: Running, hooks: ProgramHooks): Promise<void> {
   const { model } = options;
-  const said = await hooks.tell('SessionStart', { source: 'resume', ...(model && { model }) }, 'resume');
+  const said = await hooks.tell('SessionStart', present({ source: 'resume', model: model || undefined }), 'resume');
   const parts = [runOptions.appendSystemPrompt, contextOf(said)].filter((part) => part);
   if (contextOf(said) !== undefined) steering.changes = { ...steering.changes, appendSystemPrompt: parts.join('\n\n') };
 }
@@ -288,9 +291,11 @@ function createSessionGrants({ steering, runOptions, say }: Running): Grants {
     if (directories) say(`the folders ${directories.join(', ')} are the session's from its next message on`);
     steering.changes = {
       ...steering.changes,
-      ...(mode && { permissionMode: inwardMode(modeInEffect(mode), true) }),
-      ...(rules && { permissions: joinRules(runOptions.permissions ?? {}, rules) }),
-      ...(directories && { additionalDirectories: [...new Set([...(before ?? []), ...directories])] }),
+      ...present({
+        permissionMode: mode && inwardMode(modeInEffect(mode), true),
+        permissions: rules && joinRules(runOptions.permissions ?? {}, rules),
+        additionalDirectories: directories && [...new Set([...(before ?? []), ...directories])],
+      }),
     };
   });
   steering.grantMode = (mode) => grants.add([{ type: 'setMode', mode, destination: 'session' }]);

@@ -1,6 +1,7 @@
 // Sends the program's messages to its session as they come, each under an id that stays the same
 // when it is sent again.
 import { createMailbox } from '../mailbox.ts';
+import { present } from '../../system/json.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Workplace } from '../runtime/workplace.ts';
 import type { Prompt, PromptBlock } from '../sessions/prompt.ts';
@@ -16,7 +17,7 @@ import type { QueryPrompt, SDKControlGetContextUsageResponse } from './shapes/qu
 export type Steering = {
   /** Option changes that go with the next message. */
   changes: OptionChanges;
-  /** Option changes that went with earlier messages. The session after a `/clear` gets them, too. */
+  /** Option changes of earlier messages. The session after a `/clear` gets them, too. */
   sent: OptionChanges;
   interrupt: () => Promise<void>;
   /** Applies a mode at once to calls that ask. Null before the session is open. */
@@ -50,7 +51,8 @@ type Sender = {
 /** Yields the id of each message once the message is durable. */
 export function sendMessages(running: Running, prompt: QueryPrompt): Sender {
   const box = createMailbox<{ readonly id: MessageId } | { readonly error: unknown }>();
-  const [sent, compactions] = [new Set<MessageId>(), new Set<MessageId>()];
+  const sent = new Set<MessageId>();
+  const compactions = new Set<MessageId>();
   const { signal } = running.steering.closeIfRead;
   signal.addEventListener('abort', () => box.push({ error: signal.reason }), { once: true });
   let reading = 0;
@@ -101,12 +103,18 @@ async function sendMessage(
   const changes = steering.changes;
   steering.changes = {};
   steering.sent = { ...steering.sent, ...changes };
-  const compact = asked ? { compact: asked } : {};
+  const compact = present({ compact: asked });
   const { resume, sessionId } = options;
   // A new session starts with the options, and an open one gets them with the message.
   const where = resume === undefined && sessionId === undefined ? { newId: session } : { session };
   if (isFirst) await sessions.start(content, { ...runOptions, ...changes, ...where, messageId, workers, ...compact });
-  else await sessions.send(session, content, { messageId, options: changes, ...compact, ...(now ? { now } : {}) });
+  else
+    await sessions.send(session, content, {
+      messageId,
+      options: changes,
+      ...compact,
+      ...present({ now: now || undefined }),
+    });
 }
 
 function contentOf({ message }: SDKUserMessage): Prompt {

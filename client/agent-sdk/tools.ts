@@ -2,6 +2,7 @@
 // servers of a worker's configuration.
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { present } from '../../system/json.ts';
 import { callResult, outputOf } from '../../tools/mcp/results.ts';
 import type { McpServer, McpServers, ServerQuestion } from '../../tools/mcp/servers.ts';
 import { ClientProblem } from '../problem.ts';
@@ -51,7 +52,7 @@ export function tool<Shape extends AnyZodRawShape>(
   extras: { annotations?: ToolAnnotations; searchHint?: string; alwaysLoad?: boolean } = {},
 ): SdkMcpToolDefinition<Shape> {
   const { annotations } = extras;
-  return { name, description, inputSchema, handler, ...(annotations && { annotations }) };
+  return { name, description, inputSchema, handler, ...present({ annotations }) };
 }
 
 /**
@@ -69,7 +70,7 @@ export function createSdkMcpServer(server: {
 }): McpSdkServerConfigWithInstance & { instance: ProgramMcpServer } {
   const { name, version = '1.0.0', tools = [], timeout, instructions } = server;
   const instance = new ProgramServer({ name, version }, tools, instructions);
-  return { type: 'sdk', name, instance, ...(timeout !== undefined && { timeout }) };
+  return { type: 'sdk', name, instance, ...present({ timeout }) };
 }
 
 /**
@@ -143,7 +144,7 @@ export function outsideServers(
     const { timeout, alwaysLoad: _, ...own } = server;
     if ('tools' in own) delete own.tools;
     const place = 'command' in own ? { cwd: process.cwd(), ...own } : own;
-    return [[names.get(given) ?? given, { ...place, ...(timeout !== undefined && { timeoutMs: timeout }), ...asks }]];
+    return [[names.get(given) ?? given, { ...place, ...present({ timeoutMs: timeout }), ...asks }]];
   });
   return Object.fromEntries(others);
 }

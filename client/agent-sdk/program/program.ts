@@ -35,7 +35,7 @@ export type ProgramQuery = {
   /** The position after the last entry of an agent's transcript that the program has received. */
   receivedOf(agent: string): number;
   noteReceivedOf(agent: string, received: number): void;
-  /** Notes that the message was interrupted without a result, so that it gets a new id next time. */
+  /** Notes that the message was interrupted without a result. It gets a new id next time. */
   leave(message: MessageId): void;
   /** Notes that nothing of the query runs in this process. */
   end(): void;
@@ -170,7 +170,9 @@ type Log = {
  * ignored.
  */
 function readLog(log: string): Log {
-  const [received, ofAgents, left] = [new Map<string, number>(), new Map<string, number>(), new Map<string, number>()];
+  const received = new Map<string, number>();
+  const ofAgents = new Map<string, number>();
+  const left = new Map<string, number>();
   const continued = new Map<string, string>();
   for (const line of readIfThere(log).split('\n').slice(0, -1)) {
     const [query = '', what = ''] = line.split(' ');
@@ -193,7 +195,7 @@ function readLog(log: string): Log {
 export function identityOf(prompt: QueryPrompt, options: Options, cwd: string): string {
   const { env, ...others } = options;
   const asked = typeof prompt === 'string' ? prompt : null;
-  return JSON.stringify([asked, toPlainValue({ ...others, cwd, ...(env && { env: envChanges(env) }) })]);
+  return JSON.stringify([asked, toPlainValue({ ...others, cwd, env: env && envChanges(env) })]);
 }
 
 /**

@@ -1,5 +1,6 @@
-// Implements the SDK's session stores, which programs keep for themselves: one in memory, the
-// summary of a session for lists, and the copy of a session into a store. query() does not use them.
+// Implements the SDK's session stores, which programs keep for themselves: a store in memory, the
+// summary of a session for lists, and the copy of a session into a store. query() uses none of them.
+import { present } from '../../../system/json.ts';
 import type {
   ImportSessionToStoreOptions,
   SessionKey,
@@ -107,7 +108,7 @@ export async function importSessionToStore(
 ): Promise<void> {
   const messages = await getSessionMessages(sessionId, {
     includeSystemMessages: true,
-    ...(dir !== undefined && { dir }),
+    ...present({ dir }),
   });
   for (let at = 0; at < messages.length; at += batchSize)
     await store.append({ projectKey: dir ?? '', sessionId }, messages.slice(at, at + batchSize));

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import type { Entry } from '../../../store/log/entries.ts';
 import { createBodyReader } from '../../../store/log/bodies.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
+import { present } from '../../../system/json.ts';
 import { type Opened, openServer } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { SessionInfo } from '../../sessions/info.ts';
@@ -21,7 +22,8 @@ import type {
   SessionMessage,
   SessionMutationOptions,
 } from '../shapes/sessions.ts';
-import { readLabels, removeSession, writeLabel } from './change-session.ts';
+import { readLabels, writeLabel } from './labels.ts';
+import { removeSession } from './remove-session.ts';
 
 /** Lists the sessions, newest first, without those of agents. `dir` limits them to one folder. */
 export function listSessions(options: ListSessionsOptions = {}): Promise<SDKSessionInfo[]> {
@@ -163,8 +165,7 @@ async function toSdkInfo({ store }: Opened, info: SessionInfo): Promise<SDKSessi
     cwd,
     createdAt: startedAt,
     lastModified: closedAt ?? startedAt,
-    ...(title !== undefined && { customTitle: title }),
-    ...(tag !== undefined && { tag }),
+    ...present({ customTitle: title, tag }),
   };
 }
 
@@ -198,10 +199,10 @@ function toSessionMessage(
     const content = body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? '');
     return { type: 'user', uuid: uuidOf(session, position), message: { role: 'user', content }, ...common };
   }
-  const told = messageOfEntry(session, entry, position);
-  if (told === null) return null;
+  const message = messageOfEntry(session, entry, position);
+  if (message === null) return null;
   const uuid = uuidOf(session, position);
-  if (told.type === 'assistant' || told.type === 'user')
-    return { type: told.type, uuid, message: told.message, ...common };
-  return { type: 'system', uuid, message: told, ...common };
+  if (message.type === 'assistant' || message.type === 'user')
+    return { type: message.type, uuid, message: message.message, ...common };
+  return { type: 'system', uuid, message, ...common };
 }

@@ -27,7 +27,7 @@ export type CanUseTool = (
   toolName: string,
   input: Record<string, unknown>,
   options: {
-    /** Aborted when the answer is no longer needed: another person decided, or time is up. */
+    /** Aborted when another person has decided, or the time is up. */
     signal: AbortSignal;
     toolUseID: string;
     /** Names the request: the key of the call. */

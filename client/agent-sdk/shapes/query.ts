@@ -48,9 +48,9 @@ export type Query = AsyncGenerator<SDKMessage, void> & {
   setModel(model?: string): Promise<void>;
   /** Applies from the next message on, and at once to calls that ask. */
   setPermissionMode(mode: PermissionMode): Promise<{ mode?: PermissionMode } | undefined>;
-  /** Applies from the next message on. Null sets no budget. */
+  /** Applies from the next message on. Null removes the limit. */
   setMaxThinkingTokens(tokens: number | null, display?: 'summarized' | 'omitted' | 'highlights' | null): Promise<void>;
-  /** Lists the models of the catalogue that are not retired. */
+  /** Lists the models that are not retired, newest first. */
   supportedModels(): Promise<ModelInfo[]>;
   supportedAgents(): Promise<AgentInfo[]>;
   /** Lists `compact` and `clear`, which may be sent in the place of a prompt. */

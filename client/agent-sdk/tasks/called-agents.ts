@@ -1,5 +1,6 @@
 // Finds the agents that the calls of a transcript have started. The id of an agent's session
 // follows from the call, so that its messages are found while it works and long after.
+import { present } from '../../../system/json.ts';
 import type { Outcome, ReplyEntry } from '../../../store/log/entries.ts';
 import { agentName, agentSessionId, type Hash, keyHead, type SessionId } from '../../../workflows/contract/ids.ts';
 
@@ -65,6 +66,6 @@ function agentOfCall({ session, depth, inBackground }: Caller, head: Hash, { rep
     prompt: text('prompt'),
     background: background === true,
     depth: depth + 1,
-    ...(depth > 0 && { parent: agentName(session) }),
+    ...present({ parent: depth > 0 ? agentName(session) : undefined }),
   };
 }

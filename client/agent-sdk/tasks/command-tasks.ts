@@ -1,5 +1,6 @@
 // Tells commands in the background as tasks: the outcome of the call says that one started, and a
 // note to the model, or the outcome of the call that ended it, says how it ended.
+import { present } from '../../../system/json.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../../store/log/entries.ts';
 import { describeCommand, sourceOf, startedIn } from '../../../tools/builtin/shell/background.ts';
 import { uuidOf } from '../messages.ts';
@@ -33,7 +34,7 @@ export function createCommandTasks(session: string, owner: string, parent?: stri
     if (command === null) return [];
     started.set(command.id, command);
     const facts = { tool_use_id: command.toolUseId, description: command.command, is_backgrounded: true };
-    const place = { task_type: 'local_bash', ...(parent !== undefined && { parent_task_id: parent }) };
+    const place = { task_type: 'local_bash', ...present({ parent_task_id: parent }) };
     return [
       { type: 'system', subtype: 'task_started', ...common(command.id, position, 'started'), ...facts, ...place },
     ];
@@ -49,7 +50,7 @@ export function createCommandTasks(session: string, owner: string, parent?: stri
     if (status === null) return [];
     ended.set(id, position);
     const what = known ? `Command ${JSON.stringify(known.command)} ${line}` : line;
-    const facts = { ...(known && { tool_use_id: known.toolUseId }), ...status, summary: what, output_file: '' };
+    const facts = { ...present({ tool_use_id: known?.toolUseId }), ...status, summary: what, output_file: '' };
     return [{ type: 'system', subtype: 'task_notification', ...common(id, position, 'ended'), ...facts }];
   };
   return {

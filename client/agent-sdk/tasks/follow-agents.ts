@@ -11,9 +11,9 @@ import { ClientProblem } from '../../problem.ts';
 import type { TranscriptReader } from '../../sessions/transcript-reader.ts';
 import type { ProgramQuery } from '../program/program.ts';
 import type { SDKMessage } from '../shapes/messages.ts';
-import { createAgentTeller } from './agent-messages.ts';
+import { AgentTeller } from './agent-messages.ts';
 import { agentOfOutcome, agentsOfReply, type CalledAgent, type Caller, taskOf } from './called-agents.ts';
-import { createCommandTasks, type CommandTasks } from './command-tasks.ts';
+import { type CommandTasks, createCommandTasks } from './command-tasks.ts';
 
 export type FollowPorts = {
   readonly session: SessionId;
@@ -27,21 +27,6 @@ export type FollowPorts = {
   readonly withText: boolean;
   readonly failed: AbortSignal;
   readonly say: (line: string) => void;
-};
-
-export type Agents = {
-  /** Follows the agents of a reply whose calls run. `head` names the transcript up to the reply. */
-  expect(head: Hash, reply: ReplyEntry): void;
-  /** Tells the rest of the agent that the call had started. */
-  end(reply: ReplyEntry | null, outcome: Outcome): AsyncGenerator<SDKMessage>;
-  /** Tells the messages that have been stored since. */
-  tell(): AsyncGenerator<SDKMessage>;
-  /** The listener is called when there is something to tell. */
-  onNews(listener: () => void): void;
-  wake(): void;
-  /** Returns the agents that have begun, with their commands in the background. */
-  listBegun(): readonly Pick<AgentState, 'agent' | 'commands'>[];
-  stop(): Promise<void>;
 };
 
 type AgentState = {
@@ -61,101 +46,136 @@ type AgentState = {
 /** Milliseconds between two looks for an agent that is about to start. */
 const LOOK_MS = 200;
 
-export function followAgents(followed: FollowPorts): Agents {
-  const known = new Map<SessionId, AgentState>();
-  let wake = (): void => undefined;
-  const callerOf = ({ session, depth }: Pick<CalledAgent, 'session' | 'depth'>): Caller => ({
-    session,
-    depth,
-    inBackground: followed.inBackground,
-  });
-  const stateOf = (agent: CalledAgent): AgentState => {
-    const before = known.get(agent.session);
-    if (before) return before;
+export class FollowedAgents {
+  readonly #ports: FollowPorts;
+  readonly #states = new Map<SessionId, AgentState>();
+  #onNews = (): void => undefined;
+
+  constructor(ports: FollowPorts) {
+    this.#ports = ports;
+  }
+
+  /** Follows the agents of a reply whose calls run. `head` names the transcript up to the reply. */
+  expect(head: Hash, reply: ReplyEntry): void {
+    this.#expect(this.#main, head, reply);
+  }
+
+  /** Tells the rest of the agent that the call had started. */
+  end(reply: ReplyEntry | null, outcome: Outcome): AsyncGenerator<SDKMessage> {
+    return this.#end(this.#main, reply, outcome);
+  }
+
+  /** Tells the messages that have been stored since. */
+  async *tell(): AsyncGenerator<SDKMessage> {
+    for (const state of this.#states.values())
+      if (state.head !== null && state.head !== state.toldHead && !state.isOver)
+        yield* this.#tellUpTo(state, state.head);
+  }
+
+  /** Sets the listener that is called when there is something to tell. */
+  onNews(listener: () => void): void {
+    this.#onNews = listener;
+  }
+
+  /** Calls the listener. */
+  wake(): void {
+    this.#onNews();
+  }
+
+  /** Returns the agents that have begun, with their commands in the background. */
+  listBegun(): readonly Pick<AgentState, 'agent' | 'commands'>[] {
+    return [...this.#states.values()].filter(({ head, isOver }) => head !== null || isOver);
+  }
+
+  /** Stops following the agents, and resolves when all followers have ended. */
+  async stop(): Promise<void> {
+    for (const { stop } of this.#states.values()) stop.abort();
+    await Promise.all([...this.#states.values()].flatMap(({ following }) => following ?? []));
+  }
+
+  get #main(): Caller {
+    return this.#callerOf({ session: this.#ports.session, depth: 0 });
+  }
+
+  #callerOf({ session, depth }: Pick<CalledAgent, 'session' | 'depth'>): Caller {
+    return { session, depth, inBackground: this.#ports.inBackground };
+  }
+
+  #stateOf(agent: CalledAgent): AgentState {
     const { session } = agent;
-    const commands = createCommandTasks(followed.session, session, taskOf(agent));
-    const next = followed.program.receivedOf(session);
-    const stop = new AbortController();
-    const each: AgentState = {
+    const known = this.#states.get(session);
+    if (known) return known;
+    const state: AgentState = {
       agent,
-      commands,
-      stop,
+      commands: createCommandTasks(this.#ports.session, session, taskOf(agent)),
+      stop: new AbortController(),
       head: null,
       toldHead: null,
-      next,
+      next: this.#ports.program.receivedOf(session),
       following: null,
       isOver: false,
     };
-    known.set(session, each);
-    return each;
-  };
-  const begin = (each: AgentState): void => {
-    each.following ??= followAgent(followed, each, (head) => {
-      each.head = head;
-      wake();
+    this.#states.set(session, state);
+    return state;
+  }
+
+  #begin(state: AgentState): void {
+    state.following ??= followAgent(this.#ports, state, (head) => {
+      state.head = head;
+      this.wake();
     });
-  };
-  const expect = (caller: Caller, head: Hash, reply: ReplyEntry): void => {
-    for (const agent of agentsOfReply(caller, head, reply)) begin(stateOf(agent));
-  };
+  }
+
+  #expect(caller: Caller, head: Hash, reply: ReplyEntry): void {
+    for (const agent of agentsOfReply(caller, head, reply)) this.#begin(this.#stateOf(agent));
+  }
+
   /** Stops waiting for the agent of a call that was not allowed. */
-  const giveUp = (toolUseId: string): void => {
-    for (const { agent, head, stop } of known.values())
+  #giveUp(toolUseId: string): void {
+    for (const { agent, head, stop } of this.#states.values())
       if (agent.toolUseId === toolUseId && head === null) stop.abort();
-  };
-  const end = async function* (caller: Caller, reply: ReplyEntry | null, outcome: Outcome): AsyncGenerator<SDKMessage> {
+  }
+
+  async *#end(caller: Caller, reply: ReplyEntry | null, outcome: Outcome): AsyncGenerator<SDKMessage> {
     const agent = agentOfOutcome(caller, reply, outcome);
-    if (agent === null) return giveUp(outcome.toolUseId);
-    const each = stateOf(agent);
-    if (each.isOver) return;
-    const head = (await readLastHead(followed.sessions, agent.session)) ?? each.head;
-    if (head !== null) yield* tellUpTo(each, head);
-    if (agent.background) return begin(each);
-    each.isOver = true;
-    each.stop.abort();
-  };
-  const tellUpTo = async function* (each: AgentState, head: Hash): AsyncGenerator<SDKMessage> {
-    const { agent, commands } = each;
-    const { program, session, withText } = followed;
-    const { first, entries } = await followed.reader.since(agent.session, head, 1);
-    const bodies = await followed.bodies(withText ? entries.filter(({ kind }) => kind === 'user') : []);
-    const teller = createAgentTeller({ session, agent, withText, bodies });
-    let [reply, isOpen] = [null as ReplyEntry | null, false];
+    if (agent === null) return this.#giveUp(outcome.toolUseId);
+    const state = this.#stateOf(agent);
+    if (state.isOver) return;
+    const head = (await readLastHead(this.#ports.sessions, agent.session)) ?? state.head;
+    if (head !== null) yield* this.#tellUpTo(state, head);
+    if (agent.background) return this.#begin(state);
+    state.isOver = true;
+    state.stop.abort();
+  }
+
+  async *#tellUpTo(state: AgentState, head: Hash): AsyncGenerator<SDKMessage> {
+    const { agent, commands } = state;
+    const { program, session, withText, reader } = this.#ports;
+    const { first, entries } = await reader.since(agent.session, head, 1);
+    const bodies = await this.#ports.bodies(withText ? entries.filter(({ kind }) => kind === 'user') : []);
+    const teller = new AgentTeller({ session, agent, withText, bodies });
+    let reply: ReplyEntry | null = null;
+    let isOpen = false;
     for (const [offset, entry] of entries.entries()) {
       const position = first + offset;
-      if (entry.kind === 'reply') [reply, isOpen] = [entry, true];
+      if (entry.kind === 'reply') {
+        reply = entry;
+        isOpen = true;
+      }
       if (entry.kind === 'outcomes') {
         isOpen = false;
-        for (const outcome of entry.outcomes) yield* end(callerOf(agent), reply, outcome);
+        for (const outcome of entry.outcomes) yield* this.#end(this.#callerOf(agent), reply, outcome);
       }
       const messages = [...teller.tell(entry, position), ...commands.tell(entry, position)];
-      if (position < each.next) continue;
-      each.next = position + 1;
+      if (position < state.next) continue;
+      state.next = position + 1;
       yield* messages;
       // A program that asks for the next message has received these.
-      if (messages.length > 0) program.noteReceivedOf(agent.session, each.next);
+      if (messages.length > 0) program.noteReceivedOf(agent.session, state.next);
     }
-    each.toldHead = head;
-    if (reply && isOpen && !each.isOver) expect(callerOf(agent), head, reply);
-  };
-  const main = callerOf({ session: followed.session, depth: 0 });
-  return {
-    expect: (head, reply) => expect(main, head, reply),
-    end: (reply, outcome) => end(main, reply, outcome),
-    tell: async function* () {
-      for (const each of known.values())
-        if (each.head !== null && each.head !== each.toldHead && !each.isOver) yield* tellUpTo(each, each.head);
-    },
-    wake: () => wake(),
-    onNews: (listener) => {
-      wake = listener;
-    },
-    listBegun: () => [...known.values()].filter(({ head, isOver }) => head !== null || isOver),
-    stop: async () => {
-      for (const { stop } of known.values()) stop.abort();
-      await Promise.all([...known.values()].flatMap(({ following }) => following ?? []));
-    },
-  };
+    state.toldHead = head;
+    if (reply && isOpen && !state.isOver) this.#expect(this.#callerOf(agent), head, reply);
+  }
 }
 
 /**

@@ -6,14 +6,14 @@ import { ClientProblem } from '../../problem.ts';
 import type { SDKMessage } from '../shapes/messages.ts';
 import { taskOf } from './called-agents.ts';
 import type { CommandTasks } from './command-tasks.ts';
-import type { Agents } from './follow-agents.ts';
+import type { FollowedAgents } from './follow-agents.ts';
 
 export type StoppableTasks = {
   readonly session: string;
   readonly sessions: Pick<PerdureClient, 'interrupt'>;
   /** The path of the data folder. */
   readonly root: string;
-  readonly agents: Pick<Agents, 'listBegun'>;
+  readonly agents: Pick<FollowedAgents, 'listBegun'>;
   /** The background commands of the main session. */
   readonly commands: CommandTasks;
 };

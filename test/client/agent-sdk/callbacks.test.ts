@@ -1,5 +1,4 @@
-// Callbacks of a program: what its hooks and its `canUseTool` are told, and what their answers come
-// to.
+// Checks the inputs of a program's hooks and `canUseTool`, and the effect of their answers.
 import { expect, test } from 'vitest';
 import {
   createApprovalHandler,
@@ -17,7 +16,7 @@ import type { WaitingApproval } from '../../../client/sessions/waiting-approval.
 
 const signal = new AbortController().signal;
 
-/** What the program's hook was told, and what its answer is to us. */
+/** Calls the program's hook, and returns its input and our reading of its answer. */
 async function asked(
   event: HookEvent,
   said: HookJSONOutput,
@@ -148,7 +147,7 @@ test.each<[string, Awaited<ReturnType<CanUseTool>>, object]>([
   const asks: unknown[] = [];
   const canUseTool: CanUseTool = (name, input, { toolUseID, decisionReason }) => {
     asks.push([name, structuredClone(input), toolUseID, decisionReason]);
-    // What it does to the input is not what it answers.
+    // Changing the input object in place is not an answer.
     input['file_path'] = 'changed';
     return Promise.resolve(said);
   };

@@ -1,5 +1,5 @@
-// What a program sees while it happens: replies as the Messages API streams them, calls that run,
-// retries.
+// Checks the live messages of a program: replies as the Messages API streams them, running calls,
+// and retries.
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Watched } from '../../../store/live/events.ts';
 import { createLiveMessages } from '../../../client/agent-sdk/live.ts';

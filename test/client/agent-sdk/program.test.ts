@@ -1,4 +1,4 @@
-// Who asks: what is known again under a name, what is never, and what a query is.
+// Checks which queries are recognised under a name, which never are, and what identifies a query.
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -15,7 +15,7 @@ const asked = (identity: string, more: Partial<QueryRequest> = {}): QueryRequest
   ...more,
 });
 
-/** As a process of the same name would ask, which knows the files and nothing of this one. */
+/** Asks as another process of the same name would: it shares the files, and no memory. */
 function started(root: string, name: string) {
   const other = join(tempDir(), 'data');
   mkdirSync(join(other, 'programs'), { recursive: true });

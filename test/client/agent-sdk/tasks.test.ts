@@ -1,10 +1,10 @@
-// A program is told of the transcripts of agents, of commands in the background, and of what each
-// model spent.
+// Checks how a program learns of the transcripts of agents, of background commands, and of the spend
+// of each model.
 import { expect, test } from 'vitest';
-import { createAgentTeller } from '../../../client/agent-sdk/tasks/agent-messages.ts';
+import { AgentTeller } from '../../../client/agent-sdk/tasks/agent-messages.ts';
 import { agentOfOutcome, agentsOfReply, type CalledAgent } from '../../../client/agent-sdk/tasks/called-agents.ts';
 import { createCommandTasks } from '../../../client/agent-sdk/tasks/command-tasks.ts';
-import { followAgents } from '../../../client/agent-sdk/tasks/follow-agents.ts';
+import { FollowedAgents } from '../../../client/agent-sdk/tasks/follow-agents.ts';
 import { sumSpendByModel } from '../../../client/agent-sdk/tasks/model-spend.ts';
 import type { SDKMessage, SDKUserMessage } from '../../../client/agent-sdk/shapes/messages.ts';
 import type { Entry } from '../../../store/log/entries.ts';
@@ -35,7 +35,7 @@ const kinds = (told: readonly SDKMessage[]) =>
   told.map((message) => ('subtype' in message ? message.subtype : message.type));
 
 function tell(entries: readonly Entry[], withText = false): readonly SDKMessage[] {
-  const teller = createAgentTeller({ session, agent, withText, bodies: new Map() });
+  const teller = new AgentTeller({ session, agent, withText, bodies: new Map() });
   return entries.flatMap((entry, position) => teller.tell(entry, position));
 }
 
@@ -125,7 +125,7 @@ test.each([
     { subtype: 'task_started', task_id: id, tool_use_id: 'call-0', description: 'npm test' },
     { subtype: 'task_notification', task_id: id, tool_use_id: 'call-0', ...expected },
   ]);
-  // A second reading of the transcript finds the same.
+  // A second reading of the transcript finds the same messages.
   expect(entries.flatMap((entry, position) => tasks.tell(entry, position))).toEqual(told);
 });
 
@@ -171,7 +171,7 @@ test('a program that was started again is told of an agent from where it was, an
   const entries = [runStarted(1), reply([callBlock('a')]), outcomes(outcome(0, 'one')), runEnded(1)];
   const noted: number[] = [];
   const agents = (received: number) =>
-    followAgents({
+    new FollowedAgents({
       session,
       sessions: {
         describe: () => Promise.resolve({ last: { head } } as never),

@@ -1,4 +1,4 @@
-// Tools of a program, as its worker offers them.
+// Checks the tools of a program, as its worker offers them.
 import { expect, test } from 'vitest';
 import * as z3 from 'zod/v3';
 import { checkInput } from '../../../system/schema/input-schema.ts';
@@ -65,7 +65,7 @@ test('an McpServer of the program is connected once, and its tools are listed an
   expect(called).toEqual([[2, 'k']]);
   expect(await tools[1]?.call({}, context)).toMatchObject({ content: expect.stringContaining('shut'), isError: true });
   expect(checkInput(tools[0]?.inputSchema ?? {}, { n: 'x' })).toMatchObject({ ok: false, problems: [{ path: 'n' }] });
-  // Closed by the program, it is connected again.
+  // A server that the program closed is connected again.
   await instance.close();
   expect(await tools[0]?.call({ n: 3 }, context)).toEqual({ content: 'ordered 3' });
 });

@@ -3,8 +3,6 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { pause } from '../../../system/async.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../problem.ts';
-import { z } from 'zod';
-import { keySegment, parseStored, type Store } from '../../../store/values/store.ts';
 
 /** Milliseconds to wait, since the server deletes in its own time. */
 const PATIENCE_MS = 20_000;
@@ -50,33 +48,4 @@ async function removeRun(client: Client, workflowId: string, runId: string): Pro
   } catch (error) {
     if (!/not found|already/i.test(String(error))) throw error;
   }
-}
-
-// Keeps the titles and tags of sessions in the store, so that all who share the store see them.
-// Records are written once, so that each change is a record of its own, and the last one counts.
-
-const change = z.object({ title: z.string().optional(), tag: z.string().nullable().optional() });
-
-export type LabelChange = z.infer<typeof change>;
-export type Labels = { readonly title?: string; readonly tag?: string; readonly changes: number };
-
-const keyOf = (session: string, number: number): string => `labels/${keySegment(session)}/${number}`;
-
-/** Merges all changes of a session's labels. Throws StoreError. */
-export async function readLabels(store: Store, session: string): Promise<Labels> {
-  let [title, tag]: [string | undefined, string | undefined] = [undefined, undefined];
-  for (let changes = 0; ; changes += 1) {
-    const bytes = await store.read(keyOf(session, changes));
-    if (bytes === null) return { changes, ...(title !== undefined && { title }), ...(tag !== undefined && { tag }) };
-    const { data = {} } = change.safeParse(parseStored(bytes));
-    title = data.title ?? title;
-    tag = data.tag === undefined ? tag : (data.tag ?? undefined);
-  }
-}
-
-/** Writes a change under the next free number, also when others write. Throws StoreError. */
-export async function writeLabel(store: Store, session: string, label: LabelChange): Promise<void> {
-  const bytes = Buffer.from(JSON.stringify(label));
-  let { changes } = await readLabels(store, session);
-  while ((await store.create(keyOf(session, changes), bytes)).kind === 'existing') changes += 1;
 }
