@@ -7,9 +7,7 @@ import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import {
-  type CompactionAsked,
   CONFIGURATION_KEY,
-  LONGEST_INSTRUCTIONS,
   MEMO_KEY,
   SIGNALS,
   WORKFLOW_TYPE,

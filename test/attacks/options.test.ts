@@ -57,7 +57,7 @@ describe('an option that is not known is refused by name, with the one that was 
   test('of send(), where what another library calls it is no option either', async () => {
     const client = await sessions();
     await expect(client.send('s-1', 'Go.', misspelled({ canUseTool: {} }))).rejects.toThrow(
-      'send() has no option "canUseTool": use by, querySource, now, messageId, options',
+      'send() has no option "canUseTool": use compact, by, querySource, now, messageId, options',
     );
   });
 
@@ -135,12 +135,12 @@ describe('a permission rule that names no tool (L55)', () => {
 
   test('is told with its like in one line, once for all runs of a worker', async () => {
     const rules = { deny: Array.from({ length: 22 }, (_, at) => `deploy_${at}`) };
-    const { warnings } = await opened(rules, rules, { allow: ['TodoWrite', 'WebSearch'] }, rules);
+    const { warnings } = await opened(rules, rules, { allow: ['TodoWrite', 'NotebookEdit'] }, rules);
     expect(warnings).toEqual([
       expect.stringMatching(
         /^permission rules "deploy_0", .*, "deploy_19" and 2 more name no tools of this worker, so/,
       ),
-      'permission rules "TodoWrite", "WebSearch" name no tools of this worker, so that they do nothing: there are bash, edit, read',
+      'permission rules "TodoWrite", "NotebookEdit" name no tools of this worker, so that they do nothing: there are bash, edit, read',
     ]);
   });
 });

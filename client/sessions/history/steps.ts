@@ -71,7 +71,7 @@ export function stepReader(client: Client): StepReader {
     const steps = (await Promise.all(those.map((one) => stepsIn(session, one)))).flat();
     const pending = new Map((described.raw.pendingActivities ?? []).map((one) => [one.activityId, one]));
     return Promise.all(
-      steps.map(({ id, ...step }) =>
+      steps.map(async ({ id, ...step }) =>
         step.endedAt === null
           ? withPending(step, pending.get(id), (failure) => whyOf(client, session, id, failure))
           : step,

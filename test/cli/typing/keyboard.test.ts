@@ -62,7 +62,7 @@ test('nothing of the input is lost, and no paste is split, at whatever places th
       for (let at = 0; at < all.length;) {
         let end = at + cuts.next().value;
         // A mark of which one or two characters came is taken for the key Escape.
-        while (/\u001b\[?$/.test(all.slice(0, end))) end += 1;
+        while (['\u001b', '\u001b['].some((cut) => all.slice(0, end).endsWith(cut))) end += 1;
         found.push(...split(all.slice(at, end)));
         at = end;
       }
