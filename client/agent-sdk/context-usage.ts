@@ -21,7 +21,7 @@ export async function readContextUsage({
 
 /**
  * Reports the usage as of the last reply, or the estimate of a later compaction. Throws
- * ClientProblem `refused` when there is no reply.
+ * ClientProblem `refused` before the first reply.
  */
 export function usageIn(entries: readonly Entry[]): SDKControlGetContextUsageResponse {
   const last = entries.findLastIndex(({ kind }) => kind === 'reply');

@@ -119,7 +119,7 @@ export function openConversation(ports: ConversationPorts, sentMessages: SentMes
 /** Tells each entry of the transcript once, from the first that the program has not received. */
 function createTranscriptTeller(
   { session, reader, program, before }: ConversationPorts,
-  mine: SentMessages,
+  sentMessages: SentMessages,
   { agents, commands }: { readonly agents: FollowedAgents; readonly commands: CommandTasks },
 ) {
   /** The position after the last entry that was told, or that is not the program's. */
@@ -149,7 +149,7 @@ function createTranscriptTeller(
           reply = entry;
           isOpen = true;
         }
-        isMine ||= position >= next && isOwn(mine, entry);
+        isMine ||= position >= next && isOwn(sentMessages, entry);
         if (entry.kind === 'outcomes') isOpen = false;
         // An agent's messages come before the outcome of the call that started it.
         if (entry.kind === 'outcomes' && isMine)
@@ -215,12 +215,8 @@ function userMessageIds(entries: readonly Entry[]): readonly MessageId[] {
  * Yields the events of the run that answers `message`, and each head that is stored meanwhile, in
  * order of arrival.
  */
-async function* newsOf(
-  conversation: ConversationPorts,
-  message: MessageId,
-  agents: FollowedAgents,
-): AsyncGenerator<News> {
-  const { session, sessions, failed, say, onApproval } = conversation;
+async function* newsOf(ports: ConversationPorts, message: MessageId, agents: FollowedAgents): AsyncGenerator<News> {
+  const { session, sessions, failed, say, onApproval } = ports;
   const box = createMailbox<News>();
   agents.onNews(() => box.push({ kind: 'agents' }));
   box.push({ kind: 'agents' });

@@ -18,7 +18,7 @@ import { parseSessionId } from '../sessions/session-id.ts';
 import { headOf } from '../sessions/newest-head.ts';
 import { transcriptReader } from '../sessions/transcript-reader.ts';
 import { withAgentServers } from './agent-types.ts';
-import { createApprovalHandler, createQuestionHandler } from './callbacks.ts';
+import { createApprovalHandler, createQuestionHandler } from './can-use-tool.ts';
 import { type ContinuedSession, findContinued, rememberSession } from './program/continue.ts';
 import { openConversation } from './conversation.ts';
 import { type PromptPart, promptParts } from './commands.ts';

@@ -1,5 +1,6 @@
 // Implements the SDK's session stores, which programs keep for themselves: a store in memory, the
-// summary of a session for lists, and the copy of a session into a store. query() uses none of them.
+// summary of a session for lists, and the copy of a session into a store. query() uses no such
+// store.
 import { present } from '../../../system/json.ts';
 import type {
   ImportSessionToStoreOptions,

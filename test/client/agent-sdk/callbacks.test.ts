@@ -1,11 +1,7 @@
 // Checks the inputs of a program's hooks and `canUseTool`, and the effect of their answers.
 import { expect, test } from 'vitest';
-import {
-  createApprovalHandler,
-  toHookConfig,
-  createQuestionHandler,
-  unknownEvents,
-} from '../../../client/agent-sdk/callbacks.ts';
+import { toHookConfig, unknownEvents } from '../../../client/agent-sdk/callbacks.ts';
+import { createApprovalHandler, createQuestionHandler } from '../../../client/agent-sdk/can-use-tool.ts';
 import type { HookJSONOutput } from '../../../client/agent-sdk/shapes/hook-answers.ts';
 import type { HookCallbackMatcher, HookEvent } from '../../../client/agent-sdk/shapes/hooks.ts';
 import type { CanUseTool, PermissionUpdate } from '../../../client/agent-sdk/shapes/permissions.ts';
