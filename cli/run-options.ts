@@ -12,7 +12,7 @@ import { modelProblem } from '../models/find-model.ts';
 import { parseDuration } from '../client/units.ts';
 import { addValue, fallbacksOf, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
 import { readSchema } from './output-schema.ts';
-import { dropAbsent } from '../system/drop-absent.ts';
+import { present } from '../system/json.ts';
 
 export type RunFlags = {
   readonly cwd?: string;
@@ -105,7 +105,7 @@ export function addRunOptions(command: Command): Command {
 export function runOptions(flags: RunFlags, base: () => string): OptionChanges & { readonly session?: string } {
   const { session } = flags;
   const changes: OptionChanges = {
-    ...dropAbsent({
+    ...present({
       cwd: flags.cwd === undefined ? undefined : parseWorkspace(flags.cwd, base()),
       wrapUp: flags.wrapUp,
       instructions: flags.instructions,
@@ -129,7 +129,7 @@ export function runOptions(flags: RunFlags, base: () => string): OptionChanges &
   const problem =
     optionsProblem(given) ?? modelProblem(given) ?? (session === undefined ? undefined : sessionIdProblem(session));
   if (problem !== undefined) throw new UsageError(problem);
-  return { ...changes, ...dropAbsent({ session }) };
+  return { ...changes, ...present({ session }) };
 }
 
 function optionChange<Key extends keyof OptionChanges>(

@@ -14,7 +14,7 @@ import { headOf } from './sessions/newest-head.ts';
 import { transcriptReader } from './sessions/transcript-reader.ts';
 import { withPorts } from './sessions/folder-ports.ts';
 import { knownOptions, refuseUnknown } from './options.ts';
-import { dropAbsent } from '../system/drop-absent.ts';
+import { present } from '../system/json.ts';
 import type { PerdureClient } from './perdure-client.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { ClientProblem } from './problem.ts';
@@ -85,7 +85,7 @@ export function createClient(given: CreateClient): PerdureClient {
         const { now, messageId: asId, options: changed, signal: _, ...how } = sent;
         const session = await reach(id);
         const message = await messageOf(options, text, { id: asId, options: changed, ...how });
-        await sendSignal(temporal, session, SIGNALS.message, [dropAbsent({ ...message, now: now || undefined })]);
+        await sendSignal(temporal, session, SIGNALS.message, [present({ ...message, now: now || undefined })]);
         return { session, messageId: message.id };
       }),
     interrupt: (id, asked) => wait('interrupt()', asked, knownOptions.once, () => once(id, 'interrupt', asked)),

@@ -19,7 +19,7 @@ import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run
 import { withinWorkplace } from '../within-workplace.ts';
 import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig } from '../worker-config.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 
 type Flags = RunFlags & ConfigFlags & MediaFlags & { readonly continue?: boolean; readonly resume?: string | true };
 
@@ -114,10 +114,10 @@ async function openConversation(
   const send: Conversation['send'] = async (id, text, sent = {}) => {
     const prompt = typeof text === 'string' ? withMedia(text, seenWith) : text;
     const { messageId, now } = sent;
-    const withId = dropAbsent({ messageId });
+    const withId = present({ messageId });
     if (begun) {
       const changed = Object.keys(given).length > 0 ? { options: given } : {};
-      const done = await sessions.send(id, prompt, { ...withId, ...dropAbsent({ now }), ...changed });
+      const done = await sessions.send(id, prompt, { ...withId, ...present({ now }), ...changed });
       [given, seenWith] = [{}, []];
       return done;
     }

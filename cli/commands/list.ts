@@ -8,7 +8,7 @@ import { sessionTable } from '../../client/render/tables.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 
 type Flags = { readonly json?: boolean; readonly limit: number };
 
@@ -56,7 +56,7 @@ async function firstOf(sessions: PerdureClient, filter: string, limit: number) {
   let note: string | undefined;
   do {
     const size = Math.min(limit - shown.length, 1_000);
-    const page = await sessions.page(dropAbsent({ filter, size, after }));
+    const page = await sessions.page(present({ filter, size, after }));
     shown.push(...page.sessions);
     note = page.note;
     after = page.next ?? undefined;

@@ -15,7 +15,7 @@ import { STATUS, UsageError } from '../errors.ts';
 import { addRunOptions, parseTime, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withServer } from '../with-server.ts';
 import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 
 type Flags = RunFlags &
   ConfigFlags & {
@@ -111,7 +111,7 @@ async function createSchedule(cli: Cli, { cron, task, flags }: Given): Promise<n
     const made = await opened.sessions.schedules.create(cron, prompt, {
       ...(session === undefined ? own : { ...options, session }),
       timeZone,
-      ...dropAbsent({ name, overlap, catchUpMs }),
+      ...present({ name, overlap, catchUpMs }),
     });
     cli.print(`${made.name}\n`);
     cli.say(nextText(made));

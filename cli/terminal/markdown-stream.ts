@@ -5,7 +5,7 @@ import type { Paint } from '../../client/paint.ts';
 import { inlineSpans, type Span } from './inline-markdown.ts';
 import { isTableRow, LOOKS, tableRows } from './markdown-table.ts';
 import { truncateToWidth, displayWidth, splitGraphemes } from '../../client/render/width.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 
 export type TextStream = {
   /** Returns the rows that are complete. */
@@ -42,7 +42,7 @@ type State = {
 
 export function textStream({ paint, columns, style: plain }: StreamOptions): TextStream {
   const state: State = { line: '', hang: null, style: null, fence: null, table: [] };
-  const room = (): Room => dropAbsent({ paint, columns: Math.max(20, columns() - 1), plain });
+  const room = (): Room => present({ paint, columns: Math.max(20, columns() - 1), plain });
   const finish = (): readonly string[] => {
     const rows = finishLine(state, room());
     Object.assign(state, { line: '', hang: null, style: null });

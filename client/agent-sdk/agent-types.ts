@@ -1,25 +1,26 @@
-// Types of agents of such programs, as a configuration has them.
+// Turns the `agents` of a query into the agent types of a configuration.
 import { isListedAs, SERVER_PREFIX } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { modelProblem } from '../../models/find-model.ts';
+import { present } from '../../system/json.ts';
 import { ClientProblem } from '../problem.ts';
 import { inwardName } from './names.ts';
-import { modeOf } from './permission-modes.ts';
+import { inwardMode } from './permission-modes.ts';
 import type { AgentDefinition } from './shapes/agents.ts';
 import type { AgentMcpServerSpec, McpServerConfig } from './shapes/mcp.ts';
 import type { Options } from './shapes/options.ts';
 
-/** Those that each agent may have, whatever the program adds. */
+/** Every agent may have these tools, whatever the program adds. */
 const OFFERED = ['agent', 'bash', 'edit', 'glob', 'grep', 'read', 'todo', 'web_fetch', 'write'];
 const KNOWN = [...OFFERED, 'agent_output', 'agent_send', 'agent_stop', 'ask_user', 'bash_output', 'bash_stop', 'wait'];
 
-const INSTEAD: Readonly<Partial<Record<keyof AgentDefinition, string>>> = {
+const ALTERNATIVES: Readonly<Partial<Record<keyof AgentDefinition, string>>> = {
   skills: 'put what they say into its prompt',
   memory: 'put what it is to know into its prompt, or into AGENTS.md of the workspace',
   initialPrompt: 'put it into its prompt',
 };
 
-type Types = NonNullable<PerdureConfig['agents']>;
+type AgentTypes = NonNullable<PerdureConfig['agents']>;
 
 /**
  * Adds the servers that agents bring themselves to those of the query: an agent may do no more than
@@ -40,21 +41,21 @@ export function withAgentServers(options: Options, say: (line: string) => void):
 }
 
 /**
- * `own` names the tools and servers of the program, and `servers` has its servers by the names that
- * the program gave. Throws ClientProblem `refused`: a part of one that is not there would have
- * guarded, or made another agent of it.
+ * `own` names the tools and servers of the program, and `servers` maps the server names that the
+ * program gave to ours. Throws ClientProblem `refused` for a field that is not supported, since the
+ * agent would be less guarded, or another one, without it.
  */
-export function agentTypes(
+export function toAgentTypes(
   agents: Readonly<Record<string, AgentDefinition>>,
   own: readonly string[],
   servers: ReadonlyMap<string, string>,
   say: (line: string) => void,
-): Types {
+): AgentTypes {
   const types = Object.entries(agents).map(([name, definition]) => {
     const shown = `the agent ${JSON.stringify(name)} of query()`;
     const tell = (line: string): void => say(`${shown} ${line}`);
     try {
-      return [name, agentType(definition, { own, servers }, tell)] as const;
+      return [name, toAgentType(definition, { own, servers }, tell)] as const;
     } catch (error) {
       if (!(error instanceof ClientProblem)) throw error;
       throw new ClientProblem('refused', `${shown} ${error.message}`, { cause: error });
@@ -63,10 +64,14 @@ export function agentTypes(
   return Object.fromEntries(types);
 }
 
-/** The query's names of tools and servers, and its servers by the names that were given. */
-type Offered = { readonly own: readonly string[]; readonly servers: ReadonlyMap<string, string> };
+/** `own` has the query's tools and servers, and `servers` maps the given server names to ours. */
+type QueryTools = { readonly own: readonly string[]; readonly servers: ReadonlyMap<string, string> };
 
-function agentType(definition: AgentDefinition, offered: Offered, say: (line: string) => void): Types[string] {
+function toAgentType(
+  definition: AgentDefinition,
+  offered: QueryTools,
+  say: (line: string) => void,
+): AgentTypes[string] {
   const { description, prompt, tools, disallowedTools, model, maxTurns, permissionMode, background, ...more } =
     definition;
   const { isolation, effort, mcpServers, ...unknown } = more;
@@ -76,28 +81,33 @@ function agentType(definition: AgentDefinition, offered: Offered, say: (line: st
     ...unknown,
   });
   if (other !== undefined) {
-    const instead = INSTEAD[other as keyof AgentDefinition] ?? 'leave it out';
+    const instead = ALTERNATIVES[other as keyof AgentDefinition] ?? 'leave it out';
     throw new ClientProblem('refused', `has ${JSON.stringify(other)}, which is not known here: ${instead}`);
   }
   const why = modelProblem({ model: model ?? 'inherit' });
   if (why !== undefined) throw new ClientProblem('refused', `has no model: ${why}`);
-  const given = mcpServers && serversOf(mcpServers, offered.servers);
-  const listed = listOf(tools, disallowedTools, { ...offered, given }, say);
+  const given = mcpServers && agentServers(mcpServers, offered.servers);
+  const listed = agentToolList(tools, disallowedTools, { ...offered, given }, say);
   return {
     description,
     systemPrompt: prompt,
-    ...(listed && { tools: listed }),
-    ...(model !== undefined && model !== 'inherit' && { model }),
-    ...(maxTurns !== undefined && { limits: { maxTurns } }),
-    ...(permissionMode !== undefined && { permissionMode: modeOf(permissionMode, true) }),
-    ...(isolation && { isolation }),
-    ...(background !== undefined && { background }),
-    ...(typeof effort === 'string' && { effort }),
+    ...present({
+      tools: listed,
+      model: model === 'inherit' ? undefined : model,
+      limits: maxTurns === undefined ? undefined : { maxTurns },
+      permissionMode: permissionMode && inwardMode(permissionMode, true),
+      isolation,
+      background,
+      effort: typeof effort === 'string' ? effort : undefined,
+    }),
   };
 }
 
-/** Returns their names here. Servers that a definition brings have become the query's by now. */
-function serversOf(specs: readonly AgentMcpServerSpec[], servers: Offered['servers']): readonly string[] {
+/**
+ * Returns our names of the servers. `withAgentServers` has added those that a definition brings to
+ * the query before. Throws ClientProblem `refused` for a server that the query does not have.
+ */
+function agentServers(specs: readonly AgentMcpServerSpec[], servers: QueryTools['servers']): readonly string[] {
   return specs
     .flatMap((spec) => (typeof spec === 'string' ? [spec] : Object.keys(spec)))
     .map((name) => {
@@ -108,11 +118,14 @@ function serversOf(specs: readonly AgentMcpServerSpec[], servers: Offered['serve
     });
 }
 
-/** Of those that are there, without those that are not allowed; undefined: all. */
-function listOf(
+/**
+ * Returns the listed tools that exist here and are not disallowed, or undefined for all. Throws
+ * ClientProblem `refused` for a disallowed rule with a pattern.
+ */
+function agentToolList(
   tools: readonly string[] | undefined,
   disallowed: readonly string[] = [],
-  { own, given }: Offered & { readonly given: readonly string[] | undefined },
+  { own, given }: QueryTools & { readonly given: readonly string[] | undefined },
   say: (line: string) => void,
 ): readonly string[] | undefined {
   const ofRule = disallowed.find((name) => name.includes('('));

@@ -21,8 +21,8 @@ export const COMMANDS: readonly SlashCommand[] = [
   },
 ];
 
-/** Returns undefined for a prompt. */
-export function compactionIn(content: Prompt | SDKUserMessage['message']['content']): CompactionAsked | undefined {
+/** Returns the `/compact` that the content asks for, or undefined for a prompt. */
+export function parseCompaction(content: Prompt | SDKUserMessage['message']['content']): CompactionAsked | undefined {
   const found = /^\/compact(?:\s+([^]*))?$/.exec(textOf(content));
   if (!found) return undefined;
   const instructions = found[1]?.trim();
@@ -41,17 +41,17 @@ function textOf(content: Prompt | SDKUserMessage['message']['content']): string 
 }
 
 /**
- * A part has the messages up to a `/clear`, or to the end. `clearedBy` returns that message, once
- * the part was read to its end.
+ * A part holds the messages up to a `/clear`, or to the end. `clearedBy` returns the `/clear` once
+ * the part has been read to its end.
  */
 export type PromptPart = { readonly prompt: QueryPrompt; readonly clearedBy: () => Partial<SDKUserMessage> | null };
 
-/** Each part begins where the one before it was read to its end. */
+/** Yields the parts of a prompt. Read each part to its end before asking for the next one. */
 export function* promptParts(prompt: QueryPrompt): Generator<PromptPart, void> {
   if (typeof prompt === 'string') {
     if (!isClear(prompt)) return yield { prompt, clearedBy: () => null };
-    yield { prompt: nothing(), clearedBy: () => ({}) };
-    return yield { prompt: nothing(), clearedBy: () => null };
+    yield { prompt: emptyPrompt(), clearedBy: () => ({}) };
+    return yield { prompt: emptyPrompt(), clearedBy: () => null };
   }
   const messages = prompt[Symbol.asyncIterator]();
   for (;;) {
@@ -71,4 +71,4 @@ export function* promptParts(prompt: QueryPrompt): Generator<PromptPart, void> {
   }
 }
 
-async function* nothing(): AsyncGenerator<SDKUserMessage, void> {}
+async function* emptyPrompt(): AsyncGenerator<SDKUserMessage, void> {}

@@ -1,5 +1,5 @@
 // Tells how full the window of a session's model is, from the count that the API gave of its last
-// request. Instructions, tools and messages are not told apart.
+// request. Instructions, tools and messages are counted together.
 import type { Entry } from '../../store/log/entries.ts';
 import { parseBaseName, catalogue } from '../../models/catalogue.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -9,8 +9,8 @@ import { headOf } from '../sessions/newest-head.ts';
 import { transcriptReader } from '../sessions/transcript-reader.ts';
 import type { SDKControlGetContextUsageResponse } from './shapes/query.ts';
 
-/** Throws ClientProblem `refused` before the first reply. */
-export async function contextUsage({
+/** Reads the usage from the stored transcript. Throws ClientProblem `refused` before a reply. */
+export async function readContextUsage({
   session: given,
   store,
   temporal,
@@ -19,7 +19,10 @@ export async function contextUsage({
   return usageIn(await transcriptReader(store).entries(session, await headOf(temporal.client, session)));
 }
 
-/** After a compaction the estimate of what it left counts. */
+/**
+ * Reports the usage as of the last reply, or the estimate of a later compaction. Throws
+ * ClientProblem `refused` before the first reply.
+ */
 export function usageIn(entries: readonly Entry[]): SDKControlGetContextUsageResponse {
   const last = entries.findLastIndex(({ kind }) => kind === 'reply');
   const reply = entries[last];

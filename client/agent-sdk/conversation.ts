@@ -1,6 +1,6 @@
-// A program's conversation with one session: each message is sent once, and each run that answers
-// one is followed to its end. What is stored comes from the transcript, by its place in it, so that
-// nothing is missed or told twice, whoever died meanwhile.
+// Holds a program's conversation with one session: each message is sent once, and each run that
+// answers one is followed to its end. Stored messages come from the transcript by their position,
+// so that none is missed or told twice, even after the program or a worker died.
 import type { BodyReader } from '../../store/log/bodies.ts';
 import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
 import type { Watched } from '../../store/live/events.ts';
@@ -11,16 +11,16 @@ import { ClientProblem } from '../problem.ts';
 import { type ApprovalEvent, isApprovalEvent } from '../sessions/waiting-approval.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import type { TranscriptReader } from '../sessions/transcript-reader.ts';
-import { liveMessages } from './live.ts';
+import { createLiveMessages } from './live.ts';
 import { messageOfEntry, resultMessage } from './messages.ts';
 import type { ProgramQuery } from './program/program.ts';
 import type { SDKMessage } from './shapes/messages.ts';
-import { type CommandTasks, commandTasks } from './tasks/command-tasks.ts';
-import { type Agents, followAgents } from './tasks/follow-agents.ts';
+import { type CommandTasks, createCommandTasks } from './tasks/command-tasks.ts';
+import { FollowedAgents } from './tasks/follow-agents.ts';
 import { stopTask } from './tasks/stop-task.ts';
-import { type SpendPorts, spentByModel } from './tasks/model-spend.ts';
+import { type SpendPorts, sumSpendByModel } from './tasks/model-spend.ts';
 
-export type Conversation = {
+export type ConversationPorts = {
   readonly session: SessionId;
   readonly sessions: Pick<PerdureClient, 'follow' | 'describe' | 'interrupt'>;
   readonly reader: Pick<TranscriptReader, 'since'>;
@@ -28,24 +28,24 @@ export type Conversation = {
   /** The path of the data folder. */
   readonly root: string;
   readonly smallModel: SpendPorts['smallModel'];
-  readonly program: Pick<ProgramQuery, 'received' | 'note' | 'receivedOf' | 'noteOf'>;
+  readonly program: Pick<ProgramQuery, 'received' | 'noteReceived' | 'receivedOf' | 'noteReceivedOf'>;
   /** The run before the first that can answer a message of this program. */
   readonly before: number;
   readonly partial: boolean;
-  /** Hooks are told of as they run. */
+  /** Whether the program is told of hooks as they run. */
   readonly hookEvents: boolean;
-  /** The texts of agents are told, too. */
+  /** Whether the program is also told the texts of agents. */
   readonly agentText: boolean;
   /** Agents of these types work in the background, unless a call says otherwise. */
   readonly inBackground: ReadonlySet<string>;
-  /** The newest head, from the session's history. */
+  /** Reads the newest head from the session's history. */
   readonly headNow: () => Promise<Hash | null>;
   readonly failed: AbortSignal;
   readonly onApproval: (event: ApprovalEvent) => void;
   readonly say: (line: string) => void;
 };
 
-type Mine = { readonly sent: ReadonlySet<MessageId>; readonly compactions: ReadonlySet<MessageId> };
+type SentMessages = { readonly sent: ReadonlySet<MessageId>; readonly compactions: ReadonlySet<MessageId> };
 
 type News =
   | { readonly kind: 'event'; readonly event: Watched }
@@ -54,94 +54,104 @@ type News =
   | { readonly kind: 'result'; readonly outcome: RunOutcome }
   | { readonly kind: 'broken'; readonly error: unknown };
 
-export type Talk = {
-  /** Messages whose run has ended, also of one that answered several. */
+export type Conversation = {
+  /** The messages whose run has ended. One run may answer several. */
   readonly answered: ReadonlySet<MessageId>;
   /**
-   * What comes of a message, to the end of the run that answers it; nothing when a run that was
-   * followed before has answered it.
+   * Yields the messages up to the end of the run that answers `message`. Yields nothing when an
+   * earlier run has already answered it. Throws ClientProblem `unanswered` when the session ends
+   * without a result.
    */
   answer(message: MessageId): AsyncGenerator<SDKMessage>;
-  /** Throws ClientProblem. */
+  /** Ends an agent or a background command. Throws ClientProblem. */
   stopTask(id: string): Promise<void>;
-  /** Agents are no longer followed. */
+  /** Stops following the agents. */
   stop(): Promise<void>;
 };
 
-/**
- * `sent` has the messages that the program has sent, or sends again, and `compactions` has the ones
- * among them that are no prompts.
- */
-export function openTalk(conversation: Conversation, mine: Mine): Talk {
-  const { session, partial, hookEvents, sessions } = conversation;
-  const live = liveMessages(session, partial, hookEvents);
-  const agents = followAgents({ ...conversation, withText: conversation.agentText });
-  const commands = commandTasks(session, session);
-  const stored = storedMessages(conversation, mine, { agents, commands });
-  const beside: SDKMessage[] = [];
+/** `compactions` holds the sent messages that ask for a compaction and so are not prompts. */
+export function openConversation(ports: ConversationPorts, sentMessages: SentMessages): Conversation {
+  const { session, partial, hookEvents, sessions } = ports;
+  const live = createLiveMessages(session, partial, hookEvents);
+  const agents = new FollowedAgents({ ...ports, withText: ports.agentText });
+  const commands = createCommandTasks(session, session);
+  const transcript = createTranscriptTeller(ports, sentMessages, { agents, commands });
+  const extraMessages: SDKMessage[] = [];
   const answered = new Set<MessageId>();
-  let isFirst = conversation.program.received > 0;
+  let isFirst = ports.program.received > 0;
   const end = async function* (outcome: RunOutcome): AsyncGenerator<SDKMessage> {
     const head = (await sessions.describe(session)).last?.head ?? null;
-    if (head !== null) yield* stored.upTo(head, outcome.run);
-    const entries = head === null ? [] : await entriesOfRun(conversation, head, outcome.run);
-    for (const id of answeredBy(entries)) answered.add(id);
+    if (head !== null) yield* transcript.upTo(head, outcome.run);
+    const entries = head === null ? [] : await entriesOfRun(ports, head, outcome.run);
+    for (const id of userMessageIds(entries)) answered.add(id);
     yield* agents.tell();
-    yield resultMessage(outcome, entries, await spentByModel(outcome, entries, spendPorts(conversation)));
+    yield resultMessage(outcome, entries, await sumSpendByModel(outcome, entries, spendPorts(ports)));
   };
   return {
     answered,
     stopTask: async (id) => {
-      const told = await stopTask({ ...conversation, agents, commands }, id);
-      if (told) beside.push(told);
+      const told = await stopTask({ ...ports, agents, commands }, id);
+      if (told) extraMessages.push(told);
       agents.wake();
     },
     stop: () => agents.stop(),
     answer: async function* (message) {
       if (answered.has(message)) return;
-      // It may have been answered while the program was gone: its end is told by the loop below.
-      const head = isFirst ? await conversation.headNow() : null;
-      if (head !== null) yield* stored.upTo(head);
+      // The message may have been answered while the program was gone; the loop tells its end.
+      const head = isFirst ? await ports.headNow() : null;
+      if (head !== null) yield* transcript.upTo(head);
       isFirst = false;
-      for await (const news of newsOf(conversation, message, agents)) {
+      for await (const news of newsOf(ports, message, agents)) {
         if (news.kind === 'broken') throw news.error;
-        if (news.kind === 'agents') yield* beside.splice(0);
+        if (news.kind === 'agents') yield* extraMessages.splice(0);
         if (news.kind === 'agents') yield* agents.tell();
-        if (news.kind === 'head') yield* stored.upTo(news.head);
-        if (news.kind === 'event') yield* live.tell(news.event, stored.lastReply(news.event));
+        if (news.kind === 'head') yield* transcript.upTo(news.head);
+        if (news.kind === 'event') yield* live.tell(news.event, transcript.lastReply(news.event));
         if (news.kind !== 'result') continue;
         answered.add(message);
         return yield* end(news.outcome);
       }
-      throw conversation.failed.reason ?? new ClientProblem('unanswered', `session ${session} ended without a result`);
+      throw ports.failed.reason ?? new ClientProblem('unanswered', `session ${session} ended without a result`);
     },
   };
 }
 
-/** What is in the transcript, each once. */
-function storedMessages(
-  { session, reader, program, before }: Conversation,
-  mine: Mine,
-  { agents, commands }: { readonly agents: Agents; readonly commands: CommandTasks },
+/** Tells each entry of the transcript once, from the first that the program has not received. */
+function createTranscriptTeller(
+  { session, reader, program, before }: ConversationPorts,
+  sentMessages: SentMessages,
+  { agents, commands }: { readonly agents: FollowedAgents; readonly commands: CommandTasks },
 ) {
-  /** The position after the last entry that was told, or is none of the program's. */
+  /** The position after the last entry that was told, or that is not the program's. */
   let next = program.received;
   let run = before + 1;
-  /** The run and the iteration that the last entry was of. */
-  let [at, iteration] = [0, 0];
+  // The run and the iteration of the last entry.
+  let at = 0;
+  let iteration = 0;
   let isMine = next > 0;
   return {
-    /** What is stored before it and was not told; with `until`, to the end of that run. */
+    /**
+     * Yields the untold messages of the transcript that ends with `head`, at most up to the end of
+     * the run `until`.
+     */
     upTo: async function* (head: Hash, until = Infinity): AsyncGenerator<SDKMessage> {
       const { first, entries } = await reader.since(session, head, run);
-      let [reply, isOpen] = [null as ReplyEntry | null, false];
+      let reply: ReplyEntry | null = null;
+      let isOpen = false;
       for (const [offset, entry] of entries.entries()) {
         const position = first + offset;
-        if (entry.kind === 'run_started') [at, iteration] = [entry.run, 0];
-        if (entry.kind === 'reply') [iteration, reply, isOpen] = [entry.iteration, entry, true];
-        isMine ||= position >= next && isOwn(mine, entry);
+        if (entry.kind === 'run_started') {
+          at = entry.run;
+          iteration = 0;
+        }
+        if (entry.kind === 'reply') {
+          iteration = entry.iteration;
+          reply = entry;
+          isOpen = true;
+        }
+        isMine ||= position >= next && isOwn(sentMessages, entry);
         if (entry.kind === 'outcomes') isOpen = false;
-        // The messages of its agents come before their outcomes.
+        // An agent's messages come before the outcome of the call that started it.
         if (entry.kind === 'outcomes' && isMine)
           for (const outcome of entry.outcomes) yield* agents.end(reply, outcome);
         const tasks = isMine ? commands.tell(entry, position) : [];
@@ -150,8 +160,8 @@ function storedMessages(
           const message = isMine ? messageOfEntry(session, entry, position) : null;
           const messages = message === null ? tasks : [message, ...tasks];
           yield* messages;
-          // A program that asks for the next one has these.
-          if (messages.length > 0) program.note(next);
+          // A program that asks for the next message has received these.
+          if (messages.length > 0) program.noteReceived(next);
         }
         if (entry.kind !== 'run_ended' || entry.ended.run < until) continue;
         run = entry.ended.run + 1;
@@ -159,26 +169,36 @@ function storedMessages(
       }
       if (reply && isOpen && isMine) agents.expect(head, reply);
     },
-    /** The last iteration of the run at hand of which the reply was told. */
+    /** Returns the last iteration of the current run whose reply was told. */
     lastReply: (event: Watched): number => {
-      if (event.type === 'run_start' && event.run !== at) [at, iteration] = [event.run, 0];
+      if (event.type === 'run_start' && event.run !== at) {
+        at = event.run;
+        iteration = 0;
+      }
       return iteration;
     },
   };
 }
 
-/** A compaction that was asked for has a run of its own, and leaves no message in it. */
-function isOwn({ sent, compactions }: Mine, entry: Entry): boolean {
+/**
+ * Tells whether an entry belongs to the program. A requested compaction has a run of its own, which
+ * has no user message.
+ */
+function isOwn({ sent, compactions }: SentMessages, entry: Entry): boolean {
   return entry.kind === 'user' ? sent.has(entry.id) : entry.kind === 'run_started' && compactions.size > 0;
 }
 
-async function entriesOfRun({ reader, session }: Conversation, head: Hash, run: number): Promise<readonly Entry[]> {
+async function entriesOfRun(
+  { reader, session }: ConversationPorts,
+  head: Hash,
+  run: number,
+): Promise<readonly Entry[]> {
   const { entries } = await reader.since(session, head, run);
   const end = entries.findIndex((entry) => entry.kind === 'run_ended' && entry.ended.run === run);
   return end < 0 ? entries : entries.slice(0, end + 1);
 }
 
-function spendPorts({ sessions, reader, smallModel }: Conversation): SpendPorts {
+function spendPorts({ sessions, reader, smallModel }: ConversationPorts): SpendPorts {
   const entriesOf = async (session: SessionId): Promise<readonly Entry[]> => {
     const head = (await sessions.describe(session)).last?.head ?? null;
     return head === null ? [] : (await reader.since(session, head, 1)).entries;
@@ -186,17 +206,17 @@ function spendPorts({ sessions, reader, smallModel }: Conversation): SpendPorts 
   return { entriesOf, smallModel };
 }
 
-/** A run may answer several messages: those that came while it ran. */
-function answeredBy(entries: readonly Entry[]): readonly MessageId[] {
+/** Returns the messages that a run answers, also those that came while it ran. */
+function userMessageIds(entries: readonly Entry[]): readonly MessageId[] {
   return entries.flatMap((entry) => (entry.kind === 'user' ? [entry.id] : []));
 }
 
 /**
- * The events of the run that answers `message`, and each head that is stored meanwhile, in order of
- * arrival.
+ * Yields the events of the run that answers `message`, and each head that is stored meanwhile, in
+ * order of arrival.
  */
-async function* newsOf(conversation: Conversation, message: MessageId, agents: Agents): AsyncGenerator<News> {
-  const { session, sessions, failed, say, onApproval } = conversation;
+async function* newsOf(ports: ConversationPorts, message: MessageId, agents: FollowedAgents): AsyncGenerator<News> {
+  const { session, sessions, failed, say, onApproval } = ports;
   const box = createMailbox<News>();
   agents.onNews(() => box.push({ kind: 'agents' }));
   box.push({ kind: 'agents' });
@@ -213,7 +233,7 @@ async function* newsOf(conversation: Conversation, message: MessageId, agents: A
         if (event.type === 'result') box.push({ kind: 'result', outcome: event });
         else if (isApprovalEvent(event)) onApproval(event);
         else box.push({ kind: 'event', event });
-        // What it calls may run for long: it is told before.
+        // The calls of a reply may run for long, so the reply is told before they end.
         if (event.type === 'reply' && event.head !== undefined && event.stopReason === 'tool_use')
           box.push({ kind: 'head', head: event.head });
       }

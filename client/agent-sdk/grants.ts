@@ -1,7 +1,8 @@
-// "Always allow": rules that are proposed with a question, and what the program grants in its
-// answer, which holds at once, for as long as the query does. A run keeps the rules that it was
-// opened with, so that calls are still asked about, and answered here.
+// Implements "always allow": proposes rules with a question, and keeps what the program grants in
+// its answer. A grant holds at once and as long as the query. A run keeps the rules that it was
+// opened with, so its calls still ask, and are answered here.
 import { resolve } from 'node:path';
+import { present } from '../../system/json.ts';
 import { createAlwaysRules, ruleFor } from '../sessions/always-allow.ts';
 import { isListedAs } from '../../tools/listed.ts';
 import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
@@ -14,22 +15,23 @@ import type { PermissionMode, PermissionRuleValue, PermissionUpdate } from './sh
 type Call = Pick<WaitingApproval, 'tool' | 'input' | 'question'>;
 
 export type Grants = {
-  /** Rules that the program may grant for the call. */
+  /** Returns the rules that the program may grant for the call. */
   suggestions(call: Call): PermissionUpdate[];
-  /** What an earlier answer says of the call; null: nothing, so that somebody is asked. */
+  /** Returns what an earlier grant decides about the call, or null when the program must decide. */
   answerTo(call: Call): { readonly kind: 'allow' } | { readonly kind: 'deny'; readonly reason: string } | null;
+  /** Throws ClientProblem `refused` for a rule that is not valid. */
   add(updates: readonly PermissionUpdate[]): void;
 };
 
-/** What the session is to have from its next message on. */
-export type Granted = {
+/** The session has these from its next message on. */
+export type SessionGrant = {
   readonly mode?: PermissionMode;
   readonly directories?: readonly string[];
   readonly rules?: Required<PermissionRules>;
 };
 
-/** `granted` is told what cannot hold here, and holds from the next message on. */
-export function createGrants(cwd: string, granted: (what: Granted) => void): Grants {
+/** `onGrant` receives what applies only from the next message on. */
+export function createGrants(cwd: string, onGrant: (what: SessionGrant) => void): Grants {
   const rules: Record<'allow' | 'deny' | 'ask', string[]> = { allow: [], deny: [], ask: [] };
   let mode: PermissionMode | undefined;
   const covers = (behavior: keyof typeof rules, call: Call): boolean => {
@@ -38,13 +40,13 @@ export function createGrants(cwd: string, granted: (what: Granted) => void): Gra
     for (const rule of rules[behavior]) always.add(rule);
     return always.ruleThatCovers(call) !== null;
   };
-  const one = (update: PermissionUpdate): void => {
+  const applyUpdate = (update: PermissionUpdate): void => {
     switch (update.type) {
       case 'setMode':
         mode = update.mode;
-        return granted({ mode });
+        return onGrant({ mode });
       case 'addDirectories':
-        return granted({ directories: update.directories.map((path) => resolve(cwd, path)) });
+        return onGrant({ directories: update.directories.map((path) => resolve(cwd, path)) });
       case 'removeDirectories':
         return;
       default: {
@@ -54,7 +56,7 @@ export function createGrants(cwd: string, granted: (what: Granted) => void): Gra
         const kept = rules[update.behavior].filter((rule) => !given.includes(rule));
         const before = update.type === 'replaceRules' ? [] : kept;
         rules[update.behavior] = update.type === 'removeRules' ? kept : [...before, ...given];
-        granted({ rules: structuredClone(rules) });
+        onGrant({ rules: structuredClone(rules) });
       }
     }
   };
@@ -64,12 +66,12 @@ export function createGrants(cwd: string, granted: (what: Granted) => void): Gra
       if (call.question) return null;
       if (covers('deny', call))
         return { kind: 'deny', reason: 'a rule that the program gave in this session denies it' };
-      // One that may be about a part of it is for the program to judge.
+      // A rule may cover a part of the call, which the program has to judge.
       if ([...rules.deny, ...rules.ask].some((rule) => isAboutTool(rule, call.tool))) return null;
       const byMode = mode === 'bypassPermissions' || (mode === 'acceptEdits' && ['edit', 'write'].includes(call.tool));
       return byMode || covers('allow', call) ? { kind: 'allow' } : null;
     },
-    add: (updates) => updates.forEach(one),
+    add: (updates) => updates.forEach(applyUpdate),
   };
 }
 
@@ -84,7 +86,7 @@ function suggestionsFor(call: Call): PermissionUpdate[] {
   if (rule === null) return [];
   const at = rule.indexOf('(');
   const toolName = outwardName(at < 0 ? rule : rule.slice(0, at));
-  const value = { toolName, ...(at >= 0 && { ruleContent: rule.slice(at + 1, -1) }) };
+  const value = present({ toolName, ruleContent: at < 0 ? undefined : rule.slice(at + 1, -1) });
   return [{ type: 'addRules', rules: [value], behavior: 'allow', destination: 'session' }];
 }
 

@@ -1,5 +1,5 @@
-// Servers in the process of the program, with a server of its own (`McpServer`): connected in
-// memory, and called over that connection.
+// Connects MCP servers that the program runs in its own process (`McpServer`), in memory, and calls
+// their tools over that connection.
 import type { z } from 'zod';
 import { McpError } from '../../tools/mcp/failures.ts';
 import { FOR_EVER, type Link, linkInProcess } from '../../tools/mcp/link.ts';
@@ -13,7 +13,7 @@ import { ClientProblem } from '../problem.ts';
 import type { McpServerConfig, McpServerInstance, ToolExtra } from './shapes/mcp.ts';
 
 /**
- * A server that was connected, with what it listed. It stands for the program's own among the
+ * A connected server with its listed tools. It takes the place of the program's server in the
  * options of a query.
  */
 export class ConnectedInstance implements McpServerInstance {
@@ -27,7 +27,7 @@ export class ConnectedInstance implements McpServerInstance {
     this.tools = tools;
   }
 
-  /** Throws ToolFailure: the model reads it. */
+  /** Throws ToolFailure, which the model reads. */
   async call(
     tool: string,
     input: unknown,
@@ -52,7 +52,7 @@ export class ConnectedInstance implements McpServerInstance {
   }
 }
 
-/** A server has one connection, whichever queries of the process use it. */
+/** All queries of the process share one connection to a server. */
 const links = new WeakMap<McpServerInstance, Promise<Link>>();
 
 async function linkOf(name: string, instance: McpServerInstance): Promise<Link> {
@@ -61,7 +61,7 @@ async function linkOf(name: string, instance: McpServerInstance): Promise<Link> 
   const forget = (): void => void links.delete(instance);
   const opening = openLink(name, instance);
   links.set(instance, opening);
-  // What the program closes is connected again when it is called.
+  // A connection that the program closes is opened again for the next call.
   opening.then(({ closed }) => closed.then(forget), forget);
   return await opening;
 }
@@ -77,8 +77,9 @@ async function openLink(name: string, instance: McpServerInstance): Promise<Link
 }
 
 /**
- * `isOwn`: was made with createSdkMcpServer(). Throws ClientProblem `refused` for a server that
- * cannot be used.
+ * Returns the servers with the program's instances connected. `isOwn` tells those that
+ * createSdkMcpServer() made, which need no connection. Throws ClientProblem `refused` for a server
+ * that cannot be used.
  */
 export async function connectInstances(
   servers: Readonly<Record<string, McpServerConfig>>,
@@ -96,14 +97,14 @@ export async function connectInstances(
       );
     }
     const link = await linkOf(name, instance);
-    const { tools, leftOut } = link.offers.tools ? await listOf(name, link) : { tools: [], leftOut: [] };
+    const { tools, leftOut } = link.offers.tools ? await listServerTools(name, link) : { tools: [], leftOut: [] };
     for (const why of leftOut) say(`a tool of the server ${name} is left out: ${why}`);
     return [name, { ...server, instance: new ConnectedInstance(name, instance, tools) }];
   });
   return Object.fromEntries(await Promise.all(connected));
 }
 
-async function listOf(name: string, link: Link) {
+async function listServerTools(name: string, link: Link) {
   try {
     return await listTools(link, mcpBounds.slowListMs);
   } catch (error) {

@@ -1,5 +1,5 @@
-// What is only shown while it happens: parts of a reply as they stream, calls that run, retries.
-// Best effort, and told again by nobody.
+// Makes messages of what happens right now: parts of a reply as they stream, running calls, retries
+// and hooks. They are best effort, and are never repeated.
 import { randomUUID } from 'node:crypto';
 import { defaultBackoff } from '../../store/configuration.ts';
 import type { Watched } from '../../store/live/events.ts';
@@ -8,26 +8,26 @@ import { outwardInput, outwardName } from './names.ts';
 import type { SDKMessage, SDKPartialAssistantMessage } from './shapes/messages.ts';
 import type { SDKAPIRetryMessage } from './shapes/system-messages.ts';
 
-/** Without what only the stored message has. */
-type Event = { readonly type: string; readonly [key: string]: unknown };
+/** A stream event, without the fields that only the stored message has. */
+type StreamEvent = { readonly type: string; readonly [key: string]: unknown };
 
-export type Live = {
+export type LiveMessages = {
   /**
-   * The messages for it. `after`: the last iteration of this run of which the reply was received
-   * whole.
+   * Returns the messages for an event. `after` is the last iteration of this run whose whole reply
+   * the program has received.
    */
   tell(event: Watched, after: number): readonly SDKMessage[];
 };
 
-/** `partial`: the program wants replies as they stream; `hooks`: its hooks as they run. */
-export function liveMessages(session: string, partial: boolean, hooks = false): Live {
+/** `partial` asks for replies as they stream, and `hooks` for hooks as they run. */
+export function createLiveMessages(session: string, partial: boolean, hooks = false): LiveMessages {
   const calls = new Map<string, { readonly id: string; readonly name: string; startedAt: number }>();
-  const stream = streamedReply();
-  const hookFacts = runningHooks();
+  const stream = createReplyStream();
+  const hookFacts = createHookFacts();
   const common = () => ({ session_id: session, uuid: randomUUID() });
   const place = ({ iteration, index }: { readonly iteration: number; readonly index: number }): string =>
     `${iteration}.${index}`;
-  const other = (event: Watched): readonly SDKMessage[] => {
+  const otherMessages = (event: Watched): readonly SDKMessage[] => {
     switch (event.type) {
       case 'run_start':
         calls.clear();
@@ -59,24 +59,24 @@ export function liveMessages(session: string, partial: boolean, hooks = false): 
     tell: (event, after) => {
       const iteration = 'iteration' in event ? (event.iteration ?? 0) : Infinity;
       const ofCall = /^tool_(?:use|start|progress)$|^hook_/.test(event.type);
-      // A reply is received before what it calls has run.
+      // The program receives a reply before the calls in it have run.
       if (iteration < after || (iteration === after && !ofCall)) return [];
       const parts = partial && iteration > after ? stream(event) : [];
-      const told = parts.map(
+      const streamEvents = parts.map(
         (part) =>
           ({ type: 'stream_event', event: part, parent_tool_use_id: null, ...common() }) as SDKPartialAssistantMessage,
       );
-      return [...told, ...other(event)];
+      return [...streamEvents, ...otherMessages(event)];
     },
   };
 }
 
-type OfHook = Extract<Watched, { type: 'hook_start' | 'hook_end' }>;
+type HookLiveEvent = Extract<Watched, { type: 'hook_start' | 'hook_end' }>;
 
-/** Hooks of a program are named by their events. */
-function runningHooks() {
+/** The names of a program's hooks begin with their events. */
+function createHookFacts() {
   const ids = new Map<string, string>();
-  return (event: OfHook) => {
+  return (event: HookLiveEvent) => {
     const [hookEvent = event.hook] = /^[A-Za-z]+/.exec(event.hook) ?? [];
     const id = (event.type === 'hook_end' ? ids.get(event.hook) : undefined) ?? randomUUID();
     ids.set(event.hook, id);
@@ -104,17 +104,17 @@ const KINDS: Readonly<Record<number, SDKAPIRetryMessage['error']>> = {
 };
 
 /**
- * As the Messages API streams a reply. One that begins anew, because its worker died or its
- * connection was lost, begins with its start.
+ * Returns a function that turns live events into those of the Messages API's stream. A reply that
+ * restarts, because its worker died or its connection was lost, begins with `message_start` again.
  */
-function streamedReply(): (event: Watched) => readonly Event[] {
+function createReplyStream(): (event: Watched) => readonly StreamEvent[] {
   let open: number | null = null;
-  const close = (): Event[] => {
+  const close = (): StreamEvent[] => {
     const index = open;
     open = null;
     return index === null ? [] : [{ type: 'content_block_stop', index }];
   };
-  const part = (index: number, block: object, delta: object): Event[] => {
+  const part = (index: number, block: object, delta: object): StreamEvent[] => {
     if (open === index) return [{ type: 'content_block_delta', index, delta }];
     const closed = close();
     open = index;
@@ -125,7 +125,7 @@ function streamedReply(): (event: Watched) => readonly Event[] {
     switch (event.type) {
       case 'request_start': {
         open = null;
-        return [{ type: 'message_start', message: begunMessage(event.model) }];
+        return [{ type: 'message_start', message: emptyMessage(event.model) }];
       }
       case 'text_delta':
         return part(event.index, { type: 'text', text: '' }, { type: 'text_delta', text: event.text });
@@ -148,8 +148,8 @@ function streamedReply(): (event: Watched) => readonly Event[] {
   };
 }
 
-/** Its id, and its counts of tokens, are known when the reply is whole: until then they are empty. */
-function begunMessage(model: string): object {
+/** The id and the token counts are empty, since they are known only with the whole reply. */
+function emptyMessage(model: string): object {
   const stop = { stop_reason: null, stop_sequence: null };
   return { id: '', type: 'message', role: 'assistant', model, content: [], ...stop, usage: countsOf(undefined) };
 }

@@ -1,11 +1,12 @@
-// Messages of a session as such programs read them. What is stored becomes `assistant`, `user` and
-// `compact_boundary`, each under an id that follows from its place in the transcript: the same to
-// whoever reads it again.
+// Builds the SDK messages of a session. Stored entries become `assistant`, `user` and
+// `compact_boundary`, each with an id that follows from its position in the transcript, so that
+// every reading yields the same ids.
 import { createHash } from 'node:crypto';
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import { noUsage, type Spend, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
+import { present } from '../../system/json.ts';
 import { VERSION } from '../../worker/version.ts';
 import { parseBaseName, catalogue } from '../../models/catalogue.ts';
 import { COMMANDS } from './commands.ts';
@@ -13,7 +14,7 @@ import { asksForSearch, inwardName, outwardInput, outwardName, SESSION_TOOLS } f
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { isListed } from '../../tools/listed.ts';
 import { searches } from '../../activities/model/usage-counts.ts';
-import { statusesOf, toolsOf } from './tools.ts';
+import { serverStatuses, programTools } from './tools.ts';
 import type { UUID } from 'node:crypto';
 import type {
   ModelUsage,
@@ -27,7 +28,7 @@ import type { Options } from './shapes/options.ts';
 import type { SDKPermissionDenial } from './shapes/permissions.ts';
 import type { SDKCompactBoundaryMessage, SDKSystemMessage } from './shapes/system-messages.ts';
 
-/** A version 8 UUID of what the message is. */
+/** Returns a version 8 UUID that is the hash of the parts. */
 export function uuidOf(...parts: readonly (string | number)[]): UUID {
   const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   const groups = [
@@ -40,7 +41,7 @@ export function uuidOf(...parts: readonly (string | number)[]): UUID {
   return groups.join('-') as UUID;
 }
 
-/** The message for an entry; null for what such programs are not told. */
+/** Returns the message for an entry, or null for an entry that programs are not told. */
 export function messageOfEntry(session: string, entry: Entry, position: number): SDKMessage | null {
   const common = { session_id: session, uuid: uuidOf(session, position), parent_tool_use_id: null } as const;
   switch (entry.kind) {
@@ -79,7 +80,7 @@ function resultsMessage(outcomes: readonly Outcome[]): Pick<SDKUserMessage, 'typ
     type: 'tool_result' as const,
     tool_use_id: toolUseId,
     content: text,
-    ...(isError ? { is_error: true } : {}),
+    ...present({ is_error: isError || undefined }),
   }));
   const texts = outcomes.map(({ content: text }) => text);
   return { type: 'user', message: { role: 'user', content }, tool_use_result: texts.join('\n') };
@@ -96,7 +97,7 @@ const REASONS: Partial<Record<TerminalReason, TheirReason>> = {
   structured_output_failed: 'structured_output_retry_exhausted',
 };
 
-/** `entries` are the run's. `spent` says what it and its agents spent, by model. */
+/** `entries` are the run's. `spent` has what the run and its agents spent, by model. */
 export function resultMessage(
   outcome: RunOutcome,
   entries: readonly Entry[],
@@ -127,7 +128,7 @@ export function resultMessage(
   return { ...facts, subtype: 'success', is_error: false, result: said, ...structured };
 }
 
-/** A run that took no turn was there for a compaction. */
+/** Words the result of a run without turns, which only compacts. */
 function compactionText(entries: readonly Entry[]): string {
   if (entries.some(({ kind }) => kind === 'boundary')) return '';
   for (const entry of entries)
@@ -136,8 +137,8 @@ function compactionText(entries: readonly Entry[]): string {
   return 'Not compacted: there is nothing to sum up yet.';
 }
 
-/** It follows a `/clear`, which asks nothing of a model. */
-export function clearedMessage(session: string): SDKResultMessage {
+/** Builds the result that follows a `/clear`, which calls no model. */
+export function clearResultMessage(session: string): SDKResultMessage {
   return {
     type: 'result',
     subtype: 'success',
@@ -162,10 +163,10 @@ export function resetMessage(session: string, next: string, by: UUID | undefined
     type: 'conversation_reset',
     session_id: session,
     uuid: uuidOf(session, 'reset', next),
-    // Ids of sessions are texts here.
+    // Ids of sessions may be any text here.
     new_conversation_id: next as UUID,
     trigger: 'clear',
-    ...(by !== undefined && { user_message_uuid: by }),
+    ...present({ user_message_uuid: by }),
   };
 }
 
@@ -178,7 +179,7 @@ function usageOf(usage: Usage, found: number): SDKResultMessage['usage'] {
     server_tool_use: { web_search_requests: found, web_fetch_requests: 0 },
     service_tier: 'standard',
   };
-  // The parts that a run does not sum up are not there.
+  // A run does not sum up the other fields of the type, so they are absent.
   return counts as unknown as SDKResultMessage['usage'];
 }
 
@@ -221,13 +222,13 @@ function denialsOf(entries: readonly Entry[]): SDKPermissionDenial[] {
   return denials;
 }
 
-/** The first message of each start: the options as they were given. */
+/** Builds the first message of each start from the given options. */
 export function initMessage(session: string, options: Options, cwd: string): SDKSystemMessage {
   const { mcpServers = {}, tools, permissionMode = 'default', model = runDefaults.model, agents, effort } = options;
   const listed = Array.isArray(tools) ? tools.map(inwardName) : undefined;
   const known = asksForSearch(options) ? [...SESSION_TOOLS, WEB_SEARCH] : SESSION_TOOLS;
   const builtin = known.filter((name) => isListed(listed, name)).map(outwardName);
-  const own = toolsOf(mcpServers).map(({ name }) => name);
+  const own = programTools(mcpServers).map(({ name }) => name);
   return {
     type: 'system',
     subtype: 'init',
@@ -237,14 +238,13 @@ export function initMessage(session: string, options: Options, cwd: string): SDK
     claude_code_version: VERSION,
     cwd,
     tools: [...builtin, ...own],
-    mcp_servers: statusesOf(mcpServers),
+    mcp_servers: serverStatuses(mcpServers),
     model,
     permissionMode,
     slash_commands: COMMANDS.map(({ name }) => name),
     output_style: 'default',
     skills: [],
     plugins: [],
-    ...(agents && { agents: Object.keys(agents) }),
-    ...(effort && { effort }),
+    ...present({ agents: agents && Object.keys(agents), effort }),
   };
 }

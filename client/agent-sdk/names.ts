@@ -1,6 +1,7 @@
-// Built-in tools under the names, and with the field names, that programs for in-process agents
-// know: `Read` with `file_path` is our `read` with `path`. The model is offered them so, too;
-// callbacks, messages and hooks speak them. The session keeps ours.
+// Maps our built-in tools to the tool and field names of the SDK: `Read` with `file_path` is our
+// `read` with `path`. The model, callbacks, messages and hooks use the SDK's names; the session
+// keeps ours.
+import { present } from '../../system/json.ts';
 import { inwardFields, outwardFields, ownName } from '../../store/transcript/tool-names.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import type { ToolNames } from '../../store/configuration.ts';
@@ -31,31 +32,31 @@ const BUILTIN: ToolNames = {
   skill: { name: 'Skill', fields: { name: 'skill' } },
 };
 
-/** Those of the built-in tools that go by such names. */
+/** The names of the built-in tools that have a counterpart here. */
 export const BUILTIN_TOOL_NAMES: readonly string[] = Object.values(BUILTIN).map(({ name }) => name);
 
-/** Older names, and those that stand for them. */
+/** Maps older names of tools to the current ones. */
 export const LEGACY_TOOL_NAME_ALIASES: Readonly<Record<string, string>> = { Task: 'Agent', KillBash: 'KillShell' };
 
 const { [WEB_SEARCH]: _search, ...sent } = BUILTIN;
 
-/** For the model: the API has its own name for its own search. */
+/** The names for the model, without web search, which the API names itself. */
 export const MODEL_TOOL_NAMES: ToolNames = sent;
 
-/** Ours without a counterpart, which the model is offered under our names. */
-const OURS = ['wait', 'agent_output', 'agent_send', 'agent_stop'];
+/** Tools without a counterpart, which the model is offered under our names. */
+const UNRENAMED = ['wait', 'agent_output', 'agent_send', 'agent_stop'];
 
-/** Our names of the tools that each session has, in the order in which a program is told them. */
+/** Our names of the tools that each session has, in the order of the `init` message. */
 export const SESSION_TOOLS: readonly string[] = [
   ...Object.keys(BUILTIN).filter((name) => name !== 'skill' && name !== WEB_SEARCH),
-  ...OURS,
+  ...UNRENAMED,
 ];
 
 export function outwardName(tool: string): string {
   return BUILTIN[tool]?.name ?? tool;
 }
 
-/** All names that a program may know the tool by. */
+/** Returns all names that a program may know the tool by. */
 export function outwardNames(tool: string): readonly string[] {
   return [outwardName(tool), ...(BUILTIN[tool]?.also ?? [])];
 }
@@ -73,14 +74,14 @@ export function outwardInput(tool: string, input: unknown): Input {
   return tool === 'todo' ? withActiveForms(shown) : shown;
 }
 
-/** Shown in the place of a task that is under way. */
+/** Adds `activeForm`, which programs show for a task that is in progress. */
 function withActiveForms({ todos: given, ...shown }: Input): Input {
-  if (!Array.isArray(given)) return { ...shown, ...(given !== undefined && { todos: given }) };
+  if (!Array.isArray(given)) return { ...shown, ...present({ todos: given }) };
   const tasks = (given as readonly (Input | null)[]).map((task) => ({ ...task, activeForm: task?.['content'] }));
   return { ...shown, todos: tasks };
 }
 
-/** As such programs ask it: one of several questions, whose options are described. */
+/** Converts a question to the SDK's form, which describes its options. */
 export function questionOf({ question, options }: Readonly<Record<string, unknown>>) {
   const labels = Array.isArray(options) ? options.map((label) => ({ label: String(label), description: '' })) : [];
   return { question: typeof question === 'string' ? question : '', header: '', options: labels, multiSelect: false };
@@ -96,24 +97,27 @@ export function inwardInput(tool: string, input: unknown): Input {
   return inwardFields(given, BUILTIN[tool]?.fields ?? {}) as Input;
 }
 
-/** There, a rule for files that names the one is about every tool that edits, or reads. */
-const ABOUT: Readonly<Record<string, readonly string[]>> = {
+/** A file rule of the SDK for one of these tools covers all tools that edit, or read. */
+const FILE_RULES: Readonly<Record<string, readonly string[]>> = {
   edit: ['edit', 'write'],
   read: ['read', 'grep', 'glob'],
 };
 
 /**
- * The rules that mean what one such as `Bash(npm test:*)`, `Edit(src/**)` or `mcp__shop__order`
- * does.
+ * Returns our rules for an SDK rule such as `Bash(npm test:*)`, `Edit(src/**)` or
+ * `mcp__shop__order`.
  */
 export function inwardRules(rule: string): readonly string[] {
   const at = rule.indexOf('(');
   if (at < 1) return [inwardName(rule.trim())];
   const name = inwardName(rule.slice(0, at).trim());
-  return (ABOUT[name] ?? [name]).map((each) => `${each}${rule.slice(at)}`);
+  return (FILE_RULES[name] ?? [name]).map((each) => `${each}${rule.slice(at)}`);
 }
 
-/** Searches cost money: they are offered where a program names the tool, and does not deny it. */
+/**
+ * Tells whether the program names the web search and does not deny it. Searches cost money, so they
+ * are offered only then.
+ */
 export function asksForSearch({
   tools,
   allowedTools = [],

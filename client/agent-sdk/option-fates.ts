@@ -1,112 +1,112 @@
-// What becomes of each option of such programs: it is taken, or passed over, and said so, or
-// refused with a sentence.
+// Decides about each option of a query: it is taken, passed over with a notice, or refused with a
+// reason.
 import { ClientProblem } from '../problem.ts';
 import type { Options } from './shapes/options.ts';
 
 type Fate = { readonly kind: 'taken' } | { readonly kind: 'passed' | 'refused'; readonly why: string };
 
-const taken: Fate = { kind: 'taken' };
-/** Changes nothing that a program could rely on. */
-const passed = (why: string): Fate => ({ kind: 'passed', why });
-/** Would guard, or do something else: without it the program is not the one that was written. */
-const refused = (why: string): Fate => ({ kind: 'refused', why });
+const TAKEN: Fate = { kind: 'taken' };
+/** For an option whose absence changes nothing that a program could rely on. */
+const passOver = (why: string): Fate => ({ kind: 'passed', why });
+/** For an option that guards or changes the behaviour, so that it must not be dropped. */
+const refuse = (why: string): Fate => ({ kind: 'refused', why });
 
-const noProcess = passed('no other process is started');
-const noOther = refused('give permission rules as allowedTools and disallowedTools, and hooks as hooks');
+const noProcess = passOver('no other process is started');
+const noOther = refuse('give permission rules as allowedTools and disallowedTools, and hooks as hooks');
 
 const FATES: Readonly<Record<keyof Options, Fate>> = {
-  model: taken,
-  fallbackModel: taken,
-  systemPrompt: taken,
-  allowedTools: taken,
-  disallowedTools: taken,
-  tools: taken,
-  permissionMode: taken,
-  allowDangerouslySkipPermissions: taken,
-  canUseTool: taken,
-  hooks: taken,
-  onElicitation: taken,
-  mcpServers: taken,
-  agents: taken,
-  maxTurns: taken,
-  maxBudgetUsd: taken,
-  maxThinkingTokens: taken,
-  effort: taken,
-  outputFormat: taken,
-  resume: taken,
-  continue: taken,
-  sessionId: taken,
-  includePartialMessages: taken,
-  abortController: taken,
-  cwd: taken,
-  additionalDirectories: taken,
-  env: taken,
-  stderr: taken,
-  agent: refused('a session is no agent of a type: give its systemPrompt, tools and model'),
-  enableFileCheckpointing: refused('files are not rewound: keep the workspace in git, and go back there'),
-  forkSession: refused('sessions are not forked yet: leave it out to go on with the same session'),
+  model: TAKEN,
+  fallbackModel: TAKEN,
+  systemPrompt: TAKEN,
+  allowedTools: TAKEN,
+  disallowedTools: TAKEN,
+  tools: TAKEN,
+  permissionMode: TAKEN,
+  allowDangerouslySkipPermissions: TAKEN,
+  canUseTool: TAKEN,
+  hooks: TAKEN,
+  onElicitation: TAKEN,
+  mcpServers: TAKEN,
+  agents: TAKEN,
+  maxTurns: TAKEN,
+  maxBudgetUsd: TAKEN,
+  maxThinkingTokens: TAKEN,
+  effort: TAKEN,
+  outputFormat: TAKEN,
+  resume: TAKEN,
+  continue: TAKEN,
+  sessionId: TAKEN,
+  includePartialMessages: TAKEN,
+  abortController: TAKEN,
+  cwd: TAKEN,
+  additionalDirectories: TAKEN,
+  env: TAKEN,
+  stderr: TAKEN,
+  agent: refuse('a session is no agent of a type: give its systemPrompt, tools and model'),
+  enableFileCheckpointing: refuse('files are not rewound: keep the workspace in git, and go back there'),
+  forkSession: refuse('sessions are not forked yet: leave it out to go on with the same session'),
   managedSettings: noOther,
-  permissionPromptToolName: refused('give canUseTool'),
-  permissionPrompts: refused('give canUseTool, or a permissionMode that asks nobody'),
-  planModeInstructions: refused('give them as the append of systemPrompt'),
-  plugins: refused('there are no plugins'),
-  resumeDropsTurn: refused('sessions are not rewound yet'),
-  resumeSessionAt: refused('sessions are not rewound yet'),
-  sandbox: refused('commands are held by a sandbox of our own where the machine has one: see docs/security.md'),
-  sessionStore: refused('a store is named by PERDURE_STORE'),
+  permissionPromptToolName: refuse('give canUseTool'),
+  permissionPrompts: refuse('give canUseTool, or a permissionMode that asks nobody'),
+  planModeInstructions: refuse('give them as the append of systemPrompt'),
+  plugins: refuse('there are no plugins'),
+  resumeDropsTurn: refuse('sessions are not rewound yet'),
+  resumeSessionAt: refuse('sessions are not rewound yet'),
+  sandbox: refuse('commands are held by a sandbox of our own where the machine has one: see docs/security.md'),
+  sessionStore: refuse('a store is named by PERDURE_STORE'),
   settings: noOther,
-  skills: refused('skills are folders of a configuration'),
-  taskBudget: taken,
-  toolAliases: refused('tools go by the names that docs/from-the-agent-sdk.md lists'),
-  agentProgressSummaries: passed('agents are not summed up while they work'),
-  betas: passed('the betas that are needed are asked for'),
-  debug: passed('see PERDURE_DATA for the logs'),
-  debugFile: passed('see PERDURE_DATA for the logs'),
+  skills: refuse('skills are folders of a configuration'),
+  taskBudget: TAKEN,
+  toolAliases: refuse('tools go by the names that docs/from-the-agent-sdk.md lists'),
+  agentProgressSummaries: passOver('agents are not summed up while they work'),
+  betas: passOver('the betas that are needed are asked for'),
+  debug: passOver('see PERDURE_DATA for the logs'),
+  debugFile: passOver('see PERDURE_DATA for the logs'),
   executable: noProcess,
   executableArgs: noProcess,
-  extraArgs: taken,
-  forwardSubagentText: taken,
-  includeHookEvents: taken,
+  extraArgs: TAKEN,
+  forwardSubagentText: TAKEN,
+  includeHookEvents: TAKEN,
   loadTimeoutMs: noProcess,
   mcpServersDelivery: noProcess,
-  onUserDialog: passed('no dialogs are shown'),
+  onUserDialog: passOver('no dialogs are shown'),
   pathToClaudeCodeExecutable: noProcess,
-  perTaskStopAffordance: passed('no dialogs are shown'),
-  persistSession: taken,
+  perTaskStopAffordance: passOver('no dialogs are shown'),
+  persistSession: TAKEN,
   pluginDelivery: noProcess,
-  projectConfigRoot: passed('files of a workspace are untrusted, and no settings are read from them'),
-  promptSuggestions: passed('nothing is suggested'),
-  sessionStoreFlush: passed('each step is stored before the next'),
-  settingSources: taken,
+  projectConfigRoot: passOver('files of a workspace are untrusted, and no settings are read from them'),
+  promptSuggestions: passOver('nothing is suggested'),
+  sessionStoreFlush: passOver('each step is stored before the next'),
+  settingSources: TAKEN,
   spawnClaudeCodeProcess: noProcess,
-  strictMcpConfig: passed('no other servers are looked for'),
-  supportedDialogKinds: passed('no dialogs are shown'),
-  thinking: taken,
-  title: passed('the title is the beginning of the first prompt'),
-  toolConfig: passed('questions are texts'),
-  verbatimPrompts: passed('prompts are sent as they are'),
+  strictMcpConfig: passOver('no other servers are looked for'),
+  supportedDialogKinds: passOver('no dialogs are shown'),
+  thinking: TAKEN,
+  title: passOver('the title is the beginning of the first prompt'),
+  toolConfig: passOver('questions are texts'),
+  verbatimPrompts: passOver('prompts are sent as they are'),
 };
 
-/** Of earlier versions, which later ones pass over. */
+/** Options of earlier SDK versions, which later ones pass over. */
 const OLD: Readonly<Record<string, Fate>> = {
-  appendSystemPrompt: passed('give it as the append of systemPrompt'),
-  customSystemPrompt: passed('give it as systemPrompt'),
+  appendSystemPrompt: passOver('give it as the append of systemPrompt'),
+  customSystemPrompt: passOver('give it as systemPrompt'),
 };
 
 /**
- * Throws ClientProblem `refused` for what would make another program of it; `say` is told what is
- * passed over.
+ * Throws ClientProblem `refused` for an option that must not be dropped, and tells `say` which ones
+ * are passed over.
  */
 export function checkOptions(options: Options, say: (line: string) => void): void {
   for (const [name, value] of Object.entries(options)) if (isAskedFor(value)) checkOption(name, say);
 }
 
-/** What is absent, off or empty asks for nothing. */
+/** Returns false for a value that is absent, off or an empty list. */
 function isAskedFor(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
 }
 
-const UNKNOWN = refused('it is none that is known here; docs/from-the-agent-sdk.md lists those that are');
+const UNKNOWN = refuse('it is none that is known here; docs/from-the-agent-sdk.md lists those that are');
 
 function checkOption(name: string, say: (line: string) => void): void {
   const known = Object.hasOwn(FATES, name) ? FATES[name as keyof Options] : undefined;

@@ -1,29 +1,33 @@
-// The options of such programs: what each is here, and a sentence for each that is not there. One
-// that guards is refused; one that would change nothing here is passed over, and said so.
+// Translates the options of a query into a worker's configuration and run options. The table in
+// option-fates.ts says which options are refused or passed over.
 import { resolve } from 'node:path';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { isListedAs, SERVER_PREFIX, RESOURCES } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/tool-env.ts';
+import { present } from '../../system/json.ts';
 import { ClientProblem } from '../problem.ts';
-import { hooksOf, unknownEvents } from './callbacks.ts';
-import { agentTypes } from './agent-types.ts';
+import { toHookConfig, unknownEvents } from './callbacks.ts';
+import { toAgentTypes } from './agent-types.ts';
 import { asksForSearch, inwardName, inwardRules, MODEL_TOOL_NAMES, SESSION_TOOLS } from './names.ts';
 import { checkOptions } from './option-fates.ts';
-import { asksSomebody, modeOf } from './permission-modes.ts';
+import { asksSomebody, inwardMode } from './permission-modes.ts';
 import type { Options } from './shapes/options.ts';
-import { renamedRule, serverNames } from './server-names.ts';
-import { policyRules, serversOf, toolsOf } from './tools.ts';
+import { renameRule, serverNames } from './server-names.ts';
+import { policyRules, outsideServers, programTools } from './tools.ts';
 import { SYSTEM_PROMPT_DYNAMIC_BOUNDARY } from './values.ts';
 
-export type Translated = { readonly config: PerdureConfig; readonly run: OptionChanges & { readonly cwd: string } };
+export type TranslatedOptions = {
+  readonly config: PerdureConfig;
+  readonly run: OptionChanges & { readonly cwd: string };
+};
 
 /**
- * `afterClear`: the session follows one that was cleared. Throws ClientProblem `refused` for what
- * would make another program of it.
+ * `afterClear` says that the session follows one that was cleared. Throws ClientProblem `refused`
+ * for an option that must not be dropped, or that has no valid value.
  */
-export function translateOptions(options: Options, say: (line: string) => void, afterClear = false): Translated {
+export function translateOptions(options: Options, say: (line: string) => void, afterClear = false): TranslatedOptions {
   checkOptions(options, say);
   if (options.continue === true && (options.resume ?? options.sessionId) !== undefined) {
     const other = options.resume === undefined ? 'sessionId' : 'resume';
@@ -34,8 +38,8 @@ export function translateOptions(options: Options, say: (line: string) => void, 
   const { hooks, mcpServers = {}, agents } = options;
   for (const event of hooks ? unknownEvents(hooks) : [])
     say(`hooks for ${event} are never called: there is no such event here`);
-  const tools = toolsOf(mcpServers);
-  const servers = serversOf(mcpServers, options.onElicitation);
+  const tools = programTools(mcpServers);
+  const servers = outsideServers(mcpServers, options.onElicitation);
   const toolEnv = toolEnvOf(options.env);
   const others = Object.keys(servers).map((name) => `${SERVER_PREFIX}${name}`);
   const names = [...tools.map(({ name }) => name), ...others, ...(others.length > 0 ? [RESOURCES] : [])];
@@ -43,14 +47,16 @@ export function translateOptions(options: Options, say: (line: string) => void, 
   const known = [...SESSION_TOOLS, ...(searches ? [WEB_SEARCH] : [])];
   const config: PerdureConfig = {
     toolNames: MODEL_TOOL_NAMES,
-    ...(searches && { webSearch: true }),
-    ...(tools.length > 0 && { tools }),
-    ...(Object.keys(servers).length > 0 && { mcpServers: servers }),
-    ...(hooks && { hooks: hooksOf(hooks, say, options.permissionMode, afterClear ? 'clear' : 'startup') }),
-    ...(agents && {
-      agents: agentTypes(agents, searches ? [...names, WEB_SEARCH] : names, serverNames(Object.keys(mcpServers)), say),
+    ...present({
+      webSearch: searches || undefined,
+      tools: tools.length > 0 ? tools : undefined,
+      mcpServers: others.length > 0 ? servers : undefined,
+      hooks: hooks && toHookConfig(hooks, say, options.permissionMode, afterClear ? 'clear' : 'startup'),
+      agents:
+        agents &&
+        toAgentTypes(agents, searches ? [...names, WEB_SEARCH] : names, serverNames(Object.keys(mcpServers)), say),
+      toolEnv,
     }),
-    ...(toolEnv && { toolEnv }),
   };
   const cwd = options.cwd ?? process.cwd();
   return {
@@ -64,14 +70,14 @@ export function translateOptions(options: Options, say: (line: string) => void, 
   };
 }
 
-/** Also none of them: the worker's own are not the program's. */
+/** An empty list counts, too: it replaces the folders of the worker. */
 function folderOptions({ additionalDirectories: given }: Options, cwd: string): OptionChanges {
   return given === undefined ? {} : { additionalDirectories: given.map((path) => resolve(cwd, path)) };
 }
 
 /**
- * The variables that the program adds to those of its process, or changes, as far as tools may have
- * them.
+ * Returns the variables that the program adds to those of its process, or changes, as far as tools
+ * may have them.
  */
 function toolEnvOf(env: Options['env']): ToolEnv | undefined {
   if (env === undefined) return undefined;
@@ -79,22 +85,22 @@ function toolEnvOf(env: Options['env']): ToolEnv | undefined {
     const [name, value] = pair;
     return value !== undefined && value !== process.env[name] && toolVariableProblem(name) === undefined;
   });
-  // Also when it is empty: on its next start the program must have the same kind of configuration.
+  // An empty object counts, so that the next start has the same kind of configuration.
   return Object.fromEntries(own);
 }
 
 /**
- * A text, a list of texts, or `custom`: in place of our own prompt. A preset: what is added to it.
+ * A text, a list of texts, or `custom` replaces our system prompt. A preset may append to it.
  */
 function promptOptions(given: Options['systemPrompt']): OptionChanges {
   if (given === undefined) return {};
   if (typeof given === 'string') return { systemPrompt: given };
-  if (Array.isArray(given)) return given.length === 0 ? {} : { systemPrompt: joinedPrompt(given) };
+  if (Array.isArray(given)) return given.length === 0 ? {} : { systemPrompt: joinPrompt(given) };
   if (given.type === 'custom') return promptOptions(given.prompt);
   return given.append === undefined ? {} : { appendSystemPrompt: given.append };
 }
 
-function joinedPrompt(parts: readonly string[]): string {
+function joinPrompt(parts: readonly string[]): string {
   return parts.filter((part) => part !== SYSTEM_PROMPT_DYNAMIC_BOUNDARY).join('\n\n');
 }
 
@@ -112,60 +118,63 @@ function modelOptions(options: Options): OptionChanges {
     taskBudget,
     thinking,
   } = options;
-  // Adaptive is how models think that take no number.
+  // Models that take no budget think adaptively by themselves.
   const tokens = thinking?.type === 'enabled' ? (thinking.budgetTokens ?? maxThinkingTokens) : maxThinkingTokens;
   return {
     ...promptOptions(systemPrompt),
-    ...(model !== undefined && { model }),
-    ...(fallbackModel !== undefined && { fallbackModels: fallbackModel.split(',').map((name) => name.trim()) }),
-    ...(maxTurns !== undefined && { maxTurns }),
-    ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
-    ...(tokens ? { thinkingTokens: tokens } : {}),
-    ...(effort !== undefined && { effort }),
-    ...(outputFormat !== undefined && { outputSchema: outputFormat.schema }),
-    ...(taskBudget !== undefined && { taskBudget: taskBudget.total }),
-    // Of what sources there are, the instructions of a workspace alone are read here.
-    ...(settingSources !== undefined && { instructions: settingSources.includes('project') }),
+    ...present({
+      model,
+      fallbackModels: fallbackModel?.split(',').map((name) => name.trim()),
+      maxTurns,
+      maxBudgetUsd,
+      thinkingTokens: tokens || undefined,
+      effort,
+      outputSchema: outputFormat?.schema,
+      taskBudget: taskBudget?.total,
+      // The instructions of the workspace are the only setting source that is read here.
+      instructions: settingSources?.includes('project'),
+    }),
   };
 }
 
 function ruleOptions(
   { allowedTools, disallowedTools, tools, mcpServers = {}, ...asked }: Options,
-  { own, known, say }: Offered,
+  { own, known, say }: OfferedTools,
 ): OptionChanges {
   const names = serverNames(Object.keys(mcpServers));
   const policies = policyRules(mcpServers);
   const rules = (given: readonly string[] | undefined, more: readonly string[] = []) =>
     given || more.length > 0
-      ? [...(given ?? []).flatMap(inwardRules).map((rule) => renamedRule(rule, names)), ...more]
-      : null;
-  const [allow, deny, ask] = [
-    rules(allowedTools, policies.allow),
-    rules(disallowedTools, policies.deny),
-    rules(undefined, policies.ask),
-  ];
-  const permissions = { ...(allow && { allow }), ...(deny && { deny }), ...(ask && { ask }) };
+      ? [...(given ?? []).flatMap(inwardRules).map((rule) => renameRule(rule, names)), ...more]
+      : undefined;
+  const permissions = present({
+    allow: rules(allowedTools, policies.allow),
+    deny: rules(disallowedTools, policies.deny),
+    ask: rules(undefined, policies.ask),
+  });
   return {
-    permissionMode: modeOf(asked.permissionMode, asksSomebody(asked)),
-    ...(Object.keys(permissions).length > 0 && { permissions }),
-    ...(Array.isArray(tools) && { tools: [...listOf(tools, names, { own, known, say }), ...own] }),
+    permissionMode: inwardMode(asked.permissionMode, asksSomebody(asked)),
+    ...present({
+      permissions: Object.keys(permissions).length > 0 ? permissions : undefined,
+      tools: Array.isArray(tools) ? [...narrowTools(tools, names, { own, known, say }), ...own] : undefined,
+    }),
   };
 }
 
-/** `own`: the program's, and those of its servers; `known`: ours. */
-type Offered = {
+/** `own` has the tools of the program and of its servers, and `known` has ours. */
+type OfferedTools = {
   readonly own: readonly string[];
   readonly known: readonly string[];
   readonly say: (line: string) => void;
 };
 
-/** A list only narrows: without a tool that is not here it narrows no less. */
-function listOf(
+/** Returns the listed tools that exist here. Dropping unknown ones is safe: a list only narrows. */
+function narrowTools(
   tools: readonly string[],
   servers: ReturnType<typeof serverNames>,
-  { own, known, say }: Offered,
+  { own, known, say }: OfferedTools,
 ): readonly string[] {
-  const wanted = tools.map((tool) => renamedRule(inwardName(tool), servers));
+  const wanted = tools.map((tool) => renameRule(inwardName(tool), servers));
   const isThere = (name: string): boolean => known.includes(name) || own.some((each) => isListedAs(each, name));
   const missing = wanted.filter((name) => !isThere(name) && !name.startsWith(SERVER_PREFIX));
   if (missing.length > 0) say(`the option tools names ${missing.join(', ')}: there is no such tool here`);

@@ -1,13 +1,10 @@
-// The environment of a query: that of the program, or the one that it gives, which stands for the
-// whole of it but for where the data is.
+// Returns the environment of a query: the program's own, or the one that it gives, which replaces
+// all of it except the variables that say where the data is.
 import { SetupProblem } from '../../system/setup-problem.ts';
 import type { Env } from '../../connection/data-folder.ts';
 import { isKeyless } from '../../worker/keyless.ts';
 
-/**
- * Where Perdure is and what it is to do there: a program has one place, whatever variables it gives
- * to an agent.
- */
+/** These say where Perdure runs. A program has one such place, whatever it gives to an agent. */
 const OF_PLACE = /^(?:PERDURE_|TEMPORAL_|XDG_)|^HOME$/;
 
 export function ownEnv(given: Env | undefined): Env {
@@ -15,7 +12,7 @@ export function ownEnv(given: Env | undefined): Env {
   return { ...Object.fromEntries(Object.entries(process.env).filter(([name]) => OF_PLACE.test(name))), ...given };
 }
 
-/** A program is not answered by a model that only knows the demo. Throws SetupProblem. */
+/** Throws SetupProblem without a key, since the scripted demo model must not answer a program. */
 export function requireKey(env: Env, isGiven: boolean): void {
   if (!isKeyless(env)) return;
   const cloud = ['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'].find(

@@ -1,20 +1,20 @@
-// Modes of permission as such programs name them.
+// Translates the permission modes of the SDK.
 import type { PermissionMode as OurMode } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Options } from './shapes/options.ts';
 import type { PermissionMode } from './shapes/permissions.ts';
 
-/** By a function, or by hooks that decide. */
+/** Tells whether the program can decide, by `canUseTool` or by hooks. */
 export function asksSomebody({ canUseTool, hooks }: Pick<Options, 'canUseTool' | 'hooks'>): boolean {
   return canUseTool !== undefined || (hooks?.PermissionRequest ?? []).length > 0;
 }
 
-/** The mode in effect: nothing judges calls here as `auto` does, so that they are asked about. */
+/** Returns `default` for `auto`: no model judges calls here, so they ask. */
 export function modeInEffect(mode: PermissionMode): PermissionMode {
   return mode === 'auto' ? 'default' : mode;
 }
 
-/** The options with the mode in effect; `say` is told where it is another than was asked for. */
+/** Replaces the mode by the one in effect, and tells `say` when they differ. */
 export function withModeInEffect<Given extends Pick<Options, 'permissionMode'>>(
   options: Given,
   say: (line: string) => void,
@@ -24,8 +24,11 @@ export function withModeInEffect<Given extends Pick<Options, 'permissionMode'>>(
   return { ...options, permissionMode: modeInEffect('auto') };
 }
 
-/** Where nobody answers, nothing is asked. Throws ClientProblem `refused`. */
-export function modeOf(mode: PermissionMode = 'default', asks: boolean): OurMode {
+/**
+ * Returns our mode. `default` becomes `dontAsk` for a program that cannot decide. Throws
+ * ClientProblem `refused` for a mode that does not exist here.
+ */
+export function inwardMode(mode: PermissionMode = 'default', asks: boolean): OurMode {
   const modes: Readonly<Partial<Record<PermissionMode, OurMode>>> = {
     default: asks ? 'default' : 'dontAsk',
     acceptEdits: 'acceptEdits',

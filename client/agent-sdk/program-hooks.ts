@@ -1,5 +1,5 @@
-// Hooks for what happens to the query rather than in its session: it begins to go on with one, it
-// ends, somebody is asked. They run beside it, in the process of the program.
+// Calls the hooks for what happens to the query rather than in its session: it resumes one, it
+// ends, or a person is asked. They run in the program's process, outside the session.
 import { runWithin } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { PermissionRequestHookSpecificOutput, SyncHookJSONOutput } from './shapes/hook-answers.ts';
@@ -17,13 +17,13 @@ export const PROGRAM_EVENTS: readonly HookEvent[] = [
 
 export type ProgramHooks = {
   /**
-   * What those hooks answer that neither threw nor took too long. `subject`: what their matchers
-   * are about; absent: all are meant.
+   * Returns the answers of the hooks that neither threw nor took too long. Matchers are compared
+   * with `subject`; without it all hooks are called.
    */
   tell(event: ProgramEvent, facts: object, subject?: string): Promise<readonly SyncHookJSONOutput[]>;
 };
 
-type About = {
+type QueryFacts = {
   readonly session: string;
   readonly cwd: string;
   readonly mode: string;
@@ -33,7 +33,10 @@ type About = {
 
 const TIMEOUT_MS = 60_000;
 
-export function programHooks(hooks: Hooks | undefined, { session, cwd, mode, signal, say }: About): ProgramHooks {
+export function createProgramHooks(
+  hooks: Hooks | undefined,
+  { session, cwd, mode, signal, say }: QueryFacts,
+): ProgramHooks {
   return {
     tell: async (event, facts, subject) => {
       const common = { session_id: session, transcript_path: '', cwd, permission_mode: mode };
@@ -58,14 +61,14 @@ export function programHooks(hooks: Hooks | undefined, { session, cwd, mode, sig
   };
 }
 
-/** A name, or a regular expression for whole names; absent, empty and `*`: all. */
+/** A matcher is a regular expression for whole names. Absent, empty and `*` match all. */
 export function matcherOf(matcher: string | undefined): (tool: string | null) => boolean {
   if (matcher === undefined || matcher === '' || matcher === '*') return () => true;
   const pattern = new RegExp(`^(?:${matcher})$`);
   return (tool) => tool === null || pattern.test(tool);
 }
 
-/** Of several the one that denies; null when they leave it to who is asked. */
+/** Returns the first denial, else the first decision, else null. */
 export function permissionOf(said: readonly SyncHookJSONOutput[]): PermissionResult | null {
   const decisions = said.flatMap(({ hookSpecificOutput: specific }) =>
     specific?.hookEventName === 'PermissionRequest' ? [specific.decision] : [],
@@ -78,7 +81,7 @@ function resultOf(decision: PermissionRequestHookSpecificOutput['decision']): Pe
   return decision.behavior === 'allow' ? decision : { message: 'a hook of the program denied it', ...decision };
 }
 
-/** What they add for the model. */
+/** Joins what the SessionStart hooks add for the model. */
 export function contextOf(said: readonly SyncHookJSONOutput[]): string | undefined {
   const texts = said.flatMap(({ hookSpecificOutput: specific }) =>
     specific?.hookEventName === 'SessionStart' && specific.additionalContext ? [specific.additionalContext] : [],

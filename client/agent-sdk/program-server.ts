@@ -1,9 +1,10 @@
-// Tools of a program as a server, as createSdkMcpServer() makes it. A query calls them where they
-// are. For whatever else the program does with it (a transport of its own), it becomes an
-// `McpServer` of the package that the program has for that: none is a dependency here.
+// The server that createSdkMcpServer() returns. A query calls its tools directly. When the program
+// connects it to a transport of its own, it becomes an `McpServer` of the MCP package that the
+// program has installed, which is not a dependency here.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { present } from '../../system/json.ts';
 import { importApart } from '../../system/process/import-apart.mjs';
 import { ClientProblem } from '../problem.ts';
 import type {
@@ -11,7 +12,6 @@ import type {
   CallToolResult,
   ProgramMcpServer,
   SdkMcpToolDefinition,
-  ToolAnnotations,
   ToolExtra,
 } from './shapes/mcp.ts';
 
@@ -19,7 +19,7 @@ const PACKAGE = '@modelcontextprotocol/sdk';
 
 type Handler = (...given: never[]) => CallToolResult | Promise<CallToolResult>;
 
-/** What is used of the package. */
+/** The part of the package's `McpServer` that is used here. */
 type RealServer = {
   registerTool(name: string, config: object, handler: Handler): unknown;
   connect(transport: unknown): Promise<void>;
@@ -46,7 +46,7 @@ export class ProgramServer implements ProgramMcpServer {
     return this.#tools;
   }
 
-  /** What it is made of, for whoever compares. */
+  /** The identity of a query compares servers by this value. */
   toJSON(): readonly SdkMcpToolDefinition[] {
     return this.#tools;
   }
@@ -58,12 +58,12 @@ export class ProgramServer implements ProgramMcpServer {
     const run = async (args: unknown, extra: ToolExtra): Promise<CallToolResult> =>
       inputSchema === undefined ? given(extra) : given(args, extra);
     const shape: AnyZodRawShape = fieldsOf(inputSchema);
-    this.#tools.push({ name, description, inputSchema: shape, handler: run, ...(annotations && { annotations }) });
+    this.#tools.push({ name, description, inputSchema: shape, handler: run, ...present({ annotations }) });
     this.#real?.registerTool(name, { description, inputSchema: shape, annotations }, run);
   };
 
   async connect(transport: unknown): Promise<void> {
-    this.#real ??= await this.#made();
+    this.#real ??= await this.#createReal();
     await this.#real.connect(transport);
   }
 
@@ -71,30 +71,19 @@ export class ProgramServer implements ProgramMcpServer {
     await this.#real?.close();
   }
 
-  async #made(): Promise<RealServer> {
-    const { McpServer } = (await importApart(resolved())) as {
+  async #createReal(): Promise<RealServer> {
+    const { McpServer } = (await importApart(resolvePackage())) as {
       readonly McpServer: new (info: object, options: object) => RealServer;
     };
     const options = this.#instructions === undefined ? {} : { instructions: this.#instructions };
     const real = new McpServer(this.#info, options);
     for (const { name, description, inputSchema, annotations, handler } of this.#tools)
-      real.registerTool(name, configOf({ description, inputSchema, annotations }), handler as Handler);
+      real.registerTool(name, present({ description, inputSchema, annotations }), handler as Handler);
     return real;
   }
 }
 
-function configOf({
-  annotations,
-  ...config
-}: {
-  readonly description: string;
-  readonly inputSchema: AnyZodRawShape;
-  readonly annotations: ToolAnnotations | undefined;
-}): object {
-  return { ...config, ...(annotations && { annotations }) };
-}
-
-/** Fields, or an object of zod that has them. */
+/** Accepts fields, or a zod object that has them. */
 function fieldsOf(schema: AnyZodRawShape | { readonly shape: AnyZodRawShape } | undefined): AnyZodRawShape {
   if (schema === undefined) return {};
   const { shape } = schema as { readonly shape?: unknown };
@@ -102,8 +91,11 @@ function fieldsOf(schema: AnyZodRawShape | { readonly shape: AnyZodRawShape } | 
   return isObject && typeof shape === 'object' ? (shape as AnyZodRawShape) : (schema as AnyZodRawShape);
 }
 
-/** As the program would import it. Throws ClientProblem `refused`. */
-function resolved(): string {
+/**
+ * Returns the URL of the package's module as the program would import it. Throws ClientProblem
+ * `refused` when the program does not have the package.
+ */
+function resolvePackage(): string {
   const from = [process.argv[1], join(process.cwd(), 'program.js')].filter((path) => path !== undefined);
   for (const path of from) {
     try {

@@ -1,26 +1,27 @@
-// query() as programs for in-process agents call it, on a durable session. The program's process is
-// the session's worker: its tools and hooks run here, and what needs it waits while it is gone.
-// Started again under a name, it goes on where it was.
+// Implements query() of the SDK on a durable session. The program's process is the session's
+// worker: its tools and hooks run here, and what needs it waits while it is gone. A program that is
+// started again under its name goes on where it was.
+import { present } from '../../system/json.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { catalogue } from '../../models/catalogue.ts';
 import { prepareWorker } from '../runtime/own-worker.ts';
 import { ClientProblem } from '../problem.ts';
 import { VERSION } from '../../worker/version.ts';
 import { COMMANDS } from './commands.ts';
-import { asksSomebody, modeInEffect, modeOf } from './permission-modes.ts';
+import { asksSomebody, modeInEffect, inwardMode } from './permission-modes.ts';
 import { ownEnv } from './own-env.ts';
-import { LEFT, runQuery } from './run-query.ts';
+import { READER_LEFT, runQuery } from './run-query.ts';
 import type { Steering } from './send-messages.ts';
 import type { AccountInfo, AgentInfo, ModelInfo } from './shapes/facts.ts';
 import type { SDKMessage, SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { PermissionMode } from './shapes/permissions.ts';
 import type { Query, QueryParams, WarmQuery } from './shapes/query.ts';
-import { statusesOf } from './tools.ts';
+import { serverStatuses } from './tools.ts';
 
 /**
- * Throws ClientProblem, SetupProblem or ConfigProblem, with a sentence, from the first `next()`;
- * AbortError, once it is aborted.
+ * Starts or continues a session, and yields its messages. The first `next()` throws ClientProblem,
+ * SetupProblem or ConfigProblem with a sentence. Throws AbortError once it is aborted.
  */
 export function query({ prompt, options = {} }: QueryParams): Query {
   const steering: Steering = {
@@ -31,28 +32,28 @@ export function query({ prompt, options = {} }: QueryParams): Query {
     stopTask: null,
     contextUsage: null,
     add: null,
-    ended: new AbortController(),
+    closeIfRead: new AbortController(),
   };
   const messages = runQuery(prompt, options, steering);
   const end = messages.return.bind(messages);
   const leave = (): Promise<IteratorResult<SDKMessage, void>> => {
-    // A `next()` that waits ends, too.
-    steering.ended.abort(LEFT);
+    // This also ends a `next()` that waits.
+    steering.closeIfRead.abort(READER_LEFT);
     return end();
   };
   return Object.assign(messages, {
     return: leave,
     close: () => void leave(),
     [Symbol.asyncDispose]: async () => void (await leave()),
-    ...steeringOf(steering, options),
-    ...factsOf(options),
-    ...notThere,
+    ...steeringMethods(steering, options),
+    ...factMethods(options),
+    ...unsupported,
   });
 }
 
 /**
- * Prepared, so that its first message comes sooner: there is no process to start, and what it needs
- * is loaded by now. Its options are checked.
+ * Prepares a query, so that its first message comes sooner: loads what a worker needs. No process
+ * is started, and the options are checked when the query begins.
  */
 export async function startup({
   options = {},
@@ -65,7 +66,7 @@ export async function startup({
   };
 }
 
-type Steers =
+type SteeringMethod =
   | 'stopTask'
   | 'getContextUsage'
   | 'interrupt'
@@ -74,7 +75,7 @@ type Steers =
   | 'setMaxThinkingTokens'
   | 'streamInput';
 
-function steeringOf(steering: Steering, options: Options): Pick<Query, Steers> {
+function steeringMethods(steering: Steering, options: Options): Pick<Query, SteeringMethod> {
   const change = (changes: OptionChanges): Promise<void> => {
     steering.changes = { ...steering.changes, ...changes };
     return Promise.resolve();
@@ -87,13 +88,13 @@ function steeringOf(steering: Steering, options: Options): Pick<Query, Steers> {
     setModel: (model) => change({ model: model ?? null }),
     setPermissionMode: async (mode: PermissionMode) => {
       const effective = modeInEffect(mode);
-      await change({ permissionMode: modeOf(effective, asksSomebody(options)) });
+      await change({ permissionMode: inwardMode(effective, asksSomebody(options)) });
       steering.grantMode?.(effective);
       return { mode: effective };
     },
     setMaxThinkingTokens: (tokens) => change({ thinkingTokens: tokens ?? null }),
-    stopTask: (id) => steering.stopTask?.(id) ?? nothingRuns('a task is stopped while messages of its query are read'),
-    getContextUsage: () => steering.contextUsage?.() ?? nothingRuns('it is counted while messages of a query are read'),
+    stopTask: (id) => steering.stopTask?.(id) ?? refuseIdle('a task is stopped while messages of its query are read'),
+    getContextUsage: () => steering.contextUsage?.() ?? refuseIdle('it is counted while messages of a query are read'),
     streamInput: async (stream: AsyncIterable<SDKUserMessage>) => {
       if (steering.add === null)
         throw new ClientProblem(
@@ -105,7 +106,7 @@ function steeringOf(steering: Steering, options: Options): Pick<Query, Steers> {
   };
 }
 
-type Facts =
+type FactMethod =
   | 'supportedModels'
   | 'supportedAgents'
   | 'supportedCommands'
@@ -114,9 +115,9 @@ type Facts =
   | 'initializationResult'
   | 'reinitialize';
 
-function factsOf({ agents = {}, mcpServers = {}, ...options }: Options): Pick<Query, Facts> {
+function factMethods({ agents = {}, mcpServers = {}, ...options }: Options): Pick<Query, FactMethod> {
   const own = Object.entries(agents).map(([name, { description, model }]): AgentInfo => {
-    return { name, description, ...(model !== undefined && { model }) };
+    return present({ name, description, model });
   });
   const env = ownEnv(options.env);
   const account: AccountInfo = {
@@ -126,25 +127,25 @@ function factsOf({ agents = {}, mcpServers = {}, ...options }: Options): Pick<Qu
   const all = () => ({
     commands: [...COMMANDS],
     agents: own,
-    models: soldModels(),
+    models: availableModels(),
     account,
     output_style: 'default',
     available_output_styles: ['default'],
     claude_code_version: VERSION,
   });
   return {
-    supportedModels: () => Promise.resolve(soldModels()),
+    supportedModels: () => Promise.resolve(availableModels()),
     supportedAgents: () => Promise.resolve(own),
     supportedCommands: () => Promise.resolve([...COMMANDS]),
-    mcpServerStatus: () => Promise.resolve(statusesOf(mcpServers)),
+    mcpServerStatus: () => Promise.resolve(serverStatuses(mcpServers)),
     accountInfo: () => Promise.resolve(account),
     initializationResult: () => Promise.resolve(all()),
     reinitialize: () => Promise.resolve(all()),
   };
 }
 
-/** Those of the catalogue that are not at their end, under the names that the API takes. */
-function soldModels(): ModelInfo[] {
+/** Returns the models that are not retired, newest first, under the names that the API takes. */
+function availableModels(): ModelInfo[] {
   return Object.entries(catalogue.models).flatMap(([base, model]) => {
     const { retires } = model;
     if (retires !== undefined && retires < catalogue.date) return [];
@@ -155,23 +156,23 @@ function soldModels(): ModelInfo[] {
   });
 }
 
-const nothingRuns = (when: string): Promise<never> =>
+const refuseIdle = (when: string): Promise<never> =>
   Promise.reject(new ClientProblem('refused', `nothing runs yet, or no more: ${when}`));
 
 const refuse = (why: string) => (): Promise<never> => Promise.reject(new ClientProblem('refused', why));
-const asOptions = refuse('settings of a query are its options: give them to the next one');
-const atTheStart = refuse('servers of a query are those it began with: give others to the next one, with resume');
+const refuseSettings = refuse('settings of a query are its options: give them to the next one');
+const refuseServers = refuse('servers of a query are those it began with: give others to the next one, with resume');
 
-/** What a query here cannot do. */
-const notThere = {
-  applyFlagSettings: asOptions,
-  updateSettings: asOptions,
+/** The methods that a query here does not support. */
+const unsupported = {
+  applyFlagSettings: refuseSettings,
+  updateSettings: refuseSettings,
   rewindFiles: refuse('files are not rewound: keep the workspace in git, and go back there'),
   readFile: refuse('read the file in the program, which is where the session works'),
   seedReadState: refuse('a file is read by a tool before it is changed'),
-  setMcpServers: atTheStart,
+  setMcpServers: refuseServers,
   reconnectMcpServer: refuse('a server that is lost is connected again by itself: wait, or begin the next query'),
-  toggleMcpServer: atTheStart,
+  toggleMcpServer: refuseServers,
   setMcpPermissionModeOverride: refuse('give permission rules as allowedTools and disallowedTools'),
   readMcpResource: refuse('resources of servers are read by tools: mcp_resources'),
   reloadPlugins: refuse('there are no plugins'),

@@ -1,5 +1,6 @@
-// Runs a query to its end: opens its session, sends what the program gives, and tells what comes of
-// it. Whoever stops listening, or aborts, ends what runs with that.
+// Runs a query to its end: opens its session, sends the program's messages, and yields the answers.
+// A program that stops reading, or aborts, interrupts what runs.
+import { present } from '../../system/json.ts';
 import { type Log, formatLog } from '../../system/log.ts';
 import { awaitInTime } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
@@ -17,20 +18,20 @@ import { parseSessionId } from '../sessions/session-id.ts';
 import { headOf } from '../sessions/newest-head.ts';
 import { transcriptReader } from '../sessions/transcript-reader.ts';
 import { withAgentServers } from './agent-types.ts';
-import { approvalBy, questionBy } from './callbacks.ts';
-import { type Continued, findContinued, rememberSession } from './program/continue.ts';
-import { openTalk } from './conversation.ts';
+import { createApprovalHandler, createQuestionHandler } from './can-use-tool.ts';
+import { type ContinuedSession, findContinued, rememberSession } from './program/continue.ts';
+import { openConversation } from './conversation.ts';
 import { type PromptPart, promptParts } from './commands.ts';
-import { contextUsage } from './context-usage.ts';
-import { clearedMessage, initMessage, resetMessage } from './messages.ts';
+import { readContextUsage } from './context-usage.ts';
+import { clearResultMessage, initMessage, resetMessage } from './messages.ts';
 import { createGrants, type Grants } from './grants.ts';
 import { withExtraArgs } from './extra-args.ts';
 import { ownEnv, requireKey } from './own-env.ts';
-import { removeSession } from './sessions/change-session.ts';
+import { removeSession } from './sessions/remove-session.ts';
 import { translateOptions } from './options.ts';
-import { asksSomebody, modeInEffect, modeOf, withModeInEffect } from './permission-modes.ts';
-import { contextOf, programHooks, type ProgramHooks } from './program-hooks.ts';
-import { type Asked, identityOf, programQuery } from './program/program.ts';
+import { asksSomebody, modeInEffect, inwardMode, withModeInEffect } from './permission-modes.ts';
+import { contextOf, createProgramHooks, type ProgramHooks } from './program-hooks.ts';
+import { type QueryRequest, identityOf, programQuery } from './program/program.ts';
 import { type Running, sendMessages, type Steering } from './send-messages.ts';
 import type { SDKMessage, SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
@@ -39,37 +40,37 @@ import { withInstances } from './tools.ts';
 import { AbortError } from './values.ts';
 
 /**
- * Milliseconds for a run to end that nobody listens to any more. Its worker is this process, which
- * ends afterwards.
+ * Milliseconds for a run to end that the program no longer reads. Its worker is this process, which
+ * may exit afterwards.
  */
 const STOPPING_MS = 5_000;
 
-/** Why a query ends of which nobody reads the rest. */
-export const LEFT = new Error('nobody reads the rest');
+/** The reason to end a query whose remaining messages the program does not read. */
+export const READER_LEFT = new Error('nobody reads the rest');
 
-/** Throws ClientProblem, SetupProblem or ConfigProblem, with a sentence, and AbortError. */
+/** Throws ClientProblem, SetupProblem, ConfigProblem, or AbortError once it is aborted. */
 export async function* runQuery(
   prompt: QueryPrompt,
   given: Options,
   steering: Steering,
 ): AsyncGenerator<SDKMessage, void> {
-  const { ended } = steering;
-  const aborted = (): Promise<void> => {
+  const { closeIfRead: ended } = steering;
+  const abortQuery = (): Promise<void> => {
     ended.abort(new AbortError('the query was aborted by its abortController'));
     return Promise.resolve();
   };
-  const heard = actOnAbort(given.abortController?.signal, aborted);
+  const stopListening = actOnAbort(given.abortController?.signal, abortQuery);
   try {
     ended.signal.throwIfAborted();
-    yield* open(prompt, given, steering);
+    yield* openQuery(prompt, given, steering);
   } catch (error) {
-    if (error !== LEFT) throw error;
+    if (error !== READER_LEFT) throw error;
   } finally {
-    await heard();
+    await stopListening();
   }
 }
 
-type Asking = {
+type QueryContext = {
   readonly written: Options;
   readonly given: Options;
   readonly env: Env;
@@ -77,15 +78,16 @@ type Asking = {
   readonly say: (line: string) => void;
 };
 
-async function* open(prompt: QueryPrompt, written: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
+async function* openQuery(prompt: QueryPrompt, written: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
   const { stderr } = written;
   const env = ownEnv(written.env);
   const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
   const given = await withInstances(withAgentServers(withModeInEffect(withExtraArgs(written, say), say), say), say);
   const asking = { written, given, env, steering, say };
-  let [cleared, before] = [0, null as Cleared | null];
+  let cleared = 0;
+  let before: ClearedSession | null = null;
   for (const part of promptParts(prompt)) {
-    const session = yield* openPart(asking, { prompt, part, cleared, before });
+    const session: string = yield* runPart(asking, { prompt, part, cleared, before });
     const by = part.clearedBy();
     before = by && { session, by };
     steering.changes = { ...steering.sent, ...steering.changes };
@@ -93,21 +95,21 @@ async function* open(prompt: QueryPrompt, written: Options, steering: Steering):
   }
 }
 
-/** The session that was left, and the message that asked for it. */
-type Cleared = { readonly session: string; readonly by: Partial<SDKUserMessage> };
+/** The session that a `/clear` left, and the message that asked for it. */
+type ClearedSession = { readonly session: string; readonly by: Partial<SDKUserMessage> };
 
-/** `cleared` counts the sessions that were left, and `before` is the last of them. */
-type Opening = {
+/** `cleared` counts the sessions that `/clear` left, and `before` is the last of them. */
+type PartContext = {
   readonly prompt: QueryPrompt;
   readonly part: PromptPart;
   readonly cleared: number;
-  readonly before: Cleared | null;
+  readonly before: ClearedSession | null;
 };
 
-/** Returns its session. */
-async function* openPart(
-  { written, given, env, steering, say }: Asking,
-  { prompt, part, cleared, before }: Opening,
+/** Runs one part of the prompt in a session of its own, and returns the session. */
+async function* runPart(
+  { written, given, env, steering, say }: QueryContext,
+  { prompt, part, cleared, before }: PartContext,
 ): AsyncGenerator<SDKMessage, string> {
   const { cwd = process.cwd() } = written;
   const translated = translateOptions(given, cleared === 0 ? say : () => undefined, cleared > 0);
@@ -129,23 +131,26 @@ async function* openPart(
     const options: Options = cleared > 0 ? afresh : found?.session ? { ...given, resume: found.session } : given;
     const session = parseSessionId(options.resume ?? options.sessionId ?? program.session);
     const log: Log = (_, message, fields) => say(formatLog(message, fields));
-    const workplace = await openFor({ env, chosen, session, anywhere: false, say, log }, found);
+    const workplace = await openAndCloseFound({ env, chosen, session, anywhere: false, say, log }, found);
     rememberSession(where, session);
-    yield* tell({ workplace, program, options, runOptions: translated.run, steering, say }, part, before);
+    yield* runSession({ workplace, program, options, runOptions: translated.run, steering, say }, part, before);
     return session;
   } finally {
     program.end();
   }
 }
 
-/** Names the next session, the same one when the program is started again. */
-function afterClear({ identity, program, session, resume }: Asked, cleared: number): Asked {
+/** Names the session after a `/clear`: the same one when the program is started again. */
+function afterClear({ identity, program, session, resume }: QueryRequest, cleared: number): QueryRequest {
   const named = session === undefined ? undefined : `${session}-cleared-${cleared}`;
   const again = JSON.stringify([identity, resume, cleared]);
   return { identity: again, program, session: named };
 }
 
-/** What is deleted at its end cannot be asked for again. Throws ClientProblem `refused`. */
+/**
+ * Throws ClientProblem `refused` for an option that names a session to go on with, which
+ * `persistSession: false` would delete.
+ */
 function checkUnkept({ resume, continue: goesOn, sessionId }: Options, program: string | undefined): void {
   const names = { resume, continue: goesOn || undefined, sessionId, PERDURE_SESSION: program };
   const other = Object.entries(names).find(([, value]) => value !== undefined)?.[0];
@@ -154,7 +159,7 @@ function checkUnkept({ resume, continue: goesOn, sessionId }: Options, program: 
   throw new ClientProblem('refused', `the options "persistSession: false" and "${other}" of query(): ${why}`);
 }
 
-async function openFor(opening: OpenWorkplace, found: Continued | null): Promise<Workplace> {
+async function openAndCloseFound(opening: OpenWorkplace, found: ContinuedSession | null): Promise<Workplace> {
   try {
     return await openWorkplace(opening);
   } finally {
@@ -162,32 +167,37 @@ async function openFor(opening: OpenWorkplace, found: Continued | null): Promise
   }
 }
 
-async function* tell(running: Running, part: PromptPart, before: Cleared | null): AsyncGenerator<SDKMessage, void> {
+async function* runSession(
+  running: Running,
+  part: PromptPart,
+  before: ClearedSession | null,
+): AsyncGenerator<SDKMessage, void> {
   const { workplace, program, options, runOptions, say } = running;
   const { session } = workplace;
-  let [isOpen, hasResult] = [false, false];
+  let isOpen = false;
+  let hasResult = false;
   try {
     if (program.isKnown) say(`goes on with session ${session}, which was asked for before under this name`);
-    if (options.resume !== undefined) await checkThere(workplace);
+    if (options.resume !== undefined) await checkSessionExists(workplace);
     isOpen = true;
     if (before) yield resetMessage(before.session, session, before.by.uuid);
     yield initMessage(session, options, runOptions.cwd);
-    if (before) yield clearedMessage(session);
-    for await (const message of converse(running, part)) {
+    if (before) yield clearResultMessage(session);
+    for await (const message of exchangeMessages(running, part)) {
       hasResult = message.type === 'result';
       yield message;
     }
-    // Nothing may have been said in it.
+    // A session that a `/clear` began or ended may have no message.
     hasResult ||= before !== null || part.clearedBy() !== null;
   } finally {
-    if (options.persistSession === false) await forget(workplace, say);
+    if (options.persistSession === false) await deleteUnkept(workplace, say);
     else if (isOpen && !hasResult) say(`session ${session} has no result: options.resume goes on with it`);
     await workplace.close();
   }
 }
 
-/** Throws ClientProblem `no_session`, in words that programs look for. */
-async function checkThere({ sessions, session }: Workplace): Promise<void> {
+/** Throws ClientProblem `no_session`, with the SDK's words, which programs look for. */
+async function checkSessionExists({ sessions, session }: Workplace): Promise<void> {
   try {
     await sessions.describe(session);
   } catch (error) {
@@ -197,7 +207,7 @@ async function checkThere({ sessions, session }: Workplace): Promise<void> {
   }
 }
 
-async function forget({ temporal, session }: Workplace, say: (line: string) => void): Promise<void> {
+async function deleteUnkept({ temporal, session }: Workplace, say: (line: string) => void): Promise<void> {
   try {
     await removeSession(temporal.client, session as SessionId);
   } catch (error) {
@@ -206,93 +216,98 @@ async function forget({ temporal, session }: Workplace, say: (line: string) => v
   }
 }
 
-async function* converse(running: Running, part: PromptPart): AsyncGenerator<SDKMessage, void> {
+async function* exchangeMessages(running: Running, part: PromptPart): AsyncGenerator<SDKMessage, void> {
   const { workplace, program, options, steering, say } = running;
   const session = workplace.session as SessionId;
-  const hooks = hooksNow(running);
+  const hooks = programHooksOf(running);
   const answers = answerApprovals(workplace.sessions, {
-    onApproval: approvalBy(options.canUseTool, { grants: grantsOf(running), hooks, say }),
-    onQuestion: questionBy(options.canUseTool, { hooks, say }),
+    onApproval: createApprovalHandler(options.canUseTool, { grants: createSessionGrants(running), hooks, say }),
+    onQuestion: createQuestionHandler(options.canUseTool, { hooks, say }),
   });
-  const { signal } = steering.ended;
+  const { signal } = steering.closeIfRead;
   const failed = AbortSignal.any([workplace.failed, answers.failed, signal]);
-  // Nobody is asked by a program that cannot answer: its session's mode sees to that.
-  const onApproval: Parameters<typeof openTalk>[0]['onApproval'] = (event) =>
+  // A program that cannot decide is not asked: its session runs in `dontAsk`.
+  const onApproval: Parameters<typeof openConversation>[0]['onApproval'] = (event) =>
     asksSomebody(options) && answers.hear(event);
-  const before = program.isKnown ? 0 : await runsBefore(running);
-  if (isResumed(running)) await startAgain(running, hooks);
+  const before = program.isKnown ? 0 : await countEarlierRuns(running);
+  if (isResumed(running)) await runStartHooks(running, hooks);
   signal.throwIfAborted();
   steering.interrupt = () => workplace.sessions.interrupt(session);
   const sender = sendMessages(running, part.prompt);
-  const talk = openTalk({ ...talkOf(running, session), before, failed, onApproval }, sender);
+  const conversation = openConversation(
+    { ...conversationPortsOf(running, session), before, failed, onApproval },
+    sender,
+  );
   let goesOn = true;
-  steering.stopTask = (id) => talk.stopTask(id);
-  steering.contextUsage = () => contextUsage(workplace);
+  steering.stopTask = (id) => conversation.stopTask(id);
+  steering.contextUsage = () => readContextUsage(workplace);
   try {
     for await (const item of sender.messages) {
       if ('error' in item) throw item.error;
-      yield* talk.answer(item.id);
+      yield* conversation.answer(item.id);
     }
     goesOn = false;
   } catch (error) {
     goesOn = error === signal.reason;
     throw error;
   } finally {
-    await talk.stop();
+    await conversation.stop();
     steering.interrupt = () => Promise.resolve();
     steering.add = null;
     steering.stopTask = null;
     steering.contextUsage = null;
     steering.grantMode = null;
-    const unanswered = [...sender.sent].filter((id) => !talk.answered.has(id));
+    const unanswered = [...sender.sent].filter((id) => !conversation.answered.has(id));
     if (goesOn && unanswered.length > 0) await stopRuns(running, session, unanswered);
     const reason = part.clearedBy() === null ? 'other' : 'clear';
-    const told = hooksNow(running, new AbortController().signal).tell('SessionEnd', { reason }, reason);
+    const told = programHooksOf(running, new AbortController().signal).tell('SessionEnd', { reason }, reason);
     await awaitInTime(told, [], STOPPING_MS);
     for (const problem of await answers.stop()) say(problem);
   }
 }
 
-function hooksNow(
+function programHooksOf(
   { workplace, options, runOptions, steering, say }: Running,
-  signal: AbortSignal = steering.ended.signal,
+  signal: AbortSignal = steering.closeIfRead.signal,
 ): ProgramHooks {
   const { permissionMode: mode = 'default', hooks } = options;
-  return programHooks(hooks, { session: workplace.session, cwd: runOptions.cwd, mode, signal, say });
+  return createProgramHooks(hooks, { session: workplace.session, cwd: runOptions.cwd, mode, signal, say });
 }
 
 const isResumed = ({ options, program }: Running): boolean => options.resume !== undefined && !program.isKnown;
 
-/** What its hooks say comes with the system prompt of what the query asks. */
-async function startAgain({ steering, runOptions, options }: Running, hooks: ProgramHooks): Promise<void> {
+/** Calls the SessionStart hooks, and appends what they say to the system prompt. */
+async function runStartHooks({ steering, runOptions, options }: Running, hooks: ProgramHooks): Promise<void> {
   const { model } = options;
-  const said = await hooks.tell('SessionStart', { source: 'resume', ...(model && { model }) }, 'resume');
+  const said = await hooks.tell('SessionStart', present({ source: 'resume', model: model || undefined }), 'resume');
   const parts = [runOptions.appendSystemPrompt, contextOf(said)].filter((part) => part);
   if (contextOf(said) !== undefined) steering.changes = { ...steering.changes, appendSystemPrompt: parts.join('\n\n') };
 }
 
-/** Rules hold here, at once; modes and folders from the next message on. */
-function grantsOf({ steering, runOptions, say }: Running): Grants {
+/** Granted rules hold here at once; modes and folders hold from the next message on. */
+function createSessionGrants({ steering, runOptions, say }: Running): Grants {
   const grants = createGrants(runOptions.cwd, ({ mode, directories, rules }) => {
     const { additionalDirectories: before } = { ...runOptions, ...steering.changes };
     if (directories) say(`the folders ${directories.join(', ')} are the session's from its next message on`);
     steering.changes = {
       ...steering.changes,
-      ...(mode && { permissionMode: modeOf(modeInEffect(mode), true) }),
-      ...(rules && { permissions: joinedRules(runOptions.permissions ?? {}, rules) }),
-      ...(directories && { additionalDirectories: [...new Set([...(before ?? []), ...directories])] }),
+      ...present({
+        permissionMode: mode && inwardMode(modeInEffect(mode), true),
+        permissions: rules && joinRules(runOptions.permissions ?? {}, rules),
+        additionalDirectories: directories && [...new Set([...(before ?? []), ...directories])],
+      }),
     };
   });
   steering.grantMode = (mode) => grants.add([{ type: 'setMode', mode, destination: 'session' }]);
   return grants;
 }
 
-function joinedRules(before: PermissionRules, given: Required<PermissionRules>): PermissionRules {
+function joinRules(before: PermissionRules, given: Required<PermissionRules>): PermissionRules {
   const join = (list: keyof PermissionRules) => [...new Set([...(before[list] ?? []), ...given[list]])];
   return { allow: join('allow'), deny: join('deny'), ask: join('ask') };
 }
 
-function talkOf({ workplace, program, options, say }: Running, session: SessionId) {
+function conversationPortsOf({ workplace, program, options, say }: Running, session: SessionId) {
   const {
     sessions,
     store,
@@ -311,8 +326,8 @@ function talkOf({ workplace, program, options, say }: Running, session: SessionI
 }
 
 /**
- * Nobody listens any more: what its messages opened ends, as with the process of such an agent.
- * Asked again under a name, they are sent again.
+ * Interrupts the runs of unanswered messages when the program stops reading, as the exit of an
+ * in-process agent would. A program with a name sends them again when it asks again.
  */
 async function stopRuns(
   { workplace: { sessions }, program, say }: Running,
@@ -325,18 +340,18 @@ async function stopRuns(
     await sessions.interrupt(session);
     for await (const _ of sessions.follow(session, { messageId: message, signal: enough.signal }));
   };
-  const stopped = async (): Promise<string> => {
+  const stopAll = async (): Promise<string> => {
     for (const message of unanswered) await stop(message);
     return '';
   };
   const late = `the run of session ${session} is still being interrupted`;
-  const problem = await awaitInTime(stopped().catch(reasonOf), late, STOPPING_MS);
+  const problem = await awaitInTime(stopAll().catch(reasonOf), late, STOPPING_MS);
   enough.abort();
   if (problem !== '') say(problem);
 }
 
-/** Runs of a session that is not of this query's making: what they said is not told. */
-async function runsBefore({ workplace, options }: Running): Promise<number> {
+/** Returns the last run of a session that another query began, since it is not told again. */
+async function countEarlierRuns({ workplace, options }: Running): Promise<number> {
   if (options.resume === undefined && options.sessionId === undefined) return 0;
   try {
     return (await workplace.sessions.describe(workplace.session)).last?.run ?? 0;

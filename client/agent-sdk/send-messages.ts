@@ -1,12 +1,13 @@
-// Sends what a program gives to its session, as it comes, each message under an id that is the same
+// Sends the program's messages to its session as they come, each under an id that stays the same
 // when it is sent again.
 import { createMailbox } from '../mailbox.ts';
+import { present } from '../../system/json.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Workplace } from '../runtime/workplace.ts';
 import type { Prompt, PromptBlock } from '../sessions/prompt.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { CompactionAsked, OptionChanges } from '../../workflows/contract/session.ts';
-import { compactionIn, isClear } from './commands.ts';
+import { parseCompaction, isClear } from './commands.ts';
 import type { ProgramQuery } from './program/program.ts';
 import type { SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
@@ -14,23 +15,21 @@ import type { PermissionMode } from './shapes/permissions.ts';
 import type { QueryPrompt, SDKControlGetContextUsageResponse } from './shapes/query.ts';
 
 export type Steering = {
-  /** Options for the next message. */
+  /** Option changes that go with the next message. */
   changes: OptionChanges;
-  /** Options that went with a message: a session that begins anew has them, too. */
+  /** Option changes of earlier messages. The session after a `/clear` gets them, too. */
   sent: OptionChanges;
   interrupt: () => Promise<void>;
-  /** From now on, for calls that are asked about. Null before the session is open. */
+  /** Applies a mode at once to calls that ask. Null before the session is open. */
   grantMode: ((mode: PermissionMode) => void) | null;
-  /** Null before the session is open, and when all is answered. */
+  /** Sends further messages. It is null before the session is open, and once all is answered. */
   add: ((stream: AsyncIterable<SDKUserMessage>) => Promise<void>) | null;
-  /** It is null while nothing runs. */
+  /** Ends an agent or a background command. It is null while nothing runs. */
   stopTask: ((id: string) => Promise<void>) | null;
-  /** It is null while nothing runs. */
+  /** Reads how full the model's window is. It is null while nothing runs. */
   contextUsage: (() => Promise<SDKControlGetContextUsageResponse>) | null;
-  /**
-   * Aborted when the rest is read by nobody, or when the program aborts it: its reason is thrown.
-   */
-  readonly ended: AbortController;
+  /** Aborted when the program stops reading, or aborts the query. The query throws the reason. */
+  readonly closeIfRead: AbortController;
 };
 
 export type Running = {
@@ -49,27 +48,28 @@ type Sender = {
   readonly compactions: ReadonlySet<MessageId>;
 };
 
-/** Hands on each id once its message is durable. */
+/** Yields the id of each message once the message is durable. */
 export function sendMessages(running: Running, prompt: QueryPrompt): Sender {
   const box = createMailbox<{ readonly id: MessageId } | { readonly error: unknown }>();
-  const [sent, compactions] = [new Set<MessageId>(), new Set<MessageId>()];
-  const { signal } = running.steering.ended;
+  const sent = new Set<MessageId>();
+  const compactions = new Set<MessageId>();
+  const { signal } = running.steering.closeIfRead;
   signal.addEventListener('abort', () => box.push({ error: signal.reason }), { once: true });
   let reading = 0;
-  const one = async (content: Prompt, given: Pick<SDKUserMessage, 'uuid' | 'priority'> = {}): Promise<void> => {
+  const sendOne = async (content: Prompt, given: Pick<SDKUserMessage, 'uuid' | 'priority'> = {}): Promise<void> => {
     const id = (given.uuid as MessageId | undefined) ?? running.program.messageId(JSON.stringify(content));
     const isFirst = sent.size === 0;
     sent.add(id);
-    const compact = compactionIn(content);
+    const compact = parseCompaction(content);
     if (compact) compactions.add(id);
     if (isClear(content)) throw new ClientProblem('refused', '/clear is taken from the prompt of a query alone');
-    await send(running, content, id, { isFirst, now: given.priority === 'now', compact });
+    await sendMessage(running, content, id, { isFirst, now: given.priority === 'now', compact });
     box.push({ id });
   };
-  const all = async (stream: AsyncIterable<SDKUserMessage>): Promise<void> => {
+  const sendAll = async (stream: AsyncIterable<SDKUserMessage>): Promise<void> => {
     reading += 1;
     try {
-      for await (const message of stream) await one(contentOf(message), message);
+      for await (const message of stream) await sendOne(contentOf(message), message);
     } finally {
       reading -= 1;
     }
@@ -78,41 +78,47 @@ export function sendMessages(running: Running, prompt: QueryPrompt): Sender {
     if (reading === 0) box.close();
   };
   running.steering.add = (stream) => {
-    // The prompt's messages may all be sent, and the last of them not be answered yet.
+    // All messages of the prompt may be sent while the last one still waits for its answer.
     box.reopen();
-    return all(stream).finally(ended);
+    return sendAll(stream).finally(ended);
   };
-  const first = typeof prompt === 'string' ? one(prompt) : all(prompt);
+  const first = typeof prompt === 'string' ? sendOne(prompt) : sendAll(prompt);
   first.catch((error: unknown) => box.push({ error })).finally(ended);
   return { messages: box, sent, compactions };
 }
 
-type How = {
+type Delivery = {
   readonly isFirst: boolean;
   readonly now: boolean;
   readonly compact: CompactionAsked | undefined;
 };
 
-async function send(
+async function sendMessage(
   { workplace, options, runOptions, steering }: Running,
   content: Prompt,
   messageId: MessageId,
-  { isFirst, now, compact: asked }: How,
+  { isFirst, now, compact: asked }: Delivery,
 ): Promise<void> {
   const { sessions, session, workers } = workplace;
   const changes = steering.changes;
   steering.changes = {};
   steering.sent = { ...steering.sent, ...changes };
-  const compact = asked ? { compact: asked } : {};
+  const compact = present({ compact: asked });
   const { resume, sessionId } = options;
-  // One of its own gets the options with its beginning, and one that is open with the message.
+  // A new session starts with the options, and an open one gets them with the message.
   const where = resume === undefined && sessionId === undefined ? { newId: session } : { session };
   if (isFirst) await sessions.start(content, { ...runOptions, ...changes, ...where, messageId, workers, ...compact });
-  else await sessions.send(session, content, { messageId, options: changes, ...compact, ...(now ? { now } : {}) });
+  else
+    await sessions.send(session, content, {
+      messageId,
+      options: changes,
+      ...compact,
+      ...present({ now: now || undefined }),
+    });
 }
 
 function contentOf({ message }: SDKUserMessage): Prompt {
   const { content } = message;
-  // Blocks of other kinds are refused in words where the prompt is read.
+  // `readPrompt` refuses blocks of other kinds with a sentence.
   return typeof content === 'string' ? content : (content as readonly PromptBlock[]);
 }

@@ -1,5 +1,5 @@
-// Names of servers and their tools as programs write them, which may be anything, and as the API,
-// rules and configurations take them.
+// Converts names of servers and their tools, which may be any text in a program, to names that the
+// API, rules and configurations accept.
 import { createHash } from 'node:crypto';
 import { nameServerTool } from '../../tools/mcp/servers.ts';
 import { SERVER_PREFIX } from '../../tools/listed.ts';
@@ -11,11 +11,11 @@ import { VALID_NAME } from '../../tools/registry.ts';
  */
 const LONGEST = 32;
 
-/** By the names that the program gave. Those that would be one name are told apart by a hash. */
+/** Maps the given names to valid ones. A hash keeps names apart that would become the same. */
 export function serverNames(given: readonly string[]): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   const used = new Set<string>();
-  // One that may stay as it is does, whatever comes before it.
+  // Valid names come first, so that they stay as they are.
   for (const each of given.toSorted((a, b) => Number(plainName(b) === b) - Number(plainName(a) === a))) {
     const plain = plainName(each);
     const fits = plain !== '' && plain.length <= LONGEST && !used.has(plain);
@@ -26,37 +26,37 @@ export function serverNames(given: readonly string[]): ReadonlyMap<string, strin
   return names;
 }
 
-/** The names of a server's tools in the same order. */
+/** Returns the full names of a server's tools, in the same order. */
 export function toolNames(server: string, tools: readonly string[]): readonly string[] {
   const used = new Set<string>();
   return tools.map((tool) => {
-    const plain = `${SERVER_PREFIX}${server}__${replaced(tool)}`;
-    // No name ends with a space: it gets a hash.
+    const plain = `${SERVER_PREFIX}${server}__${replaceInvalid(tool)}`;
+    // `toolName` gives a name that ends with a space a hash.
     const name = VALID_NAME.test(plain) && !used.has(plain) ? plain : nameServerTool(server, `${tool} `);
     used.add(name);
     return name;
   });
 }
 
-/** Rules and lists that name a server, or a tool of it, as such programs do. */
-export function renamedRule(rule: string, names: ReadonlyMap<string, string>): string {
+/** Replaces the server and tool names in a rule, or in an entry of a tool list. */
+export function renameRule(rule: string, names: ReadonlyMap<string, string>): string {
   const all = [...names];
-  // As it was given before what it may have become.
-  for (const [written, name] of [...all, ...all.map(([given, ours]) => [replaced(given), ours] as const)]) {
+  // The names as given come before their cleaned forms.
+  for (const [written, name] of [...all, ...all.map(([given, ours]) => [replaceInvalid(given), ours] as const)]) {
     const prefix = `${SERVER_PREFIX}${written}`;
     const rest = rule.slice(prefix.length);
     if (rule.startsWith(prefix) && /^(?:$|__|\()/.test(rest))
-      return `${SERVER_PREFIX}${name}${rest.replace(/^__[^(]+/, replacedRule)}`;
+      return `${SERVER_PREFIX}${name}${rest.replace(/^__[^(]+/, replaceInvalidInRule)}`;
   }
-  return rule.startsWith(SERVER_PREFIX) ? rule.replace(/^[^(]+/, replacedRule) : rule;
+  return rule.startsWith(SERVER_PREFIX) ? rule.replace(/^[^(]+/, replaceInvalidInRule) : rule;
 }
 
-const replaced = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, '_');
-/** `*` stands for any characters. */
-const replacedRule = (name: string): string => name.replaceAll(/[^A-Za-z0-9_*-]/g, '_');
+const replaceInvalid = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, '_');
+/** A rule may hold `*`, which stands for any characters. */
+const replaceInvalidInRule = (name: string): string => name.replaceAll(/[^A-Za-z0-9_*-]/g, '_');
 
 function plainName(name: string): string {
-  return replaced(name).replaceAll(/_{2,}/g, '_').replaceAll(/^_|_$/g, '');
+  return replaceInvalid(name).replaceAll(/_{2,}/g, '_').replaceAll(/^_|_$/g, '');
 }
 
 function hashOf(name: string): string {

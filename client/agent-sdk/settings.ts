@@ -1,15 +1,15 @@
-// Settings of a query are its options: none are read from files, and none come from an organisation.
+// The settings of a query are its options: none are read from files or come from an organisation.
 import type { Settings } from './shapes/options.ts';
 import type { ResolvedSettings, ResolveSettingsOptions } from './shapes/settings.ts';
 
-/** The settings that a query would find in files, whatever `options` name: there are none. */
+/** Resolves to empty settings, whatever `options` name, since no settings files are read. */
 export function resolveSettings(_options: ResolveSettingsOptions = {}): Promise<ResolvedSettings> {
   return Promise.resolve({ effective: {}, provenance: {}, sources: [], machinePolicy: { didNotLoad: false } });
 }
 
 const ESCALATING: readonly unknown[] = ['acceptEdits', 'auto', 'bypassPermissions'];
 
-/** The effective settings, without a mode that allows more and that a workspace asks for. */
+/** Returns the effective settings, without a mode that allows more and comes from a workspace. */
 export function filterEscalatingDefaultMode({ effective, provenance, sources }: ResolvedSettings): Settings {
   const { permissions } = effective;
   const mode = permissions?.defaultMode;
@@ -20,7 +20,7 @@ export function filterEscalatingDefaultMode({ effective, provenance, sources }: 
   return { ...effective, permissions: others };
 }
 
-/** Beginnings of an account's messages about its limits. There are no accounts here. */
+/** Empty, since there are no accounts here whose limits could be reported. */
 export const ORG_POLICY_LIMIT_PREFIXES: readonly string[] = [];
 export const USAGE_LIMIT_ERROR_PREFIXES: readonly string[] = [];
 export const USAGE_TRANSITION_PREFIXES: readonly string[] = [];

@@ -1,5 +1,5 @@
-// What a call came to, as hooks of such programs read it: the fields that their own tools answer
-// with, as far as the text of a result has them.
+// Builds the `tool_response` that PostToolUse hooks read: the fields that the SDK's own tools
+// answer with, as far as the text of a result has them.
 type Input = Readonly<Record<string, unknown>>;
 
 const linesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '');
@@ -17,7 +17,7 @@ const RESPONSES: Readonly<Record<string, (text: string, input: Input) => object>
   WebFetch: (result, { url }) => ({ url, result }),
 };
 
-/** `tool` and `input` in the program's words. Of servers: a list of blocks, as they answer. */
+/** Takes the SDK's names in `tool` and `input`. A server's tool gets a list of blocks. */
 export function toolResponse(tool: string, input: Input, text: string): object {
   if (tool.startsWith('mcp__')) return [{ type: 'text', text }];
   return RESPONSES[tool]?.(text, input) ?? { content: text };

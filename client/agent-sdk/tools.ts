@@ -1,7 +1,8 @@
-// Tools of the program: `tool()` and `createSdkMcpServer()` as such programs write them, and what
-// they are in a worker's configuration.
+// Implements `tool()` and `createSdkMcpServer()`, and turns the servers of a query into tools and
+// servers of a worker's configuration.
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { present } from '../../system/json.ts';
 import { callResult, toToolOutput } from '../../tools/mcp/results.ts';
 import type { McpServer, McpServers, ServerQuestion } from '../../tools/mcp/servers.ts';
 import { ClientProblem } from '../problem.ts';
@@ -11,7 +12,7 @@ import { defineTool, type Tool, type ToolContext, ToolFailure } from '../../tool
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { ConnectedInstance, connectInstances } from './instances.ts';
 import { ProgramServer } from './program-server.ts';
-import { renamedRule, serverNames, toolNames } from './server-names.ts';
+import { renameRule, serverNames, toolNames } from './server-names.ts';
 import type {
   AnyZodRawShape,
   CallToolResult,
@@ -30,8 +31,8 @@ import type { Options } from './shapes/options.ts';
 import type { OnElicitation } from './shapes/permissions.ts';
 import { isZod3, zod3Input } from './zod3-fields.ts';
 
-/** Others are connected while the session opens. */
-export function statusesOf(servers: Readonly<Record<string, McpServerConfig>>): McpServerStatus[] {
+/** Reports servers outside the program as pending: they are connected while the session opens. */
+export function serverStatuses(servers: Readonly<Record<string, McpServerConfig>>): McpServerStatus[] {
   return Object.entries(servers).map(([name, server]) => ({
     name,
     status: isOfProgram(server) ? ('connected' as const) : ('pending' as const),
@@ -42,7 +43,7 @@ function isOfProgram(server: McpServerConfig): server is McpSdkServerConfigWithI
   return server.type === 'sdk';
 }
 
-/** A tool of the program. Give `createSdkMcpServer()` a list of them. */
+/** Defines a tool of the program. Give `createSdkMcpServer()` a list of them. */
 export function tool<Shape extends AnyZodRawShape>(
   name: string,
   description: string,
@@ -51,12 +52,12 @@ export function tool<Shape extends AnyZodRawShape>(
   extras: { annotations?: ToolAnnotations; searchHint?: string; alwaysLoad?: boolean } = {},
 ): SdkMcpToolDefinition<Shape> {
   const { annotations } = extras;
-  return { name, description, inputSchema, handler, ...(annotations && { annotations }) };
+  return { name, description, inputSchema, handler, ...present({ annotations }) };
 }
 
 /**
- * Its tools run in this process: `mcp__NAME__TOOL` is the tool's name for the model, rules and
- * callbacks.
+ * Makes a server whose tools run in this process. The model, rules and callbacks name a tool
+ * `mcp__NAME__TOOL`.
  */
 export function createSdkMcpServer(server: {
   name: string;
@@ -69,11 +70,11 @@ export function createSdkMcpServer(server: {
 }): McpSdkServerConfigWithInstance & { instance: ProgramMcpServer } {
   const { name, version = '1.0.0', tools = [], timeout, instructions } = server;
   const instance = new ProgramServer({ name, version }, tools, instructions);
-  return { type: 'sdk', name, instance, ...(timeout !== undefined && { timeout }) };
+  return { type: 'sdk', name, instance, ...present({ timeout }) };
 }
 
 /**
- * With servers of the program's own making connected, and their tools listed. Throws ClientProblem
+ * Connects the servers that the program made itself, and lists their tools. Throws ClientProblem
  * `refused`.
  */
 export async function withInstances<Given extends Pick<Options, 'mcpServers'>>(
@@ -86,7 +87,7 @@ export async function withInstances<Given extends Pick<Options, 'mcpServers'>>(
   return { ...options, mcpServers: await connectInstances(mcpServers, isOwn, say) };
 }
 
-export function toolsOf(servers: Readonly<Record<string, McpServerConfig>>): readonly Tool[] {
+export function programTools(servers: Readonly<Record<string, McpServerConfig>>): readonly Tool[] {
   const names = serverNames(Object.keys(servers));
   return Object.entries(servers).flatMap(([given, server]) =>
     isOfProgram(server) ? toolsOfServer(names.get(given) ?? given, server) : [],
@@ -94,7 +95,7 @@ export function toolsOf(servers: Readonly<Record<string, McpServerConfig>>): rea
 }
 
 function toolsOfServer(server: string, { instance, timeout }: McpSdkServerConfigWithInstance): readonly Tool[] {
-  const tools = instance instanceof ProgramServer ? instance.tools.map(ownTool) : listedTools(instance);
+  const tools = instance instanceof ProgramServer ? instance.tools.map(ownTool) : instanceTools(instance);
   const names = toolNames(
     server,
     tools.map(({ name }) => name),
@@ -102,23 +103,26 @@ function toolsOfServer(server: string, { instance, timeout }: McpSdkServerConfig
   return tools.map((each, at) => workerTool({ ...each, name: names[at] ?? each.name }, timeout));
 }
 
-/** Rules for tools of the program and of servers at an address, as its policies say. */
+/** Returns the permission rules that the tool policies of the servers ask for. */
 export function policyRules(servers: Readonly<Record<string, McpServerConfig>>): PermissionRules {
   const names = serverNames(Object.keys(servers));
   const rules = { allow: [] as string[], deny: [] as string[], ask: [] as string[] };
   for (const [given, server] of Object.entries(servers)) {
     for (const policy of ('tools' in server && server.tools) || []) {
-      const rule = renamedRule(
+      const rule = renameRule(
         `${SERVER_PREFIX}${given}__${policy.name}`,
         new Map([[given, names.get(given) ?? given]]),
       );
-      for (const list of listsOf(policy)) rules[list].push(rule);
+      for (const list of ruleListsOf(policy)) rules[list].push(rule);
     }
   }
   return rules;
 }
 
-function listsOf({ permission_policy, org_max_permission }: McpServerToolPolicy): readonly (keyof PermissionRules)[] {
+function ruleListsOf({
+  permission_policy,
+  org_max_permission,
+}: McpServerToolPolicy): readonly (keyof PermissionRules)[] {
   const lists = { always_allow: 'allow', always_ask: 'ask', always_deny: 'deny' } as const;
   const most = { allow: [], ask: ['ask'], blocked: ['deny'] } as const;
   return [
@@ -127,8 +131,8 @@ function listsOf({ permission_policy, org_max_permission }: McpServerToolPolicy)
   ];
 }
 
-/** Those that are not of the program, as a configuration has them. */
-export function serversOf(
+/** Returns the servers outside the program as a configuration has them. */
+export function outsideServers(
   servers: Readonly<Record<string, McpServerConfig>>,
   onElicitation?: OnElicitation,
 ): McpServers {
@@ -139,23 +143,23 @@ export function serversOf(
   const names = serverNames(Object.keys(servers));
   const others = Object.entries(servers).flatMap(([given, server]): [string, McpServer][] => {
     if (isOfProgram(server)) return [];
-    // Its tools are offered from the beginning, and its policies are rules.
+    // All tools are loaded at the start here, and `policyRules` has the policies.
     const { timeout, alwaysLoad: _, ...own } = server;
     if ('tools' in own) delete own.tools;
     const place = 'command' in own ? { cwd: process.cwd(), ...own } : own;
-    return [[names.get(given) ?? given, { ...place, ...(timeout !== undefined && { timeoutMs: timeout }), ...asks }]];
+    return [[names.get(given) ?? given, { ...place, ...present({ timeoutMs: timeout }), ...asks }]];
   });
   return Object.fromEntries(others);
 }
 
-type Described = Pick<Tool, 'name' | 'description' | 'inputSchema'> &
+type ToolDescription = Pick<Tool, 'name' | 'description' | 'inputSchema'> &
   Pick<Partial<Tool>, 'inputJsonSchema'> & {
     readonly readOnly: boolean;
     readonly idempotent: boolean;
     readonly run: (input: unknown, extra: ToolExtra) => Promise<unknown>;
   };
 
-function ownTool({ name, description, inputSchema, handler, annotations = {} }: SdkMcpToolDefinition): Described {
+function ownTool({ name, description, inputSchema, handler, annotations = {} }: SdkMcpToolDefinition): ToolDescription {
   const { readOnlyHint: readOnly = false, idempotentHint: idempotent = readOnly } = annotations;
   const schemas = isZod3(inputSchema)
     ? zod3Input(inputSchema)
@@ -163,8 +167,8 @@ function ownTool({ name, description, inputSchema, handler, annotations = {} }: 
   return { name, description, ...schemas, readOnly, idempotent, run: (input, extra) => handler(input as never, extra) };
 }
 
-/** Throws ClientProblem `refused`. */
-function listedTools(instance: McpServerInstance): readonly Described[] {
+/** Throws ClientProblem `refused` for a server that is not connected. */
+function instanceTools(instance: McpServerInstance): readonly ToolDescription[] {
   if (!(instance instanceof ConnectedInstance))
     throw new ClientProblem('refused', 'a server of query() is not connected');
   return instance.tools.map((listed) => ({
@@ -174,20 +178,20 @@ function listedTools(instance: McpServerInstance): readonly Described[] {
   }));
 }
 
-function workerTool({ readOnly, idempotent, run, ...described }: Described, timeout: number | undefined): Tool {
+function workerTool({ readOnly, idempotent, run, ...described }: ToolDescription, timeout: number | undefined): Tool {
   return defineTool({
     ...described,
     risk: readOnly ? 'read' : 'external',
     recovery: idempotent ? 'rerun' : 'report',
     call: async (input, { signal, idempotencyKey }: ToolContext) => {
       const asked = (until: AbortSignal) => run(input, { signal: until, idempotencyKey });
-      const answer = timeout === undefined ? asked(signal) : runWithin(timeout, signal, asked).catch(inWords);
+      const answer = timeout === undefined ? asked(signal) : runWithin(timeout, signal, asked).catch(rethrowTimeout);
       return toToolOutput(callResult.parse(await answer));
     },
   });
 }
 
-function inWords(error: unknown): never {
+function rethrowTimeout(error: unknown): never {
   if (!(error instanceof TimedOut)) throw error;
   throw new ToolFailure(`It ${error.message}, and may have taken effect wholly, partly or not at all.`, {
     cause: error,

@@ -1,4 +1,4 @@
-// Values that such programs import beside query().
+// Constants and the error class that programs import together with query().
 import type { ExitReason } from './shapes/hook-inputs.ts';
 import type { HookEvent } from './shapes/hooks.ts';
 
@@ -7,7 +7,7 @@ export class AbortError extends Error {
   override readonly name = 'AbortError';
 }
 
-/** In a list of texts as systemPrompt: between what is always the same and what changes. */
+/** Separates the constant texts from the changing ones in a list given as systemPrompt. */
 export const SYSTEM_PROMPT_DYNAMIC_BOUNDARY = '__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__';
 
 export const EXIT_REASONS = [
@@ -19,7 +19,7 @@ export const EXIT_REASONS = [
 ] as const satisfies readonly ExitReason[];
 
 /**
- * Names of events that hooks may be given for. Which are called is in docs/from-the-agent-sdk.md.
+ * The events that hooks may be given for. docs/from-the-agent-sdk.md lists those that are called.
  */
 export const HOOK_EVENTS = [
   'PreToolUse',

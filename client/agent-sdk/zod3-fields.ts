@@ -1,11 +1,12 @@
-// Fields of a tool as zod 3 has them: held to by zod 3 itself, and told to the model as JSON
-// schema, which zod 3 cannot make.
+// Supports tools whose fields are of zod 3: zod 3 itself checks the input, and this file makes the
+// JSON schema for the model, which zod 3 cannot.
 import { z as z3 } from 'zod/v3';
+import { present } from '../../system/json.ts';
 import type { JsonSchema } from '../../system/schema/json-schema.ts';
 import type { StandardSchema } from '../../system/schema/input-schema.ts';
 import type { AnyZodRawShape } from './shapes/mcp.ts';
 
-/** What an instance of any of its classes has of its kind. */
+/** The definition that an instance of any zod 3 class carries. */
 type Def = {
   readonly typeName: string;
   readonly description?: string;
@@ -39,15 +40,15 @@ export function zod3Input(shape: AnyZodRawShape): {
 function objectOf(fields: Fields): JsonSchema {
   const properties = Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, schemaOf(field)]));
   const required = Object.keys(fields).filter((name) => fields[name]?.isOptional() === false);
-  return { type: 'object', properties, ...(required.length > 0 && { required }) };
+  return { type: 'object', properties, ...present({ required: required.length > 0 ? required : undefined }) };
 }
 
-/** Of a kind that is not known: anything, which zod itself then refuses or takes. */
+/** A kind that is not known accepts any value here, and zod decides when the tool is called. */
 function schemaOf({ _def: def }: Field): JsonSchema {
-  return { ...kindOf(def), ...(def.description !== undefined && { description: def.description }) };
+  return { ...schemaOfKind(def), ...present({ description: def.description }) };
 }
 
-function kindOf(def: Def): JsonSchema {
+function schemaOfKind(def: Def): JsonSchema {
   const inner = def.innerType ?? def.schema;
   switch (def.typeName) {
     case 'ZodString':
@@ -64,13 +65,13 @@ function kindOf(def: Def): JsonSchema {
     case 'ZodLiteral':
       return { const: def.value };
     case 'ZodArray':
-      return { type: 'array', ...(def.type && { items: schemaOf(def.type) }) };
+      return { type: 'array', ...present({ items: def.type && schemaOf(def.type) }) };
     case 'ZodTuple':
       return { type: 'array', prefixItems: (def.items ?? []).map(schemaOf) };
     case 'ZodObject':
       return objectOf(def.shape?.() ?? {});
     case 'ZodRecord':
-      return { type: 'object', ...(def.valueType && { additionalProperties: schemaOf(def.valueType) }) };
+      return { type: 'object', ...present({ additionalProperties: def.valueType && schemaOf(def.valueType) }) };
     case 'ZodUnion':
       return { anyOf: (def.options ?? []).map(schemaOf) };
     case 'ZodNullable':

@@ -14,7 +14,7 @@ import { isTraceparent } from '../../workflows/contract/ids.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { type KeysOf, refuseUnknown } from '../options.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 
 export type OpenServer = {
   /** Environment that names the data folder and the server. Absent: this process's environment. */
@@ -86,7 +86,7 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
       ...ports,
       profile: embedded === null ? 'fleet' : 'machine',
       sealed: target.keys !== undefined,
-      ...dropAbsent({ taskQueue, by }),
+      ...present({ taskQueue, by }),
       ...(querySource && { querySource }),
       // Tracing tools pass the span to the programs that they start in this variable.
       ...(isTraceparent(env.TRACEPARENT) && { traceparent: env.TRACEPARENT }),

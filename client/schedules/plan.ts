@@ -23,7 +23,7 @@ import { findWrongOption } from '../sessions/message.ts';
 import { type ClientOptions, describeOwnSession, sessionInput } from '../sessions/start.ts';
 import { type ClockPlan, planClockChanges } from './clock-changes.ts';
 import { asServersSpell, cronProblem, timeZoneProblem } from './cron.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 
 export const overlapPolicies = ['skip', 'buffer-one', 'buffer-all', 'cancel-other', 'allow-all'] as const;
 
@@ -145,7 +145,7 @@ async function openInput(client: ClientOptions, { name, title, body, options, co
     body,
     input: own,
     memo: {
-      ...dropAbsent({ [STORE_KEY]: store }),
+      ...present({ [STORE_KEY]: store }),
       ...(configuration && { [CONFIGURATION_KEY]: configuration }),
     },
   };

@@ -22,7 +22,7 @@ import { sessionClosedProblem } from './send.ts';
 import { nameProblem } from './message.ts';
 import { storeTextBody } from '../../store/log/bodies.ts';
 import type { SessionDescription } from './info.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 
 export type DecidePorts = {
   readonly store: Store;
@@ -70,7 +70,7 @@ export async function approveCall(
   await update(
     there.session,
     UPDATES.approve,
-    dropAbsent({ call: there.call, inputHash, edited: edited ?? undefined, by }),
+    present({ call: there.call, inputHash, edited: edited ?? undefined, by }),
   );
   return pending;
 }
@@ -87,7 +87,7 @@ export async function denyCall(
   await update(
     there.session,
     UPDATES.deny,
-    dropAbsent({ call: there.call, reason, interrupt: interrupt || undefined, by }),
+    present({ call: there.call, reason, interrupt: interrupt || undefined, by }),
   );
   return pending;
 }

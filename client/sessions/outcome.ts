@@ -8,7 +8,7 @@ import { formatTokens } from '../units.ts';
 import { createConfigReader } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Store } from '../../store/values/store.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 
 export type RunOutcome = {
   readonly type: 'result';
@@ -50,9 +50,9 @@ export function runOutcome(session: SessionId, result: RunResult, output: RunOut
     text,
     usage,
     costUsd: costUsd === null ? null : roundUsd(costUsd),
-    ...dropAbsent({ agents }),
+    ...present({ agents }),
     durationMs,
-    ...dropAbsent({ detail }),
+    ...present({ detail }),
     ...output,
   };
 }

@@ -30,7 +30,7 @@ import {
   STORE_KEY,
   IMPORTED_KEY,
 } from './info.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 
 type Opening = {
   readonly session: SessionId;
@@ -101,7 +101,7 @@ function startOptions({ session, input, workers, now, store }: Omit<Opening, 'me
     memo: {
       [MEMO_KEY]: memo,
       [STARTED_KEY]: now,
-      ...dropAbsent({ [STORE_KEY]: store }),
+      ...present({ [STORE_KEY]: store }),
       ...(workers.configuration && { [CONFIGURATION_KEY]: workers.configuration }),
     },
     staticSummary: title,
@@ -110,7 +110,7 @@ function startOptions({ session, input, workers, now, store }: Omit<Opening, 'me
 }
 
 function firstMemo({ cwd, model, tags }: RunOptions, title: string, querySource?: QuerySource): SessionMemo {
-  const facts = { turns: 0, tokens: 0, cents: 0, ...dropAbsent({ model, tags, querySource }) };
+  const facts = { turns: 0, tokens: 0, cents: 0, ...present({ model, tags, querySource }) };
   return { phase: 'running', head: null, cwd, title, runs: 0, last: null, facts };
 }
 

@@ -25,7 +25,7 @@ import type { Told } from '../../store/live/events.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { Env } from '../../connection/data-folder.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 
 /**
  * Only a Temporal client is required: store, live channel and visibility default to those of the
@@ -108,7 +108,7 @@ export async function sessionInput(client: ClientOptions, options: RunOptions, t
     options,
     title,
     ...((await client.visibility()) ? { visibility: true, attributes: true } : { visibility: false }),
-    ...dropAbsent({ profile: client.profile, sealed: client.sealed || undefined }),
+    ...present({ profile: client.profile, sealed: client.sealed || undefined }),
   };
 }
 

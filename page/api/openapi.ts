@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { eventKinds, following, named } from './schemas.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -79,7 +79,7 @@ function parametersOf(path: string, query: z.ZodType): readonly Json[] {
     name,
     in: 'query',
     schema,
-    ...dropAbsent({ description }),
+    ...present({ description }),
   }));
   return [...inPath, ...inQuery];
 }

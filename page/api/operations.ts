@@ -2,7 +2,7 @@
 // docs/openapi.v1.json is made.
 import { agentSessionId } from '../../workflows/contract/ids.ts';
 import type { PersonRequest } from '../../client/sessions/history/recent.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 import { type Asking, type Operation, postOperation, unlessDone } from './operation.ts';
 import { refuseUnless } from './problems.ts';
 import { readings } from './reading.ts';
@@ -17,7 +17,7 @@ const decisions: readonly Operation[] = [
     if (edited) refuseUnless(role, 'steer', 'to change what a call does');
     const isIt = (one: PersonRequest, own: string): boolean =>
       one.kind === 'approve' && one.call === own && one.edited === edited;
-    return decide(asking, isIt, acting.approve(session, call, dropAbsent({ ...body, signal })));
+    return decide(asking, isIt, acting.approve(session, call, present({ ...body, signal })));
   }),
   postOperation(decisionFacts('deny', 'Denies the call; the model reads why.'), shapes.denial, async (asking, body) => {
     const { acting, role, session, call, signal } = asking;
@@ -25,7 +25,7 @@ const decisions: readonly Operation[] = [
     if (interrupt === true) refuseUnless(role, 'steer', 'to interrupt');
     const isIt = (one: PersonRequest, own: string): boolean =>
       one.kind === 'deny' && one.call === own && one.reason === reason;
-    return decide(asking, isIt, acting.deny(session, call, reason, dropAbsent({ interrupt, signal })));
+    return decide(asking, isIt, acting.deny(session, call, reason, present({ interrupt, signal })));
   }),
   postOperation(
     decisionFacts('answer', 'Answers a question of the model.'),

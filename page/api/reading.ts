@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { TranscriptEntry } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 import { type Asking, getOperation, type Operation } from './operation.ts';
 import * as shapes from './schemas.ts';
 
@@ -13,7 +13,7 @@ export const readings: readonly Operation[] = [
   getOperation(
     { name: 'list', path: '/sessions', says: 'Sessions, newest first or as the filter says.', answer: shapes.page },
     shapes.listing,
-    ({ ports, signal }, query) => ports.page({ ...dropAbsent(query), signal }),
+    ({ ports, signal }, query) => ports.page({ ...present(query), signal }),
   ),
   getOperation(
     { name: 'describe', path: '/sessions/{session}', says: 'All that is known of it.', answer: shapes.session },

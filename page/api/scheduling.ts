@@ -1,7 +1,7 @@
 // Operations on schedules (L87).
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
 import { type Asking, getOperation, type Operation, postOperation } from './operation.ts';
@@ -92,7 +92,7 @@ async function createOnce(
   { cron, task, name, options = {}, ...given }: z.infer<typeof shapes.schedule>,
 ): Promise<object> {
   const made = name === undefined && key !== undefined ? nameOf(by, key) : undefined;
-  const named = dropAbsent({ ...checkOptions(options), ...given, name: name ?? made, signal });
+  const named = present({ ...checkOptions(options), ...given, name: name ?? made, signal });
   try {
     return await acting.schedules.create(cron, task, named);
   } catch (error) {

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { RUN_OPTIONS } from '../../workflows/contract/options-problem.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { refuseUnknown } from '../../client/options.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 import type { PersonRequest } from '../../client/sessions/history/recent.ts';
 import { type Operation, postOperation, unlessDone } from './operation.ts';
 import * as shapes from './schemas.ts';
@@ -21,10 +21,7 @@ export const steerings: readonly Operation[] = [
     },
     shapes.start,
     ({ acting, key: messageId, traceparent, signal }, { prompt, session, options = {} }) =>
-      acting.start(
-        prompt,
-        dropAbsent({ ...checkOptions(options), session, messageId, traceparent, signal, querySource }),
-      ),
+      acting.start(prompt, present({ ...checkOptions(options), session, messageId, traceparent, signal, querySource })),
   ),
   postOperation(
     {
@@ -40,7 +37,7 @@ export const steerings: readonly Operation[] = [
       acting.send(
         session,
         prompt,
-        dropAbsent({ now, messageId, options: checkOptions(options), traceparent, signal, querySource }),
+        present({ now, messageId, options: checkOptions(options), traceparent, signal, querySource }),
       ),
   ),
   ...(['interrupt', 'resume'] as const).map((name) =>
@@ -55,7 +52,7 @@ export const steerings: readonly Operation[] = [
       },
       shapes.nothing,
       async ({ acting, session, key: messageId, signal }) => {
-        await acting[name](session, dropAbsent({ messageId, signal }));
+        await acting[name](session, present({ messageId, signal }));
         return { session };
       },
     ),
@@ -87,7 +84,7 @@ export const steerings: readonly Operation[] = [
     shapes.limits,
     async (asking, body) => {
       const { acting, session, signal } = asking;
-      const limits = dropAbsent(body);
+      const limits = present(body);
       const isIt = (one: PersonRequest): boolean => one.kind === 'topUp' && isDeepStrictEqual(one.limits, limits);
       await unlessDone(asking, isIt, acting.topUp(session, limits, { signal }));
       return { session };

@@ -14,7 +14,7 @@ import { htmlOf, Moment, Phase, Reason } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { ApprovalForm } from '../session/approval-form.tsx';
 import { Banner } from '../session/frame.tsx';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 
 /** A page of matching sessions, and how many there are in all. */
 type SessionsFound = SessionPage & { readonly counts: SessionCounts };
@@ -47,7 +47,7 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
   const stop = new AbortController();
   const look = async () => {
     const [page, counted, approvals] = await Promise.all([
-      ports.page(dropAbsent({ filter, size: PAGE, after: after ?? undefined })),
+      ports.page(present({ filter, size: PAGE, after: after ?? undefined })),
       ports.counts(),
       readInbox(ports, trouble),
     ]);

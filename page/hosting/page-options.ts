@@ -10,7 +10,7 @@ import type { ServedPage } from '../serve-page.ts';
 import { type Env, refuseReadable } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import type { Person } from './people.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 
 export function addPageOptions(command: Command): Command {
   return command
@@ -68,7 +68,7 @@ export async function placeOfPage(
   const host = readPageHost(Object.fromEntries(given));
   const { pageTokens: tokens } = files;
   const people = host === null && tokens !== undefined ? readPeople(tokens) : [];
-  return dropAbsent({ host, people, forwarders: [...named, ...forwardersOf(env)], port });
+  return present({ host, people, forwarders: [...named, ...forwardersOf(env)], port });
 }
 
 export async function serveThePage(

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { createLimit } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { dropAbsent } from '../../system/drop-absent.ts';
+import { present } from '../../system/json.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { formatCount, shortAge } from '../../client/units.ts';
 import { newMessageId } from '../../client/sessions/message-id.ts';
@@ -34,7 +34,7 @@ const amount = text
   .optional();
 const more = z
   .object({ maxTurns: amount, maxBudgetUsd: amount, maxTokens: amount, minutes: amount })
-  .transform((given) => dropAbsent(given));
+  .transform((given) => present(given));
 const lines = text.transform((given) => given.split('\n').flatMap((line) => line.trim() || []));
 const option = text.transform((given) =>
   given.trim() === '' ? undefined : given.trim() === 'none' ? null : given.trim(),
@@ -42,7 +42,7 @@ const option = text.transform((given) =>
 const mode = z.union([z.literal('').transform(() => undefined), z.enum(permissionModes as [PermissionMode])]);
 const next = z
   .object({ model: option, permissionMode: mode, allow: lines, ask: lines, deny: lines })
-  .transform(({ model, permissionMode, ...rules }) => ({ ...dropAbsent({ model, permissionMode }), ...rules }));
+  .transform(({ model, permissionMode, ...rules }) => ({ ...present({ model, permissionMode }), ...rules }));
 
 const isNone = (rules: Readonly<Record<string, readonly string[]>>): boolean =>
   Object.values(rules).every((list) => list.length === 1 && list[0] === 'none');

@@ -1,4 +1,4 @@
-// Which session `continue` means: the newest of the folder that is open and that this program can
+// Finds the session that `continue` means: the newest open one of the folder that this program can
 // work on.
 import type { PerdureConfig } from '../../../worker/config/config.ts';
 import type { Env } from '../../../connection/data-folder.ts';
@@ -8,43 +8,46 @@ import { type Opened, openServer } from '../../runtime/open-server.ts';
 import { openSessionsIn } from '../../sessions/find/in-folder.ts';
 import type { ProgramQuery } from './program.ts';
 
-/** The last session of this process in each place: a list on the server may not have it yet. */
-const lastOnes = new Map<string, string>();
+/** The last session of this process by place, since the server may list it late. */
+const lastSessions = new Map<string, string>();
 
-type Where = { readonly root: string; readonly cwd: string; readonly config: PerdureConfig };
+type QueryPlace = { readonly root: string; readonly cwd: string; readonly config: PerdureConfig };
 
-/** Null: sessions that are its program's alone. As for a session that the program would begin. */
+/**
+ * Returns the workers that a new session of the program would be for, or null when only its own
+ * program may work on it.
+ */
 const workersOf = (config: PerdureConfig): ForWorkers | null => forWorkersOf(config, { kind: 'given' }, '');
 
-function placeOf({ root, cwd, config }: Where): string {
+function placeOf({ root, cwd, config }: QueryPlace): string {
   return JSON.stringify([root, cwd, workersOf(config)?.taskQueue]);
 }
 
-export function rememberSession(where: Where, session: string): void {
-  lastOnes.set(placeOf(where), session);
+export function rememberSession(where: QueryPlace, session: string): void {
+  lastSessions.set(placeOf(where), session);
 }
 
 /**
- * `session` is null for a new one. To be closed once the session's own server is open, so that one
- * of ours is not started twice.
+ * `session` is null for a new one. Call `close` only once the session's own server is open, so that
+ * a local server is not started twice.
  */
-export type Continued = { readonly session: string | null; readonly close: () => Promise<void> };
+export type ContinuedSession = { readonly session: string | null; readonly close: () => Promise<void> };
 
 /**
- * A program that was killed goes on with the session that it found before, whatever has begun
- * since.
+ * Finds the session to continue. A program that was killed goes on with the session that it found
+ * before, even if newer ones have begun since.
  */
 export async function findContinued(
-  where: Where,
-  program: Pick<ProgramQuery, 'session' | 'continued' | 'continues'>,
+  where: QueryPlace,
+  program: Pick<ProgramQuery, 'session' | 'continuedSession' | 'noteContinued'>,
   open: { readonly env: Env; readonly say: (line: string) => void },
-): Promise<Continued> {
-  const known = program.continued ?? lastOnes.get(placeOf(where));
+): Promise<ContinuedSession> {
+  const known = program.continuedSession ?? lastSessions.get(placeOf(where));
   const opened = known === undefined ? await openServer({ env: open.env, say: open.say }) : null;
   try {
-    const session = known ?? (opened && (await newestIn(opened, where)));
+    const session = known ?? (opened && (await findNewest(opened, where)));
     if (session === null) open.say(`there is no session of ${where.cwd} to continue: a new one begins`);
-    if (program.continued === undefined) program.continues(session ?? program.session);
+    if (program.continuedSession === undefined) program.noteContinued(session ?? program.session);
     return { session: session === program.session ? null : session, close: async () => opened?.close() };
   } catch (error) {
     await opened?.close();
@@ -52,7 +55,7 @@ export async function findContinued(
   }
 }
 
-async function newestIn({ sessions }: Opened, { cwd, config }: Where): Promise<string | null> {
+async function findNewest({ sessions }: Opened, { cwd, config }: QueryPlace): Promise<string | null> {
   const workers = workersOf(config);
   for await (const { taskQueue, session } of openSessionsIn(sessions, cwd)) {
     const isFor = workers === null ? isForItsProgram({ taskQueue }, session) : taskQueue === workers.taskQueue;

@@ -1,6 +1,6 @@
-// Sessions of programs without a name that are under way, by process, so that the next start of the
-// program can say which were cut off. A program is its folder, its script and its arguments here.
-// It is only told of them: who asked for them, nobody knows any more.
+// Notes the open sessions of programs without a name, by process, so that the next start of the
+// program can say which were cut off. Its folder, script and arguments identify a program here. The
+// sessions are only reported, since it is unknown which query asked for them.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,31 +10,34 @@ import { readIfThere, shortHash } from './program-files.ts';
 
 export type OpenSessions = { add(session: string): void; remove(session: string): void };
 
-/** By the folder of programs. */
-const mine = new Map<string, OpenSessions>();
-const looked = new Set<string>();
+/** The open sessions of this process, by the folder of programs. */
+const tracked = new Map<string, OpenSessions>();
+const searchedFolders = new Set<string>();
 
-/** Those of processes that are gone, told once: whoever takes the file tells of it. */
-export function leftByOthers(folder: string): readonly string[] {
-  if (looked.has(folder)) return [];
-  looked.add(folder);
+/**
+ * Returns the sessions that dead processes of this program left open. The process that removes a
+ * file reports its sessions, so that each is reported once.
+ */
+export function takeLeftSessions(folder: string): readonly string[] {
+  if (searchedFolders.has(folder)) return [];
+  searchedFolders.add(folder);
   const files = readdirSync(folder).filter((file) => file.startsWith(`${thisProgram()}-`) && file.endsWith('.open'));
   return files.flatMap((file) => {
     const [owner = '', ...sessions] = readIfThere(join(folder, file)).trim().split('\n');
     const identity = parseIdentity(owner);
-    return identity !== null && isAlive(identity, 'here') === 'dead' && isTaken(join(folder, file)) ? sessions : [];
+    return identity !== null && isAlive(identity, 'here') === 'dead' && tryRemove(join(folder, file)) ? sessions : [];
   });
 }
 
-/** Those of this process, in a file that is gone when it ends with none. */
-export function openedHere(folder: string): OpenSessions {
-  const known = mine.get(folder);
+/** Tracks the open sessions of this process in a file, which exists only while there are some. */
+export function trackOpenSessions(folder: string): OpenSessions {
+  const known = tracked.get(folder);
   if (known) return known;
   const file = join(folder, `${thisProgram()}-${randomUUID()}.open`);
   const owner = formatIdentity(processIdentity());
   const sessions = new Set<string>();
   const write = (): void => {
-    // At its end there may be no data folder any more, and an error there would be the program's.
+    // The data folder may be deleted by now, and an error here would surface in the program.
     if (!existsSync(folder)) return;
     if (sessions.size === 0) rmSync(file, { force: true });
     else writeFileSync(file, [owner, ...sessions, ''].join('\n'));
@@ -49,7 +52,7 @@ export function openedHere(folder: string): OpenSessions {
       write();
     },
   };
-  mine.set(folder, opened);
+  tracked.set(folder, opened);
   return opened;
 }
 
@@ -57,7 +60,7 @@ function thisProgram(): string {
   return shortHash(process.cwd(), ...process.argv.slice(1));
 }
 
-function isTaken(file: string): boolean {
+function tryRemove(file: string): boolean {
   try {
     rmSync(file);
     return true;

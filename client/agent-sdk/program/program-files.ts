@@ -1,14 +1,14 @@
-// What the notes about programs in the data folder are named by, and how they are read.
+// Names and reads the files that note the state of programs in the data folder.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { codeOf } from '../../../system/text.ts';
 
-/** Of texts in their order: 16 hexadecimal digits. */
+/** Returns 16 hexadecimal digits that depend on the texts and their order. */
 export function shortHash(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
 }
 
-/** Empty where there is no such file. */
+/** Returns an empty text when the file does not exist. */
 export function readIfThere(file: string): string {
   try {
     return readFileSync(file, 'utf8');

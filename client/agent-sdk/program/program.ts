@@ -1,51 +1,50 @@
-// Who asks. Programs for in-process agents know no ids, so that what is asked again after a crash
-// is known by a name alone: one that the program has for itself, or the session that a query is to
-// open. Under it a query is all that shapes it; its session's id and its messages' ids follow from
-// that, and what it has received is noted in the data folder, so that it gets what it missed, once.
-// Without a name each is a new one, whatever was asked before: the same words may be another
-// person's.
+// Recognises a query that is asked again after a crash. Programs for in-process agents know no ids,
+// so a name identifies them: one that the program has for itself, or the session that a query is to
+// open. Under a name, the prompt and options of a query determine the ids of its session and of its
+// messages. What the program has received is noted in the data folder, so that it gets what it
+// missed, once. Without a name every query is new: the same words may be another person's.
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { newSessionId } from '../../sessions/session-id.ts';
 import { newMessageId } from '../../sessions/message-id.ts';
-import { leftByOthers, type OpenSessions, openedHere } from './left-over.ts';
+import { takeLeftSessions, type OpenSessions, trackOpenSessions } from './left-over.ts';
 import { readIfThere, shortHash } from './program-files.ts';
 import type { Options } from '../shapes/options.ts';
 import type { QueryPrompt } from '../shapes/query.ts';
 
 export type ProgramQuery = {
-  /** For a session that it begins. */
+  /** The id of the session that the query begins. */
   readonly session: string;
   /**
    * The position after the last entry of the transcript that the program has received, in this
    * process or the one before it.
    */
   readonly received: number;
-  /** It was asked before, under its name. */
+  /** Whether the query was asked before, under its name. */
   readonly isKnown: boolean;
   /**
-   * The session that it found to continue, or its own where there was none, in this process or the
+   * The session that it found to continue, or its own when it found none, in this process or the
    * one before it.
    */
-  readonly continued: string | undefined;
-  continues(session: string): void;
-  /** Under a name the same for the same message in the same place. */
+  readonly continuedSession: string | undefined;
+  noteContinued(session: string): void;
+  /** Under a name, the same message in the same place gets the same id. */
   messageId(content: string): MessageId;
-  note(received: number): void;
+  noteReceived(received: number): void;
   /** The position after the last entry of an agent's transcript that the program has received. */
   receivedOf(agent: string): number;
-  noteOf(agent: string, received: number): void;
-  /** It got no result, and what ran for it was interrupted: asked again, it is another message. */
+  noteReceivedOf(agent: string, received: number): void;
+  /** Notes that the message was interrupted without a result. It gets a new id next time. */
   leave(message: MessageId): void;
-  /** Nothing of it is under way any more in this process. */
+  /** Notes that nothing of the query runs in this process. */
   end(): void;
 };
 
-export type Asked = {
+export type QueryRequest = {
   /** All that shapes the query, as text. */
   readonly identity: string;
-  /** What the program calls itself (`PERDURE_SESSION`). */
+  /** The name of the program (`PERDURE_SESSION`). */
   readonly program: string | undefined;
   /** The session that the query is to open (`sessionId`). */
   readonly session: string | undefined;
@@ -54,68 +53,70 @@ export type Asked = {
 };
 
 /**
- * `root`: the data folder. `say` is told of sessions that an earlier process left in the middle.
+ * `root` is the path of the data folder. `say` is told of sessions that an earlier process left
+ * unfinished.
  */
-export function programQuery(root: string, asked: Asked, say: (line: string) => void): ProgramQuery {
+export function programQuery(root: string, asked: QueryRequest, say: (line: string) => void): ProgramQuery {
   const folder = join(root, 'programs');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { identity, program, session, resume } = asked;
-  if (session !== undefined) return opening(folder, session, shortHash(identity));
-  if (program !== undefined) return ofProgram(folder, program, shortHash(identity));
-  for (const left of leftByOthers(folder))
+  if (session !== undefined) return sessionQuery(folder, session, shortHash(identity));
+  if (program !== undefined) return namedQuery(folder, program, shortHash(identity));
+  for (const left of takeLeftSessions(folder))
     say(`session ${left}, which an earlier process of this program began, was cut off: options.resume goes on with it`);
-  return unnamed(resume ?? newSessionId(), openedHere(folder));
+  return anonymousQuery(resume ?? newSessionId(), trackOpenSessions(folder));
 }
 
 /** How often a named program of this process has asked each query. */
 const counts = new Map<string, number>();
 
-function ofProgram(folder: string, name: string, identity: string): ProgramQuery {
+function namedQuery(folder: string, name: string, identity: string): ProgramQuery {
   const id = `named-${shortHash(name)}`;
   const key = `${join(folder, id)} ${identity}`;
   const count = counts.get(key) ?? 0;
   counts.set(key, count + 1);
   const query = `${identity}-${count}`;
   const session = `${sessionName(name)}-${shortHash(query)}`;
-  return noted({ log: join(folder, `${id}.log`), id, query, session });
+  return queryWithLog({ log: join(folder, `${id}.log`), id, query, session });
 }
 
 /**
- * Only what opens a session is asked again under its id: the same words later are its next message.
+ * Only the query that opened a session is known under the session's id. A later query is new: its
+ * words are the session's next message.
  */
-function opening(folder: string, session: string, query: string): ProgramQuery {
+function sessionQuery(folder: string, session: string, query: string): ProgramQuery {
   const id = `session-${shortHash(session)}`;
   const log = join(folder, `${id}.log`);
   const [first] = readLog(log).received.keys();
-  if (first !== undefined && first !== query) return unnamed(session);
-  return noted({ log, id, query, session });
+  if (first !== undefined && first !== query) return anonymousQuery(session);
+  return queryWithLog({ log, id, query, session });
 }
 
-function unnamed(session: string, open?: OpenSessions): ProgramQuery {
+function anonymousQuery(session: string, open?: OpenSessions): ProgramQuery {
   let at = session;
   open?.add(at);
   return {
     session,
     received: 0,
     isKnown: false,
-    continued: undefined,
-    continues: (found) => {
+    continuedSession: undefined,
+    noteContinued: (found) => {
       open?.remove(at);
       at = found;
       open?.add(at);
     },
     messageId: () => newMessageId(),
-    note: () => undefined,
+    noteReceived: () => undefined,
     receivedOf: () => 0,
-    noteOf: () => undefined,
+    noteReceivedOf: () => undefined,
     leave: () => undefined,
     end: () => open?.remove(at),
   };
 }
 
-type Noted = { readonly log: string; readonly id: string; readonly query: string; readonly session: string };
+type LogPlace = { readonly log: string; readonly id: string; readonly query: string; readonly session: string };
 
-function noted({ log, id, query, session }: Noted): ProgramQuery {
+function queryWithLog({ log, id, query, session }: LogPlace): ProgramQuery {
   const { received, ofAgents, continued, left } = readLog(log);
   const isKnown = received.has(query);
   if (!isKnown) appendFileSync(log, `${query} 0\n`);
@@ -125,8 +126,8 @@ function noted({ log, id, query, session }: Noted): ProgramQuery {
     session,
     received: received.get(query) ?? 0,
     isKnown,
-    continued: continued.get(query),
-    continues: (found) => appendFileSync(log, `${query} =${found}\n`),
+    continuedSession: continued.get(query),
+    noteContinued: (found) => appendFileSync(log, `${query} =${found}\n`),
     messageId: (content) => {
       const before = messages.get(content) ?? 0;
       messages.set(content, before + 1);
@@ -136,9 +137,9 @@ function noted({ log, id, query, session }: Noted): ProgramQuery {
       given.set(message, first);
       return message;
     },
-    note: (position) => appendFileSync(log, `${query} ${position}\n`),
+    noteReceived: (position) => appendFileSync(log, `${query} ${position}\n`),
     receivedOf: (agent) => ofAgents.get(`${query} ${agent}`) ?? 0,
-    noteOf: (agent, position) => appendFileSync(log, `${query} @${agent}:${position}\n`),
+    noteReceivedOf: (agent, position) => appendFileSync(log, `${query} @${agent}:${position}\n`),
     leave: (message) => {
       const first = given.get(message);
       if (first !== undefined) appendFileSync(log, `${query} !${first}\n`);
@@ -147,7 +148,7 @@ function noted({ log, id, query, session }: Noted): ProgramQuery {
   };
 }
 
-/** A name may be anything; an id of a session may not. */
+/** Replaces the characters of a name that an id of a session may not have. */
 function sessionName(name: string): string {
   return name
     .replaceAll(/[^A-Za-z0-9._-]/g, '-')
@@ -165,11 +166,13 @@ type Log = {
 };
 
 /**
- * By query, the last position, and the session that it continues. A line that was cut off by a
- * crash counts for nothing.
+ * Reads the last position and the continued session of each query. A line that a crash cut off is
+ * ignored.
  */
 function readLog(log: string): Log {
-  const [received, ofAgents, left] = [new Map<string, number>(), new Map<string, number>(), new Map<string, number>()];
+  const received = new Map<string, number>();
+  const ofAgents = new Map<string, number>();
+  const left = new Map<string, number>();
   const continued = new Map<string, string>();
   for (const line of readIfThere(log).split('\n').slice(0, -1)) {
     const [query = '', what = ''] = line.split(' ');
@@ -185,41 +188,41 @@ function readLog(log: string): Log {
 }
 
 /**
- * What a query is, so that the same one asked again under a name is known as the same. Of
- * functions, and of objects of classes that are no values, only that they are there: a program
- * whose tool was mended goes on with what it began. `cwd`: as it holds.
+ * Returns the text that identifies a query when it is asked again under a name. Functions, and
+ * objects of classes without `toJSON`, count only as present, so that a program whose tool was
+ * fixed goes on with what it began. `cwd` is the folder in effect.
  */
 export function identityOf(prompt: QueryPrompt, options: Options, cwd: string): string {
   const { env, ...others } = options;
   const asked = typeof prompt === 'string' ? prompt : null;
-  return JSON.stringify([asked, plain({ ...others, cwd, ...(env && { env: changedEnv(env) }) })]);
+  return JSON.stringify([asked, toPlainValue({ ...others, cwd, env: env && envChanges(env) })]);
 }
 
 /**
- * What it adds to the variables of the process, or changes. The name of a program is not in what it
- * asks.
+ * Returns the variables that the query adds to those of the process, or changes. The name of the
+ * program does not count.
  */
-function changedEnv(env: NonNullable<Options['env']>): Record<string, string | undefined> {
+function envChanges(env: NonNullable<Options['env']>): Record<string, string | undefined> {
   const changed = Object.entries(env).filter(
     ([name, value]) => name !== 'PERDURE_SESSION' && value !== process.env[name],
   );
   return Object.fromEntries(changed);
 }
 
-/** The same text for the same values, in whatever order their fields come. */
-function plain(value: unknown, within: readonly object[] = []): unknown {
+/** Returns the same value for equal values, in whatever order their fields come. */
+function toPlainValue(value: unknown, within: readonly object[] = []): unknown {
   if (typeof value === 'function') return 'function';
   if (typeof value === 'bigint') return String(value);
   if (typeof value !== 'object' || value === null) return value;
   if (within.includes(value)) return 'itself';
   const inside = [...within, value];
-  if (Array.isArray(value)) return value.map((each) => plain(each, inside));
+  if (Array.isArray(value)) return value.map((each) => toPlainValue(each, inside));
   const given = value as Readonly<Record<string, unknown>>;
-  if (typeof given['toJSON'] === 'function') return plain((given['toJSON'] as () => unknown)(), inside);
+  if (typeof given['toJSON'] === 'function') return toPlainValue((given['toJSON'] as () => unknown)(), inside);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value.constructor.name;
   const fields = Object.keys(given)
     .filter((name) => given[name] !== undefined)
     .toSorted();
-  return fields.map((name) => [name, plain(given[name], inside)]);
+  return fields.map((name) => [name, toPlainValue(given[name], inside)]);
 }

@@ -1,5 +1,7 @@
-// Stores of sessions that programs keep beside ours: one in memory, what a list shows of one, and a
-// copy of a session into one. No session of query() works from them.
+// Implements the SDK's session stores, which programs keep for themselves: a store in memory, the
+// summary of a session for lists, and the copy of a session into a store. query() uses no such
+// store.
+import { present } from '../../../system/json.ts';
 import type {
   ImportSessionToStoreOptions,
   SessionKey,
@@ -10,11 +12,11 @@ import type {
 
 import { getSessionMessages } from './sessions.ts';
 
-type Kept = { entries: SessionStoreEntry[]; mtime: number };
+type StoredSession = { entries: SessionStoreEntry[]; mtime: number };
 
-/** Keeps what it is given until the process ends, or `clear()`. */
+/** A store in memory. Keeps its entries until `clear()`, or until the process ends. */
 export class InMemorySessionStore implements SessionStore {
-  readonly #kept = new Map<string, Kept & { readonly key: SessionKey }>();
+  readonly #kept = new Map<string, StoredSession & { readonly key: SessionKey }>();
 
   append(key: SessionKey, entries: SessionStoreEntry[]): Promise<void> {
     const at = nameOf(key);
@@ -46,7 +48,7 @@ export class InMemorySessionStore implements SessionStore {
     return Promise.resolve(subpaths);
   }
 
-  /** With a session its parts go, too. */
+  /** Deletes the session with its parts, or the one part that `subpath` names. */
   delete(key: SessionKey): Promise<void> {
     for (const [at, { key: other }] of this.#kept) {
       const isOf = other.projectKey === key.projectKey && other.sessionId === key.sessionId;
@@ -67,7 +69,7 @@ export class InMemorySessionStore implements SessionStore {
     this.#kept.clear();
   }
 
-  #whole(projectKey: string): readonly (Kept & { readonly key: SessionKey })[] {
+  #whole(projectKey: string): readonly (StoredSession & { readonly key: SessionKey })[] {
     return [...this.#kept.values()].filter(({ key }) => key.projectKey === projectKey && key.subpath === undefined);
   }
 }
@@ -76,7 +78,10 @@ function nameOf({ projectKey, sessionId, subpath }: SessionKey): string {
   return JSON.stringify([projectKey, sessionId, subpath]);
 }
 
-/** What a list shows of a session, with what was appended to it since. `mtime`: when it was. */
+/**
+ * Adds appended entries to the summary that a list shows of a session. `mtime` is the time of the
+ * append.
+ */
 export function foldSessionSummary(
   before: SessionSummaryEntry | undefined,
   { sessionId }: SessionKey,
@@ -96,7 +101,7 @@ function promptOf({ type, message }: SessionStoreEntry): string | null {
 
 const BATCH = 500;
 
-/** Copies what was said in a session of query(), in order. */
+/** Copies the messages of a session of query() into a store, in order. */
 export async function importSessionToStore(
   sessionId: string,
   store: SessionStore,
@@ -104,7 +109,7 @@ export async function importSessionToStore(
 ): Promise<void> {
   const messages = await getSessionMessages(sessionId, {
     includeSystemMessages: true,
-    ...(dir !== undefined && { dir }),
+    ...present({ dir }),
   });
   for (let at = 0; at < messages.length; at += batchSize)
     await store.append({ projectKey: dir ?? '', sessionId }, messages.slice(at, at + batchSize));

@@ -1,9 +1,10 @@
-// Sessions as programs for in-process agents list, read, name and delete them: those of query(), on
-// the server and in the store that the environment names.
+// Lists, reads, names and deletes the sessions of query(), on the server and in the store that the
+// environment names, as the SDK's functions do.
 import { resolve } from 'node:path';
 import type { Entry } from '../../../store/log/entries.ts';
 import { createBodyReader } from '../../../store/log/bodies.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
+import { present } from '../../../system/json.ts';
 import { type Opened, openServer } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { SessionInfo } from '../../sessions/info.ts';
@@ -21,73 +22,77 @@ import type {
   SessionMessage,
   SessionMutationOptions,
 } from '../shapes/sessions.ts';
-import { readLabels, removeSession, writeLabel } from './change-session.ts';
+import { readLabels, writeLabel } from './labels.ts';
+import { removeSession } from './remove-session.ts';
 
-/** Newest first; those of agents are not among them. `dir`: of this folder. */
+/** Lists the sessions, newest first, without those of agents. `dir` limits them to one folder. */
 export function listSessions(options: ListSessionsOptions = {}): Promise<SDKSessionInfo[]> {
   const { dir, limit = Infinity, offset = 0 } = options;
-  return onServer(options, async (opened) => {
+  return withServer(options, async (opened) => {
     const listed: SessionInfo[] = [];
     for await (const info of opened.sessions.list())
-      if (isMeant(info, dir) && !info.facts?.agent && info.unreadable === undefined) {
+      if (isInFolder(info, dir) && !info.facts?.agent && info.unreadable === undefined) {
         listed.push(info);
         if (listed.length >= offset + limit) break;
       }
-    return Promise.all(listed.slice(offset).map((info) => shown(opened, info)));
+    return Promise.all(listed.slice(offset).map((info) => toSdkInfo(opened, info)));
   });
 }
 
-/** Undefined when there is no such session, or it is of another folder than `dir`. */
+/** Resolves to undefined for a session that does not exist, or is not of the folder `dir`. */
 export function getSessionInfo(
   sessionId: string,
   options: GetSessionInfoOptions = {},
 ): Promise<SDKSessionInfo | undefined> {
-  return onServer(options, async (opened) => {
-    const info = await found(opened, sessionId, options);
-    return info && shown(opened, info);
-  });
-}
-
-/** What was said, oldest first, over compactions; none when there is no such session. */
-export function getSessionMessages(
-  sessionId: string,
-  options: GetSessionMessagesOptions = {},
-): Promise<SessionMessage[]> {
-  return onServer(options, async (opened) => {
-    if ((await found(opened, sessionId, options)) === undefined) return [];
-    return messagesOf(opened, sessionId, options);
-  });
-}
-
-/** Its title, in lists of programs. */
-export function renameSession(sessionId: string, title: string, options: SessionMutationOptions = {}): Promise<void> {
-  const given = title.trim();
-  if (given === '') throw new ClientProblem('refused', 'a title of a session has at least one character');
-  return onServer(options, async (opened) => {
-    await writeLabel(opened.store, await known(opened, sessionId, options), { title: given });
-  });
-}
-
-/** Null takes it away. */
-export function tagSession(sessionId: string, tag: string | null, options: SessionMutationOptions = {}): Promise<void> {
-  return onServer(options, async (opened) => {
-    await writeLabel(opened.store, await known(opened, sessionId, options), { tag });
+  return withServer(options, async (opened) => {
+    const info = await findSession(opened, sessionId, options);
+    return info && toSdkInfo(opened, info);
   });
 }
 
 /**
- * It ends, if it is under way, and is gone from the server; what the store has of it goes with the
- * next `perdure gc`.
+ * Reads the messages of a session, oldest first, also those before a compaction. Resolves to an
+ * empty list when the session does not exist.
  */
-export function deleteSession(sessionId: string, options: SessionMutationOptions = {}): Promise<void> {
-  return onServer(options, async (opened) => {
-    await removeSession(opened.temporal.client, parseSessionId(await known(opened, sessionId, options)));
+export function getSessionMessages(
+  sessionId: string,
+  options: GetSessionMessagesOptions = {},
+): Promise<SessionMessage[]> {
+  return withServer(options, async (opened) => {
+    if ((await findSession(opened, sessionId, options)) === undefined) return [];
+    return readMessages(opened, sessionId, options);
   });
 }
 
-/** Ids of the sessions of its agents. */
+/** Sets the title that lists show. Throws ClientProblem `refused`, `no_session`. */
+export function renameSession(sessionId: string, title: string, options: SessionMutationOptions = {}): Promise<void> {
+  const given = title.trim();
+  if (given === '') throw new ClientProblem('refused', 'a title of a session has at least one character');
+  return withServer(options, async (opened) => {
+    await writeLabel(opened.store, await requireSession(opened, sessionId, options), { title: given });
+  });
+}
+
+/** Sets the tag of a session; null removes it. Throws ClientProblem `no_session`. */
+export function tagSession(sessionId: string, tag: string | null, options: SessionMutationOptions = {}): Promise<void> {
+  return withServer(options, async (opened) => {
+    await writeLabel(opened.store, await requireSession(opened, sessionId, options), { tag });
+  });
+}
+
+/**
+ * Ends a session that runs, and deletes it from the server. The next `perdure gc` removes what the
+ * store has of it. Throws ClientProblem `no_session`, `unanswered`.
+ */
+export function deleteSession(sessionId: string, options: SessionMutationOptions = {}): Promise<void> {
+  return withServer(options, async (opened) => {
+    await removeSession(opened.temporal.client, parseSessionId(await requireSession(opened, sessionId, options)));
+  });
+}
+
+/** Lists the ids of the sessions of a session's agents. */
 export function listSubagents(sessionId: string, options: ListSubagentsOptions = {}): Promise<string[]> {
-  return onServer(options, async (opened) => {
+  return withServer(options, async (opened) => {
     const agents: string[] = [];
     for await (const { session, facts } of opened.sessions.list())
       if (facts?.agent?.root === sessionId) agents.push(session);
@@ -95,7 +100,7 @@ export function listSubagents(sessionId: string, options: ListSubagentsOptions =
   });
 }
 
-/** What an agent said, which is a session of its own. */
+/** Reads the messages of an agent, which has a session of its own. */
 export function getSubagentMessages(
   _sessionId: string,
   agentId: string,
@@ -104,16 +109,19 @@ export function getSubagentMessages(
   return getSessionMessages(agentId, options);
 }
 
-/** Throws: there are no forks yet. */
+/** Rejects with ClientProblem `refused`, since sessions cannot be forked yet. */
 export function forkSession(_sessionId: string, _options?: ForkSessionOptions): Promise<ForkSessionResult> {
   return Promise.reject(
     new ClientProblem('refused', 'sessions are not forked yet: options.resume goes on with the same session'),
   );
 }
 
-type Asked = { dir?: string; sessionStore?: unknown };
+type SessionScope = { dir?: string; sessionStore?: unknown };
 
-async function onServer<Result>({ sessionStore }: Asked, work: (opened: Opened) => Promise<Result>): Promise<Result> {
+async function withServer<Result>(
+  { sessionStore }: SessionScope,
+  work: (opened: Opened) => Promise<Result>,
+): Promise<Result> {
   if (sessionStore !== undefined)
     throw new ClientProblem('refused', 'the option "sessionStore" is refused: a store is named by PERDURE_STORE');
   const opened = await openServer();
@@ -124,25 +132,30 @@ async function onServer<Result>({ sessionStore }: Asked, work: (opened: Opened) 
   }
 }
 
-async function found({ sessions }: Opened, session: string, { dir }: Asked): Promise<SessionInfo | undefined> {
+async function findSession(
+  { sessions }: Opened,
+  session: string,
+  { dir }: SessionScope,
+): Promise<SessionInfo | undefined> {
   try {
     const info = await sessions.describe(session);
-    return isMeant(info, dir) ? info : undefined;
+    return isInFolder(info, dir) ? info : undefined;
   } catch (error) {
     if (error instanceof ClientProblem && error.kind === 'no_session') return undefined;
     throw error;
   }
 }
 
-/** Throws ClientProblem `no_session`. */
-async function known(opened: Opened, session: string, options: Asked): Promise<string> {
-  if ((await found(opened, session, options)) !== undefined) return session;
+/** Returns the id of an existing session. Throws ClientProblem `no_session`. */
+async function requireSession(opened: Opened, session: string, options: SessionScope): Promise<string> {
+  if ((await findSession(opened, session, options)) !== undefined) return session;
   throw new ClientProblem('no_session', `Session ${session} not found: \`perdure list\` shows those there are`);
 }
 
-const isMeant = ({ cwd }: SessionInfo, dir: string | undefined): boolean => dir === undefined || resolve(dir) === cwd;
+const isInFolder = ({ cwd }: SessionInfo, dir: string | undefined): boolean =>
+  dir === undefined || resolve(dir) === cwd;
 
-async function shown({ store }: Opened, info: SessionInfo): Promise<SDKSessionInfo> {
+async function toSdkInfo({ store }: Opened, info: SessionInfo): Promise<SDKSessionInfo> {
   const { session, title: firstPrompt, cwd, startedAt, closedAt } = info;
   const { title, tag } = await readLabels(store, session);
   return {
@@ -152,12 +165,11 @@ async function shown({ store }: Opened, info: SessionInfo): Promise<SDKSessionIn
     cwd,
     createdAt: startedAt,
     lastModified: closedAt ?? startedAt,
-    ...(title !== undefined && { customTitle: title }),
-    ...(tag !== undefined && { tag }),
+    ...present({ customTitle: title, tag }),
   };
 }
 
-async function messagesOf(
+async function readMessages(
   { sessions, store }: Opened,
   session: string,
   { limit = Infinity, offset = 0, includeSystemMessages = false }: GetSessionMessagesOptions,
@@ -167,7 +179,7 @@ async function messagesOf(
   let seen = 0;
   for await (const { position, entry } of sessions.transcript(session)) {
     if (messages.length >= limit) break;
-    const message = messageOf(session, position, entry, entry.kind === 'user' ? await read([entry]) : new Map());
+    const message = toSessionMessage(session, position, entry, entry.kind === 'user' ? await read([entry]) : new Map());
     if (message === null || (message.type === 'system' && !includeSystemMessages)) continue;
     if (seen >= offset) messages.push(message);
     seen += 1;
@@ -175,7 +187,7 @@ async function messagesOf(
   return messages;
 }
 
-function messageOf(
+function toSessionMessage(
   session: string,
   position: number,
   entry: Entry,
@@ -187,10 +199,10 @@ function messageOf(
     const content = body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? '');
     return { type: 'user', uuid: uuidOf(session, position), message: { role: 'user', content }, ...common };
   }
-  const told = messageOfEntry(session, entry, position);
-  if (told === null) return null;
+  const message = messageOfEntry(session, entry, position);
+  if (message === null) return null;
   const uuid = uuidOf(session, position);
-  if (told.type === 'assistant' || told.type === 'user')
-    return { type: told.type, uuid, message: told.message, ...common };
-  return { type: 'system', uuid, message: told, ...common };
+  if (message.type === 'assistant' || message.type === 'user')
+    return { type: message.type, uuid, message: message.message, ...common };
+  return { type: 'system', uuid, message, ...common };
 }

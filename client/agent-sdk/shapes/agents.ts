@@ -1,10 +1,11 @@
-// Types of agents, as a program gives them.
+// Declares the agent types of a program.
 import type { EffortLevel } from './facts.ts';
 import type { AgentMcpServerSpec } from './mcp.ts';
 import type { PermissionMode } from './permissions.ts';
 
 /**
- * A type of agent. `model`: a whole name or a short one; `inherit`, or none: as the session has it.
+ * A type of agent. `model` takes a full or a short name; `inherit`, like an absent field, means the
+ * session's model.
  */
 export type AgentDefinition = {
   description: string;
@@ -25,6 +26,6 @@ export type AgentDefinition = {
   observer?: string;
   observerMessage?: string;
   criticalSystemReminder_EXPERIMENTAL?: string;
-  /** Ours: it works in a git worktree of its own, on a new branch. */
+  /** Only here: the agent works in a git worktree of its own, on a new branch. */
   isolation?: 'worktree';
 };

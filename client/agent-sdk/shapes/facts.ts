@@ -1,4 +1,4 @@
-// What messages, hooks and answers of a query have in common.
+// Declares the types that messages, hooks and answers of a query share.
 import type { UUID } from 'node:crypto';
 
 export type Identified = { uuid: UUID; session_id: string };
@@ -28,7 +28,7 @@ export type SlashCommand = {
 };
 
 export type ModelInfo = {
-  /** As `model` and `setModel()` take it. */
+  /** The name that `model` and `setModel()` take. */
   value: string;
   displayName: string;
   description: string;

@@ -1,11 +1,11 @@
-// What a hook may answer.
+// Declares the answers of hooks.
 import type { PermissionUpdate } from './permissions.ts';
 
 export type HookPermissionDecision = 'allow' | 'deny' | 'ask' | 'defer';
 
 type Context<Event extends string> = { hookEventName: Event; additionalContext?: string };
 type Decision = { permissionDecisionReason?: string };
-type Filled = { action?: 'accept' | 'decline' | 'cancel'; content?: Record<string, unknown> };
+type FormAnswer = { action?: 'accept' | 'decline' | 'cancel'; content?: Record<string, unknown> };
 
 export type PreToolUseHookSpecificOutput = Context<'PreToolUse'> &
   Decision & { permissionDecision?: HookPermissionDecision; updatedInput?: Record<string, unknown> };
@@ -49,8 +49,8 @@ export type PermissionRequestHookSpecificOutput = {
     | { behavior: 'allow'; updatedInput?: Record<string, unknown>; updatedPermissions?: PermissionUpdate[] }
     | { behavior: 'deny'; message?: string; interrupt?: boolean };
 };
-export type ElicitationHookSpecificOutput = { hookEventName: 'Elicitation' } & Filled;
-export type ElicitationResultHookSpecificOutput = { hookEventName: 'ElicitationResult' } & Filled;
+export type ElicitationHookSpecificOutput = { hookEventName: 'Elicitation' } & FormAnswer;
+export type ElicitationResultHookSpecificOutput = { hookEventName: 'ElicitationResult' } & FormAnswer;
 export type CwdChangedHookSpecificOutput = { hookEventName: 'CwdChanged'; watchPaths?: string[] };
 export type FileChangedHookSpecificOutput = { hookEventName: 'FileChanged'; watchPaths?: string[] };
 export type WorktreeCreateHookSpecificOutput = { hookEventName: 'WorktreeCreate'; worktreePath: string };

@@ -1,11 +1,11 @@
-// What hooks are told. Those that are called here are listed in docs/from-the-agent-sdk.md.
+// Declares the inputs of hooks. docs/from-the-agent-sdk.md lists the hooks that are called here.
 import type { McpServerProvenance } from './mcp.ts';
 import type { SDKAssistantMessageError } from './facts.ts';
 import type { PermissionUpdate } from './permissions.ts';
 
 export type BaseHookInput = {
   session_id: string;
-  /** Empty: a transcript is no file here. */
+  /** Always empty, since a transcript is not a file here. */
   transcript_path: string;
   cwd: string;
   prompt_id?: string;
@@ -15,15 +15,18 @@ export type BaseHookInput = {
   effort?: { level: string };
 };
 
-type Told<Event extends string, Facts> = BaseHookInput & { hook_event_name: Event } & Facts;
+type HookInputOf<Event extends string, Facts> = BaseHookInput & { hook_event_name: Event } & Facts;
 
-type OfCall = { tool_name: string; tool_input: unknown; tool_use_id: string; mcp_server?: McpServerProvenance };
+type CallFacts = { tool_name: string; tool_input: unknown; tool_use_id: string; mcp_server?: McpServerProvenance };
 
-export type PreToolUseHookInput = Told<'PreToolUse', OfCall>;
-export type PostToolUseHookInput = Told<'PostToolUse', OfCall & { tool_response: unknown; duration_ms?: number }>;
-export type PostToolUseFailureHookInput = Told<
+export type PreToolUseHookInput = HookInputOf<'PreToolUse', CallFacts>;
+export type PostToolUseHookInput = HookInputOf<
+  'PostToolUse',
+  CallFacts & { tool_response: unknown; duration_ms?: number }
+>;
+export type PostToolUseFailureHookInput = HookInputOf<
   'PostToolUseFailure',
-  OfCall & { error: string; is_interrupt?: boolean; duration_ms?: number }
+  CallFacts & { error: string; is_interrupt?: boolean; duration_ms?: number }
 >;
 export type PostToolBatchToolCall = {
   tool_name: string;
@@ -31,20 +34,20 @@ export type PostToolBatchToolCall = {
   tool_use_id: string;
   tool_response?: unknown;
 };
-export type PostToolBatchHookInput = Told<'PostToolBatch', { tool_calls: PostToolBatchToolCall[] }>;
-export type PermissionDeniedHookInput = Told<'PermissionDenied', OfCall & { reason: string }>;
-export type PermissionRequestHookInput = Told<
+export type PostToolBatchHookInput = HookInputOf<'PostToolBatch', { tool_calls: PostToolBatchToolCall[] }>;
+export type PermissionDeniedHookInput = HookInputOf<'PermissionDenied', CallFacts & { reason: string }>;
+export type PermissionRequestHookInput = HookInputOf<
   'PermissionRequest',
-  Omit<OfCall, 'tool_use_id'> & { permission_suggestions?: PermissionUpdate[] }
+  Omit<CallFacts, 'tool_use_id'> & { permission_suggestions?: PermissionUpdate[] }
 >;
 
 type PromptSource = 'user' | 'sdk' | 'system' | 'loop_wakeup' | 'schedule_wakeup' | 'poll_event';
 
-export type UserPromptSubmitHookInput = Told<
+export type UserPromptSubmitHookInput = HookInputOf<
   'UserPromptSubmit',
   { prompt: string; source?: PromptSource; session_title?: string }
 >;
-export type UserPromptExpansionHookInput = Told<
+export type UserPromptExpansionHookInput = HookInputOf<
   'UserPromptExpansion',
   {
     expansion_type: 'slash_command' | 'mcp_prompt';
@@ -57,7 +60,7 @@ export type UserPromptExpansionHookInput = Told<
 
 export type ExitReason = 'clear' | 'resume' | 'logout' | 'prompt_input_exit' | 'other';
 
-export type SessionStartHookInput = Told<
+export type SessionStartHookInput = HookInputOf<
   'SessionStart',
   {
     source: 'startup' | 'resume' | 'clear' | 'compact' | 'fork';
@@ -70,8 +73,8 @@ export type SessionStartHookInput = Told<
     estimated_cache_write_usd?: number;
   }
 >;
-export type SessionEndHookInput = Told<'SessionEnd', { reason: ExitReason }>;
-export type SetupHookInput = Told<'Setup', { trigger: 'init' | 'maintenance' }>;
+export type SessionEndHookInput = HookInputOf<'SessionEnd', { reason: ExitReason }>;
+export type SetupHookInput = HookInputOf<'Setup', { trigger: 'init' | 'maintenance' }>;
 
 export type BackgroundTaskSummary = {
   id: string;
@@ -86,28 +89,28 @@ export type BackgroundTaskSummary = {
 };
 export type SessionCronSummary = { id: string; schedule: string; recurring: boolean; prompt: string };
 
-type AtItsEnd = {
+type EndFacts = {
   stop_hook_active: boolean;
   last_assistant_message?: string;
   background_tasks?: BackgroundTaskSummary[];
   session_crons?: SessionCronSummary[];
 };
 
-export type StopHookInput = Told<'Stop', AtItsEnd>;
-export type StopFailureHookInput = Told<
+export type StopHookInput = HookInputOf<'Stop', EndFacts>;
+export type StopFailureHookInput = HookInputOf<
   'StopFailure',
   { error: SDKAssistantMessageError; error_details?: string; last_assistant_message?: string }
 >;
-export type SubagentStartHookInput = Told<'SubagentStart', { agent_id: string; agent_type: string }>;
-export type SubagentStopHookInput = Told<
+export type SubagentStartHookInput = HookInputOf<'SubagentStart', { agent_id: string; agent_type: string }>;
+export type SubagentStopHookInput = HookInputOf<
   'SubagentStop',
-  AtItsEnd & { agent_id: string; agent_type: string; agent_transcript_path: string }
+  EndFacts & { agent_id: string; agent_type: string; agent_transcript_path: string }
 >;
 
 type Trigger = { trigger: 'manual' | 'auto' };
 
-export type PreCompactHookInput = Told<'PreCompact', Trigger & { custom_instructions: string | null }>;
-export type PostCompactHookInput = Told<'PostCompact', Trigger & { compact_summary: string }>;
+export type PreCompactHookInput = HookInputOf<'PreCompact', Trigger & { custom_instructions: string | null }>;
+export type PostCompactHookInput = HookInputOf<'PostCompact', Trigger & { compact_summary: string }>;
 
 type ModelSwitch<Source extends string> = {
   from_model: string;
@@ -121,18 +124,18 @@ type ModelSwitch<Source extends string> = {
   pricing: 'configured' | 'catalog' | 'default';
 };
 
-export type PreModelSwitchHookInput = Told<'PreModelSwitch', ModelSwitch<'command' | 'picker' | 'sdk'>>;
-export type PostModelSwitchHookInput = Told<
+export type PreModelSwitchHookInput = HookInputOf<'PreModelSwitch', ModelSwitch<'command' | 'picker' | 'sdk'>>;
+export type PostModelSwitchHookInput = HookInputOf<
   'PostModelSwitch',
   ModelSwitch<'command' | 'picker' | 'sdk' | 'auto' | 'resume'>
 >;
 
-export type NotificationHookInput = Told<
+export type NotificationHookInput = HookInputOf<
   'Notification',
   { message: string; title?: string; notification_type: string }
 >;
 
-type OfTask = {
+type TaskFacts = {
   task_id: string;
   task_subject: string;
   task_description?: string;
@@ -140,28 +143,28 @@ type OfTask = {
   team_name?: string;
 };
 
-export type TaskCreatedHookInput = Told<'TaskCreated', OfTask>;
-export type TaskCompletedHookInput = Told<'TaskCompleted', OfTask>;
-export type TeammateIdleHookInput = Told<'TeammateIdle', { teammate_name: string; team_name: string }>;
+export type TaskCreatedHookInput = HookInputOf<'TaskCreated', TaskFacts>;
+export type TaskCompletedHookInput = HookInputOf<'TaskCompleted', TaskFacts>;
+export type TeammateIdleHookInput = HookInputOf<'TeammateIdle', { teammate_name: string; team_name: string }>;
 
-type OfElicitation = { mcp_server_name: string; elicitation_id?: string; mode?: 'form' | 'url' };
+type ElicitationFacts = { mcp_server_name: string; elicitation_id?: string; mode?: 'form' | 'url' };
 
-export type ElicitationHookInput = Told<
+export type ElicitationHookInput = HookInputOf<
   'Elicitation',
-  OfElicitation & { message: string; url?: string; requested_schema?: Record<string, unknown> }
+  ElicitationFacts & { message: string; url?: string; requested_schema?: Record<string, unknown> }
 >;
-export type ElicitationResultHookInput = Told<
+export type ElicitationResultHookInput = HookInputOf<
   'ElicitationResult',
-  OfElicitation & { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, unknown> }
+  ElicitationFacts & { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, unknown> }
 >;
-export type ConfigChangeHookInput = Told<
+export type ConfigChangeHookInput = HookInputOf<
   'ConfigChange',
   {
     source: 'user_settings' | 'project_settings' | 'local_settings' | 'policy_settings' | 'skills';
     file_path?: string;
   }
 >;
-export type InstructionsLoadedHookInput = Told<
+export type InstructionsLoadedHookInput = HookInputOf<
   'InstructionsLoaded',
   {
     file_path: string;
@@ -172,19 +175,22 @@ export type InstructionsLoadedHookInput = Told<
     parent_file_path?: string;
   }
 >;
-export type WorktreeCreateHookInput = Told<'WorktreeCreate', { name: string }>;
-export type WorktreeRemoveHookInput = Told<'WorktreeRemove', { worktree_path: string }>;
-export type CwdChangedHookInput = Told<'CwdChanged', { old_cwd: string; new_cwd: string }>;
-export type FileChangedHookInput = Told<'FileChanged', { file_path: string; event: 'change' | 'add' | 'unlink' }>;
-export type DirectoryAddedHookInput = Told<
+export type WorktreeCreateHookInput = HookInputOf<'WorktreeCreate', { name: string }>;
+export type WorktreeRemoveHookInput = HookInputOf<'WorktreeRemove', { worktree_path: string }>;
+export type CwdChangedHookInput = HookInputOf<'CwdChanged', { old_cwd: string; new_cwd: string }>;
+export type FileChangedHookInput = HookInputOf<
+  'FileChanged',
+  { file_path: string; event: 'change' | 'add' | 'unlink' }
+>;
+export type DirectoryAddedHookInput = HookInputOf<
   'DirectoryAdded',
   { directory: string; source: 'slash_command' | 'register_repo_root' }
 >;
-export type MessageDisplayHookInput = Told<
+export type MessageDisplayHookInput = HookInputOf<
   'MessageDisplay',
   { turn_id: string; message_id: string; index: number; final: boolean; delta: string }
 >;
-export type PreSkillShellCommandHookInput = Told<
+export type PreSkillShellCommandHookInput = HookInputOf<
   'PreSkillShellCommand',
   {
     tool_name: string;

@@ -1,4 +1,4 @@
-// Hooks of a program, by their events.
+// Declares the hooks of a program, by event.
 import type { HookJSONOutput } from './hook-answers.ts';
 import type {
   ConfigChangeHookInput,
@@ -81,7 +81,7 @@ export type HookCallback = (
   options: { signal: AbortSignal },
 ) => Promise<HookJSONOutput>;
 
-/** `timeout` in seconds. */
+/** `timeout` is in seconds. */
 export type HookCallbackMatcher = {
   matcher?: string;
   hooks: HookCallback[];

@@ -1,6 +1,6 @@
-// MCP servers and the tools of a program.
+// Declares MCP servers and the tools of a program.
 
-/** Fields of a tool's input by name, as zod 3 or zod 4 has them. */
+/** The fields of a tool's input by name, of zod 3 or zod 4. */
 export type AnyZodRawShape = Readonly<Record<string, Zod3Field | Zod4Field>>;
 
 type Zod3Field = { readonly _output: unknown };
@@ -15,8 +15,8 @@ export type InferShape<Shape extends AnyZodRawShape> = {
 } & {};
 
 /**
- * Texts, images and PDF documents reach the model, as an MCP server's do. Of anything else it reads
- * that it was there.
+ * The result of a tool. Texts, images and PDF documents reach the model; it reads about any other
+ * block only that it was there.
  */
 export type CallToolResult = {
   content: readonly { readonly type: string; readonly text?: string; readonly [key: string]: unknown }[];
@@ -25,8 +25,8 @@ export type CallToolResult = {
 };
 
 /**
- * `readOnlyHint`: runs without asking, beside others. It, or `idempotentHint`: runs again when its
- * result was lost.
+ * A tool with `readOnlyHint` runs without asking, and in parallel with others. With it, or with
+ * `idempotentHint`, a call whose result was lost runs again.
  */
 export type ToolAnnotations = {
   title?: string;
@@ -36,7 +36,7 @@ export type ToolAnnotations = {
   openWorldHint?: boolean;
 };
 
-/** `idempotencyKey`: unique to this call for ever, the same when it is run again. */
+/** `idempotencyKey` is unique to this call, and the same when the call runs again. */
 export type ToolExtra = { readonly signal: AbortSignal; readonly idempotencyKey: string };
 
 export type SdkMcpToolDefinition<Shape extends AnyZodRawShape = AnyZodRawShape> = {
@@ -45,7 +45,7 @@ export type SdkMcpToolDefinition<Shape extends AnyZodRawShape = AnyZodRawShape> 
   inputSchema: Shape;
   annotations?: ToolAnnotations;
   _meta?: Record<string, unknown>;
-  // `extra` is ToolExtra: whoever calls a handler in a test may have another.
+  // `extra` is ToolExtra. The type is open, so that tests may call a handler with another value.
   // oxlint-disable-next-line typescript/no-explicit-any
   handler: (args: InferShape<Shape>, extra: any) => Promise<CallToolResult>;
 };
@@ -56,7 +56,7 @@ export type McpServerToolPolicy = {
   org_max_permission?: 'allow' | 'ask' | 'blocked';
 };
 
-/** A server that is a process. It begins in the folder of the program. */
+/** A server that is a process. It starts in the folder of the program. */
 export type McpStdioServerConfig = {
   type?: 'stdio';
   command: string;
@@ -66,7 +66,7 @@ export type McpStdioServerConfig = {
   alwaysLoad?: boolean;
 };
 
-type AtAddress = {
+type RemoteServerConfig = {
   url: string;
   headers?: Record<string, string>;
   tools?: McpServerToolPolicy[];
@@ -74,9 +74,9 @@ type AtAddress = {
   alwaysLoad?: boolean;
 };
 
-/** Servers at an address. */
-export type McpHttpServerConfig = { type: 'http' } & AtAddress;
-export type McpSSEServerConfig = { type: 'sse' } & AtAddress;
+/** A server at an HTTP address. */
+export type McpHttpServerConfig = { type: 'http' } & RemoteServerConfig;
+export type McpSSEServerConfig = { type: 'sse' } & RemoteServerConfig;
 
 export type McpSdkServerConfig = { type: 'sdk'; name: string; timeout?: number; tools?: McpServerToolPolicy[] };
 
@@ -87,7 +87,7 @@ export type McpServerInstance = {
   close(): Promise<void>;
 };
 
-/** What createSdkMcpServer() makes: tools may be added to it, and it may be connected elsewhere. */
+/** The server of createSdkMcpServer(). A program may add tools, or connect it elsewhere. */
 export type ProgramMcpServer = McpServerInstance & {
   registerTool<Shape extends AnyZodRawShape>(
     name: string,
@@ -97,7 +97,7 @@ export type ProgramMcpServer = McpServerInstance & {
       inputSchema?: Shape | { readonly shape: Shape };
       annotations?: ToolAnnotations;
     },
-    // With an `inputSchema` its input comes first, then `extra`; without one `extra` alone.
+    // With an `inputSchema` the input comes first, then `extra`; without one only `extra` comes.
     // oxlint-disable-next-line typescript/no-explicit-any
     handler: (...given: any[]) => CallToolResult | Promise<CallToolResult>,
   ): void;

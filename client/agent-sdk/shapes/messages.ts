@@ -1,4 +1,4 @@
-// Messages that a query yields, and those that a program sends.
+// Declares the messages that a query yields, and those that a program sends.
 import type { UUID } from 'node:crypto';
 import type {
   BetaMessage,
@@ -10,13 +10,13 @@ import type { SDKPermissionDenial } from './permissions.ts';
 import type { Identified, SDKAssistantMessageError } from './facts.ts';
 import type { OtherMessage } from './rare-messages.ts';
 
-/** What it came of. */
+/** The user messages that caused this message. */
 export type Caused = { user_message_uuid?: string; user_message_uuids?: string[]; resume_reason?: string };
-type OfAgent = { agent_id?: string; subagent_type?: string; task_description?: string };
+type AgentFacts = { agent_id?: string; subagent_type?: string; task_description?: string };
 
 export type SDKAssistantMessage = Identified &
   Caused &
-  OfAgent & {
+  AgentFacts & {
     type: 'assistant';
     message: BetaMessage;
     parent_tool_use_id: string | null;
@@ -55,7 +55,7 @@ type UserFacts = {
   parent_tool_use_id: string | null;
   isSynthetic?: boolean;
   tool_use_result?: unknown;
-  /** `now`: interrupts what runs for it. */
+  /** With `now` the message interrupts the current run. */
   priority?: 'now' | 'next' | 'later';
   origin?: SDKMessageOrigin;
   shouldQuery?: boolean;
@@ -64,11 +64,11 @@ type UserFacts = {
 };
 
 /**
- * What a program sends: texts, images and PDF documents; with a `uuid` it is the same message
- * whenever it is sent again. Also the results of calls.
+ * A message that a program sends, with texts, images and PDF documents, or one with the results of
+ * calls. A message with a `uuid` stays the same when it is sent again.
  */
 export type SDKUserMessage = UserFacts &
-  OfAgent & {
+  AgentFacts & {
     uuid?: UUID;
     session_id?: string;
     pasted_content?: MessageParam['content'][];
@@ -78,8 +78,8 @@ export type SDKUserMessage = UserFacts &
 export type SDKUserMessageReplay = UserFacts & Identified & { isReplay: true; file_attachments?: unknown[] };
 
 /**
- * `event`: as the Messages API streams it, without what only the stored message has: usage,
- * signatures.
+ * A part of a reply. `event` has the form of the Messages API's stream, without the usage and the
+ * signatures that only the stored message has.
  */
 export type SDKPartialAssistantMessage = Identified &
   Caused & {
@@ -116,7 +116,7 @@ export type ModelUsage = {
   cacheReadInputTokens: number;
   cacheCreationInputTokens: number;
   webSearchRequests: number;
-  /** US dollars; 0 when its price is not known. */
+  /** US dollars; 0 when the price is unknown. */
   costUSD: number;
   /** Tokens; 0 where the model is not in the catalogue. */
   contextWindow: number;
@@ -149,7 +149,7 @@ export type TerminalReason =
   | 'tool_deferred_unavailable'
   | 'background_requested'
   | 'turn_setup_failed'
-  // Ours.
+  // The reasons below occur only here.
   | 'max_output_tokens'
   | 'timeout'
   | 'permission_denied'
@@ -165,7 +165,7 @@ type ResultFacts = Identified &
     duration_api_ms: number;
     num_turns: number;
     stop_reason: string | null;
-    /** 0 when a price is not known. */
+    /** US dollars; 0 when a price is unknown. */
     total_cost_usd: number;
     usage: NonNullableUsage;
     modelUsage: Record<string, ModelUsage>;

@@ -1,5 +1,5 @@
-// The options of a query. What each is here, and which are refused or passed over, is in
-// docs/from-the-agent-sdk.md.
+// Declares the options of a query. docs/from-the-agent-sdk.md says what each does here, and which
+// are refused or passed over.
 import type { Readable, Writable } from 'node:stream';
 import type { AgentDefinition } from './agents.ts';
 import type { EffortLevel } from './facts.ts';
@@ -26,7 +26,7 @@ export type SdkBeta = 'context-1m-2025-08-07';
 export type SdkPluginConfig = { type: 'local'; path: string; skipMcpDiscovery?: boolean };
 export type ToolConfig = { askUserQuestion?: { previewFormat?: 'markdown' | 'html' } };
 
-/** The parts that programs write; others are taken as they come. */
+/** Declares the parts that programs write. Any other field is allowed, too. */
 export type Settings = {
   permissions?: {
     allow?: string[];
@@ -69,11 +69,11 @@ export type SandboxFilesystemConfig = {
   disabled?: boolean;
 };
 
-type Masked = { mode: 'deny' | 'mask'; extract?: string; injectHosts?: string[]; [key: string]: unknown };
+type CredentialMask = { mode: 'deny' | 'mask'; extract?: string; injectHosts?: string[]; [key: string]: unknown };
 
 export type SandboxCredentialsConfig = {
-  files?: ({ path: string } & Masked)[];
-  envVars?: ({ name: string } & Masked)[];
+  files?: ({ path: string } & CredentialMask)[];
+  envVars?: ({ name: string } & CredentialMask)[];
   allowPlaintextInject?: boolean;
   [key: string]: unknown;
 };
@@ -93,7 +93,7 @@ export type SandboxSettings = {
   [key: string]: unknown;
 };
 
-/** How a program would start another process. None is started here. */
+/** How a program would start an agent's process. No such process is started here. */
 export type SpawnOptions = {
   command: string;
   args: string[];
@@ -102,9 +102,9 @@ export type SpawnOptions = {
   signal: AbortSignal;
 };
 
-type Exited = (code: number | null, signal: NodeJS.Signals | null) => void;
-type Listening = {
-  (event: 'exit', listener: Exited): void;
+type ExitListener = (code: number | null, signal: NodeJS.Signals | null) => void;
+type AddListener = {
+  (event: 'exit', listener: ExitListener): void;
   (event: 'error', listener: (error: Error) => void): void;
 };
 
@@ -115,9 +115,9 @@ export type SpawnedProcess = {
   readonly exitCode: number | null;
   readonly signalCode?: NodeJS.Signals | null;
   kill(signal: NodeJS.Signals): boolean;
-  on: Listening;
-  once: Listening;
-  off: Listening;
+  on: AddListener;
+  once: AddListener;
+  off: AddListener;
 };
 
 type PresetPrompt = {
@@ -128,10 +128,10 @@ type PresetPrompt = {
   snapshot?: boolean;
 };
 
-type Asked = {
+type ModelOptions = {
   model?: string;
   fallbackModel?: string;
-  /** Its own words in place of ours; with a preset, what is added to ours. */
+  /** Replaces our system prompt; a preset appends to it. */
   systemPrompt?: string | string[] | { type: 'custom'; prompt: string | string[]; snapshot?: boolean } | PresetPrompt;
   thinking?: ThinkingConfig;
   maxThinkingTokens?: number;
@@ -146,11 +146,11 @@ type Asked = {
   promptSuggestions?: boolean;
 };
 
-type Tools = {
-  /** Rules that allow, as `Bash(npm test:*)` or `mcp__shop__order`. */
+type ToolOptions = {
+  /** Rules that allow calls, such as `Bash(npm test:*)` or `mcp__shop__order`. */
   allowedTools?: string[];
   disallowedTools?: string[];
-  /** The built-in tools that the model is offered; those of the program are offered always. */
+  /** The built-in tools that the model is offered. The program's tools are always offered. */
   tools?: string[] | { type: 'preset'; preset: 'claude_code' };
   toolAliases?: Record<string, string>;
   toolConfig?: ToolConfig;
@@ -163,18 +163,18 @@ type Tools = {
   onUserDialog?: OnUserDialog;
   supportedDialogKinds?: string[];
   /**
-   * Answers what MCP servers, processes or at an address, ask in the middle of a call. Absent: they
-   * may not.
+   * Answers the questions that MCP servers outside the program ask in the middle of a call. Without
+   * it they may not ask.
    */
   onElicitation?: OnElicitation;
   /**
-   * Made with `createSdkMcpServer()`, processes, or at an address. None is trusted: every call of
-   * the last two asks.
+   * Servers made with `createSdkMcpServer()`, processes, or servers at an address. The last two are
+   * not trusted: every call of their tools asks.
    */
   mcpServers?: Record<string, McpServerConfig>;
   mcpServersDelivery?: 'argv' | 'initialize';
   strictMcpConfig?: boolean;
-  /** Types of agents by name, beside the built-in `general` and `explore`. */
+  /** Types of agents by name, in addition to the built-in `general` and `explore`. */
   agents?: Record<string, AgentDefinition>;
   agent?: string;
   agentProgressSummaries?: boolean;
@@ -186,18 +186,15 @@ type Tools = {
   sandbox?: SandboxSettings;
 };
 
-type Conversation = {
-  /** The session of this id goes on. */
+type SessionOptions = {
+  /** The id of a session to go on with. */
   resume?: string;
   resumeSessionAt?: string;
   resumeDropsTurn?: string;
   forkSession?: boolean;
-  /**
-   * The newest session of `cwd` that the program can work on goes on; where there is none, a new
-   * one begins.
-   */
+  /** Goes on with the newest session of `cwd` that the program can work on, or begins a new one. */
   continue?: boolean;
-  /** The id of the session that this opens; asked again, it is the same query. */
+  /** The id of the session to open. The same query with the same id goes on after a crash. */
   sessionId?: string;
   title?: string;
   persistSession?: boolean;
@@ -206,27 +203,27 @@ type Conversation = {
   enableFileCheckpointing?: boolean;
   includePartialMessages?: boolean;
   includeHookEvents?: boolean;
-  /** Aborted: the run is interrupted, and AbortError is thrown. */
+  /** Aborting it interrupts the run and makes the query throw AbortError. */
   abortController?: AbortController;
 };
 
-type Place = {
+type PlaceOptions = {
   cwd?: string;
   /**
-   * Other folders that tools may read and change, relative to `cwd` or absolute; no link on the way
-   * to one.
+   * Other folders that tools may read and change, relative to `cwd` or absolute. Their paths must
+   * not contain links.
    */
   additionalDirectories?: string[];
   projectConfigRoot?: string;
   /**
-   * Settings of Perdure and of the model; the others go to commands and tools, and are stored
-   * nowhere.
+   * Variables that configure Perdure and the model. All others go to commands and tools, and are
+   * not stored.
    */
   env?: Record<string, string | undefined>;
   settings?: string | Settings;
   managedSettings?: Settings;
   settingSources?: SettingSource[];
-  /** Gets what is to be said to a person, a line each. Absent: standard error gets it. */
+  /** Receives notices for a person, one line each. Without it they go to standard error. */
   stderr?: (data: string) => void;
   debug?: boolean;
   debugFile?: string;
@@ -238,4 +235,4 @@ type Place = {
   spawnClaudeCodeProcess?: (options: SpawnOptions) => SpawnedProcess;
 };
 
-export type Options = Asked & Tools & Conversation & Place;
+export type Options = ModelOptions & ToolOptions & SessionOptions & PlaceOptions;

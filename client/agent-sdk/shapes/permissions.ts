@@ -1,4 +1,4 @@
-// Who decides about a call, and what they may answer.
+// Declares how a program decides about calls and answers questions of servers.
 
 export type PermissionMode = 'default' | 'acceptEdits' | 'bypassPermissions' | 'plan' | 'dontAsk' | 'auto';
 export type PermissionBehavior = 'allow' | 'deny' | 'ask';
@@ -13,26 +13,24 @@ export type PermissionUpdate = { destination: PermissionUpdateDestination } & (
   | { type: 'setMode'; mode: PermissionMode }
 );
 
-type Decided = { toolUseID?: string; decisionClassification?: PermissionDecisionClassification };
+type DecisionFacts = { toolUseID?: string; decisionClassification?: PermissionDecisionClassification };
 
 export type PermissionResult =
   | ({
       behavior: 'allow';
       updatedInput?: Record<string, unknown>;
       updatedPermissions?: PermissionUpdate[];
-    } & Decided)
-  | ({ behavior: 'deny'; message: string; interrupt?: boolean } & Decided);
+    } & DecisionFacts)
+  | ({ behavior: 'deny'; message: string; interrupt?: boolean } & DecisionFacts);
 
 export type CanUseTool = (
   toolName: string,
   input: Record<string, unknown>,
   options: {
-    /**
-     * Aborted when nobody waits for the answer any more: someone else decided, or the time is up.
-     */
+    /** Aborted when another person has decided, or the time is up. */
     signal: AbortSignal;
     toolUseID: string;
-    /** The call's key: it names the request. */
+    /** Names the request: the key of the call. */
     requestId: string;
     suggestions?: PermissionUpdate[];
     decisionReason?: string;
@@ -48,12 +46,10 @@ export type CanUseTool = (
   },
 ) => Promise<PermissionResult | null>;
 
-/** A call that was denied, in a result. */
+/** A denied call in a result. */
 export type SDKPermissionDenial = { tool_name: string; tool_use_id: string; tool_input: Record<string, unknown> };
 
-/**
- * What a server asks in the middle of a call: for the fields of a form, or that a page is opened.
- */
+/** A server's question in the middle of a call: to fill in a form, or to open a page. */
 export type ElicitationRequest = {
   serverName: string;
   message: string;
@@ -72,11 +68,11 @@ export type ElicitationResult = {
   [key: string]: unknown;
 };
 
-type Asking = { signal: AbortSignal; requestId: string };
+type RequestOptions = { signal: AbortSignal; requestId: string };
 
-/** Null: nobody answers. */
-export type OnElicitation = (request: ElicitationRequest, options: Asking) => Promise<ElicitationResult | null>;
+/** Resolves to null when the question stays unanswered. */
+export type OnElicitation = (request: ElicitationRequest, options: RequestOptions) => Promise<ElicitationResult | null>;
 
 export type UserDialogRequest = { dialogKind: string; payload: Record<string, unknown>; toolUseID?: string };
 export type UserDialogResult = { behavior: 'completed'; result: unknown } | { behavior: 'cancelled' };
-export type OnUserDialog = (request: UserDialogRequest, options: Asking) => Promise<UserDialogResult | null>;
+export type OnUserDialog = (request: UserDialogRequest, options: RequestOptions) => Promise<UserDialogResult | null>;

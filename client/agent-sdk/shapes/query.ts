@@ -1,5 +1,5 @@
-// A query that runs, and what can be asked of it meanwhile. What a query here cannot do is said by
-// the method, in a sentence.
+// Declares a running query and its methods. A method that is not supported here rejects with a
+// sentence that says what to do instead.
 import type { AccountInfo, AgentInfo, ModelInfo, SlashCommand } from './facts.ts';
 import type { McpServerConfig, McpServerStatus, McpSetServersResult } from './mcp.ts';
 import type { SDKMessage, SDKUserMessage } from './messages.ts';
@@ -30,7 +30,7 @@ export type SDKControlInitializeResponse = {
 
 export type SDKControlInterruptResponse = { still_queued: string[]; cancelled?: string[] };
 
-/** Numbers of what a request has in it, where they are counted. */
+/** The token counts of a request, as far as they are counted. */
 export type SDKControlGetContextUsageResponse = {
   model: string;
   totalTokens: number;
@@ -42,26 +42,26 @@ export type SDKControlGetContextUsageResponse = {
 };
 
 export type Query = AsyncGenerator<SDKMessage, void> & {
-  /** Ends what runs now; its result is the next message. */
+  /** Interrupts the current run. Its result is the next message. */
   interrupt(): Promise<SDKControlInterruptResponse | undefined>;
-  /** From the next message on. */
+  /** Applies from the next message on. */
   setModel(model?: string): Promise<void>;
-  /** From the next message on. */
+  /** Applies from the next message on, and at once to calls that ask. */
   setPermissionMode(mode: PermissionMode): Promise<{ mode?: PermissionMode } | undefined>;
-  /** From the next message on; null: no thinking. */
+  /** Applies from the next message on. Null removes the limit. */
   setMaxThinkingTokens(tokens: number | null, display?: 'summarized' | 'omitted' | 'highlights' | null): Promise<void>;
-  /** Those that are sold, newest first. */
+  /** Lists the models that are not retired, newest first. */
   supportedModels(): Promise<ModelInfo[]>;
   supportedAgents(): Promise<AgentInfo[]>;
-  /** `compact` and `clear`: each may be sent in the place of a prompt. */
+  /** Lists `compact` and `clear`, which may be sent in the place of a prompt. */
   supportedCommands(): Promise<SlashCommand[]>;
   mcpServerStatus(): Promise<McpServerStatus[]>;
   accountInfo(): Promise<AccountInfo>;
   initializationResult(): Promise<SDKControlInitializeResponse>;
   reinitialize(): Promise<SDKControlInitializeResponse>;
-  /** Sends what comes from it beside the prompt's messages. */
+  /** Sends the messages of the stream, too. */
   streamInput(stream: AsyncIterable<SDKUserMessage>): Promise<void>;
-  /** As leaving the loop: the run is interrupted, and no more messages come. */
+  /** Interrupts the run and ends the messages, like leaving the loop. */
   close(): void;
   [Symbol.asyncDispose](): Promise<void>;
   applyFlagSettings(settings: { [Key in keyof Settings]?: Settings[Key] | null }): Promise<void>;
@@ -91,7 +91,7 @@ export type Query = AsyncGenerator<SDKMessage, void> & {
   backgroundTasks(toolUseId?: string): Promise<boolean>;
 };
 
-/** A query that was prepared: its first message comes sooner. */
+/** A prepared query, whose first message comes sooner. */
 export type WarmQuery = {
   query(prompt: QueryPrompt): Query;
   close(): void;

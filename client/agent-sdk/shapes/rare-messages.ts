@@ -1,4 +1,4 @@
-// Messages that programs look for, and that no session here yields.
+// Declares messages that programs look for. Sessions here yield `conversation_reset` alone.
 import type { UUID } from 'node:crypto';
 import type { Identified } from './facts.ts';
 import type {
@@ -138,7 +138,7 @@ export type SDKConversationResetMessage = Identified & {
   timestamp?: string;
 };
 
-/** All that are no part of the conversation itself. */
+/** All messages that are not part of the conversation itself. */
 export type OtherMessage =
   | SDKSystemMessage
   | SDKStatusMessage

@@ -1,8 +1,8 @@
-// Sessions as such programs list, read and keep them.
+// Declares sessions as programs list, read and keep them.
 
 export type SDKSessionInfo = {
   sessionId: string;
-  /** Its title, or the beginning of its first prompt. */
+  /** The title, or the beginning of the first prompt. */
   summary: string;
   /** Milliseconds since the epoch. */
   lastModified: number;
@@ -39,16 +39,16 @@ export type SessionStore = {
   delete?(key: SessionKey): Promise<void>;
 };
 
-/** `dir`: sessions of this folder; absent: of all. */
-type InPlace = { dir?: string; sessionStore?: SessionStore };
+/** `dir` limits the sessions to one folder. */
+type FolderScope = { dir?: string; sessionStore?: SessionStore };
 type Page = { limit?: number; offset?: number };
 
-export type SessionMutationOptions = InPlace;
-export type GetSessionInfoOptions = InPlace;
-export type ListSubagentsOptions = InPlace;
-export type GetSubagentMessagesOptions = InPlace & Page;
-export type GetSessionMessagesOptions = InPlace & Page & { includeSystemMessages?: boolean };
-export type ListSessionsOptions = InPlace & Page & { includeWorktrees?: boolean; includeProgrammatic?: boolean };
-export type ForkSessionOptions = InPlace & { upToMessageId?: string; title?: string };
+export type SessionMutationOptions = FolderScope;
+export type GetSessionInfoOptions = FolderScope;
+export type ListSubagentsOptions = FolderScope;
+export type GetSubagentMessagesOptions = FolderScope & Page;
+export type GetSessionMessagesOptions = FolderScope & Page & { includeSystemMessages?: boolean };
+export type ListSessionsOptions = FolderScope & Page & { includeWorktrees?: boolean; includeProgrammatic?: boolean };
+export type ForkSessionOptions = FolderScope & { upToMessageId?: string; title?: string };
 export type ForkSessionResult = { sessionId: string };
 export type ImportSessionToStoreOptions = { dir?: string; includeSubagents?: boolean; batchSize?: number };

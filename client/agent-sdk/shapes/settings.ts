@@ -1,4 +1,4 @@
-// Settings in effect, as programs that show or watch them read them.
+// Declares the settings in effect, for programs that show or watch them.
 import type { SettingSource, Settings } from './options.ts';
 
 export type ResolvedSettingSource = SettingSource | 'managed' | 'flag';
@@ -16,7 +16,7 @@ export type ResolveSettingsOptions = {
 export type ResolvedSettings = {
   effective: Settings;
   provenance: Partial<Record<keyof Settings, ProvenanceEntry>>;
-  /** Those of lower rank first. */
+  /** Sources of lower rank come first. */
   sources: (ProvenanceEntry & { settings: Settings })[];
   machinePolicy?: {
     didNotLoad: false | ('profile' | 'registry' | 'file')[];

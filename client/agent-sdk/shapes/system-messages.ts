@@ -1,5 +1,4 @@
-// Messages beside the conversation: how it begins, what it is at, what becomes of its tasks, hooks
-// and settings.
+// Declares the messages about a conversation: its start and state, its tasks, hooks and settings.
 import type { UUID } from 'node:crypto';
 import type { SDKMcpResourceLink } from './mcp.ts';
 import type { Identified, SDKAssistantMessageError, SlashCommand } from './facts.ts';
@@ -74,7 +73,7 @@ export type SDKAPIRetryMessage = System<
     attempt: number;
     max_retries: number;
     retry_delay_ms: number;
-    /** Null where no answer came. */
+    /** The HTTP status, or null when no answer came. */
     error_status: number | null;
     error: SDKAssistantMessageError;
     no_response?: { waited_ms: number; retry_wait_ms: number };
@@ -98,14 +97,14 @@ export type SDKPermissionDeniedMessage = System<
   }
 >;
 
-type OfTask = { task_id: string; run_id?: string };
-type SeenTask = OfTask & { tool_use_id?: string };
+type TaskFacts = { task_id: string; run_id?: string };
+type CalledTaskFacts = TaskFacts & { tool_use_id?: string };
 type TaskUsage = { total_tokens: number; tool_uses: number; duration_ms: number };
 type Hidden = { skip_transcript?: boolean; ambient?: boolean };
 
 export type SDKTaskStartedMessage = System<
   'task_started',
-  SeenTask &
+  CalledTaskFacts &
     Hidden & {
       description: string;
       subagent_type?: string;
@@ -120,7 +119,7 @@ export type SDKTaskStartedMessage = System<
 
 export type SDKTaskProgressMessage = System<
   'task_progress',
-  SeenTask & {
+  CalledTaskFacts & {
     description: string;
     usage: TaskUsage;
     subagent_type?: string;
@@ -131,7 +130,7 @@ export type SDKTaskProgressMessage = System<
 
 export type SDKTaskUpdatedMessage = System<
   'task_updated',
-  OfTask & {
+  TaskFacts & {
     patch: {
       status?: 'pending' | 'running' | 'completed' | 'failed' | 'killed' | 'paused';
       description?: string;
@@ -145,7 +144,7 @@ export type SDKTaskUpdatedMessage = System<
 
 export type SDKTaskNotificationMessage = System<
   'task_notification',
-  SeenTask &
+  CalledTaskFacts &
     Hidden & {
       status: 'completed' | 'failed' | 'stopped';
       summary: string;
@@ -156,14 +155,14 @@ export type SDKTaskNotificationMessage = System<
     }
 >;
 
-type OfHook = { hook_id: string; hook_name: string; hook_event: string };
+type HookFacts = { hook_id: string; hook_name: string; hook_event: string };
 type HookOutput = { output: string; stdout: string; stderr: string };
 
-export type SDKHookStartedMessage = System<'hook_started', OfHook>;
-export type SDKHookProgressMessage = System<'hook_progress', OfHook & HookOutput>;
+export type SDKHookStartedMessage = System<'hook_started', HookFacts>;
+export type SDKHookProgressMessage = System<'hook_progress', HookFacts & HookOutput>;
 export type SDKHookResponseMessage = System<
   'hook_response',
-  OfHook & HookOutput & { outcome: 'success' | 'error' | 'cancelled'; exit_code?: number }
+  HookFacts & HookOutput & { outcome: 'success' | 'error' | 'cancelled'; exit_code?: number }
 >;
 
 export type SDKCommandsChangedMessage = System<'commands_changed', { commands: SlashCommand[] }>;

@@ -1,5 +1,6 @@
-// Makes messages of the transcript of an agent: its calls and their results, with
-// `parent_tool_use_id`, and how it stands as a task.
+// Builds the messages of an agent from its transcript: its calls and their results, with
+// `parent_tool_use_id`, and its progress as a task.
+import { present } from '../../../system/json.ts';
 import type { Bodies } from '../../../store/log/bodies.ts';
 import type { Entry, ReplyEntry } from '../../../store/log/entries.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';
@@ -8,99 +9,113 @@ import { messageOfEntry, uuidOf } from '../messages.ts';
 import type { SDKAssistantMessage, SDKMessage, SDKUserMessage } from '../shapes/messages.ts';
 import { type CalledAgent, taskOf } from './called-agents.ts';
 
-export type AgentTeller = {
-  /** Returns the messages for an entry, which are received together. */
-  tell(entry: Entry, position: number): readonly SDKMessage[];
-};
-
-export type AgentTelling = {
+export type AgentTellerOptions = {
   /** The main session. */
   readonly session: string;
   readonly agent: CalledAgent;
-  /** Texts, thinking and prompts are told, too. */
+  /** Whether texts, thinking and prompts are told, too. */
   readonly withText: boolean;
-  /** Prompts that are stored by hash. */
+  /** The prompts that are stored by hash. */
   readonly bodies: Bodies;
 };
 
-/** The entries are to be told from the first one on. */
-export function agentTeller(telling: AgentTelling): AgentTeller {
-  const { session, agent } = telling;
-  let [run, startedAt, calls] = [0, 0, 0];
-  let spend: Spend = noSpend;
-  const task = (position: number) => ({
-    task_id: taskOf(agent),
-    tool_use_id: agent.toolUseId,
-    run_id: `run-${String(run).padStart(6, '0')}`,
-    session_id: session,
-    uuid: uuidOf(agent.session, position, 'task'),
-  });
-  const usage = (durationMs: number) => ({
-    total_tokens: totalTokens(spend.usage),
-    tool_uses: calls,
-    duration_ms: durationMs,
-  });
-  const begin = (entry: Extract<Entry, { kind: 'run_started' }>, position: number): SDKMessage => {
-    [run, startedAt, calls] = [entry.run, entry.at, 0];
-    spend = noSpend;
+/** Tell it every entry from the first one on, since it counts calls and spend. */
+export class AgentTeller {
+  readonly #options: AgentTellerOptions;
+  #run = 0;
+  #startedAt = 0;
+  #calls = 0;
+  #spend: Spend = noSpend;
+
+  constructor(options: AgentTellerOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the messages for an entry, which are received together. */
+  tell(entry: Entry, position: number): readonly SDKMessage[] {
+    switch (entry.kind) {
+      case 'run_started':
+        return [this.#begin(entry, position)];
+      case 'reply':
+        return [...agentMessages(this.#options, entry, position), ...this.#progress(entry, position)];
+      case 'user':
+      case 'outcomes':
+        return agentMessages(this.#options, entry, position);
+      case 'run_ended':
+        return [this.#end(entry.ended, position)];
+      default:
+        return [];
+    }
+  }
+
+  #begin(entry: Extract<Entry, { kind: 'run_started' }>, position: number): SDKMessage {
+    const { agent } = this.#options;
+    this.#run = entry.run;
+    this.#startedAt = entry.at;
+    this.#calls = 0;
+    this.#spend = noSpend;
     return {
       type: 'system',
       subtype: 'task_started',
-      ...task(position),
+      ...this.#task(position),
       description: agent.title,
       subagent_type: agent.type,
       task_type: 'local_agent',
       is_backgrounded: agent.background,
       spawn_depth: agent.depth,
-      ...(agent.parent !== undefined && { parent_task_id: agent.parent }),
-      ...(run === 1 && { prompt: agent.prompt }),
+      ...present({ parent_task_id: agent.parent, prompt: entry.run === 1 ? agent.prompt : undefined }),
     };
-  };
-  const progress = (entry: ReplyEntry, position: number): readonly SDKMessage[] => {
-    spend = addSpend(spend, entry.spend);
+  }
+
+  #progress(entry: ReplyEntry, position: number): readonly SDKMessage[] {
+    const { session, agent } = this.#options;
+    this.#spend = addSpend(this.#spend, entry.spend);
     const names = (messageOfEntry(session, entry, position) as SDKAssistantMessage).message.content.flatMap((block) =>
       block.type === 'tool_use' ? [block.name] : [],
     );
-    calls += names.length;
-    const [last] = names.slice(-1);
+    this.#calls += names.length;
+    const last = names.at(-1);
     if (last === undefined) return [];
     const facts = { description: agent.title, subagent_type: agent.type, last_tool_name: last };
-    const used = usage(Math.max(0, entry.at - startedAt));
-    return [{ type: 'system', subtype: 'task_progress', ...task(position), ...facts, usage: used }];
-  };
-  const end = ({ terminal, durationMs, spend: whole }: RunEnded, position: number): SDKMessage => {
-    spend = whole;
-    const state = { status: statusOf(terminal), summary: wordEnd(agent, terminal), output_file: '' };
+    const usage = this.#usage(Math.max(0, entry.at - this.#startedAt));
+    return [{ type: 'system', subtype: 'task_progress', ...this.#task(position), ...facts, usage }];
+  }
+
+  #end({ terminal, durationMs, spend }: RunEnded, position: number): SDKMessage {
+    this.#spend = spend;
+    const state = {
+      status: statusOf(terminal),
+      summary: describeEnd(this.#options.agent, terminal),
+      output_file: '',
+    };
     return {
       type: 'system',
       subtype: 'task_notification',
-      ...task(position),
+      ...this.#task(position),
       ...state,
-      usage: usage(durationMs),
+      usage: this.#usage(durationMs),
     };
-  };
-  return {
-    tell: (entry, position) => {
-      switch (entry.kind) {
-        case 'run_started':
-          return [begin(entry, position)];
-        case 'reply':
-          return [...saidBy(telling, entry, position), ...progress(entry, position)];
-        case 'user':
-        case 'outcomes':
-          return saidBy(telling, entry, position);
-        case 'run_ended':
-          return [end(entry.ended, position)];
-        default:
-          return [];
-      }
-    },
-  };
+  }
+
+  #task(position: number) {
+    const { session, agent } = this.#options;
+    return {
+      task_id: taskOf(agent),
+      tool_use_id: agent.toolUseId,
+      run_id: `run-${String(this.#run).padStart(6, '0')}`,
+      session_id: session,
+      uuid: uuidOf(agent.session, position, 'task'),
+    };
+  }
+
+  #usage(durationMs: number) {
+    return { total_tokens: totalTokens(this.#spend.usage), tool_uses: this.#calls, duration_ms: durationMs };
+  }
 }
 
-/** A message may have nothing left to tell once its texts are gone. */
-function saidBy(
-  telling: AgentTelling,
+/** Returns an empty list for a message that has nothing left to tell without its texts. */
+function agentMessages(
+  telling: AgentTellerOptions,
   entry: Entry,
   position: number,
 ): readonly (SDKAssistantMessage | SDKUserMessage)[] {
@@ -125,7 +140,7 @@ function saidBy(
 
 /** Returns null when texts are not told. */
 function promptMessage(
-  { withText, bodies }: AgentTelling,
+  { withText, bodies }: AgentTellerOptions,
   { body }: Extract<Entry, { kind: 'user' }>,
 ): SDKUserMessage | null {
   if (!withText) return null;
@@ -138,7 +153,7 @@ function statusOf({ reason }: Terminal): 'completed' | 'failed' | 'stopped' {
   return reason === 'aborted_streaming' || reason === 'aborted_tools' ? 'stopped' : 'failed';
 }
 
-function wordEnd({ title }: CalledAgent, terminal: Terminal): string {
+function describeEnd({ title }: CalledAgent, terminal: Terminal): string {
   const detail = 'detail' in terminal ? `: ${terminal.detail}` : '';
   const words = { completed: 'completed', stopped: 'was stopped', failed: `failed with ${terminal.reason}${detail}` };
   return `Agent ${JSON.stringify(title)} ${words[statusOf(terminal)]}`;

@@ -1,9 +1,10 @@
 // Finds the agents that the calls of a transcript have started. The id of an agent's session
 // follows from the call, so that its messages are found while it works and long after.
+import { present } from '../../../system/json.ts';
 import type { Outcome, ReplyEntry } from '../../../store/log/entries.ts';
 import { agentName, agentSessionId, type Hash, keyHead, type SessionId } from '../../../workflows/contract/ids.ts';
 
-/** An agent of a conversation, as the call says that started it. */
+/** An agent of a conversation, as described by the call that started it. */
 export type CalledAgent = {
   readonly session: SessionId;
   /** The call of `Agent` that started it. */
@@ -30,7 +31,7 @@ const AGENT_TOOL = 'agent';
 export const taskOf = ({ session }: Pick<CalledAgent, 'session'>): string => agentName(session);
 
 /**
- * Returns the agents that the calls of a reply start if they are allowed. `head` is that of the
+ * Returns the agents that the calls of a reply start if they are allowed. `head` names the
  * transcript that ends with the reply.
  */
 export function agentsOfReply(caller: Caller, head: Hash, reply: ReplyEntry): readonly CalledAgent[] {
@@ -65,6 +66,6 @@ function agentOfCall({ session, depth, inBackground }: Caller, head: Hash, { rep
     prompt: text('prompt'),
     background: background === true,
     depth: depth + 1,
-    ...(depth > 0 && { parent: agentName(session) }),
+    ...present({ parent: depth > 0 ? agentName(session) : undefined }),
   };
 }

@@ -1,5 +1,6 @@
 // Tells commands in the background as tasks: the outcome of the call says that one started, and a
 // note to the model, or the outcome of the call that ended it, says how it ended.
+import { present } from '../../../system/json.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../../store/log/entries.ts';
 import { describeCommand, readStartedId, sourceName } from '../../../tools/builtin/shell/background-words.ts';
 import { uuidOf } from '../messages.ts';
@@ -11,14 +12,14 @@ export type CommandTasks = {
   /** Returns the same messages again for the same entry. */
   tell(entry: Entry, position: number): readonly SDKMessage[];
   /**
-   * The program has ended it, so that nothing more is told of it. Returns null when its end was
-   * told before.
+   * Notes that the program has ended the command, and returns the message of its end, or null when
+   * its end was told before.
    */
   stop(id: string): SDKMessage | null;
 };
 
-/** The transcript is that of `owner`, a session or an agent. `parent` is the agent's own task. */
-export function commandTasks(session: string, owner: string, parent?: string): CommandTasks {
+/** `owner` is the session or agent of the transcript, and `parent` the agent's own task. */
+export function createCommandTasks(session: string, owner: string, parent?: string): CommandTasks {
   const started = new Map<string, Command>();
   /** The position of the entry that told the end of each command first. */
   const ended = new Map<string, number>();
@@ -29,11 +30,11 @@ export function commandTasks(session: string, owner: string, parent?: string): C
     uuid: uuidOf(owner, position, what, id),
   });
   const begin = (outcome: Outcome, position: number): readonly SDKMessage[] => {
-    const command = startedBy(reply, outcome);
+    const command = commandOfOutcome(reply, outcome);
     if (command === null) return [];
     started.set(command.id, command);
     const facts = { tool_use_id: command.toolUseId, description: command.command, is_backgrounded: true };
-    const place = { task_type: 'local_bash', ...(parent !== undefined && { parent_task_id: parent }) };
+    const place = { task_type: 'local_bash', ...present({ parent_task_id: parent }) };
     return [
       { type: 'system', subtype: 'task_started', ...common(command.id, position, 'started'), ...facts, ...place },
     ];
@@ -41,15 +42,15 @@ export function commandTasks(session: string, owner: string, parent?: string): C
   const end = (id: string, words: string, position: number): readonly SDKMessage[] => {
     if ((ended.get(id) ?? position) !== position) return [];
     const known = started.get(id);
-    const begins = known && `${describeCommand(known)} `;
-    const [line = ''] = (begins !== undefined && words.startsWith(begins) ? words.slice(begins.length) : words).split(
+    const prefix = known && `${describeCommand(known)} `;
+    const [line = ''] = (prefix !== undefined && words.startsWith(prefix) ? words.slice(prefix.length) : words).split(
       '\n',
     );
     const status = statusOf(line);
     if (status === null) return [];
     ended.set(id, position);
     const what = known ? `Command ${JSON.stringify(known.command)} ${line}` : line;
-    const facts = { ...(known && { tool_use_id: known.toolUseId }), ...status, summary: what, output_file: '' };
+    const facts = { ...present({ tool_use_id: known?.toolUseId }), ...status, summary: what, output_file: '' };
     return [{ type: 'system', subtype: 'task_notification', ...common(id, position, 'ended'), ...facts }];
   };
   return {
@@ -77,13 +78,16 @@ export function commandTasks(session: string, owner: string, parent?: string): C
   };
 }
 
-/** It stands in the place of the position of an entry. */
+/** Replaces the position of an entry for a command that the program has ended. */
 const BY_PROGRAM = -1;
 
 const SOURCE = new RegExp(`^${sourceName('(bg-[0-9a-f]{8})')}$`);
 
-/** Any other command may print the same words. */
-function startedBy(reply: ReplyEntry | null, { index, content, log }: Outcome): Command | null {
+/**
+ * Returns the background command that a call started. The call must have asked for the background:
+ * any command may print the same words.
+ */
+function commandOfOutcome(reply: ReplyEntry | null, { index, content, log }: Outcome): Command | null {
   const id = log.name === 'bash' ? readStartedId(content) : null;
   const block = reply?.message.content[index];
   if (id === null || block?.type !== 'tool_use') return null;
@@ -97,7 +101,7 @@ const withoutOutput = (text: string): string =>
 
 type Status = { readonly status: 'completed' | 'failed' | 'stopped'; readonly reason?: 'worker_restart' };
 
-/** Returns null when the line says no end. */
+/** Returns null when the line does not say that the command ended. */
 function statusOf(line: string): Status | null {
   if (/ended with exit status 0\b/.test(line)) return { status: 'completed' };
   if (/ended with exit status|was killed by/.test(line)) return { status: 'failed' };

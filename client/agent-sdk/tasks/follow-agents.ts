@@ -1,6 +1,6 @@
-// Follows the agents of a conversation, at every depth, while they work, and tells them to their
-// end before the outcome of the call that started them. Messages come from their transcripts, each
-// once, by its place there.
+// Follows the agents of a conversation, at every depth, while they work, and tells the rest of an
+// agent before the outcome of the call that started it. Messages come from the agents' transcripts,
+// each once, by its position there.
 import { pause } from '../../../system/async.ts';
 import { reasonOf } from '../../../system/text.ts';
 import type { BodyReader } from '../../../store/log/bodies.ts';
@@ -11,46 +11,32 @@ import { ClientProblem } from '../../problem.ts';
 import type { TranscriptReader } from '../../sessions/transcript-reader.ts';
 import type { ProgramQuery } from '../program/program.ts';
 import type { SDKMessage } from '../shapes/messages.ts';
-import { agentTeller } from './agent-messages.ts';
+import { AgentTeller } from './agent-messages.ts';
 import { agentOfOutcome, agentsOfReply, type CalledAgent, type Caller, taskOf } from './called-agents.ts';
-import { commandTasks, type CommandTasks } from './command-tasks.ts';
+import { type CommandTasks, createCommandTasks } from './command-tasks.ts';
 
-export type FollowedAgents = {
+export type FollowPorts = {
   readonly session: SessionId;
   readonly sessions: Pick<PerdureClient, 'follow' | 'describe'>;
   readonly reader: Pick<TranscriptReader, 'since'>;
   readonly bodies: BodyReader;
-  readonly program: Pick<ProgramQuery, 'receivedOf' | 'noteOf'>;
+  readonly program: Pick<ProgramQuery, 'receivedOf' | 'noteReceivedOf'>;
   /** Agents of these types work in the background, unless their call says otherwise. */
   readonly inBackground: ReadonlySet<string>;
-  /** The texts of agents are told, too. */
+  /** Whether the texts of agents are told, too. */
   readonly withText: boolean;
   readonly failed: AbortSignal;
   readonly say: (line: string) => void;
 };
 
-export type Agents = {
-  /** The calls of a reply run, or are about to. The transcript up to the reply has this `head`. */
-  expect(head: Hash, reply: ReplyEntry): void;
-  /** Tells the rest of the agent that the call had started. */
-  end(reply: ReplyEntry | null, outcome: Outcome): AsyncGenerator<SDKMessage>;
-  /** Tells the messages that have been stored since. */
-  tell(): AsyncGenerator<SDKMessage>;
-  /** The listener is called when there is something to tell. */
-  onNews(listener: () => void): void;
-  wake(): void;
-  /** Returns the agents that have begun, with their commands in the background. */
-  begun(): readonly Pick<Known, 'agent' | 'commands'>[];
-  stop(): Promise<void>;
-};
-
-type Known = {
+type AgentState = {
   readonly agent: CalledAgent;
   readonly commands: CommandTasks;
   readonly stop: AbortController;
-  /** The newest head that is known, and the one up to which all is told. */
+  /** The newest known head. */
   head: Hash | null;
-  told: Hash | null;
+  /** The head up to which everything is told. */
+  toldHead: Hash | null;
   /** The position after the last entry that was told. */
   next: number;
   following: Promise<void> | null;
@@ -60,101 +46,145 @@ type Known = {
 /** Milliseconds between two looks for an agent that is about to start. */
 const LOOK_MS = 200;
 
-export function followAgents(followed: FollowedAgents): Agents {
-  const known = new Map<SessionId, Known>();
-  let wake = (): void => undefined;
-  const callerOf = ({ session, depth }: Pick<CalledAgent, 'session' | 'depth'>): Caller => ({
-    session,
-    depth,
-    inBackground: followed.inBackground,
-  });
-  const know = (agent: CalledAgent): Known => {
-    const before = known.get(agent.session);
-    if (before) return before;
+export class FollowedAgents {
+  readonly #ports: FollowPorts;
+  readonly #states = new Map<SessionId, AgentState>();
+  #onNews = (): void => undefined;
+
+  constructor(ports: FollowPorts) {
+    this.#ports = ports;
+  }
+
+  /** Follows the agents of a reply whose calls run. `head` names the transcript up to the reply. */
+  expect(head: Hash, reply: ReplyEntry): void {
+    this.#expect(this.#main, head, reply);
+  }
+
+  /** Tells the rest of the agent that the call had started. */
+  end(reply: ReplyEntry | null, outcome: Outcome): AsyncGenerator<SDKMessage> {
+    return this.#end(this.#main, reply, outcome);
+  }
+
+  /** Tells the messages that have been stored since. */
+  async *tell(): AsyncGenerator<SDKMessage> {
+    for (const state of this.#states.values())
+      if (state.head !== null && state.head !== state.toldHead && !state.isOver)
+        yield* this.#tellUpTo(state, state.head);
+  }
+
+  /** Sets the listener that is called when there is something to tell. */
+  onNews(listener: () => void): void {
+    this.#onNews = listener;
+  }
+
+  /** Calls the listener. */
+  wake(): void {
+    this.#onNews();
+  }
+
+  /** Returns the agents that have begun, with their commands in the background. */
+  listBegun(): readonly Pick<AgentState, 'agent' | 'commands'>[] {
+    return [...this.#states.values()].filter(({ head, isOver }) => head !== null || isOver);
+  }
+
+  /** Stops following the agents, and resolves when all followers have ended. */
+  async stop(): Promise<void> {
+    for (const { stop } of this.#states.values()) stop.abort();
+    await Promise.all([...this.#states.values()].flatMap(({ following }) => following ?? []));
+  }
+
+  get #main(): Caller {
+    return this.#callerOf({ session: this.#ports.session, depth: 0 });
+  }
+
+  #callerOf({ session, depth }: Pick<CalledAgent, 'session' | 'depth'>): Caller {
+    return { session, depth, inBackground: this.#ports.inBackground };
+  }
+
+  #stateOf(agent: CalledAgent): AgentState {
     const { session } = agent;
-    const commands = commandTasks(followed.session, session, taskOf(agent));
-    const next = followed.program.receivedOf(session);
-    const stop = new AbortController();
-    const each: Known = { agent, commands, stop, head: null, told: null, next, following: null, isOver: false };
-    known.set(session, each);
-    return each;
-  };
-  const begin = (each: Known): void => {
-    each.following ??= followAgent(followed, each, (head) => {
-      each.head = head;
-      wake();
+    const known = this.#states.get(session);
+    if (known) return known;
+    const state: AgentState = {
+      agent,
+      commands: createCommandTasks(this.#ports.session, session, taskOf(agent)),
+      stop: new AbortController(),
+      head: null,
+      toldHead: null,
+      next: this.#ports.program.receivedOf(session),
+      following: null,
+      isOver: false,
+    };
+    this.#states.set(session, state);
+    return state;
+  }
+
+  #begin(state: AgentState): void {
+    state.following ??= followAgent(this.#ports, state, (head) => {
+      state.head = head;
+      this.wake();
     });
-  };
-  const expect = (caller: Caller, head: Hash, reply: ReplyEntry): void => {
-    for (const agent of agentsOfReply(caller, head, reply)) begin(know(agent));
-  };
-  /** The call was not allowed: nothing has started that could be followed. */
-  const giveUp = (toolUseId: string): void => {
-    for (const { agent, head, stop } of known.values())
+  }
+
+  #expect(caller: Caller, head: Hash, reply: ReplyEntry): void {
+    for (const agent of agentsOfReply(caller, head, reply)) this.#begin(this.#stateOf(agent));
+  }
+
+  /** Stops waiting for the agent of a call that was not allowed. */
+  #giveUp(toolUseId: string): void {
+    for (const { agent, head, stop } of this.#states.values())
       if (agent.toolUseId === toolUseId && head === null) stop.abort();
-  };
-  const end = async function* (caller: Caller, reply: ReplyEntry | null, outcome: Outcome): AsyncGenerator<SDKMessage> {
+  }
+
+  async *#end(caller: Caller, reply: ReplyEntry | null, outcome: Outcome): AsyncGenerator<SDKMessage> {
     const agent = agentOfOutcome(caller, reply, outcome);
-    if (agent === null) return giveUp(outcome.toolUseId);
-    const each = know(agent);
-    if (each.isOver) return;
-    const head = (await lastHead(followed.sessions, agent.session)) ?? each.head;
-    if (head !== null) yield* tellUpTo(each, head);
-    if (agent.background) return begin(each);
-    each.isOver = true;
-    each.stop.abort();
-  };
-  const tellUpTo = async function* (each: Known, head: Hash): AsyncGenerator<SDKMessage> {
-    const { agent, commands } = each;
-    const { program, session, withText } = followed;
-    const { first, entries } = await followed.reader.since(agent.session, head, 1);
-    const bodies = await followed.bodies(withText ? entries.filter(({ kind }) => kind === 'user') : []);
-    const teller = agentTeller({ session, agent, withText, bodies });
-    let [reply, isOpen] = [null as ReplyEntry | null, false];
+    if (agent === null) return this.#giveUp(outcome.toolUseId);
+    const state = this.#stateOf(agent);
+    if (state.isOver) return;
+    const head = (await readLastHead(this.#ports.sessions, agent.session)) ?? state.head;
+    if (head !== null) yield* this.#tellUpTo(state, head);
+    if (agent.background) return this.#begin(state);
+    state.isOver = true;
+    state.stop.abort();
+  }
+
+  async *#tellUpTo(state: AgentState, head: Hash): AsyncGenerator<SDKMessage> {
+    const { agent, commands } = state;
+    const { program, session, withText, reader } = this.#ports;
+    const { first, entries } = await reader.since(agent.session, head, 1);
+    const bodies = await this.#ports.bodies(withText ? entries.filter(({ kind }) => kind === 'user') : []);
+    const teller = new AgentTeller({ session, agent, withText, bodies });
+    let reply: ReplyEntry | null = null;
+    let isOpen = false;
     for (const [offset, entry] of entries.entries()) {
       const position = first + offset;
-      if (entry.kind === 'reply') [reply, isOpen] = [entry, true];
+      if (entry.kind === 'reply') {
+        reply = entry;
+        isOpen = true;
+      }
       if (entry.kind === 'outcomes') {
         isOpen = false;
-        for (const outcome of entry.outcomes) yield* end(callerOf(agent), reply, outcome);
+        for (const outcome of entry.outcomes) yield* this.#end(this.#callerOf(agent), reply, outcome);
       }
       const messages = [...teller.tell(entry, position), ...commands.tell(entry, position)];
-      if (position < each.next) continue;
-      each.next = position + 1;
+      if (position < state.next) continue;
+      state.next = position + 1;
       yield* messages;
-      // A program that asks for the next one has these.
-      if (messages.length > 0) program.noteOf(agent.session, each.next);
+      // A program that asks for the next message has received these.
+      if (messages.length > 0) program.noteReceivedOf(agent.session, state.next);
     }
-    each.told = head;
-    if (reply && isOpen && !each.isOver) expect(callerOf(agent), head, reply);
-  };
-  const main = callerOf({ session: followed.session, depth: 0 });
-  return {
-    expect: (head, reply) => expect(main, head, reply),
-    end: (reply, outcome) => end(main, reply, outcome),
-    tell: async function* () {
-      for (const each of known.values())
-        if (each.head !== null && each.head !== each.told && !each.isOver) yield* tellUpTo(each, each.head);
-    },
-    wake: () => wake(),
-    onNews: (listener) => {
-      wake = listener;
-    },
-    begun: () => [...known.values()].filter(({ head, isOver }) => head !== null || isOver),
-    stop: async () => {
-      for (const { stop } of known.values()) stop.abort();
-      await Promise.all([...known.values()].flatMap(({ following }) => following ?? []));
-    },
-  };
+    state.toldHead = head;
+    if (reply && isOpen && !state.isOver) this.#expect(this.#callerOf(agent), head, reply);
+  }
 }
 
 /**
- * `hear` is told each head of its transcript. A problem is said and ends nothing, since the rest is
- * told in any case.
+ * Tells `hear` each head of an agent's transcript until the agent is stopped. A problem is only
+ * reported, since the call's outcome brings the rest of the messages.
  */
 async function followAgent(
-  { sessions, failed, say }: Pick<FollowedAgents, 'sessions' | 'failed' | 'say'>,
-  { agent, stop }: Pick<Known, 'agent' | 'stop'>,
+  { sessions, failed, say }: Pick<FollowPorts, 'sessions' | 'failed' | 'say'>,
+  { agent, stop }: Pick<AgentState, 'agent' | 'stop'>,
   hear: (head: Hash) => void,
 ): Promise<void> {
   const signal = AbortSignal.any([failed, stop.signal]);
@@ -166,11 +196,11 @@ async function followAgent(
       after = null;
       for await (const event of followed) {
         if (event.type === 'result') after = event.run;
-        // Its calls may run for long.
+        // The calls of a reply may run for long, so its head is told before they end.
         else if (event.type === 'reply' && event.head !== undefined && event.stopReason === 'tool_use')
           hear(event.head);
       }
-      const head = await lastHead(sessions, agent.session);
+      const head = await readLastHead(sessions, agent.session);
       if (head !== null) hear(head);
     }
   } catch (error) {
@@ -179,7 +209,7 @@ async function followAgent(
   }
 }
 
-async function isThere(sessions: FollowedAgents['sessions'], session: SessionId): Promise<boolean> {
+async function isThere(sessions: FollowPorts['sessions'], session: SessionId): Promise<boolean> {
   try {
     await sessions.describe(session);
     return true;
@@ -189,8 +219,8 @@ async function isThere(sessions: FollowedAgents['sessions'], session: SessionId)
   }
 }
 
-/** Returns null for a session that is not there, or has stored nothing. */
-async function lastHead(sessions: FollowedAgents['sessions'], session: SessionId): Promise<Hash | null> {
+/** Returns null for a session that does not exist, or has stored nothing. */
+async function readLastHead(sessions: FollowPorts['sessions'], session: SessionId): Promise<Hash | null> {
   try {
     const { last, head } = await sessions.describe(session);
     return last?.head ?? head;

@@ -1,5 +1,5 @@
-// Sums what a run and its agents spent, by model. The replies of each transcript say what they
-// took, and the rest counts for the small model, which makes summaries and reads pages.
+// Sums what a run and its agents spent, by model. The replies of each transcript carry their spend,
+// and the rest counts for the small model, which makes summaries and reads pages.
 import type { Entry } from '../../../store/log/entries.ts';
 import type { AgentSpent } from '../../../workflows/contract/delegation.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
@@ -15,8 +15,8 @@ export type SpendPorts = {
   readonly smallModel: (config: Hash) => Promise<string>;
 };
 
-/** `entries` are the run's. The sum is what the outcome says. Throws StoreError. */
-export async function spentByModel(
+/** `entries` are the run's. The models together spent what the outcome says. Throws StoreError. */
+export async function sumSpendByModel(
   { usage, costUsd, agents }: Pick<RunOutcome, 'usage' | 'costUsd' | 'agents'>,
   entries: readonly Entry[],
   ports: SpendPorts,
@@ -28,7 +28,7 @@ export async function spentByModel(
   const addAll = async (all: readonly Entry[], below: readonly AgentSpent[]): Promise<void> => {
     for (const entry of all) if (entry.kind === 'reply') add(entry.message.model, entry.spend);
     for (const { session } of below) {
-      const own = await readable(ports.entriesOf(session));
+      const own = await readIfKept(ports.entriesOf(session));
       const further = own.flatMap((entry) => (entry.kind === 'run_ended' ? (entry.ended.agents ?? []) : []));
       await addAll(own, further);
     }
@@ -40,8 +40,8 @@ export async function spentByModel(
   return spent;
 }
 
-/** When an agent is gone, its models are unknown, and its cost is part of the rest. */
-async function readable(reading: Promise<readonly Entry[]>): Promise<readonly Entry[]> {
+/** Returns no entries for an agent that is gone, whose cost then counts as part of the rest. */
+async function readIfKept(reading: Promise<readonly Entry[]>): Promise<readonly Entry[]> {
   try {
     return await reading;
   } catch (error) {
@@ -50,10 +50,10 @@ async function readable(reading: Promise<readonly Entry[]>): Promise<readonly En
   }
 }
 
-/** Sums of prices are off by less than this. */
+/** US dollars: rounding makes sums of prices differ by less than this. */
 const NOTHING_USD = 1e-8;
 
-/** Returns null when nothing is left. */
+/** Subtracts the parts from the whole. Returns null when nothing is left. */
 function restOf(whole: Spend, parts: Spend): Spend | null {
   const left = (key: keyof Usage): number => Math.max(0, whole.usage[key] - parts.usage[key]);
   const usage = {

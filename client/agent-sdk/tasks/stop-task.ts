@@ -1,5 +1,4 @@
-// Ends a task of a conversation, by the id that its messages have: an agent, or a command in the
-// background.
+// Ends a task of a conversation, an agent or a background command, by the id in its messages.
 import { backgroundRoot } from '../../../system/process/background-files.ts';
 import { endCommand } from '../../../tools/builtin/shell/background.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
@@ -7,27 +6,28 @@ import { ClientProblem } from '../../problem.ts';
 import type { SDKMessage } from '../shapes/messages.ts';
 import { taskOf } from './called-agents.ts';
 import type { CommandTasks } from './command-tasks.ts';
-import type { Agents } from './follow-agents.ts';
+import type { FollowedAgents } from './follow-agents.ts';
 
 export type StoppableTasks = {
   readonly session: string;
   readonly sessions: Pick<PerdureClient, 'interrupt'>;
   /** The path of the data folder. */
   readonly root: string;
-  readonly agents: Pick<Agents, 'begun'>;
-  /** They are the main session's. */
+  readonly agents: Pick<FollowedAgents, 'listBegun'>;
+  /** The background commands of the main session. */
   readonly commands: CommandTasks;
 };
 
 /**
- * Returns the message to tell at once, or null for an agent, which tells of its end itself. Throws
- * ClientProblem `refused` for an unknown id.
+ * Ends the task, and returns the message of its end, or null for an agent, whose transcript tells
+ * it. Throws ClientProblem `refused` for an unknown id, and `unanswered` when the command does not
+ * confirm its end.
  */
 export async function stopTask(
   { session, sessions, root, agents, commands }: StoppableTasks,
   id: string,
 ): Promise<SDKMessage | null> {
-  const begun = agents.begun();
+  const begun = agents.listBegun();
   const found = begun.find(({ agent }) => taskOf(agent) === id);
   if (found) {
     await sessions.interrupt(found.agent.session);

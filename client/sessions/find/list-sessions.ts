@@ -10,7 +10,7 @@ import { patience, callUntilAnswered } from '../persist.ts';
 import { compileFilter, type Compiled } from './compile-filter.ts';
 import { matchesFilter, sortSessions } from './match-session.ts';
 import { type Filter, parseFilter } from './parse-filter.ts';
-import { dropAbsent } from '../../../system/drop-absent.ts';
+import { present } from '../../../system/json.ts';
 
 export type ListOptions = Abortable & {
   /** Only sessions that are not closed. */
@@ -72,7 +72,7 @@ async function planSearch({ visibility }: Finder, { open, waiting, filter: text 
   const attributes = (filter.terms.length > 0 || waiting === true) && (await visibility());
   const compiled = compileFilter(filter, { attributes, open, waiting, now });
   const slow = filter.terms.length > 0 && !attributes;
-  return dropAbsent({ filter, compiled, now, note: slow ? NO_ATTRIBUTES : undefined });
+  return present({ filter, compiled, now, note: slow ? NO_ATTRIBUTES : undefined });
 }
 
 /** Yields sessions newest first, or in the filter's order. */
@@ -216,7 +216,7 @@ export async function countSessions(finder: Finder, options: ListOptions): Promi
   };
   if (!plan.compiled.exact || !(await finder.visibility())) {
     for await (const { phase } of matchingSessions(finder, plan)) counts[phase] += 1;
-    return { ...counts, ...dropAbsent({ note: plan.note }) };
+    return { ...counts, ...present({ note: plan.note }) };
   }
   const withAttributes = `${plan.compiled.query} AND ${ATTRIBUTES.turns.name} IS NOT NULL`;
   await Promise.all(

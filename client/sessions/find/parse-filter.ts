@@ -3,7 +3,7 @@
 import { didYouMean } from '../../../workflows/contract/did-you-mean.ts';
 import { ClientProblem } from '../../problem.ts';
 import { fieldOf, fields, type FieldName, shortChoices } from './fields.ts';
-import { dropAbsent } from '../../../system/drop-absent.ts';
+import { present } from '../../../system/json.ts';
 
 export type Operator = ':' | '=' | '>' | '>=' | '<' | '<=';
 
@@ -58,7 +58,7 @@ export function parseFilter(query: string): Filter {
     else sort = term.sort;
     if (!reader.atEnd && !reader.atBlank) throw reader.problem(reader.at, 'put a blank before it');
   }
-  return dropAbsent({ terms, sort });
+  return present({ terms, sort });
 }
 
 type SortTerm = { readonly kind: 'sort'; readonly sort: NonNullable<Filter['sort']> };

@@ -1,18 +1,18 @@
-// Callbacks of a program: what its hooks and its `canUseTool` are told, and what their answers come
-// to.
+// Checks the inputs of a program's hooks and `canUseTool`, and the effect of their answers.
 import { expect, test } from 'vitest';
-import { approvalBy, hooksOf, questionBy, unknownEvents } from '../../../client/agent-sdk/callbacks.ts';
+import { toHookConfig, unknownEvents } from '../../../client/agent-sdk/callbacks.ts';
+import { createApprovalHandler, createQuestionHandler } from '../../../client/agent-sdk/can-use-tool.ts';
 import type { HookJSONOutput } from '../../../client/agent-sdk/shapes/hook-answers.ts';
 import type { HookCallbackMatcher, HookEvent } from '../../../client/agent-sdk/shapes/hooks.ts';
 import type { CanUseTool, PermissionUpdate } from '../../../client/agent-sdk/shapes/permissions.ts';
-import { createGrants, type Granted } from '../../../client/agent-sdk/grants.ts';
-import { contextOf, programHooks } from '../../../client/agent-sdk/program-hooks.ts';
+import { createGrants, type SessionGrant } from '../../../client/agent-sdk/grants.ts';
+import { contextOf, createProgramHooks } from '../../../client/agent-sdk/program-hooks.ts';
 import { toolResponse } from '../../../client/agent-sdk/tool-responses.ts';
 import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
 
 const signal = new AbortController().signal;
 
-/** What the program's hook was told, and what its answer is to us. */
+/** Calls the program's hook, and returns its input and our reading of its answer. */
 async function asked(
   event: HookEvent,
   said: HookJSONOutput,
@@ -28,7 +28,7 @@ async function asked(
       return Promise.resolve(said);
     },
   ];
-  const config = hooksOf({ [event]: [{ hooks, ...matcher }] }, (line) => lines.push(line));
+  const config = toHookConfig({ [event]: [{ hooks, ...matcher }] }, (line) => lines.push(line));
   const [[hook] = []] = Object.values(config) as unknown as {
     run: (given: unknown, how: object) => Promise<unknown>;
   }[][];
@@ -143,23 +143,23 @@ test.each<[string, Awaited<ReturnType<CanUseTool>>, object]>([
   const asks: unknown[] = [];
   const canUseTool: CanUseTool = (name, input, { toolUseID, decisionReason }) => {
     asks.push([name, structuredClone(input), toolUseID, decisionReason]);
-    // What it does to the input is not what it answers.
+    // Changing the input object in place is not an answer.
     input['file_path'] = 'changed';
     return Promise.resolve(said);
   };
-  expect(await approvalBy(canUseTool, { say: () => undefined })(waiting, { signal })).toEqual(expected);
+  expect(await createApprovalHandler(canUseTool, { say: () => undefined })(waiting, { signal })).toEqual(expected);
   expect(asks).toEqual([['Edit', { file_path: 'a', old: 'x' }, 't-1', 'r']]);
 });
 
 test('canUseTool that throws, or is not there, denies, and the model reads why (Q8)', async () => {
   const lines: string[] = [];
   const fails = () => Promise.reject(new Error('out of order'));
-  expect(await approvalBy(fails, { say: (line) => void lines.push(line) })(waiting, { signal })).toEqual({
+  expect(await createApprovalHandler(fails, { say: (line) => void lines.push(line) })(waiting, { signal })).toEqual({
     kind: 'deny',
     reason: 'the program could not decide: out of order',
   });
   expect(lines).toEqual(['canUseTool failed about Edit: out of order']);
-  expect(await approvalBy(undefined, { say: () => undefined })(waiting, { signal })).toEqual({
+  expect(await createApprovalHandler(undefined, { say: () => undefined })(waiting, { signal })).toEqual({
     kind: 'deny',
     reason: 'the program does not answer',
   });
@@ -177,7 +177,7 @@ test('a question is a call of AskUserQuestion, answered in its input, and anythi
       asks.push(given.slice(0, 2));
       return Promise.resolve(said);
     };
-    return questionBy(canUseTool, { say: () => undefined })(question, { signal });
+    return createQuestionHandler(canUseTool, { say: () => undefined })(question, { signal });
   };
   const answers = (of: object) => answering({ behavior: 'allow', updatedInput: { answers: of } });
   expect(await answers({ 'Which?': 'b' })).toEqual({ kind: 'answer', text: 'b' });
@@ -250,7 +250,7 @@ test('hooks about the query itself are told in its process: one that fails is a 
     SessionStart: [{ hooks: [hook, () => Promise.reject(new Error('ill'))] }, { matcher: 'startup', hooks: [hook] }],
   };
   const about = { session: 's-1', cwd: '/w', mode: 'plan', signal, say: (line: string) => void lines.push(line) };
-  const said = await programHooks(hooks, about).tell('SessionStart', { source: 'resume' }, 'resume');
+  const said = await createProgramHooks(hooks, about).tell('SessionStart', { source: 'resume' }, 'resume');
   expect(contextOf(said)).toBe('Be brief.');
   const common = { hook_event_name: 'SessionStart', session_id: 's-1', transcript_path: '', cwd: '/w' };
   expect(told).toEqual([{ ...common, permission_mode: 'plan', source: 'resume' }]);
@@ -261,7 +261,7 @@ test('a PermissionRequest hook decides before canUseTool, and a Notification tel
   const told: string[] = [];
   const deny = { hookSpecificOutput: { hookEventName: 'PermissionRequest', decision: { behavior: 'deny' } } } as const;
   const notified = (given: { hook_event_name: string }) => (told.push(given.hook_event_name), Promise.resolve({}));
-  const hooks = programHooks(
+  const hooks = createProgramHooks(
     {
       PermissionRequest: [{ matcher: 'Edit', hooks: [() => Promise.resolve(deny)] }],
       Notification: [{ hooks: [notified] }],
@@ -269,7 +269,7 @@ test('a PermissionRequest hook decides before canUseTool, and a Notification tel
     { session: 's-1', cwd: '/w', mode: 'default', signal, say: () => undefined },
   );
   const canUseTool: CanUseTool = (name) => (told.push(name), Promise.resolve({ behavior: 'allow' }));
-  const decide = approvalBy(canUseTool, { hooks, say: () => undefined });
+  const decide = createApprovalHandler(canUseTool, { hooks, say: () => undefined });
   const denied = { kind: 'deny', reason: 'a hook of the program denied it', interrupt: false };
   expect(await decide(waiting, { signal })).toEqual(denied);
   expect(await decide({ ...waiting, tool: 'bash', input: { command: 'ls' } }, { signal })).toEqual({ kind: 'allow' });
@@ -282,9 +282,9 @@ test('what is always allowed is not asked about again, and holds for no more tha
     asks.push(`${name} ${String(input['command'])}`);
     return Promise.resolve({ behavior: 'allow', updatedPermissions: suggestions });
   };
-  const granted: Granted[] = [];
+  const granted: SessionGrant[] = [];
   const grants = createGrants('/w', (what) => void granted.push(what));
-  const decide = approvalBy(canUseTool, { grants, say: () => undefined });
+  const decide = createApprovalHandler(canUseTool, { grants, say: () => undefined });
   const run = (command: string) => decide({ ...waiting, tool: 'bash', input: { command } }, { signal });
   for (const command of ['git log', 'git log', 'git push', 'git log && rm x']) await run(command);
   expect(asks).toEqual(['Bash git log', 'Bash git push', 'Bash git log && rm x']);
@@ -292,7 +292,7 @@ test('what is always allowed is not asked about again, and holds for no more tha
 });
 
 test('modes, denials and folders that are granted in an answer hold at once, or from the next message on (Q8)', () => {
-  const granted: Granted[] = [];
+  const granted: SessionGrant[] = [];
   const grants = createGrants('/w', (what) => void granted.push(what));
   const add = (update: object) => grants.add([{ destination: 'session', ...update } as PermissionUpdate]);
   const answers = (tool: string, input: object) => grants.answerTo({ ...waiting, tool, input })?.kind ?? 'asked';

@@ -1,4 +1,4 @@
-// A query tells how full the window of its model is.
+// Checks how full a query says the window of its model is.
 import { expect, test } from 'vitest';
 import { usageIn } from '../../../client/agent-sdk/context-usage.ts';
 import { boundary, reply, textBlock, user } from '../../support/transcript.ts';

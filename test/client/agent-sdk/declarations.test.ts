@@ -1,5 +1,5 @@
-// Our declarations against the names of those that programs for in-process agents are written for:
-// what is missing has a reason.
+// Compares our declarations with the names of the SDK that programs are written for. Each missing
+// name has a reason.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
@@ -15,7 +15,7 @@ const theirs = JSON.parse(readFileSync(join(import.meta.dirname, 'sdk-names.json
   readonly names: DeclaredNames;
 };
 
-/** Exports that are missing, and members of those that are there. */
+/** Returns the missing exports, and the missing members of existing ones. */
 function missingIn(ours: DeclaredNames): readonly string[] {
   return Object.entries(theirs.names).flatMap(([name, members]) => {
     if (!Object.hasOwn(ours, name)) return [name];

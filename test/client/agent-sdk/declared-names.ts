@@ -1,9 +1,9 @@
-// What a declaration file exports, by name: of a type the names of its members, of a union of texts
-// the texts, of messages their kinds. Names alone, so that two declarations can be compared without
-// one entering the other's repository.
+// Lists the exports of a declaration file by name: the member names of a type, the texts of a union
+// of texts, and the kinds of messages. It keeps names alone, so that two declarations can be
+// compared without copying one into the repository of the other.
 import ts from 'typescript';
 
-/** By export. Null: a value, or a type without members. */
+/** Maps each export to its names. Null stands for a value, or a type without members. */
 export type DeclaredNames = Readonly<Record<string, readonly string[] | null>>;
 
 export function declaredNames(file: string, options: ts.CompilerOptions): DeclaredNames {

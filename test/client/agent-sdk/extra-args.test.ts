@@ -1,4 +1,4 @@
-// Arguments for a process that is not there, and the environment of a query.
+// Checks the arguments for a process that is never started, and the environment of a query.
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { withExtraArgs } from '../../../client/agent-sdk/extra-args.ts';
 import { ownEnv, requireKey } from '../../../client/agent-sdk/own-env.ts';

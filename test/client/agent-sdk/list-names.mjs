@@ -1,5 +1,5 @@
-// node test/client/agent-sdk/list-names.mjs FOLDER: the names that the package in FOLDER declares,
-// for sdk-names.json. Nothing else of it is kept.
+// Prints the names that the package in FOLDER declares, for sdk-names.json, and nothing else of it:
+// node test/client/agent-sdk/list-names.mjs FOLDER
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createJiti } from 'jiti';

@@ -1,14 +1,14 @@
-// What a program sees while it happens: replies as the Messages API streams them, calls that run,
-// retries.
+// Checks the live messages of a program: replies as the Messages API streams them, running calls,
+// and retries.
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Watched } from '../../../store/live/events.ts';
-import { liveMessages } from '../../../client/agent-sdk/live.ts';
+import { createLiveMessages } from '../../../client/agent-sdk/live.ts';
 
 const at = { iteration: 2, step: 1, attempt: 1 };
 const event = (type: string, more: object): Watched => ({ type, ...at, ...more }) as unknown as Watched;
 
 test('a reply streams as the Messages API has it, block by block, and begins anew with its start (Q7)', () => {
-  const live = liveMessages('s-1', true);
+  const live = createLiveMessages('s-1', true);
   const told = [
     event('request_start', { model: 'm' }),
     event('thinking_delta', { index: 0, text: 'Hm' }),
@@ -48,7 +48,7 @@ test('a reply streams as the Messages API has it, block by block, and begins ane
 });
 
 test('counts of tokens stand where such programs read them: empty at the start, whole at the end (Q7)', () => {
-  const live = liveMessages('s-1', true);
+  const live = createLiveMessages('s-1', true);
   const usage = { input: 7, output: 5, cacheRead: 3, cacheWrite: 2 };
   const told = [
     event('request_start', { model: 'm' }),
@@ -69,13 +69,13 @@ test('counts of tokens stand where such programs read them: empty at the start, 
 
 test('nothing is told again of an iteration whose reply was received, and no parts unless they are wanted (Q7 Q9)', () => {
   const delta = event('text_delta', { index: 0, text: 'x' });
-  expect(liveMessages('s-1', true).tell(delta, 2)).toEqual([]);
-  expect(liveMessages('s-1', true).tell(delta, 1)).toHaveLength(2);
-  expect(liveMessages('s-1', false).tell(delta, 1)).toEqual([]);
+  expect(createLiveMessages('s-1', true).tell(delta, 2)).toEqual([]);
+  expect(createLiveMessages('s-1', true).tell(delta, 1)).toHaveLength(2);
+  expect(createLiveMessages('s-1', false).tell(delta, 1)).toEqual([]);
 });
 
 test('what a reply calls is shown while it runs, though the reply was received (Q7)', () => {
-  const live = liveMessages('s-1', true);
+  const live = createLiveMessages('s-1', true);
   live.tell(event('tool_use', { index: 0, id: 't-1', name: 'bash', input: {} }), 1);
   expect(live.tell(event('tool_start', { index: 0, name: 'bash' }), 2)).toMatchObject([{ type: 'tool_progress' }]);
   expect(live.tell(event('tool_progress', { index: 0, text: '…' }), 3)).toEqual([]);
@@ -84,7 +84,7 @@ test('what a reply calls is shown while it runs, though the reply was received (
 test('a call tells how long it runs, in seconds from its start, and a retry what the API said (Q7)', () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 1_000_000 });
   onTestFinished(() => void vi.useRealTimers());
-  const live = liveMessages('s-1', false);
+  const live = createLiveMessages('s-1', false);
   live.tell(event('tool_use', { index: 0, id: 't-1', name: 'bash', input: {} }), 1);
   vi.setSystemTime(1_010_000);
   const [started] = live.tell(event('tool_start', { index: 0, name: 'bash' }), 1);
@@ -102,7 +102,7 @@ test('a call tells how long it runs, in seconds from its start, and a retry what
 });
 
 test('hooks are among the messages as they start and end, where the program wants them (Q7)', () => {
-  const live = liveMessages('s-1', false, true);
+  const live = createLiveMessages('s-1', false, true);
   const hook = { iteration: 1, hook: 'PreToolUse-2', step: 1, attempt: 1 } as const;
   const [[start], [end]] = [
     live.tell({ type: 'hook_start', ...hook }, 1),
@@ -116,5 +116,5 @@ test('hooks are among the messages as they start and end, where the program want
     outcome: 'success',
     hook_id: Reflect.get(start ?? {}, 'hook_id'),
   });
-  expect(liveMessages('s-1', false).tell({ type: 'hook_start', ...hook }, 0)).toEqual([]);
+  expect(createLiveMessages('s-1', false).tell({ type: 'hook_start', ...hook }, 0)).toEqual([]);
 });

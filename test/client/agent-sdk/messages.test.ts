@@ -1,4 +1,4 @@
-// What entries of a transcript and the end of a run are to programs for in-process agents.
+// Checks the messages that a program gets for the entries of a transcript and for the end of a run.
 import { expect, test } from 'vitest';
 import { messageOfEntry, resultMessage } from '../../../client/agent-sdk/messages.ts';
 import type { RunOutcome } from '../../../client/sessions/outcome.ts';

@@ -1,5 +1,5 @@
-// Names of the other declaration that ours lacks, and why. A star at the end stands for the rest of
-// a name.
+// Lists the names of the SDK's declarations that ours lack, with the reason. A star at the end
+// stands for the rest of a name.
 const ACCOUNTS = 'accounts, organisations and their limits are of a service that is not asked here';
 const SETTINGS = 'no files of settings are read: permission rules, hooks and servers are options';
 const TIMES = 'times inside a process that is not started here';

@@ -1,4 +1,4 @@
-// Options of programs for in-process agents.
+// Checks the translation of a query's options.
 import { expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { Tool, ToolContext } from '../../../tools/tool.ts';
@@ -166,7 +166,7 @@ test('additionalDirectories become the folders of the session, relative ones fro
   expect(run({ cwd: '/w/app', additionalDirectories: ['../lib', '/data'] })).toMatchObject({
     additionalDirectories: ['/w/lib', '/data'],
   });
-  // None is another thing than not to choose: the worker may have some.
+  // An empty list differs from an absent one, since the worker may have folders.
   expect(run({ additionalDirectories: [] })).toMatchObject({ additionalDirectories: [] });
   expect(run({})).not.toHaveProperty('additionalDirectories');
 });
@@ -175,7 +175,11 @@ test('a killed program continues what it had found, its own session where it had
   const said: string[] = [];
   const noted: string[] = [];
   const found = async (continued: string) => {
-    const program = { session: 's-own', continued, continues: (session: string) => void noted.push(session) };
+    const program = {
+      session: 's-own',
+      continuedSession: continued,
+      noteContinued: (session: string) => void noted.push(session),
+    };
     const where = { root: '/nowhere', cwd: '/w', config: {} };
     return (await findContinued(where, program, { env: {}, say: (line) => said.push(line) })).session;
   };

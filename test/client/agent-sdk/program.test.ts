@@ -1,21 +1,21 @@
-// Who asks: what is known again under a name, what is never, and what a query is.
+// Checks which queries are recognised under a name, which never are, and what identifies a query.
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Asked, identityOf, programQuery } from '../../../client/agent-sdk/program/program.ts';
+import { type QueryRequest, identityOf, programQuery } from '../../../client/agent-sdk/program/program.ts';
 import { createSdkMcpServer, tool } from '../../../client/agent-sdk/tools.ts';
 import { formatIdentity, processIdentity } from '../../../system/process/identity.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
-const asked = (identity: string, more: Partial<Asked> = {}): Asked => ({
+const asked = (identity: string, more: Partial<QueryRequest> = {}): QueryRequest => ({
   identity,
   program: undefined,
   session: undefined,
   ...more,
 });
 
-/** As a process of the same name would ask, which knows the files and nothing of this one. */
+/** Asks as another process of the same name would: it shares the files, and no memory. */
 function started(root: string, name: string) {
   const other = join(tempDir(), 'data');
   mkdirSync(join(other, 'programs'), { recursive: true });
@@ -24,23 +24,23 @@ function started(root: string, name: string) {
   return (identity: string) => programQuery(other, asked(identity, { program: name }), () => undefined);
 }
 
-const ask = (root: string, given: Asked, say: (line: string) => void = () => undefined) =>
+const ask = (root: string, given: QueryRequest, say: (line: string) => void = () => undefined) =>
   programQuery(root, given, say);
 
 test('a program with a name knows what it had received and continued, but for a line that a crash cut off (Q9)', () => {
   const root = tempDir();
   const first = (identity: string) => ask(root, asked(identity, { program: 'daily report' }));
   const [one, two] = [first('a'), first('a')];
-  expect([one.isKnown, one.received, one.continued]).toEqual([false, 0, undefined]);
-  one.note(3);
-  one.note(7);
-  one.continues('s-found');
-  one.noteOf('s-1.agent-a-0', 4);
+  expect([one.isKnown, one.received, one.continuedSession]).toEqual([false, 0, undefined]);
+  one.noteReceived(3);
+  one.noteReceived(7);
+  one.noteContinued('s-found');
+  one.noteReceivedOf('s-1.agent-a-0', 4);
   const [log = ''] = readdirSync(join(root, 'programs'));
   appendFileSync(join(root, 'programs', log), `${readFileSync(join(root, 'programs', log), 'utf8').split(' ')[0]} 9`);
   const again = started(root, 'daily report');
   const [oneAgain, twoAgain, new3] = [again('a'), again('a'), again('a')];
-  expect([oneAgain.isKnown, oneAgain.received, oneAgain.continued]).toEqual([true, 7, 's-found']);
+  expect([oneAgain.isKnown, oneAgain.received, oneAgain.continuedSession]).toEqual([true, 7, 's-found']);
   expect(['s-1.agent-a-0', 's-1.agent-b-0'].map((agent) => oneAgain.receivedOf(agent))).toEqual([4, 0]);
   expect([twoAgain.isKnown, twoAgain.received]).toEqual([true, 0]);
   expect(new3.isKnown).toBe(false);
@@ -68,7 +68,7 @@ test('without a name the same words are another session and another message, and
   expect(readdirSync(join(root, 'programs'))).toEqual([expect.stringMatching(/\.open$/)]);
   const more = tempDir();
   const over = ask(more, asked('a'));
-  over.continues('s-found');
+  over.noteContinued('s-found');
   over.end();
   expect(readdirSync(join(more, 'programs'))).toEqual([]);
 });
@@ -77,7 +77,7 @@ test('the same query under a sessionId is the same, however often it is asked; o
   const root = tempDir();
   const opening = (identity: string) => ask(root, asked(identity, { session: 'order-7' }));
   const first = opening('a');
-  first.note(4);
+  first.noteReceived(4);
   const [again, next, same] = [opening('a'), opening('b'), opening('b')];
   expect([first.isKnown, again.isKnown, again.received]).toEqual([false, true, 4]);
   expect(again.messageId('x')).toBe(ask(tempDir(), asked('a', { session: 'order-7' })).messageId('x'));

@@ -1,5 +1,5 @@
-// What a program gives to its session: each message under its id, in order, for as long as some of
-// it may come.
+// Checks how a program's messages reach its session: in order, each under its id, until no more can
+// come.
 import { expect, test } from 'vitest';
 import { type Running, sendMessages } from '../../../client/agent-sdk/send-messages.ts';
 import type { SDKUserMessage } from '../../../client/agent-sdk/shapes/messages.ts';
@@ -30,7 +30,7 @@ function running(options: object = {}) {
     sent: {},
     stopTask: null,
     contextUsage: null,
-    ended: new AbortController(),
+    closeIfRead: new AbortController(),
   };
   const given = {
     workplace: { session: 's-1', sessions: { start: record('start'), send: record('send') }, workers: undefined },
@@ -84,7 +84,7 @@ test('what is added while the last message is answered is waited for, however sl
   for await (const item of sendMessages(given, 'one').messages) {
     ids.push('id' in item ? item.id : String(item.error));
     if (ids.length > 1) continue;
-    // The prompt is sent, and nothing more of it comes.
+    // The prompt is sent, and it has no further messages.
     void steering.add?.(streamOf(slow.hold, user('two'), user('three')));
     setImmediate(slow.release);
   }

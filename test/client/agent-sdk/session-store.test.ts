@@ -1,7 +1,7 @@
-// A store in memory, as programs give one to their own code.
+// Checks the store in memory that programs use, and the labels of sessions.
 import { expect, test } from 'vitest';
 import { foldSessionSummary, InMemorySessionStore } from '../../../client/agent-sdk/sessions/session-store.ts';
-import { readLabels, writeLabel } from '../../../client/agent-sdk/sessions/change-session.ts';
+import { readLabels, writeLabel } from '../../../client/agent-sdk/sessions/labels.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 
 const key = { projectKey: 'p', sessionId: 's' };

@@ -1,4 +1,4 @@
-// What programs read of settings: none are in files here, and a mode that a workspace asks for is left out.
+// Checks that no settings come from files, and that a mode that a workspace asks for is left out.
 import { expect, test } from 'vitest';
 import {
   filterEscalatingDefaultMode,

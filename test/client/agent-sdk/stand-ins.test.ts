@@ -1,5 +1,5 @@
-// Parts of programs as they are written for in-process agents, one a kind: they compile as they
-// stand, and read what comes here.
+// Holds parts of programs written for in-process agents, one of each kind. They compile unchanged,
+// and understand the messages that come here.
 import { expect, test } from 'vitest';
 import type {
   CanUseTool,
@@ -20,7 +20,7 @@ import { AbortError, createSdkMcpServer, HOOK_EVENTS, query, tool } from '../../
 import { z } from 'zod';
 import * as z3 from 'zod/v3';
 
-/** A chat that shows what streams, and what else it knows. */
+/** A chat that shows the streamed text and every other message that it knows. */
 function shown(message: SDKMessage): string {
   switch (message.type) {
     case 'stream_event':

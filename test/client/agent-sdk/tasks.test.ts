@@ -1,11 +1,11 @@
-// A program is told of the transcripts of agents, of commands in the background, and of what each
-// model spent.
+// Checks how a program learns of the transcripts of agents, of background commands, and of the spend
+// of each model.
 import { expect, test } from 'vitest';
-import { agentTeller } from '../../../client/agent-sdk/tasks/agent-messages.ts';
+import { AgentTeller } from '../../../client/agent-sdk/tasks/agent-messages.ts';
 import { agentOfOutcome, agentsOfReply, type CalledAgent } from '../../../client/agent-sdk/tasks/called-agents.ts';
-import { commandTasks } from '../../../client/agent-sdk/tasks/command-tasks.ts';
-import { followAgents } from '../../../client/agent-sdk/tasks/follow-agents.ts';
-import { spentByModel } from '../../../client/agent-sdk/tasks/model-spend.ts';
+import { createCommandTasks } from '../../../client/agent-sdk/tasks/command-tasks.ts';
+import { FollowedAgents } from '../../../client/agent-sdk/tasks/follow-agents.ts';
+import { sumSpendByModel } from '../../../client/agent-sdk/tasks/model-spend.ts';
 import type { SDKMessage, SDKUserMessage } from '../../../client/agent-sdk/shapes/messages.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { hashOf } from '../../../store/values/store.ts';
@@ -35,7 +35,7 @@ const kinds = (told: readonly SDKMessage[]) =>
   told.map((message) => ('subtype' in message ? message.subtype : message.type));
 
 function tell(entries: readonly Entry[], withText = false): readonly SDKMessage[] {
-  const teller = agentTeller({ session, agent, withText, bodies: new Map() });
+  const teller = new AgentTeller({ session, agent, withText, bodies: new Map() });
   return entries.flatMap((entry, position) => teller.tell(entry, position));
 }
 
@@ -111,7 +111,7 @@ test.each([
   ['was ended by bash_stop. It wrote nothing that is kept.', { status: 'stopped' }],
   ['is gone: its worker has died, and it with it. Start it again if it is needed.', { reason: 'worker_restart' }],
 ])('a command in the background that %j is a task with %j (L84)', (words, expected) => {
-  const tasks = commandTasks(session, session);
+  const tasks = createCommandTasks(session, session);
   const id = 'bg-0123abcd';
   const started = outcome(0, describeStarted(id), { log: { ...outcome(0, '').log, name: 'bash' } });
   const entries = [
@@ -125,7 +125,7 @@ test.each([
     { subtype: 'task_started', task_id: id, tool_use_id: 'call-0', description: 'npm test' },
     { subtype: 'task_notification', task_id: id, tool_use_id: 'call-0', ...expected },
   ]);
-  // A second reading of the transcript finds the same.
+  // A second reading of the transcript finds the same messages.
   expect(entries.flatMap((entry, position) => tasks.tell(entry, position))).toEqual(told);
 });
 
@@ -142,10 +142,14 @@ test('what agents at every depth and calls of the small model spent is counted b
     ended.kind === 'run_ended' ? { ...ended, ended: { ...ended.ended, agents: [spent('deep', 4)] } } : ended;
   const stored: Readonly<Record<string, readonly Entry[]>> = { child: [by('b', 2), inner], deep: [by('a', 4)] };
   const usage = { input: 45, output: 0, cacheRead: 0, cacheWrite: 0 };
-  const models = await spentByModel({ usage, costUsd: 7.5, agents: [spent('child', 6)] }, [runStarted(1), by('a', 1)], {
-    entriesOf: (id) => Promise.resolve(stored[id] ?? []),
-    smallModel: () => Promise.resolve('small'),
-  });
+  const models = await sumSpendByModel(
+    { usage, costUsd: 7.5, agents: [spent('child', 6)] },
+    [runStarted(1), by('a', 1)],
+    {
+      entriesOf: (id) => Promise.resolve(stored[id] ?? []),
+      smallModel: () => Promise.resolve('small'),
+    },
+  );
   expect(
     [...models].map(
       ([
@@ -167,7 +171,7 @@ test('a program that was started again is told of an agent from where it was, an
   const entries = [runStarted(1), reply([callBlock('a')]), outcomes(outcome(0, 'one')), runEnded(1)];
   const noted: number[] = [];
   const agents = (received: number) =>
-    followAgents({
+    new FollowedAgents({
       session,
       sessions: {
         describe: () => Promise.resolve({ last: { head } } as never),
@@ -175,7 +179,7 @@ test('a program that was started again is told of an agent from where it was, an
       },
       reader: { since: () => Promise.resolve({ run: 1, first: 0, entries }) },
       bodies: () => Promise.resolve(new Map()),
-      program: { receivedOf: () => received, noteOf: (_, position) => noted.push(position) },
+      program: { receivedOf: () => received, noteReceivedOf: (_, position) => noted.push(position) },
       inBackground: new Set(),
       withText: false,
       failed: new AbortController().signal,

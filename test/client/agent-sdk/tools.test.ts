@@ -1,4 +1,4 @@
-// Tools of a program, as its worker offers them.
+// Checks the tools of a program, as its worker offers them.
 import { expect, test } from 'vitest';
 import * as z3 from 'zod/v3';
 import { checkInput } from '../../../system/schema/input-schema.ts';
@@ -9,7 +9,7 @@ import { z } from 'zod';
 import type { Tool, ToolContext } from '../../../tools/tool.ts';
 import type { McpServerToolPolicy } from '../../../client/agent-sdk/shapes/mcp.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
-import { createSdkMcpServer, tool, toolsOf, withInstances } from '../../../client/agent-sdk/tools.ts';
+import { createSdkMcpServer, tool, programTools, withInstances } from '../../../client/agent-sdk/tools.ts';
 import { checkConfig } from '../../../worker/config/config.ts';
 
 test('a tool with fields of zod 3 is told to the model as JSON schema, and held to by zod 3 (Q7)', () => {
@@ -22,7 +22,7 @@ test('a tool with fields of zod 3 is told to the model as JSON schema, and held 
     more: z3.z.record(z3.z.boolean()),
   };
   const own = createSdkMcpServer({ name: 'own', tools: [tool('t', 'T.', fields, async () => ({ content: [] }))] });
-  const [made] = toolsOf({ own });
+  const [made] = programTools({ own });
   expect(made?.inputJsonSchema).toEqual({
     type: 'object',
     properties: {
@@ -54,7 +54,7 @@ test('an McpServer of the program is connected once, and its tools are listed an
   const shop = { type: 'sdk', name: 'shop', instance } as const;
   const connected = () => withInstances({ mcpServers: { shop } }, () => undefined);
   const [{ mcpServers }] = await Promise.all([connected(), connected()] as const);
-  const tools = toolsOf(mcpServers);
+  const tools = programTools(mcpServers);
   expect(tools.map(({ name, risk, recovery }) => [name, risk, recovery])).toEqual([
     ['mcp__shop__order', 'external', 'rerun'],
     ['mcp__shop__get_stock', 'read', 'rerun'],
@@ -65,7 +65,7 @@ test('an McpServer of the program is connected once, and its tools are listed an
   expect(called).toEqual([[2, 'k']]);
   expect(await tools[1]?.call({}, context)).toMatchObject({ content: expect.stringContaining('shut'), isError: true });
   expect(checkInput(tools[0]?.inputSchema ?? {}, { n: 'x' })).toMatchObject({ ok: false, problems: [{ path: 'n' }] });
-  // Closed by the program, it is connected again.
+  // A server that the program closed is connected again.
   await instance.close();
   expect(await tools[0]?.call({ n: 3 }, context)).toEqual({ content: 'ordered 3' });
 });
@@ -169,7 +169,7 @@ test('tools may be added to what createSdkMcpServer() makes, and it may be conne
     text(id),
   );
   expect(() => shop.instance.registerTool('pay', {}, () => text(''))).toThrow('already registered');
-  const made = toolsOf({ shop });
+  const made = programTools({ shop });
   expect(made.map(({ name, risk }) => [name, risk])).toEqual([
     ['mcp__shop__pay', 'external'],
     ['mcp__shop__count', 'external'],

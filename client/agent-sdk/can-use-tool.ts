@@ -1,0 +1,92 @@
+// Answers waiting approvals and questions with the program's `canUseTool`. It runs in the program's
+// process, and the session waits while it is gone.
+import { z } from 'zod';
+import { reasonOf } from '../../system/text.ts';
+import type { ApprovalAnswer, OnApproval, OnQuestion } from '../runtime/answer-approvals.ts';
+import type { Grants } from './grants.ts';
+import { inwardInput, outwardInput, outwardName, questionOf } from './names.ts';
+import { permissionOf, type ProgramHooks } from './program-hooks.ts';
+import type { CanUseTool, PermissionResult } from './shapes/permissions.ts';
+
+/** Grants and hooks decide before `canUseTool` is called. */
+export type DecisionPorts = {
+  readonly grants?: Grants;
+  readonly hooks?: ProgramHooks;
+  readonly say: (line: string) => void;
+};
+
+/**
+ * Returns a handler that answers approvals by the grants, the hooks, and `canUseTool`, in this
+ * order. When one throws, the call is denied with the reason.
+ */
+export function createApprovalHandler(
+  canUseTool: CanUseTool | undefined,
+  { grants, hooks, say }: DecisionPorts,
+): OnApproval {
+  return async (approval, { signal }) => {
+    const { call, tool, input, toolUseId = '', reason } = approval;
+    const known = grants?.answerTo(approval) ?? null;
+    if (known) return known;
+    const shown = outwardInput(tool, input);
+    const name = outwardName(tool);
+    const suggestions = grants?.suggestions(approval) ?? [];
+    const facts = { tool_name: name, tool_input: shown, permission_suggestions: suggestions };
+    try {
+      notifyHooks(hooks, `A decision about ${name} is needed: ${reason}`, 'permission_prompt');
+      const byHook = permissionOf((await hooks?.tell('PermissionRequest', facts, name)) ?? []);
+      const options = { signal, toolUseID: toolUseId, decisionReason: reason, requestId: call, suggestions };
+      const said = byHook ?? (await canUseTool?.(name, structuredClone(shown), options));
+      if (said?.behavior === 'allow') grants?.add(said.updatedPermissions ?? []);
+      return toApprovalAnswer(said, tool, shown);
+    } catch (error) {
+      say(`canUseTool failed about ${name}: ${reasonOf(error)}`);
+      return { kind: 'deny', reason: `the program could not decide: ${reasonOf(error)}` };
+    }
+  };
+}
+
+function toApprovalAnswer(
+  said: PermissionResult | null | undefined,
+  tool: string,
+  shown: Record<string, unknown>,
+): ApprovalAnswer {
+  if (said === undefined || said === null) return { kind: 'deny', reason: 'the program does not answer' };
+  if (said.behavior === 'deny')
+    return { kind: 'deny', reason: said.message || 'the program denied it', interrupt: said.interrupt ?? false };
+  const { updatedInput } = said;
+  const isEdited = updatedInput !== undefined && JSON.stringify(updatedInput) !== JSON.stringify(shown);
+  return isEdited ? { kind: 'allow', input: inwardInput(tool, updatedInput) } : { kind: 'allow' };
+}
+
+/** Calls the Notification hooks without waiting for them. */
+function notifyHooks(hooks: ProgramHooks | undefined, message: string, kind: string): void {
+  void hooks?.tell('Notification', { message, notification_type: kind }, kind);
+}
+
+const questionSchema = z.object({ question: z.string(), options: z.array(z.string()).optional() });
+const answersSchema = z.object({ answers: z.record(z.string(), z.string()) });
+
+/**
+ * Returns a handler that presents a question as a call of `AskUserQuestion`. The program allows it
+ * with the answer in its input.
+ */
+export function createQuestionHandler(canUseTool: CanUseTool | undefined, { hooks, say }: DecisionPorts): OnQuestion {
+  return async ({ call, input, toolUseId = '', reason }, { signal }) => {
+    const given = questionSchema.parse(input);
+    const { question } = given;
+    const shown = { questions: [questionOf(given)] };
+    try {
+      notifyHooks(hooks, question, 'elicitation_dialog');
+      const context = { signal, toolUseID: toolUseId, decisionReason: reason, requestId: call, suggestions: [] };
+      const said = await canUseTool?.('AskUserQuestion', shown, context);
+      const text =
+        said?.behavior === 'allow' ? answersSchema.safeParse(said.updatedInput).data?.answers[question] : undefined;
+      if (text !== undefined) return { kind: 'answer', text };
+      const message = said?.behavior === 'deny' ? said.message : '';
+      return { kind: 'deny', reason: message || 'the program does not answer' };
+    } catch (error) {
+      say(`canUseTool failed about a question: ${reasonOf(error)}`);
+      return { kind: 'deny', reason: `the program could not answer: ${reasonOf(error)}` };
+    }
+  };
+}
