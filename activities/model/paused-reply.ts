@@ -1,7 +1,7 @@
 // A reply that the API has paused in the middle, for what it carries out by itself takes long
 // (`pause_turn`, L88): it goes on when what there is of it is sent back as it came. That is one
-// reply and one step of the loop, so it happens here, in the activity: the workflow knows nothing of
-// it, and schedules nothing more.
+// reply and one step of the loop, so it happens here, in the activity: the workflow knows nothing
+// of it, and schedules nothing more.
 import { createHash } from 'node:crypto';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Hash } from '../../workflows/contract/ids.ts';

@@ -67,7 +67,9 @@ function createDispatcher(undici: Undici, rules: ProxyRules, ca: readonly string
   return new Routes();
 }
 
-/** Bun answers for undici with agents of its own, which hold no connection and have no `destroy`. */
+/**
+ * Bun answers for undici with agents of its own, which hold no connection and have no `destroy`.
+ */
 export async function destroyAgents(agents: readonly Partial<Pick<UndiciDispatcher, 'destroy'>>[]): Promise<void> {
   await Promise.all(agents.map(async (agent) => await agent.destroy?.()));
 }
