@@ -11,8 +11,8 @@ import { createPromptHooks } from './run/around-runs.ts';
 import { announceEntries, endWithResult, endIfThrows } from '../store/live/tell.ts';
 import type { LiveWriter } from '../store/live/events.ts';
 import { answerChecks } from './model/answer-schema.ts';
-import { chosenModel, keepsPast, withFacts } from './model/request.ts';
-import { afterWait, noTries, type Tries, leftOfWait } from './model/refused/failed-attempt.ts';
+import { chooseModel, keepsPast, withFacts } from './model/request.ts';
+import { afterWait, noTries, type Tries, readRemainingWait } from './model/refused/failed-attempt.ts';
 import { refuseWithoutHooks, refuseScriptedModel } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { notAgain, settleDeath, settle } from './model/settle.ts';
@@ -68,7 +68,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       const collected = await collectEntries(deps, config, given, told.entries);
       // Events of the superseded request are not news.
       if (input.supersedes === undefined) announceEntries(live, collected);
-      const asked = chosenModel(config, input.model);
+      const asked = chooseModel(config, input.model);
       const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
       const keeps = keepsPast(config, chosen.model, deps.models);
       const more = { ...given, added: [...given.added, ...collected] };
@@ -144,7 +144,7 @@ async function resumeWait(
   step: Pick<ModelStep, 'deps' | 'attempt' | 'input' | 'config' | 'live' | 'record'>,
   before: Tries,
 ): Promise<ModelResult | null> {
-  const wait = await leftOfWait(step, before);
+  const wait = await readRemainingWait(step, before);
   if (!wait) return null;
   const { tries } = wait;
   return endWithout({ ...step, tries }, await settleDeath(step, tries, afterWait(wait, tries, step.config)));

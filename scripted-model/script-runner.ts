@@ -49,7 +49,7 @@ function createDataRunner(replies: readonly Reply[]): ScriptRunner {
 }
 
 function checkExpectation(reply: Reply, step: number | null, request: ParsedRequest): Answer {
-  const lacks = (reply.expect && describeUnmet(reply.expect, request)) ?? unoffered(reply, request);
+  const lacks = (reply.expect && describeUnmet(reply.expect, request)) ?? searchProblem(reply, request);
   if (lacks === undefined) return { kind: 'reply', reply, step };
   return {
     kind: 'broken',
@@ -58,7 +58,7 @@ function checkExpectation(reply: Reply, step: number | null, request: ParsedRequ
 }
 
 /** A model searches the web only where the request offers it. */
-function unoffered({ content = [] }: Reply, { tools = [] }: ParsedRequest): string | undefined {
+function searchProblem({ content = [] }: Reply, { tools = [] }: ParsedRequest): string | undefined {
   const searches = content.some(({ type }) => type === 'web_search' || type === 'web_search_result');
   const offers = tools.some(({ type }) => /^web_search_\d{8}$/.test(type ?? ''));
   return searches && !offers ? 'the tool web_search among those of the request, and it is not' : undefined;

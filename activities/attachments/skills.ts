@@ -1,6 +1,6 @@
 // Names the skills that a run may load to the model, each once (L79).
 import type { RunConfig } from '../../store/configuration.ts';
-import { inSentNames, sentNames } from '../../store/transcript/tool-names.ts';
+import { inSentNames, namesToSend } from '../../store/transcript/tool-names.ts';
 import { isListed } from '../../tools/listed.ts';
 import { findSkills, type Skill, type SkillSettings } from '../../tools/builtin/files/skills.ts';
 import { mayReadByRules, findTouchingRule } from '../../tools/rules/match-rules.ts';
@@ -42,7 +42,7 @@ export async function tellNewSkills(
   const fitting = lines.filter((line) => (left -= line.length + 1) >= 0);
   return fitting.length === 0
     ? null
-    : { source: SKILLS, text: [inSentNames(HEAD, sentNames(config.toolNames, [])), ...fitting].join('\n') };
+    : { source: SKILLS, text: [inSentNames(HEAD, namesToSend(config.toolNames, [])), ...fitting].join('\n') };
 }
 
 /** Returns the texts of `tellNewSkills` that the model still sees. */

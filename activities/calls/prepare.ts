@@ -5,7 +5,7 @@ import { acceptInput, type InputProblem } from '../../system/schema/input-schema
 import { decide, buildJudgeContext, type PermissionSettings } from '../../tools/rules/permission.ts';
 import { createSieve } from '../../tools/rules/match-rules.ts';
 import type { ToolNames } from '../../store/configuration.ts';
-import { sentName, sentNames } from '../../store/transcript/tool-names.ts';
+import { nameToSend, namesToSend } from '../../store/transcript/tool-names.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { ToolRegistry } from '../../tools/registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../../tools/tool.ts';
@@ -158,8 +158,8 @@ function describeNotAllowed(name: string, allowed: readonly string[]): string {
 
 function describeUnknownTool(registry: ToolRegistry, name: string, { tools, toolNames }: CallSettings): string {
   const all = registry.definitions();
-  const sent = sentNames(toolNames, all);
-  const known = all.filter((one) => isListed(tools, one.name)).map((one) => sentName(sent, one.name));
+  const sent = namesToSend(toolNames, all);
+  const known = all.filter((one) => isListed(tools, one.name)).map((one) => nameToSend(sent, one.name));
   return `There is no tool named ${JSON.stringify(name.slice(0, 100))}. The tools are: ${known.join(', ')}.`;
 }
 

@@ -6,7 +6,7 @@ import type { Attempt } from '../attempt.ts';
 import { recordEnds } from '../calls/record-ends.ts';
 import { announceEntries, endWithResult, endIfThrows } from '../../store/live/tell.ts';
 import type { Asked } from '../model/ask-model.ts';
-import { chosenModel, keepsPast } from '../model/request.ts';
+import { chooseModel, keepsPast } from '../model/request.ts';
 import { refuseScriptedModel } from '../guards.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { isForgotten, openStepRecord, type StepRecord } from '../step-record.ts';
@@ -54,7 +54,7 @@ type CollapseStep = {
 };
 
 async function makeCollapse({ deps, attempt, input, config, given, record }: CollapseStep): Promise<Collapsed> {
-  const { model } = chosenModel(config, input.model, input.window);
+  const { model } = chooseModel(config, input.model, input.window);
   const small = openSmallModel(deps, attempt, config, { ...input, instead: model });
   const shrunk = shrinkFirst(deps, given, keepsPast(config, model, deps.models));
   if (isEnough(shrunk, input)) {

@@ -9,7 +9,7 @@ import { buildHookContext, hookFailureNotice } from '../hooks/hook-context.ts';
 import type { HookContext } from '../hooks/hooks.ts';
 import { announceEntries, endWithResult, announceBoundary, endIfThrows } from '../../store/live/tell.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
-import { type ChosenModel, chosenModel, keepsPast, withFacts } from '../model/request.ts';
+import { type ChosenModel, chooseModel, keepsPast, withFacts } from '../model/request.ts';
 import { refuseScriptedModel } from '../guards.ts';
 import { isForgotten, openStepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../../store/log/entries.ts';
@@ -52,7 +52,7 @@ export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) =
     const live = deps.live.open({ session, step, attempt: number, activity: 'compact' });
     return endIfThrows(live, async () => {
       const given = await deps.transcripts.extend(session, input.head, append);
-      const instead = chosenModel(config, input.model, input.window).model;
+      const instead = chooseModel(config, input.model, input.window).model;
       const small = openSmallModel(deps, attempt, config, { ...input, instead });
       if (!known) {
         const began = { at: deps.now(), tick: performance.now() };
@@ -84,7 +84,7 @@ function observeCompaction(
 
 async function makeCompaction(step: CompactStep): Promise<Compacted> {
   const { deps, config, input, live, given, record, small } = step;
-  const { model } = chosenModel(config, input.model, input.window);
+  const { model } = chooseModel(config, input.model, input.window);
   const shrunk = shrinkFirst(deps, given, keepsPast(config, model, deps.models));
   const enough = isEnough(shrunk, input);
   const spend = small.spend();
@@ -111,7 +111,7 @@ async function makeCompaction(step: CompactStep): Promise<Compacted> {
  * or are shown in part (L6). A request that the API has refused does not fit.
  */
 function fitsWindow({ input, config }: CompactStep, tokens: number): boolean {
-  const { window } = chosenModel(config, input.model, input.window).model;
+  const { window } = chooseModel(config, input.model, input.window).model;
   return input.trigger === 'auto' && tokens < config.rules.compaction.critical * window;
 }
 
@@ -121,7 +121,7 @@ function chooseForStep(
   bodies: Bodies,
   scale: Scale,
 ): KeptPart | null {
-  const { window, checksPrefix: plain } = chosenModel(config, input.model, input.window).model;
+  const { window, checksPrefix: plain } = chooseModel(config, input.model, input.window).model;
   const characters = window * scale.charactersPerToken;
   return chooseKept(entries, bodies, { characters, trigger: input.trigger, plain });
 }
@@ -186,7 +186,7 @@ function isMediaRefused({ input: { trigger, because }, entries }: SummaryStep): 
 }
 
 function chooseForSummary({ deps, config, input }: CompactStep): ChosenModel {
-  const chosen = chosenModel(config, input.model, input.window);
+  const chosen = chooseModel(config, input.model, input.window);
   return { ...chosen, model: withFacts(chosen.model, deps.models) };
 }
 

@@ -6,7 +6,7 @@ import type { Attempt } from '../attempt.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { type AskFailure, askUnwatched } from '../model/ask-model.ts';
 import { maxOutputIn } from '../model/classify.ts';
-import { refusedPart } from '../model/refused/refused-part.ts';
+import { partToLeaveOut } from '../model/refused/refused-part.ts';
 import { asServed, buildRequest, type ChosenModel, REFUSABLE } from '../model/request.ts';
 import { currentEpoch, isSentAsTold, toolsIn } from '../../store/transcript/preamble.ts';
 import type { Entry, SignedSummary } from '../../store/log/entries.ts';
@@ -113,7 +113,7 @@ function dropRefusedPart(work: SigningWork, failure: AskFailure, body: ModelRequ
   const maxOutput = maxOutputIn(failure, body.max_tokens);
   if (maxOutput !== undefined) return { ...work, maxOutput };
   const { name } = work.chosen.model;
-  const part = refusedPart(failure, body);
+  const part = partToLeaveOut(failure, body);
   if (part === undefined || (part === REFUSABLE.summaries && failure.kind !== 'refused_field')) return null;
   work.deps.models.refuse(name, part);
   return part === REFUSABLE.summaries ? null : work;

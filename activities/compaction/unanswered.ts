@@ -13,7 +13,7 @@ import {
   afterWait,
   countFailure,
   type Tries,
-  leftOfWait,
+  readRemainingWait,
 } from '../model/refused/failed-attempt.ts';
 import { settleDeath } from '../model/settle.ts';
 import type { SummaryDeps } from './small-model.ts';
@@ -44,7 +44,7 @@ export function handleUnanswered(
 
 /** Returns null when nothing is left of a wait that an attempt before this one was asked for. */
 export async function resumeCompactionWait(step: CompactionAttempt, tries: Tries): Promise<Compacted | null> {
-  const wait = await leftOfWait(step, tries);
+  const wait = await readRemainingWait(step, tries);
   return wait && settleCompaction(step, wait.tries, afterWait(wait, wait.tries, step.config));
 }
 

@@ -12,7 +12,7 @@ import { shortenDetail, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';
 import { type Prices, spendOf } from './bill.ts';
 import { streamReply } from './stream/stream.ts';
-import { quietly } from './request.ts';
+import { leastThinking } from './request.ts';
 import type { ModelPort, ModelRequest } from '../deps.ts';
 
 /** The reason why there is no text. `empty`: the model said nothing. */
@@ -39,9 +39,9 @@ export type AskPort = {
 
 /** Asks the question. Throws only for a bug. */
 export async function askModel(port: AskPort, question: Question): Promise<Asked> {
-  const replied = await askUnwatched(port, request(port, question), port.config.smallModel);
+  const replied = await askUnwatched(port, buildQuestion(port, question), port.config.smallModel);
   if (replied.kind !== 'message') return replied;
-  return answered(replied.message, replied.blocks, replied.spend, port.redact);
+  return readAnswer(replied.message, replied.blocks, replied.spend, port.redact);
 }
 
 export type Replied =
@@ -84,7 +84,7 @@ export async function askUnwatched(
 
 const unheard = { onText: () => {}, onThinking: () => {}, onBlock: () => {} };
 
-function answered(message: Message, blocks: readonly BlockState[], spend: Spend, redact: Redact): Asked {
+function readAnswer(message: Message, blocks: readonly BlockState[], spend: Spend, redact: Redact): Asked {
   const failed = (kind: 'failed' | 'too_long' | 'empty', detail: string): Asked => {
     return { kind: 'failed', failure: { kind, detail: shortenDetail(detail, redact) }, spend };
   };
@@ -96,8 +96,8 @@ function answered(message: Message, blocks: readonly BlockState[], spend: Spend,
   return { kind: 'text', text: text.trim(), cut: message.stop_reason === 'max_tokens', spend };
 }
 
-function request({ config: { smallModel } }: AskPort, { system, text, maxTokens }: Question): ModelRequest {
-  const { fields, room } = quietly(smallModel);
+function buildQuestion({ config: { smallModel } }: AskPort, { system, text, maxTokens }: Question): ModelRequest {
+  const { fields, room } = leastThinking(smallModel);
   return {
     model: smallModel.name,
     max_tokens: Math.min(maxTokens + room, smallModel.maxOutput),

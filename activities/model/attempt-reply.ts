@@ -70,7 +70,7 @@ export async function attemptReply(
   const into = createAccumulator(paused, port.named);
   const early = earlyCalls(port.traits, port.run);
   try {
-    await streamReply(port.model, body, into, port, handlers(early.offer, port));
+    await streamReply(port.model, body, into, port, streamHandlers(early.offer, port));
   } catch (error) {
     await early.abandon();
     return { kind: 'failed', error, message: into.message(), usage: into.billed() };
@@ -86,7 +86,7 @@ export async function attemptReply(
   return { kind: 'judged', judged, message, early: await early.settle(port.graceMs), usage };
 }
 
-function handlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
+function streamHandlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
   const seen = new Set<string>();
   return {
     onStart: say.start,
@@ -208,7 +208,7 @@ function earlyCalls(
       running.push(start(call).catch(() => {}));
     },
     async settle(graceMs) {
-      if (running.length > 0) await Promise.race([Promise.all(running), after(graceMs, abort.signal)]);
+      if (running.length > 0) await Promise.race([Promise.all(running), waitUnreferenced(graceMs, abort.signal)]);
       await drop();
       return finished;
     },
@@ -216,7 +216,7 @@ function earlyCalls(
   };
 }
 
-function after(ms: number, signal: AbortSignal): Promise<void> {
+function waitUnreferenced(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
     timer.unref();

@@ -3,7 +3,7 @@
 // conversation, or handed over to another model. Each of these has an entry of its own.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelStep } from './step.ts';
-import { type Counts, isCounts, searches, wholeCount } from './usage-counts.ts';
+import { type Counts, isCounts, countSearches, wholeCount } from './usage-counts.ts';
 import {
   addUsage,
   costOf,
@@ -33,7 +33,10 @@ export function spendOf(usage: Message['usage'] | undefined, { price, priceOf }:
   const costs = spends.map(({ usd }) => usd);
   const known = costs.every((usd) => usd !== null) && price !== null;
   const sum = costs.reduce<number>((total, usd) => total + (usd ?? 0), 0);
-  return { usage: tokens, usd: known ? sum * factorOf(usage, price) + searches(usage) * (price.webSearch ?? 0) : null };
+  return {
+    usage: tokens,
+    usd: known ? sum * factorOf(usage, price) + countSearches(usage) * (price.webSearch ?? 0) : null,
+  };
 }
 
 /**

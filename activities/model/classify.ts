@@ -15,8 +15,8 @@ import {
   isRefusedToolChange,
   isUnboundThinking,
   isUnresolvedTool,
-  refusedDefinition,
-  refusedField,
+  findRefusedDefinition,
+  findRefusedField,
 } from './refused/request-parts.ts';
 
 export type Verdict =
@@ -110,9 +110,9 @@ function classifyApi(error: APIError, now: number, redact: Redact, words: readon
     return { kind: 'too_long', detail, ...windowIn(detail) };
   if (status === 400 && (error.errorCode === REFUSED_PIXELS || REFUSED_MEDIA.test(detail)))
     return { kind: 'media_too_large', detail };
-  const part = isRefusal(status) ? refusedPart(error.errorCode ?? '', said, { detail, status }) : null;
+  const part = isRefusal(status) ? findRefusedPart(error.errorCode ?? '', said, { detail, status }) : null;
   if (part) return part;
-  if (!retryable(status, error.headers?.get('x-should-retry'))) return { kind: 'failed', detail, ...known };
+  if (!isRetryable(status, error.headers?.get('x-should-retry'))) return { kind: 'failed', detail, ...known };
   const afterMs =
     retryAfterMs(error.headers?.get('retry-after-ms')) ?? retryAfter(error.headers?.get('retry-after') ?? null, now);
   return { kind: 'retry', detail, ...known, ...(afterMs === null ? {} : { afterMs }) };
@@ -121,7 +121,7 @@ function classifyApi(error: APIError, now: number, redact: Redact, words: readon
 /** Characters of a refusal that are looked at. */
 const MOST_SAID = 16_000;
 
-function refusedPart(
+function findRefusedPart(
   code: string,
   whole: string,
   { detail, status }: { readonly detail: string; readonly status: number },
@@ -130,11 +130,11 @@ function refusedPart(
   if (isRefusedSummary(code, said)) return { kind: 'refused_summary', detail, status };
   if (isRefusedRole(said)) return { kind: 'refused_role', detail, status };
   if (isUnresolvedTool(code, said)) return { kind: 'unresolved_tool', detail, status };
-  const at = refusedDefinition(said);
+  const at = findRefusedDefinition(said);
   if (at) return { kind: 'refused_definition', at, detail, status };
   if (isRefusedToolChange(said)) return { kind: 'refused_tools', detail, status };
   if (isUnboundThinking(said)) return { kind: 'unbound_thinking', detail, status };
-  const field = refusedField(said);
+  const field = findRefusedField(said);
   return field === undefined ? null : { kind: 'refused_field', field, detail, status };
 }
 
@@ -163,7 +163,7 @@ export function isRefusal(status: number | undefined): status is 400 | 422 {
   return status === 400 || status === 422;
 }
 
-function retryable(status: number | undefined, shouldRetry: string | null | undefined): boolean {
+function isRetryable(status: number | undefined, shouldRetry: string | null | undefined): boolean {
   if (shouldRetry === 'true') return true;
   if (shouldRetry === 'false') return false;
   return status === undefined || status === 408 || status === 409 || status === 429 || status >= 500;

@@ -18,9 +18,9 @@ export type Judged =
   | { readonly kind: 'empty' };
 
 export function judge(message: Message, blocks: readonly BlockState[]): Judged {
-  if (message.stop_reason === 'refusal') return { kind: 'refused', detail: refusal(message) };
+  if (message.stop_reason === 'refusal') return { kind: 'refused', detail: describeRefusal(message) };
   if (message.stop_reason === 'model_context_window_exceeded') return { kind: 'window_exceeded' };
-  const truncated = message.stop_reason === 'max_tokens' ? truncatedCall(blocks) : -1;
+  const truncated = message.stop_reason === 'max_tokens' ? indexOfTruncatedCall(blocks) : -1;
   const calls = callBlocks(blocks.filter((_, index) => index !== truncated));
   if (message.stop_reason === 'max_tokens' && calls.length === 0) {
     return { kind: 'cut_off', message: withoutTail(message, truncated) };
@@ -55,7 +55,7 @@ export function keepInterruptedPart(message: Message, blocks: readonly BlockStat
 }
 
 /** Returns the position of the last block when it is a tool_use that max_tokens cut, else -1. */
-function truncatedCall(blocks: readonly BlockState[]): number {
+function indexOfTruncatedCall(blocks: readonly BlockState[]): number {
   const last = blocks.length - 1;
   const state = blocks[last];
   return state?.block.type === 'tool_use' && (state.brokenInput || !state.complete) ? last : -1;
@@ -80,7 +80,7 @@ function saysNothing(content: readonly ContentBlock[]): boolean {
  * Describes a refusal with the API's reason (`stop_details`). The model's words before it are void,
  * and only people are told them.
  */
-function refusal({ content, stop_details: why }: Message): string {
+function describeRefusal({ content, stop_details: why }: Message): string {
   const said = content
     .flatMap((block) => (block.type === 'text' ? [block.text] : []))
     .join(' ')

@@ -23,7 +23,7 @@ const MOST_PAUSES = 20;
 type Kept = { readonly v: 1; readonly of: string; readonly message: Message };
 
 /** The same request, so that the reply goes on. */
-export function continued({ messages, ...body }: ModelRequest, { message }: PausedReply): ModelRequest {
+export function continueRequest({ messages, ...body }: ModelRequest, { message }: PausedReply): ModelRequest {
   return { ...body, messages: [...messages, { role: 'assistant', content: [...pausedBlocks(message)] }] };
 }
 

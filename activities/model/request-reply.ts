@@ -10,9 +10,9 @@ import { changesTools } from '../../store/transcript/system-message.ts';
 import { type Attempted, attemptReply, replyPort } from './attempt-reply.ts';
 import { classify, isRefusal, type Verdict } from './classify.ts';
 import { BETA_HEADER } from './refused/request-parts.ts';
-import { refusedPart, toolAt } from './refused/refused-part.ts';
+import { partToLeaveOut, toolAt } from './refused/refused-part.ts';
 import { asServed, buildRequest, REFUSABLE } from './request.ts';
-import { continued, keepPaused, resumePaused } from './paused-reply.ts';
+import { continueRequest, keepPaused, resumePaused } from './paused-reply.ts';
 import type { ModelStep } from './step.ts';
 import { beginAnew, leaveOut, type PreparedStep, withPreamble } from './tell-preamble.ts';
 
@@ -25,7 +25,7 @@ export async function requestReply(given: ModelStep): Promise<Requested> {
 
 async function requestWith(given: PreparedStep): Promise<Requested> {
   const { step, body, plain, attempted } = await requestOnce(given);
-  const verdict = refusal(step, attempted);
+  const verdict = refusalOf(step, attempted);
   const changed = verdict && (withoutRefused(step, verdict, body) ?? withoutPaused(step, verdict));
   if (changed) return requestWith(changed);
   if (attempted.kind === 'judged' && isThinkingDropped(attempted.message)) reportUnbound(step, 'it was dropped');
@@ -64,7 +64,7 @@ function withoutRefused(step: PreparedStep, verdict: Verdict, body: ModelRequest
     const tool = toolAt(body, verdict.at);
     return tool ? leaveOut(step, tool, verdict.detail) : null;
   }
-  const part = refusedPart(verdict, body);
+  const part = partToLeaveOut(verdict, body);
   if (part === undefined) return null;
   if (part === REFUSABLE.summaries) {
     if (verdict.kind === 'refused_field' && verdict.field === BETA_HEADER) models.refuse(name, part);
@@ -93,12 +93,12 @@ async function requestOnce(given: PreparedStep): Promise<Asked> {
   if (!given.paused)
     live.write({ type: 'request_start', iteration, attempt: attempt.number, model: chosen.model.name });
   const paused = given.paused === undefined ? await resumePaused(given, plain) : given.paused;
-  const body = paused ? continued(plain, paused) : plain;
+  const body = paused ? continueRequest(plain, paused) : plain;
   const step = { ...given, paused };
   return { step, body, plain, attempted: await attemptReply(body, replyPort(step), paused?.message) };
 }
 
-function refusal({ deps }: ModelStep, attempted: Attempted): Verdict | null {
+function refusalOf({ deps }: ModelStep, attempted: Attempted): Verdict | null {
   return attempted.kind === 'failed' ? classify(attempted.error, deps.now(), deps.redact) : null;
 }
 

@@ -112,7 +112,7 @@ const NOT_KNOWN: NonNullable<ModelFacts['thinking']> = { kinds: ['enabled'], byD
  */
 export function effortFor({ effort, thinking }: Pick<ModelFacts, 'effort' | 'thinking'>, wanted: Effort | undefined) {
   if (wanted === undefined || (!effort && thinking)) return {};
-  const near = effort ? effort.levels.filter((level) => rank(level) <= rank(wanted)).at(-1) : wanted;
+  const near = effort ? effort.levels.filter((level) => rankOfEffort(level) <= rankOfEffort(wanted)).at(-1) : wanted;
   return near === undefined ? {} : { effort: near };
 }
 
@@ -120,7 +120,7 @@ export function effortFor({ effort, thinking }: Pick<ModelFacts, 'effort' | 'thi
  * For a short question beside the conversation: thinking is off where it can be, else as little as
  * it can be, and `room` is left for it, in tokens.
  */
-export function quietly({ thinking, effort }: Pick<ModelFacts, 'thinking' | 'effort'>): {
+export function leastThinking({ thinking, effort }: Pick<ModelFacts, 'thinking' | 'effort'>): {
   readonly fields: Pick<ModelRequest, 'thinking' | 'output_config'>;
   readonly room: number;
 } {
@@ -133,7 +133,7 @@ export function quietly({ thinking, effort }: Pick<ModelFacts, 'thinking' | 'eff
 
 const THINKING_ROOM = 8_000;
 
-const rank = (effort: Effort): number => efforts.indexOf(effort);
+const rankOfEffort = (effort: Effort): number => efforts.indexOf(effort);
 
 /** A run that an earlier release opened knows no more of its models than their sizes and prices. */
 export function withFacts(model: RunModel, models: Pick<Models, 'facts'>): RunModel {
@@ -187,7 +187,7 @@ export type ChosenModel = {
 /**
  * `position`: 0 or absent for the primary. `window`: what the server has said that its window is.
  */
-export function chosenModel({ models }: RunConfig, position = 0, window?: number): ChosenModel {
+export function chooseModel({ models }: RunConfig, position = 0, window?: number): ChosenModel {
   const found = models[position];
   if (!found) throw new Error(`the run has ${models.length} models, and number ${position} (from 0) was asked for`);
   const model = window === undefined ? found : { ...found, window };

@@ -62,7 +62,7 @@ async function runEffects(open: Beginning): Promise<ReadonlyMap<Call, Begun>> {
   for (const call of open.reply.calls) {
     if (!leavesFree(call.outcome ?? {})) break;
     if (call.outcome) continue;
-    const done = await begin(open, call, 'with_reply');
+    const done = await beginCall(open, call, 'with_reply');
     if (!done) break;
     ran.set(call, done);
     if (!done.ran || !leavesFree(done.ran)) break;
@@ -87,7 +87,7 @@ function nextBatch(calls: readonly Call[]): readonly Call[] {
 async function handOverBatch(open: Beginning, batch: readonly Call[]): Promise<ReadonlyMap<Call, Begun>> {
   const { step, reply } = open;
   if (spentLimit(step.input.left ?? {}, reply.spend)) return new Map();
-  const made = await Promise.all(batch.map((call) => begin(open, call, 'delegated')));
+  const made = await Promise.all(batch.map((call) => beginCall(open, call, 'delegated')));
   const handed = new Map<Call, Begun>();
   let room = MOST_HANDED_OVER;
   made.forEach((begun, at) => {
@@ -100,7 +100,11 @@ async function handOverBatch(open: Beginning, batch: readonly Call[]): Promise<R
 /**
  * Begins a call. Null: it goes the regular way, as does every call that was not planned like this.
  */
-async function begin({ step, reply, blocks }: Beginning, { index, safe }: Call, plan: CallPlan): Promise<Begun | null> {
+async function beginCall(
+  { step, reply, blocks }: Beginning,
+  { index, safe }: Call,
+  plan: CallPlan,
+): Promise<Begun | null> {
   const { deps, attempt, input, config, live } = step;
   const block = blocks.find((each) => each.index === index);
   if (!block || attempt.signal.aborted) return null;

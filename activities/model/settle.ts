@@ -30,16 +30,16 @@ const MOST_REDACTED = 2_000;
 
 export async function settle(step: ModelStep, attempted: Attempted): Promise<ModelCallAnswer> {
   try {
-    return await settled(step, attempted);
+    return await settleAttempt(step, attempted);
   } catch (error) {
     if (!(error instanceof UnwritableReply)) throw error;
-    if (attempted.kind !== 'aborted') return settled(step, { ...attempted, kind: 'failed', error: error.cause });
-    defect(step, error.cause);
-    return settled(step, { ...attempted, part: null });
+    if (attempted.kind !== 'aborted') return settleAttempt(step, { ...attempted, kind: 'failed', error: error.cause });
+    reportDefect(step, error.cause);
+    return settleAttempt(step, { ...attempted, part: null });
   }
 }
 
-async function settled(step: ModelStep, attempted: Attempted): Promise<ModelCallAnswer> {
+async function settleAttempt(step: ModelStep, attempted: Attempted): Promise<ModelCallAnswer> {
   const { deps, config, tries } = step;
   const { message, usage } = attempted;
   const spend = addSpend(tries.spend, spendOf(usage, pricesOf(step)));
@@ -50,7 +50,7 @@ async function settled(step: ModelStep, attempted: Attempted): Promise<ModelCall
         : { kind: 'nothing', spend };
     case 'failed': {
       const verdict = withMaximum(
-        classify(attempted.error, deps.now(), deps.redact, config.overflowWords) ?? defect(step, attempted.error),
+        classify(attempted.error, deps.now(), deps.redact, config.overflowWords) ?? reportDefect(step, attempted.error),
         step,
       );
       if (verdict.kind === 'too_long' && verdict.window !== undefined)
@@ -59,11 +59,11 @@ async function settled(step: ModelStep, attempted: Attempted): Promise<ModelCall
       return settleDeath(
         step,
         counted,
-        afterFailure(verdict, counted, config, abandoned(step, message), deps.random()),
+        afterFailure(verdict, counted, config, describeAbandoned(step, message), deps.random()),
       );
     }
     case 'judged':
-      return judged(step, attempted, spend);
+      return settleJudged(step, attempted, spend);
   }
 }
 
@@ -72,7 +72,7 @@ function withMaximum(verdict: Verdict, { input: { cap } }: ModelStep): Verdict {
   return maxOutput === undefined ? verdict : { ...verdict, kind: 'failed', maxOutput };
 }
 
-async function judged(
+async function settleJudged(
   step: ModelStep,
   { judged: verdict, early, message }: Extract<Attempted, { kind: 'judged' }>,
   spend: Tries['spend'],
@@ -87,7 +87,7 @@ async function judged(
     }
     case 'refused': {
       const detail = say(verdict.detail);
-      return fallBack(abandoned(step, message), detail, spend) ?? { kind: 'refused', detail, spend };
+      return fallBack(describeAbandoned(step, message), detail, spend) ?? { kind: 'refused', detail, spend };
     }
     case 'window_exceeded':
       return { kind: 'too_long', detail: say(`${message.model}: the context window is exceeded`), spend };
@@ -102,7 +102,7 @@ async function judged(
   }
 }
 
-function abandoned({ deps, chosen: { model, next } }: ModelStep, message: Message | null): Abandoned {
+function describeAbandoned({ deps, chosen: { model, next } }: ModelStep, message: Message | null): Abandoned {
   const calls = (message?.content ?? []).flatMap((block) => (block.type === 'tool_use' ? [block.name] : []));
   return {
     from: model.name,
@@ -156,7 +156,7 @@ export function notAgain({ left = {} }: Dying['input'], { spend }: Tries, died: 
 // or it would be paid for again without end (L14, L51).
 
 /** Said in the worker's log with where it was thrown, and to whoever reads why the call failed. */
-function defect(
+function reportDefect(
   { deps, config, input, attempt }: Pick<ModelStep, 'deps' | 'config' | 'input' | 'attempt'>,
   error: unknown,
 ): Extract<Verdict, { kind: 'retry' }> {

@@ -58,7 +58,7 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
   const { result, first } = await record.record(written.result, written.next.bytes);
   if (first) {
     deps.transcripts.keep(written.next);
-    observe(deps, config, input.iteration, message);
+    observeReply(deps, config, input.iteration, message);
     // It is not known yet whether the loop keeps a cut reply (L26).
     const head = fate === 'whole' ? written.next.hash : undefined;
     live.write(replyEvent({ iteration: input.iteration, message, fate, spend }, head));
@@ -67,7 +67,7 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
   // The record is of a stop that this attempt knows nothing of, and has not looked for: the next
   // attempt finds out what became of it.
   if (!record.wasRead() && isForgotten(attempt)(result)) throw describeGivenUp(attempt);
-  return { result: await anothers(live, result), first };
+  return { result: await endForAnother(live, result), first };
 }
 
 /**
@@ -84,14 +84,14 @@ export async function endWithout(
     throw describeGivenUp(attempt);
   }
   const { result, first } = await record.record(value);
-  return first ? result : anothers(live, result);
+  return first ? result : endForAnother(live, result);
 }
 
 /**
  * Ends the attempt when another one's record counts: its events are void, and which calls the other
  * one began is unknown here.
  */
-async function anothers(live: LiveWriter, result: ModelResult): Promise<ModelResult> {
+async function endForAnother(live: LiveWriter, result: ModelResult): Promise<ModelResult> {
   await live.end({ type: 'fate', fate: 'died', why: 'another attempt has ended this call' });
   return inDoubt(result);
 }
@@ -112,7 +112,7 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
   const ids = chooseIds(message, base.view.length + base.added.length, step.callIds ?? new Set());
   const said = { kind: 'reply', fate, message, ...asked, ...ids } as const;
   const reply: ReplyEntry = { ...said, iteration, attempt: number, spend: own, at };
-  const next = deps.transcripts.next(base, [reply, ...(await adopted(deps, calls, early))]);
+  const next = deps.transcripts.next(base, [reply, ...(await adoptOutcomes(deps, calls, early))]);
   const facts = { head: next.hash, contextTokens: await inContext(step, reply), spend };
   const listed = calls.map((call) => describe(step, call, early.get(call.index)));
   return { next, result: resultOf(step, storing, facts, listed, next.view) };
@@ -157,7 +157,7 @@ function inOrder(calls: readonly CallBlock[], early: Storing['early']): Readonly
 }
 
 /** Adopts the outcomes, fitted into one message (L6). */
-async function adopted(
+async function adoptOutcomes(
   { store }: Deps,
   calls: readonly CallBlock[],
   early: ReadonlyMap<number, CallOutcome>,
@@ -181,7 +181,7 @@ function describe({ deps, config, input }: ModelStep, call: CallBlock, done: Cal
  * them (L18). It returns at once; the loop does not wait for the hooks, and they change nothing. A
  * reply that is stored just before a crash may go untold.
  */
-function observe(
+function observeReply(
   { hooks, log, tools }: Pick<Deps, 'hooks' | 'log' | 'tools'>,
   config: RunConfig,
   iteration: number,

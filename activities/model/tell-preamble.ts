@@ -8,7 +8,7 @@ import { isListed } from '../../tools/listed.ts';
 import type { Entry, EpochReason } from '../../store/log/entries.ts';
 import { type AskedModel, beginEpoch, type Preamble, tellPreamble, toolsIn } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH, webSearchTool } from '../../store/transcript/server-tools.ts';
-import { namedTool, sentNames } from '../../store/transcript/tool-names.ts';
+import { renameTool, namesToSend } from '../../store/transcript/tool-names.ts';
 import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { asServed, withFacts } from './request.ts';
 import type { ModelStep } from './step.ts';
@@ -33,15 +33,15 @@ export type PausedReply = { readonly message: Message; readonly times: number };
  */
 export function withPreamble(step: ModelStep): PreparedStep {
   const entries = entriesOf(step.base);
-  const asked = askedIn(step);
-  const { told, epoch } = tellPreamble(entries, wantedIn(step), asked);
+  const asked = askedModelOf(step);
+  const { told, epoch } = tellPreamble(entries, wantedPreamble(step), asked);
   const preamble = { system: epoch.system, tools: toolsIn([...entries, ...told], asked.telling) };
   return { ...withTold(step, told), preamble };
 }
 
 /** In a new epoch, in which no model that checks is sent what was thought before. */
 export function beginAnew({ given }: Pick<PreparedStep, 'given'>, why: EpochReason): PreparedStep {
-  const epoch = beginEpoch(why, wantedIn(given), askedIn(given).begins);
+  const epoch = beginEpoch(why, wantedPreamble(given), askedModelOf(given).begins);
   return { ...withTold(given, [epoch]), preamble: epoch, anew: why };
 }
 
@@ -63,7 +63,7 @@ function withTold(given: ModelStep, told: readonly Entry[]): Omit<PreparedStep, 
  * An epoch tells of changes as the run's first model takes it: others are told less, and it goes on
  * after a fallback.
  */
-function askedIn({ deps: { models }, config, chosen: { model } }: ModelStep): Required<AskedModel> {
+function askedModelOf({ deps: { models }, config, chosen: { model } }: ModelStep): Required<AskedModel> {
   const [first] = config.models;
   return {
     telling: asServed(model, models).telling,
@@ -77,13 +77,13 @@ function askedIn({ deps: { models }, config, chosen: { model } }: ModelStep): Re
  * Tools as of now (L44), and only those that the run was opened with (L57), that a tool has left
  * allowed (L38), and whose definition the API takes.
  */
-function wantedIn({ deps, input, config }: ModelStep): Preamble {
+function wantedPreamble({ deps, input, config }: ModelStep): Preamble {
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
   const offered = deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
   const isRefused = (tool: Tool): boolean => deps.models.isRefused(config.models[0].name, definitionOf(tool));
   const search = searchIn(config, offered).filter(({ name }) => limits.every((names) => isListed(names, name)));
-  const names = sentNames(config.toolNames, deps.tools.definitions);
-  const named = offered.map(asStored).map((tool) => (names ? namedTool(tool, names) : tool));
+  const names = namesToSend(config.toolNames, deps.tools.definitions);
+  const named = offered.map(asStored).map((tool) => (names ? renameTool(tool, names) : tool));
   const tools = [...named, ...search];
   const system = systemPartsOf(config);
   return { system, tools: tools.filter((tool) => !isRefused(tool)), ...(names && { names }) };

@@ -11,7 +11,7 @@ export type Counts = Readonly<Record<string, unknown>>;
 export function joinReplies(paused: Message | null, last: Message): Message {
   if (paused === null) return last;
   const iterations = [...iterationsOf(paused.usage), ...iterationsOf(last.usage)];
-  const found = searches(paused.usage) + searches(last.usage);
+  const found = countSearches(paused.usage) + countSearches(last.usage);
   const used = (last.usage as unknown as Counts)['server_tool_use'] ?? paused.usage?.server_tool_use ?? {};
   const counted = found > 0 && { server_tool_use: { ...used, web_search_requests: found } };
   return { ...last, usage: { ...last.usage, iterations, ...counted } as Message['usage'] };
@@ -24,7 +24,7 @@ function iterationsOf(usage: Message['usage'] | undefined): readonly Counts[] {
 }
 
 /** Searches of the web that a reply was billed for. */
-export function searches(usage: Message['usage'] | undefined): number {
+export function countSearches(usage: Message['usage'] | undefined): number {
   const { server_tool_use: used } = (usage ?? {}) as unknown as Counts;
   return isCounts(used) ? wholeCount(used['web_search_requests']) : 0;
 }

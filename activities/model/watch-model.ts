@@ -28,7 +28,7 @@ export function watchModel(model: ModelPort, { observe, about, prices }: Asking)
         for await (const event of stream) {
           firstMs ??= passed();
           usage = usageAfter(event, usage);
-          ended ||= ends(event);
+          ended ||= endsReply(event);
           yield event;
         }
       } catch (thrown) {
@@ -49,7 +49,7 @@ export function watchModel(model: ModelPort, { observe, about, prices }: Asking)
 }
 
 /** Tells whether an event ends the reply: with its stop reason it is whole (X4). */
-function ends(event: AnyEvent): boolean {
+function endsReply(event: AnyEvent): boolean {
   return event !== null && (event.type === 'message_stop' || saysStop(event));
 }
 

@@ -13,7 +13,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import type { ModelPort, ModelRequest } from '../deps.ts';
 import { refuseScriptedModel } from '../guards.ts';
 import { askUnwatched } from '../model/ask-model.ts';
-import { asServed, buildRequest, chosenModel, type ChosenModel, REFUSABLE, withFacts } from '../model/request.ts';
+import { asServed, buildRequest, chooseModel, type ChosenModel, REFUSABLE, withFacts } from '../model/request.ts';
 import { openStepRecord } from '../step-record.ts';
 import { wellFormedText } from '../../system/text.ts';
 import type { Entry } from '../../store/log/entries.ts';
@@ -31,7 +31,7 @@ export function answerAside(deps: SummaryDeps): (attempt: Attempt, input: Answer
     if (head === null) return asideFailure('the model has not answered yet: ask again when it has', noSpend);
     const config = await deps.config(input.config ?? (await findLastConfig(deps, session, head)));
     refuseScriptedModel(deps, config);
-    const asked = chosenModel(config, input.model);
+    const asked = chooseModel(config, input.model);
     const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
     const body = await buildAsideRequest(deps, session, { config, chosen, input: newest });
     if (body === null)

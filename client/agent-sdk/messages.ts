@@ -13,7 +13,7 @@ import { COMMANDS } from './commands.ts';
 import { asksForSearch, inwardName, outwardInput, outwardName, SESSION_TOOLS } from './names.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { isListed } from '../../tools/listed.ts';
-import { searches } from '../../activities/model/usage-counts.ts';
+import { countSearches } from '../../activities/model/usage-counts.ts';
 import { serverStatuses, programTools } from './tools.ts';
 import type { UUID } from 'node:crypto';
 import type {
@@ -189,7 +189,7 @@ function modelUsageOf(spent: ReadonlyMap<string, Spend>, replies: readonly Reply
 }
 
 function searchesIn(replies: readonly ReplyEntry[]): number {
-  return replies.reduce((sum, { message }) => sum + searches(message.usage), 0);
+  return replies.reduce((sum, { message }) => sum + countSearches(message.usage), 0);
 }
 
 function modelUsage(model: string, { usage, usd }: Spend, found: number): ModelUsage {

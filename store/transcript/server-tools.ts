@@ -67,16 +67,16 @@ export function resultsText(found: WebSearch['found']): string {
   if (found.length === 0) return 'nothing was found';
   const shown = found
     .slice(0, MOST_RESULTS)
-    .map(({ title, url }) => `${quoted(title)} <${url.slice(0, MOST_SHOWN).replaceAll(/\s/g, '')}>`);
+    .map(({ title, url }) => `${quoteText(title)} <${url.slice(0, MOST_SHOWN).replaceAll(/\s/g, '')}>`);
   const more = found.length - shown.length;
   return `found ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 export function queryText(query: string): string {
-  return `searched the web for ${quoted(query)}`;
+  return `searched the web for ${quoteText(query)}`;
 }
 
-function quoted(text: string): string {
+function quoteText(text: string): string {
   return JSON.stringify(text.slice(0, MOST_SHOWN));
 }
 

@@ -9,7 +9,7 @@ import { isBrokenInput } from '../../system/json.ts';
  * Also of tools that are not offered now. `own`: those that there are; one that has such a name for
  * its own keeps it. Undefined: all go by our names.
  */
-export function sentNames(
+export function namesToSend(
   names: ToolNames | undefined,
   own: readonly { readonly name: string }[],
 ): SentNames | undefined {
@@ -19,22 +19,22 @@ export function sentNames(
   return sent.length === 0 ? undefined : (Object.fromEntries(sent) as SentNames);
 }
 
-export function namedTool(tool: Tool, sent: SentNames): Tool {
+export function renameTool(tool: Tool, sent: SentNames): Tool {
   const { description } = tool;
   return {
     ...tool,
-    name: sentName(sent, tool.name),
+    name: nameToSend(sent, tool.name),
     ...(description !== undefined && { description: inSentNames(description, sent) }),
   };
 }
 
-export function sentName(sent: SentNames | undefined, name: string): string {
+export function nameToSend(sent: SentNames | undefined, name: string): string {
   return (sent && ownEntry(sent, name)) ?? name;
 }
 
 /** A text of ours, in which names of tools stand in backticks. */
 export function inSentNames(text: string, sent: SentNames | undefined): string {
-  return sent ? text.replaceAll(/`([a-z_]+)`/g, (_, name: string) => `\`${sentName(sent, name)}\``) : text;
+  return sent ? text.replaceAll(/`([a-z_]+)`/g, (_, name: string) => `\`${nameToSend(sent, name)}\``) : text;
 }
 
 /** A call in our names, whichever the model used. `isOwn`: a tool goes by this very name. */

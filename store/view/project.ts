@@ -10,7 +10,7 @@ import type {
 import type { MessageMedium } from '../../workflows/contract/people.ts';
 import { previewText } from '../transcript/preview.ts';
 import { buildMediumBlock } from '../transcript/request-size.ts';
-import { sentName } from '../transcript/tool-names.ts';
+import { nameToSend } from '../transcript/tool-names.ts';
 import type { SentNames } from '../configuration.ts';
 import type { Telling } from '../transcript/preamble.ts';
 import { serverBlockText } from '../transcript/server-tools.ts';
@@ -103,7 +103,7 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
 }
 
 function underNames(sent: readonly ContentBlockParam[], names: SentNames): readonly ContentBlockParam[] {
-  return sent.map((block) => (block.type === 'tool_use' ? { ...block, name: sentName(names, block.name) } : block));
+  return sent.map((block) => (block.type === 'tool_use' ? { ...block, name: nameToSend(names, block.name) } : block));
 }
 
 /** For an API that knows none of them: what was searched for and found, in words. */

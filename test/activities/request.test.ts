@@ -1,6 +1,6 @@
 // What a request says beside the messages: thinking, task budget, tools.
 import { describe, expect, test } from 'vitest';
-import { effortFor, quietly, thinkingFor } from '../../activities/model/request.ts';
+import { effortFor, leastThinking, thinkingFor } from '../../activities/model/request.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import { benchDeps, fakeAttempt, look, touching } from '../support/bench-deps.ts';
@@ -50,12 +50,15 @@ describe('thinking', () => {
   });
 
   test('a question beside the conversation is answered without thinking where that can be (X1)', () => {
-    expect(quietly(facts('claude-haiku-5-5'))).toEqual({ fields: { thinking: { type: 'disabled' } }, room: 0 });
-    expect(quietly(facts('claude-sonnet-5-5'))).toEqual({ fields: { thinking: { type: 'between_tools' } }, room: 0 });
+    expect(leastThinking(facts('claude-haiku-5-5'))).toEqual({ fields: { thinking: { type: 'disabled' } }, room: 0 });
+    expect(leastThinking(facts('claude-sonnet-5-5'))).toEqual({
+      fields: { thinking: { type: 'between_tools' } },
+      room: 0,
+    });
     const least = { fields: { output_config: { effort: 'low' } }, room: 8_000 };
-    expect(quietly(facts('claude-opus-5-5'))).toEqual(least);
-    expect(quietly(facts('claude-haiku-4-5'))).toEqual({ fields: {}, room: 0 });
-    expect(quietly(facts('my-model'))).toEqual({ fields: {}, room: 0 });
+    expect(leastThinking(facts('claude-opus-5-5'))).toEqual(least);
+    expect(leastThinking(facts('claude-haiku-4-5'))).toEqual({ fields: {}, room: 0 });
+    expect(leastThinking(facts('my-model'))).toEqual({ fields: {}, room: 0 });
   });
 
   test.each(['claude-sonnet-5-5', 'claude-haiku-4-5'])('the API takes what is sent to %s (L58 L59)', async (model) => {

@@ -71,7 +71,7 @@ export function afterFailure(
   const { spend, failures } = tries;
   const { detail } = verdict;
   const maxRetries = isDefect(verdict) ? Math.min(MOST_OF_DEFECT, backoff.maxRetries) : backoff.maxRetries;
-  const next = givenUp(verdict, tries, maxRetries) ? fallBack(abandoned, detail, spend) : null;
+  const next = isGivenUp(verdict, tries, maxRetries) ? fallBack(abandoned, detail, spend) : null;
   if (next) return { kind: 'result', result: next };
   if (verdict.kind !== 'retry') return { kind: 'result', result: asResult(verdict, spend) };
   const status = verdict.status === undefined ? {} : { status: verdict.status };
@@ -123,7 +123,7 @@ export function fallBack({ from, to, calls }: Abandoned, detail: string, spend: 
 }
 
 /** A rate limit is the account's: another model would only hide it. */
-function givenUp(verdict: Verdict, { failures, overloads }: Tries, maxRetries: number): boolean {
+function isGivenUp(verdict: Verdict, { failures, overloads }: Tries, maxRetries: number): boolean {
   if (verdict.kind !== 'retry' && verdict.kind !== 'failed') return false;
   const { status } = verdict;
   if (status === 404) return true;
@@ -181,7 +181,10 @@ export async function keepWait(waiting: Waiting, tries: Tries, { waitMs, detail 
  * attempt remembers, which may be less than what was stored. Where workers' clocks differ it is
  * wrong by as much, and never longer than the whole wait.
  */
-export async function leftOfWait(waiting: Waiting, tries: Tries): Promise<(Wait & { readonly tries: Tries }) | null> {
+export async function readRemainingWait(
+  waiting: Waiting,
+  tries: Tries,
+): Promise<(Wait & { readonly tries: Tries }) | null> {
   if (waiting.attempt.number === 1) return null;
   const count = countOf(tries);
   const kept = (await readWait(waiting, count + 1)) ?? (await readWait(waiting, count));

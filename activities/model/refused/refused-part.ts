@@ -19,7 +19,7 @@ const BETAS: readonly (readonly [RefusablePart, string])[] = [
 ];
 
 /** Undefined: the request had nothing that the refusal could be about. */
-export function refusedPart(verdict: Verdict, body: ModelRequest): RefusablePart | undefined {
+export function partToLeaveOut(verdict: Verdict, body: ModelRequest): RefusablePart | undefined {
   const { messages } = body;
   const hasSummary = beginsWithSummary(messages);
   switch (verdict.kind) {
@@ -32,19 +32,19 @@ export function refusedPart(verdict: Verdict, body: ModelRequest): RefusablePart
     case 'refused_summary':
       return hasSummary ? REFUSABLE.summaries : undefined;
     case 'refused_field':
-      return verdict.field === BETA_HEADER ? refusedBeta(verdict.detail, body) : refusedField(verdict.field, body);
+      return verdict.field === BETA_HEADER ? partOfBeta(verdict.detail, body) : partOfField(verdict.field, body);
     default:
       return undefined;
   }
 }
 
-function refusedField(field: string, body: ModelRequest): RefusablePart | undefined {
+function partOfField(field: string, body: ModelRequest): RefusablePart | undefined {
   if (field.includes('block_binding')) return body.thinking?.block_binding ? REFUSABLE.binding : undefined;
   return /^compaction\b/.test(field) && body.compaction ? REFUSABLE.summaries : undefined;
 }
 
 /** The one that is named, or the first that it asked for. */
-function refusedBeta(said: string, body: ModelRequest): RefusablePart | undefined {
+function partOfBeta(said: string, body: ModelRequest): RefusablePart | undefined {
   const used = betasOf(body);
   const named = used.filter((beta) => said.includes(beta));
   return BETAS.find(([, beta]) => (named.length > 0 ? named : used).includes(beta))?.[0];

@@ -87,7 +87,7 @@ const REFUSED_SEARCH = [
 /**
  * Of a tool that the API takes with no other definition; undefined for a refusal of another kind.
  */
-export function refusedDefinition(said: string): DefinitionAt | undefined {
+export function findRefusedDefinition(said: string): DefinitionAt | undefined {
   if (REFUSED_SEARCH.some((words) => words.test(said))) return { named: WEB_SEARCH };
   const [, message, block, tool] = REFUSED_DEFINITION.exec(said) ?? [];
   if (tool !== undefined) return { tool: Number(tool) };
@@ -130,7 +130,7 @@ const UNKNOWN_BETA =
  * A path to a field, `anthropic-beta` for a value of that header; undefined for a refusal of
  * another kind.
  */
-export function refusedField(said: string): string | undefined {
+export function findRefusedField(said: string): string | undefined {
   if (UNKNOWN_BETA.test(said)) return BETA_HEADER;
   const extra = said.search(EXTRA_INPUTS);
   if (extra >= 0)

@@ -70,7 +70,7 @@ export function createAccumulator(
       return ended;
     },
     close() {
-      if (head && stops && !ended) ended = closed(head, open);
+      if (head && stops && !ended) ended = closeMessage(head, open);
       return ended;
     },
     message: () => (head ? { ...joinReplies(paused, head), content: open.map(({ block }) => block) } : paused),
@@ -87,17 +87,17 @@ export function createAccumulator(
     },
   };
   function take(event: RawMessageStreamEvent): ReturnType<Accumulator['push']> {
-    if (event.type === 'message_start') head = begun(head, event.message);
+    if (event.type === 'message_start') head = beginMessage(head, event.message);
     else if (!isOfMessage(event)) return null;
     else if (!head) throw new GarbledStream(`the stream began with ${event.type}`);
-    else if (event.type === 'content_block_start') open.push(begin(event, open.length, before));
-    else if (event.type === 'content_block_delta') grow(at(open, event.index + before), event.delta);
+    else if (event.type === 'content_block_start') open.push(beginBlock(event, open.length, before));
+    else if (event.type === 'content_block_delta') growBlock(openBlockAt(open, event.index + before), event.delta);
     else if (event.type === 'content_block_stop')
-      return finish(at(open, event.index + before), event.index + before, named);
+      return finishBlock(openBlockAt(open, event.index + before), event.index + before, named);
     else if (event.type === 'message_delta') {
       head = withDelta(head, event);
       stops ||= saysStop(event);
-    } else if (event.type === 'message_stop') ended = closed(head, open);
+    } else if (event.type === 'message_stop') ended = closeMessage(head, open);
     return null;
   }
 }
@@ -107,7 +107,7 @@ function isOfMessage({ type }: RawMessageStreamEvent): boolean {
   return type.startsWith('message_') || type.startsWith('content_block_');
 }
 
-function begun(head: Message | null, message: Message): Message {
+function beginMessage(head: Message | null, message: Message): Message {
   if (head) throw new GarbledStream('the stream began twice');
   return message;
 }
@@ -115,7 +115,7 @@ function begun(head: Message | null, message: Message): Message {
 /** A message that ends within a block for another reason is not all of what was said. */
 const MAY_CUT: readonly unknown[] = ['max_tokens', 'model_context_window_exceeded', 'refusal'];
 
-function closed({ stop_reason }: Message, open: readonly Open[]): true {
+function closeMessage({ stop_reason }: Message, open: readonly Open[]): true {
   const within = open.findIndex(({ complete }) => !complete);
   if (within >= 0 && !MAY_CUT.includes(stop_reason))
     throw new GarbledStream(`the message ended within block ${within}`);
@@ -132,7 +132,7 @@ function wholeBlock(block: ContentBlock): Open {
   return { block, json: '', complete: true, brokenInput: false };
 }
 
-function begin(
+function beginBlock(
   event: Extract<RawMessageStreamEvent, { type: 'content_block_start' }>,
   count: number,
   before: number,
@@ -152,13 +152,13 @@ function withInput(block: ContentBlock): ContentBlock {
   return block.type === 'tool_use' && block.input === undefined ? { ...block, input: {} } : block;
 }
 
-function at(open: readonly Open[], index: number): Open {
+function openBlockAt(open: readonly Open[], index: number): Open {
   const found = open[index];
   if (!found || found.complete) throw new GarbledStream(`a delta for block ${index}, which is not open`);
   return found;
 }
 
-function grow(open: Open, delta: Extract<RawMessageStreamEvent, { type: 'content_block_delta' }>['delta']): void {
+function growBlock(open: Open, delta: Extract<RawMessageStreamEvent, { type: 'content_block_delta' }>['delta']): void {
   const { block } = open;
   if (delta.type === 'input_json_delta') {
     open.json += delta.partial_json;
@@ -175,7 +175,7 @@ function grow(open: Open, delta: Extract<RawMessageStreamEvent, { type: 'content
   }
 }
 
-function finish(
+function finishBlock(
   open: Open,
   index: number,
   named: (call: ToolUseBlock) => ToolUseBlock,
@@ -238,7 +238,7 @@ function eventProblem(event: RawMessageStreamEvent): string | undefined {
   if (event.type.startsWith('content_block_') && !Number.isSafeInteger(untrusted['index'])) {
     return `a ${event.type} without an index`;
   }
-  if (event.type === 'message_start') return lacks(untrusted['message'], 'message_start', ['model']);
+  if (event.type === 'message_start') return missingTextProblem(untrusted['message'], 'message_start', ['model']);
   if (event.type === 'content_block_start') return blockProblem(untrusted['content_block']);
   if (event.type === 'content_block_delta') return deltaProblem(untrusted['delta']);
   if (event.type === 'message_delta') return changeProblem(untrusted['delta']);
@@ -246,7 +246,7 @@ function eventProblem(event: RawMessageStreamEvent): string | undefined {
 }
 
 function blockProblem(block: unknown): string | undefined {
-  const missing = typed(block, 'content_block_start', BLOCK_TEXTS);
+  const missing = typeProblem(block, 'content_block_start', BLOCK_TEXTS);
   if (missing !== undefined || !isObject(block) || block['type'] !== 'text') return missing;
   const citations = block['citations'] ?? [];
   return Array.isArray(citations) && citations.every(isObject)
@@ -255,23 +255,23 @@ function blockProblem(block: unknown): string | undefined {
 }
 
 function deltaProblem(delta: unknown): string | undefined {
-  const missing = typed(delta, 'content_block_delta', DELTA_TEXTS);
+  const missing = typeProblem(delta, 'content_block_delta', DELTA_TEXTS);
   if (missing !== undefined || !isObject(delta) || delta['type'] !== 'citations_delta') return missing;
   return isObject(delta['citation']) ? undefined : 'a citations_delta without a citation';
 }
 
 /** It overwrites what the message began with. */
 function changeProblem(delta: unknown): string | undefined {
-  return isObject(delta) && 'model' in delta ? lacks(delta, 'message_delta', ['model']) : undefined;
+  return isObject(delta) && 'model' in delta ? missingTextProblem(delta, 'message_delta', ['model']) : undefined;
 }
 
-function typed(value: unknown, where: string, texts: typeof BLOCK_TEXTS): string | undefined {
+function typeProblem(value: unknown, where: string, texts: typeof BLOCK_TEXTS): string | undefined {
   const type = isObject(value) ? value['type'] : undefined;
   if (typeof type !== 'string') return `a ${where} without a type`;
-  return lacks(value, type, Object.hasOwn(texts, type) ? (texts[type] ?? []) : []);
+  return missingTextProblem(value, type, Object.hasOwn(texts, type) ? (texts[type] ?? []) : []);
 }
 
-function lacks(value: unknown, where: string, texts: readonly string[]): string | undefined {
+function missingTextProblem(value: unknown, where: string, texts: readonly string[]): string | undefined {
   const missing = texts.find((key) => !isObject(value) || typeof value[key] !== 'string');
   return missing === undefined ? undefined : `a ${where} without ${missing}`;
 }

@@ -69,10 +69,10 @@ export async function streamReply(
   const life = watchLife(limits);
   const either = AbortSignal.any([signal, life.signal]);
   try {
-    const stream = await opened(model(body, either, life.byte));
+    const stream = await openStream(model(body, either, life.byte));
     for await (const event of brokenAsGarbled(stream)) {
       life.event();
-      feed(into, event, handlers);
+      feedEvent(into, event, handlers);
       if (into.ended || signal.aborted) break;
     }
     if (!signal.aborted && !into.close()) {
@@ -137,7 +137,7 @@ function watchLife({ firstByteMs, stallMs, eventMs = MOST_EVENT_MS, requestMs }:
   };
 }
 
-function feed(into: Accumulator, event: RawMessageStreamEvent, handlers: StreamHandlers): void {
+function feedEvent(into: Accumulator, event: RawMessageStreamEvent, handlers: StreamHandlers): void {
   const done = into.push(event);
   if (event.type === 'message_start') handlers.onStart(event.message.usage);
   if (event.type === 'content_block_delta') {
@@ -155,7 +155,7 @@ async function* brokenAsGarbled<T>(stream: AsyncIterable<T>): AsyncGenerator<T> 
   const iterator = stream[Symbol.asyncIterator]();
   try {
     for (;;) {
-      const next = await opened(iterator.next());
+      const next = await openStream(iterator.next());
       if (next.done) return;
       yield next.value;
     }
@@ -165,7 +165,7 @@ async function* brokenAsGarbled<T>(stream: AsyncIterable<T>): AsyncGenerator<T> 
   }
 }
 
-async function opened<T>(promise: Promise<T>): Promise<T> {
+async function openStream<T>(promise: Promise<T>): Promise<T> {
   try {
     return await promise;
   } catch (error) {
