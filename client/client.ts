@@ -6,7 +6,7 @@ import { SIGNALS, UPDATES } from '../workflows/contract/session.ts';
 import type { SignalOnce } from '../workflows/contract/steered.ts';
 import { createLimit } from '../system/async.ts';
 import { type Abortable, untilAborted } from './async.ts';
-import { type ActOptions, answerQuestion, approveCall, type DecidePorts, denyCall } from './sessions/decide.ts';
+import { type ActOptions, answerQuestion, approveCall, type DecidePorts, sendDenial } from './sessions/decide.ts';
 import type { WaitingApproval } from './sessions/waiting-approval.ts';
 import { follow } from './follow/follow.ts';
 import { entriesFrom } from './sessions/entries-from.ts';
@@ -123,7 +123,7 @@ export function createClient(given: CreateClient): PerdureClient {
       ),
     deny: (id, call, reason, denied = {}) =>
       wait('deny()', denied, knownOptions.deny, () =>
-        denyCall(decisions, parseSessionId(id), { ...denied, call, reason }),
+        sendDenial(decisions, parseSessionId(id), { ...denied, call, reason }),
       ),
     answer: (id, call, text, answered = {}) =>
       wait('answer()', answered, knownOptions.act, () =>

@@ -49,7 +49,7 @@ export type Acting = Pick<
 export type Place = 'on the ops page' | 'over HTTP';
 
 /** Makes the identity of a client. */
-export const identityOf = (name: string, place: Place): string => `${name} ${place}`;
+export const identityOfPerson = (name: string, place: Place): string => `${name} ${place}`;
 
 export type PagePorts = Acting &
   Pick<PerdureClient, 'page' | 'follow' | 'result' | 'transcript'> & {
@@ -145,7 +145,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     steps: (...asked) => steps(JSON.stringify(asked)),
     as: (name, place) => {
       if (name === null) return sessions;
-      const identity = identityOf(name, place);
+      const identity = identityOfPerson(name, place);
       const known = people.get(identity) ?? clientOf(opened, env, identity);
       people.set(identity, known);
       return known;

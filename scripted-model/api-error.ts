@@ -1,6 +1,6 @@
 // An answer of the API that is not a message: its status, its error type, and the headers that
 // clients decide retries by.
-import type { Json, Problem } from './validate/shape.ts';
+import type { Json, RequestProblem } from './validate/shape.ts';
 import { present } from '../system/json.ts';
 
 export type ApiError = {
@@ -49,7 +49,7 @@ export function buildApiError(status: number, message?: string): ApiError {
   return { status, type: findErrorType(status), message: message ?? MESSAGES[status] ?? `status ${status}` };
 }
 
-export function buildInvalidRequest(problem: Problem): ApiError {
+export function buildInvalidRequest(problem: RequestProblem): ApiError {
   if (typeof problem === 'string') return buildApiError(400, problem);
   return { ...buildApiError(400, problem.message), details: problem.details };
 }

@@ -8,7 +8,7 @@ import { buildApiError, buildErrorData, buildErrorHeaders, buildInvalidRequest, 
 import { deliverReply } from './answer/delivery.ts';
 import { answerByFault } from './answer/fault-answer.ts';
 import { buildAnswer, type Display } from './answer/message-for.ts';
-import { describeModel, listModels, type ModelLimits } from './models/models-api.ts';
+import { describeModel, listModels, type ServedLimits } from './models/models-api.ts';
 import { pauseFor, playActions, type Action } from './answer/playback.ts';
 import type { PromptCache } from './prompt-cache.ts';
 import { listPromptBlocks, countPromptTokens } from './prompt-blocks.ts';
@@ -64,7 +64,7 @@ async function routeRequest(parts: ServerParts, request: IncomingMessage, exchan
 function answerModels(
   asked: string,
   search: string,
-  limits: ModelLimits,
+  limits: ServedLimits,
   betas: readonly string[],
 ): object | undefined {
   if (asked === 'GET /v1/models') return listModels(search, limits, betas);

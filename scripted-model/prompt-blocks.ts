@@ -5,7 +5,7 @@ import type { ParsedRequest } from './script.ts';
 import { toBlocks } from './read-request.ts';
 import { readThinkingSize } from './thinking/signatures.ts';
 
-export type PromptBlock = {
+export type ParsedPromptBlock = {
   /** The block without its cache_control: equal blocks have equal parts. */
   readonly parts: readonly string[];
   readonly bytes: number;
@@ -19,8 +19,8 @@ const MEDIA_BYTES = 6_400;
 /** The length of a signature does not count. */
 const SIGNATURE_BYTES = 100;
 
-export function listPromptBlocks(request: ParsedRequest): readonly PromptBlock[] {
-  const blocks: PromptBlock[] = [];
+export function listPromptBlocks(request: ParsedRequest): readonly ParsedPromptBlock[] {
+  const blocks: ParsedPromptBlock[] = [];
   // A deferred tool is not in the prompt until something refers to it, and then stands where that
   // does.
   const tools = (request.tools ?? []).filter(
@@ -63,7 +63,7 @@ function listMessageSettings({
   return [choice ?? null, thinking?.type ?? null, budget, effort, task];
 }
 
-export function countPromptTokens(blocks: readonly PromptBlock[]): number {
+export function countPromptTokens(blocks: readonly ParsedPromptBlock[]): number {
   return bytesToTokens(blocks.reduce((sum, { bytes }) => sum + bytes, 0));
 }
 
@@ -73,7 +73,7 @@ export function bytesToTokens(bytes: number): number {
 
 type Cacheable = { readonly cache_control?: { readonly ttl?: '5m' | '1h' } | null };
 
-function buildPromptBlock(source: object, parts: readonly string[], content?: ContentBlockParam): PromptBlock {
+function buildPromptBlock(source: object, parts: readonly string[], content?: ContentBlockParam): ParsedPromptBlock {
   const control = (source as Cacheable).cache_control ?? findNestedControl(content);
   const bytes = countContentBytes(content) ?? parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
   return { parts, bytes, ...(control ? { breakpoint: control.ttl ?? '5m' } : {}) };

@@ -5,7 +5,7 @@ import { RecentMap } from '../system/recent-map.ts';
 import { createHash } from 'node:crypto';
 import type { ParsedRequest } from './script.ts';
 import { findProfile } from './models/profiles.ts';
-import { listPromptBlocks, countPromptTokens, type PromptBlock, bytesToTokens } from './prompt-blocks.ts';
+import { listPromptBlocks, countPromptTokens, type ParsedPromptBlock, bytesToTokens } from './prompt-blocks.ts';
 import { present } from '../system/json.ts';
 
 /** Tokens. Together they are the whole prompt. */
@@ -72,7 +72,7 @@ function splitUse(prefixes: readonly Prefix[], read: number, whole: number): Cac
 }
 
 /** Lists the prefixes that end at a breakpoint or up to 20 blocks before one, shortest first. */
-function listPrefixes(model: string, blocks: readonly PromptBlock[]): readonly Prefix[] {
+function listPrefixes(model: string, blocks: readonly ParsedPromptBlock[]): readonly Prefix[] {
   const last = blocks.findLastIndex((block) => block.breakpoint !== undefined);
   const near = new Set<number>();
   for (const [index, block] of blocks.entries()) {

@@ -24,9 +24,9 @@ const MOST_FOLDERS = 32;
  * Limits: characters of one file, bytes that are read of it, and characters of all files before one
  * call, of which those of the root come first.
  */
-export const LONGEST_INSTRUCTIONS = 32_000;
-const MOST_BYTES = 4 * LONGEST_INSTRUCTIONS;
-const MOST_TOGETHER = 2 * LONGEST_INSTRUCTIONS;
+export const MOST_INSTRUCTION_CHARACTERS = 32_000;
+const MOST_BYTES = 4 * MOST_INSTRUCTION_CHARACTERS;
+const MOST_TOGETHER = 2 * MOST_INSTRUCTION_CHARACTERS;
 /** The most files that one file names, those that they name included. */
 const MOST_IMPORTS = 20;
 
@@ -103,7 +103,7 @@ async function readFolder(place: InstructionPlace, folder: string): Promise<Atta
     const text = await readText(place, path);
     if (text === null || text.trim() === '') continue;
     const all = [text, ...(await readImports(place, path, text))].join('\n\n');
-    const words = quoteLines(clip(all, LONGEST_INSTRUCTIONS));
+    const words = quoteLines(clip(all, MOST_INSTRUCTION_CHARACTERS));
     return { source: `the workspace's file ${relative(config.cwd, path)}`, text: `${NOTE}\n\n${words}` };
   }
   return null;
@@ -156,7 +156,7 @@ async function readText({ config, root, hidden }: InstructionPlace, path: string
     const { handle } = await openFile(workspace, await confine(workspace, path));
     try {
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(MOST_BYTES), 0, MOST_BYTES, 0);
-      return clip(buffer.toString('utf8', 0, bytesRead), LONGEST_INSTRUCTIONS);
+      return clip(buffer.toString('utf8', 0, bytesRead), MOST_INSTRUCTION_CHARACTERS);
     } finally {
       await handle.close();
     }

@@ -2,7 +2,7 @@
 // decide while a reply still streams whether a call may start early (L37).
 import { isBrokenInput, isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { acceptInput, type InputProblem } from '../../system/schema/input-schema.ts';
-import { decide, buildJudgeContext, type PermissionSettings } from '../../tools/rules/permission.ts';
+import { decidePermission, buildJudgeContext, type PermissionSettings } from '../../tools/rules/permission.ts';
 import { createSieve } from '../../tools/rules/match-rules.ts';
 import type { ToolNames } from '../../store/configuration.ts';
 import { nameToSend, namesToSend } from '../../store/transcript/tool-names.ts';
@@ -89,7 +89,7 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
 type UndecidedCall = Omit<ReadyCall, 'permission' | 'mayUse' | 'mayShow'>;
 
 function applyRules(settings: CallSettings, call: UndecidedCall, own: PermissionDecision | undefined): ReadyCall {
-  const ready = { ...call, own, permission: decide(settings, { ...call, own }) };
+  const ready = { ...call, own, permission: decidePermission(settings, { ...call, own }) };
   const mayShow = createSieve(settings.permissions?.deny, { ...settings, tool: call.tool });
   const { permission } = ready;
   return {
@@ -115,10 +115,15 @@ function mayUseSubject(
     // A hook or a person has spoken about the name it saw, not about this one.
     const { hook: _, ...rules } = settings;
     const named = { ...tool, subject: () => ({ kind: 'name', name: other }) as const };
-    return decide(rules, { risk, tool: named, input, own }).kind === 'allow';
+    return decidePermission(rules, { risk, tool: named, input, own }).kind === 'allow';
   }
   if (subject?.kind !== 'path') return true;
-  const now = decide(settings, { risk, tool: { ...tool, subject: () => ({ ...subject, path: other }) }, input, own });
+  const now = decidePermission(settings, {
+    risk,
+    tool: { ...tool, subject: () => ({ ...subject, path: other }) },
+    input,
+    own,
+  });
   return now.kind === 'allow' || (now.kind === 'ask' && permission.kind === 'ask');
 }
 

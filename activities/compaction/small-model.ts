@@ -5,7 +5,7 @@ import { addSpend, spentLimit, noSpend, type Spend } from '../../workflows/contr
 import { type Attempt, describeGivenUp } from '../attempt.ts';
 import type { Deps, ModelPort } from '../deps.ts';
 import type { EndRecorderDeps } from '../calls/record-ends.ts';
-import { askModel, type AskFailure, type Asked, type Question } from '../model/ask-model.ts';
+import { askModel, type AskFailure, type Asked, type ModelQuestion } from '../model/ask-model.ts';
 import type { Prices } from '../model/bill.ts';
 import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/refused/failed-attempt.ts';
@@ -38,7 +38,7 @@ export type SummaryDeps = Pick<
 
 export type SmallModel = {
   /** Asks once. `aborted` is a stop. Throws when the attempt is no longer ours (L50). */
-  ask(question: Question): Promise<Asked>;
+  ask(question: ModelQuestion): Promise<Asked>;
   /**
    * Asks another question of a model with these prices, paid and remembered as the small model's
    * are. Throws as `ask` does.
@@ -99,13 +99,13 @@ export function openSmallModel(
   };
 
   /** Asks with less room for the answer where the model may not have as much. */
-  async function within(question: Question, by = asks): Promise<Asked> {
+  async function within(question: ModelQuestion, by = asks): Promise<Asked> {
     const asked = await once(question, by);
     const lower = asked.kind === 'failed' ? maxOutputIn(asked.failure, question.maxTokens) : undefined;
     return lower === undefined ? asked : once({ ...question, maxTokens: lower }, by);
   }
 
-  function once(question: Question, by: RunConfig): Promise<Asked> {
+  function once(question: ModelQuestion, by: RunConfig): Promise<Asked> {
     return spendOn(by.smallModel, (model, billed) =>
       askModel({ model, config: by, signal: attempt.signal, now, redact, billed }, question),
     );

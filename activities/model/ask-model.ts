@@ -25,7 +25,7 @@ export type Asked =
   /** The signal was aborted. */
   | { readonly kind: 'aborted'; readonly spend: Spend };
 
-export type Question = { readonly system: string; readonly text: string; readonly maxTokens: number };
+export type ModelQuestion = { readonly system: string; readonly text: string; readonly maxTokens: number };
 
 export type AskPort = {
   readonly model: ModelPort;
@@ -38,7 +38,7 @@ export type AskPort = {
 };
 
 /** Asks the question. Throws only for a bug. */
-export async function askModel(port: AskPort, question: Question): Promise<Asked> {
+export async function askModel(port: AskPort, question: ModelQuestion): Promise<Asked> {
   const replied = await askUnwatched(port, buildQuestion(port, question), port.config.smallModel);
   if (replied.kind !== 'message') return replied;
   return readAnswer(replied.message, replied.blocks, replied.spend, port.redact);
@@ -96,7 +96,7 @@ function readAnswer(message: Message, blocks: readonly BlockState[], spend: Spen
   return { kind: 'text', text: text.trim(), cut: message.stop_reason === 'max_tokens', spend };
 }
 
-function buildQuestion({ config: { smallModel } }: AskPort, { system, text, maxTokens }: Question): ModelRequest {
+function buildQuestion({ config: { smallModel } }: AskPort, { system, text, maxTokens }: ModelQuestion): ModelRequest {
   const { fields, room } = leastThinking(smallModel);
   return {
     model: smallModel.name,

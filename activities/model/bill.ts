@@ -43,7 +43,7 @@ export function spendOf(usage: Message['usage'] | undefined, { price, priceOf }:
  * Tokens in context after a reply: those of its last own entry. What was spent on a summary is none
  * of it.
  */
-export function contextOf(usage: Message['usage']): number {
+export function contextTokensOf(usage: Message['usage']): number {
   const own = entriesOf(usage).filter(
     ({ type }) => type === undefined || type === 'message' || type === 'fallback_message',
   );

@@ -24,7 +24,7 @@ import type { View } from '../../store/view/view.ts';
 import { clip } from '../../system/text.ts';
 import { inDoubt } from './run-open-calls.ts';
 import { buildHookContext } from '../hooks/hook-context.ts';
-import { contextOf, pricesOf, spendOf } from './bill.ts';
+import { contextTokensOf, pricesOf, spendOf } from './bill.ts';
 import type { ModelStep } from './step.ts';
 
 type Storing = {
@@ -123,7 +123,7 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
  * all the same (L10).
  */
 async function inContext({ deps, base, config, chosen }: ModelStep, reply: ReplyEntry): Promise<number> {
-  const counted = contextOf(reply.message.usage);
+  const counted = contextTokensOf(reply.message.usage);
   if (counted > 0) return counted;
   const messages = await deps.transcripts.messages({ ...base, added: [...base.added, reply] }, chosen.model);
   return config.rules.fixedTokens + estimateTokens(countRequestCharacters(messages));

@@ -3,7 +3,7 @@ import { answerProblem } from '../../client/sessions/decide.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { oneLine } from '../../client/paint.ts';
-import { areNumbered, questionOf } from '../../client/render/approval-text.ts';
+import { areNumbered, parseQuestion } from '../../client/render/approval-text.ts';
 import { UsageError } from '../errors.ts';
 
 type Person = { readonly sessions: Pick<PerdureClient, 'answer'> };
@@ -22,7 +22,7 @@ export async function answerFromLine({ sessions }: Person, question: WaitingAppr
  * Throws UsageError for an answer that is not offered.
  */
 export function chooseAnswer(input: unknown, given: string): string {
-  const { options } = questionOf(input);
+  const { options } = parseQuestion(input);
   const text = given.trim();
   if (options.length === 0 || options.includes(text)) return text;
   const numbered = areNumbered(options);

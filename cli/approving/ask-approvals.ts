@@ -13,7 +13,7 @@ import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
 import { type AlwaysRules, createAlwaysRules, ruleFor } from '../../client/sessions/always-allow.ts';
 import { answerFromLine } from './answer-question.ts';
-import { parseInput } from './parse-input.ts';
+import { parseCallInput } from './parse-input.ts';
 
 type AskApprovals = {
   hear(event: ApprovalEvent): void;
@@ -181,15 +181,15 @@ async function chooseRule(
 
 /** Returns null when nothing was given. Throws UsageError for a text that is not a JSON object. */
 async function editInput(cli: Terminal, input: unknown, given: string, gone: AbortSignal) {
-  if (given !== '') return parseInput(given);
+  if (given !== '') return parseCallInput(given);
   if (cli.input && (cli.env['VISUAL'] || cli.env['EDITOR'])) {
     const before = JSON.stringify(input, null, 2) ?? '';
     const after = await cli.input.edit(before);
     if (gone.aborted || after === null) return null;
     if (after.trim() === before.trim()) return (cli.say('the input is unchanged: answer y to run it'), null);
-    return parseInput(after);
+    return parseCallInput(after);
   }
   cli.say(`current input: ${oneLine(JSON.stringify(input) ?? '', 2_000)}`);
   const line = await cli.input?.ask('new input, as JSON on one line (leave empty to be asked again): ', gone);
-  return line === null || line === undefined || line.trim() === '' ? null : parseInput(line);
+  return line === null || line === undefined || line.trim() === '' ? null : parseCallInput(line);
 }

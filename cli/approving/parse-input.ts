@@ -3,7 +3,7 @@ import { oneLine } from '../../client/paint.ts';
 import { UsageError } from '../errors.ts';
 
 /** Reads the input of a call, one JSON object. Throws UsageError. */
-export function parseInput(text: string): Readonly<Record<string, unknown>> {
+export function parseCallInput(text: string): Readonly<Record<string, unknown>> {
   const value = parseJson(text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new UsageError(`the input ${oneLine(text, 80)} is not a JSON object: write it as {"name": "value"}`);

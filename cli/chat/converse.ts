@@ -15,7 +15,7 @@ import type { Hands } from '../typing/input.ts';
 import type { InputHistory } from './input-history.ts';
 import { slashCommand } from './slash-commands.ts';
 
-export type Conversation = {
+export type ChatConversation = {
   readonly workplace: Workplace;
   readonly session: SessionId;
   /** The last run when the session was looked at; 0 for a session that has not begun. */
@@ -47,7 +47,7 @@ const LOOK_MS = 2_000;
  */
 export async function holdConversation(
   cli: Cli,
-  talk: Conversation,
+  talk: ChatConversation,
   onInterrupt: (press: () => void) => void,
 ): Promise<number> {
   const left = new AbortController();
@@ -91,7 +91,7 @@ type State = {
 };
 
 type Round = {
-  readonly talk: Conversation;
+  readonly talk: ChatConversation;
   readonly screen: RunScreen;
   readonly state: State;
   readonly stop: AbortSignal;
@@ -126,7 +126,7 @@ async function oneRound(cli: Cli, { talk, screen, state, stop }: Round): Promise
 
 /** Throws ClientProblem when the session is closed. */
 async function isBusy(
-  { workplace, session }: Conversation,
+  { workplace, session }: ChatConversation,
   screen: Pick<RunScreen, 'suggest'>,
   { run }: State,
 ): Promise<boolean> {
@@ -146,7 +146,7 @@ async function isBusy(
  * The first press interrupts the current run. The second, or two in a row while nothing runs,
  * leaves.
  */
-function onCtrlC(cli: Cli, { workplace, session }: Conversation, state: State, left: AbortController): void {
+function onCtrlC(cli: Cli, { workplace, session }: ChatConversation, state: State, left: AbortController): void {
   if (state.pressed) return left.abort();
   state.pressed = true;
   if (!state.running) return cli.say('press Ctrl-C again to leave, or Ctrl-D');
@@ -179,7 +179,7 @@ function onSubmit(cli: Cli, { talk, screen, state, leave }: Submitting, text: st
   state.poke();
 }
 
-async function farewellText({ self }: Cli, { workplace, session }: Conversation): Promise<string> {
+async function farewellText({ self }: Cli, { workplace, session }: ChatConversation): Promise<string> {
   const back = `\`${self} -c\` comes back to session ${session}`;
   try {
     const seen = await workplace.sessions.describe(session);

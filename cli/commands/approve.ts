@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { ApproveOptions } from '../../client/sessions/decide.ts';
 import type { Cli } from '../cli.ts';
 import { type DecideSession, decideSession } from '../decide-session.ts';
-import { parseInput } from '../approving/parse-input.ts';
+import { parseCallInput } from '../approving/parse-input.ts';
 
 /** The worker that runs the call checks the input, so it may refuse it later. */
 const ASKED_AGAIN =
@@ -17,7 +17,7 @@ export function approveCommand(program: Command, cli: Cli): void {
     .argument('<call>', 'the call, as `perdure approvals` names it')
     .option('--input <json>', 'run the call with this input instead, after checking it')
     .action(async (id: string, call: string, flags: { readonly input?: string }) => {
-      const input = flags.input === undefined ? {} : { input: parseInput(flags.input) };
+      const input = flags.input === undefined ? {} : { input: parseCallInput(flags.input) };
       const options: ApproveOptions = input;
       const [done, after] = flags.input === undefined ? ['approved', ''] : ['approved with another input', ASKED_AGAIN];
       const act: DecideSession['act'] = (sessions, session) => sessions.approve(session, call, options);

@@ -8,7 +8,7 @@ import { stayingWorkers } from '../../client/runtime/session-workers.ts';
 import type { Workplace } from '../../client/runtime/workplace.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import type { PromptBlock } from '../../client/sessions/prompt.ts';
-import { holdConversation, type Conversation } from '../chat/converse.ts';
+import { holdConversation, type ChatConversation } from '../chat/converse.ts';
 import { findSession, type Found, newestIn, type Wanted } from '../chat/find-session.ts';
 import { inputHistory } from '../chat/input-history.ts';
 import { showLately } from '../chat/show-lately.ts';
@@ -104,14 +104,14 @@ async function openConversation(
   cli: Cli,
   { options, ifNew, cwd, first, media }: Chat,
   { workplace, found }: Place,
-): Promise<Omit<Conversation, 'terminate'>> {
+): Promise<Omit<ChatConversation, 'terminate'>> {
   const { sessions } = workplace;
   const session = workplace.session as SessionId;
   const seen = found === undefined ? null : await sessions.describe(found);
   let begun = seen !== null;
   let given = options;
   let seenWith = media;
-  const send: Conversation['send'] = async (id, text, sent = {}) => {
+  const send: ChatConversation['send'] = async (id, text, sent = {}) => {
     const prompt = typeof text === 'string' ? withMedia(text, seenWith) : text;
     const { messageId, now } = sent;
     const withId = present({ messageId });
@@ -137,7 +137,7 @@ async function openConversation(
  * Refuses a message that the scripted model would answer for lack of a key, since it can do only
  * its own task.
  */
-function createRefusal({ env }: Cli, { workers }: Workplace): Conversation['refuses'] {
+function createRefusal({ env }: Cli, { workers }: Workplace): ChatConversation['refuses'] {
   return (text) => {
     if ((stayingWorkers(env, workers.taskQueue) ?? 0) > 0) return undefined;
     try {

@@ -22,7 +22,7 @@ export function listCommand(program: Command, cli: Cli): void {
     .command('list')
     .description('list the sessions, newest first')
     .argument('[filter...]', 'only those that it means')
-    .option('--limit <n>', 'how many to list at most', wholeNumber, 50)
+    .option('--limit <n>', 'how many to list at most', parseWholeNumber, 50)
     .option('--json', 'print one JSON object per session')
     .addHelpText('after', FILTER_HELP)
     .action(async (filter: readonly string[], flags: Flags) => {
@@ -64,7 +64,7 @@ async function firstOf(sessions: PerdureClient, filter: string, limit: number) {
   return { shown, note, more: after !== undefined };
 }
 
-export function wholeNumber(text: string): number {
+export function parseWholeNumber(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1 || value > 1_000_000)
     throw new InvalidArgumentError('give a whole number from 1');

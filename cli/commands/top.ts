@@ -9,7 +9,7 @@ import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';
-import { asTyped, FILTER_HELP, wholeNumber } from './list.ts';
+import { asTyped, FILTER_HELP, parseWholeNumber } from './list.ts';
 
 type Flags = { readonly every: number };
 
@@ -21,7 +21,7 @@ export function topCommand(program: Command, cli: Cli): void {
     .command('top')
     .description('show all sessions, live, until Ctrl-C; once when standard output is no terminal')
     .argument('[filter...]', 'only those that it means')
-    .option('--every <seconds>', 'how often it looks', wholeNumber, 2)
+    .option('--every <seconds>', 'how often it looks', parseWholeNumber, 2)
     .addHelpText('after', FILTER_HELP)
     .action(async (filter: readonly string[], flags: Flags) => {
       cli.exit(await showTop(cli, asTyped(filter), flags.every * 1_000));

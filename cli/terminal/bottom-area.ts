@@ -8,11 +8,11 @@ const PARTS = ['said', 'queued', 'status', 'input'] as const;
 export type AreaPart = (typeof PARTS)[number];
 
 /** `row` and `column` count from 0 within the part. */
-export type Cursor = { readonly row: number; readonly column: number };
+export type CursorPlace = { readonly row: number; readonly column: number };
 
 export type BottomArea = {
   /** Shows rows with our colours, cut to the terminal's width; an empty list removes the part. */
-  show(part: AreaPart, rows: readonly string[], cursor?: Cursor): void;
+  show(part: AreaPart, rows: readonly string[], cursor?: CursorPlace): void;
   /** Writes `text` with `write`, above the rows. */
   above(text: string, write: (text: string) => void): void;
   /** Draws once, after `act`, everything that it shows and writes. */
@@ -41,11 +41,11 @@ const BEGIN = '\u001b[?2026h';
 const END = '\u001b[?2026l';
 const NARROWEST = 12;
 
-type DrawnRows = { readonly rows: readonly string[]; readonly cursor: Cursor };
+type DrawnRows = { readonly rows: readonly string[]; readonly cursor: CursorPlace };
 type HeldOutput = { readonly text: string; readonly write: (text: string) => void };
 
 export function createBottomArea({ write, columns, rows: height }: Terminal): BottomArea {
-  const parts = new Map<AreaPart, { readonly rows: readonly string[]; readonly cursor?: Cursor | undefined }>();
+  const parts = new Map<AreaPart, { readonly rows: readonly string[]; readonly cursor?: CursorPlace | undefined }>();
   let drawn: DrawnRows | null = null;
   let atStart = true;
   let hiders = 0;
@@ -132,11 +132,11 @@ function callOnce(act: () => void): () => void {
 
 /** Returns the lowest rows that fit; one row stays free for the output above. */
 function composeRows(
-  parts: ReadonlyMap<AreaPart, { readonly rows: readonly string[]; readonly cursor?: Cursor | undefined }>,
+  parts: ReadonlyMap<AreaPart, { readonly rows: readonly string[]; readonly cursor?: CursorPlace | undefined }>,
   { columns, height }: { readonly columns: number; readonly height: number },
 ): DrawnRows | null {
   const all: string[] = [];
-  let cursor: Cursor | null = null;
+  let cursor: CursorPlace | null = null;
   for (const part of PARTS) {
     const shown = parts.get(part);
     if (shown?.cursor) cursor = { row: all.length + shown.cursor.row, column: shown.cursor.column };

@@ -8,7 +8,7 @@ export type TextMark = 'strong' | 'emphasis' | 'struck' | 'code' | 'link' | 'tar
  * `at` is the place in the line. `open` is the markup to put before the rest when the line is
  * broken there; null where it must not be broken.
  */
-export type Span = {
+export type MarkdownSpan = {
   readonly text: string;
   readonly marks: readonly TextMark[];
   readonly at: number;
@@ -36,16 +36,16 @@ type Place = {
 };
 
 /** The caller bounds `line`: the time for a line of stars grows faster than its length. */
-export function inlineSpans(line: string): readonly Span[] {
+export function inlineSpans(line: string): readonly MarkdownSpan[] {
   return [...spansIn(line, { marks: [], open: '', offset: 0, depth: 0 })];
 }
 
 /** Text within a span stays as it is in the line, so that every place in it is known. */
-function* spansIn(line: string, place: Place): Iterable<Span> {
+function* spansIn(line: string, place: Place): Iterable<MarkdownSpan> {
   const { marks, open, offset } = place;
   const closedNowhere = new Set<string>();
   let from = 0;
-  const plain = (to: number): readonly Span[] =>
+  const plain = (to: number): readonly MarkdownSpan[] =>
     to > from ? [{ text: line.slice(from, to), marks, at: offset + from, open }] : [];
   for (let at = 0; at < line.length;) {
     if (line[at] === '\\' && ESCAPED.test(line[at + 1] ?? '')) {
@@ -65,7 +65,7 @@ function* spansIn(line: string, place: Place): Iterable<Span> {
   yield* plain(line.length);
 }
 
-function spansInside(found: Markup, { marks, open, offset, depth }: Place): Iterable<Span> {
+function spansInside(found: Markup, { marks, open, offset, depth }: Place): Iterable<MarkdownSpan> {
   if (typeof found.inner !== 'string') return found.inner;
   const opens = open === null || found.open === null ? null : open + found.open;
   return spansIn(found.inner, {
@@ -79,7 +79,7 @@ function spansInside(found: Markup, { marks, open, offset, depth }: Place): Iter
 type Markup = {
   readonly mark: TextMark;
   /** Text to parse further, or finished spans. */
-  readonly inner: string | readonly Span[];
+  readonly inner: string | readonly MarkdownSpan[];
   readonly open: string | null;
   readonly from: number;
   readonly end: number;
@@ -129,7 +129,12 @@ function codeAt(line: string, at: number, { marks, offset, open }: Place, closed
     return null;
   }
   const text = line.slice(from, end);
-  const span: Span = { text, marks: [...marks, 'code'], at: offset + from, open: open === null ? null : open + ticks };
+  const span: MarkdownSpan = {
+    text,
+    marks: [...marks, 'code'],
+    at: offset + from,
+    open: open === null ? null : open + ticks,
+  };
   return { mark: 'code', inner: [span], open: ticks, from, end: end + ticks.length };
 }
 
@@ -139,8 +144,8 @@ function linkAt(line: string, at: number, { marks, offset }: Place): Markup | nu
     /^\[([^[\]]{1,500})\]\(([^()\s]{1,1000})\)/.exec(line.slice(at, at + 1_600)) ?? [];
   if (whole === '') return null;
   const place = offset + at;
-  const shown: Span = { text: words, marks: [...marks, 'link'], at: place, open: null };
-  const address: Span = { text: ` (${target})`, marks: [...marks, 'target'], at: place, open: null };
+  const shown: MarkdownSpan = { text: words, marks: [...marks, 'link'], at: place, open: null };
+  const address: MarkdownSpan = { text: ` (${target})`, marks: [...marks, 'target'], at: place, open: null };
   return {
     mark: 'link',
     inner: words === target ? [shown] : [shown, address],

@@ -1,7 +1,7 @@
 // Lays out what a person types in rows, with the cursor: wrapped by width, and only the newest rows
 // if there are too many. Pure.
 import { showUnseen } from '../../system/text.ts';
-import type { Cursor } from './bottom-area.ts';
+import type { CursorPlace } from './bottom-area.ts';
 import { displayWidth, splitGraphemes, graphemeWidth } from '../../client/render/width.ts';
 
 type Typed = { readonly text: string; readonly cursor: number };
@@ -16,14 +16,14 @@ export type InputLook = {
 export function inputRows(
   typed: Typed,
   { prompt, columns, most }: InputLook,
-): { readonly rows: readonly string[]; readonly cursor: Cursor } {
+): { readonly rows: readonly string[]; readonly cursor: CursorPlace } {
   const room = Math.max(4, columns - 1);
   const wide = displayWidth(prompt);
   const inset = wide <= room / 2 ? wide : 0;
   const { text, cursor, isCut } = partAround(typed, most * columns);
   const rows = [isCut ? ' '.repeat(inset) : prompt];
   let column = isCut ? inset : wide;
-  let place: Cursor | null = null;
+  let place: CursorPlace | null = null;
   let at = 0;
   const next = (): void => {
     rows.push(' '.repeat(inset));

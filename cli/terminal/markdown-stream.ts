@@ -2,7 +2,7 @@
 // Complete rows are given out once and never drawn again; the last few, which may still change, are
 // drawn below everything else. All text has been made harmless before.
 import type { Paint } from '../../client/paint.ts';
-import { inlineSpans, type Span } from './inline-markdown.ts';
+import { inlineSpans, type MarkdownSpan } from './inline-markdown.ts';
 import { isTableRow, LOOKS, tableRows } from './markdown-table.ts';
 import { truncateToWidth, displayWidth, splitGraphemes } from '../../client/render/width.ts';
 import { present } from '../../system/json.ts';
@@ -121,7 +121,7 @@ function rowsOf(state: State, room: Room): Rows {
   const { line, hang, fence, style } = state;
   const { paint, columns, plain } = room;
   if (plain) {
-    const spans: readonly Span[] = line === '' ? [] : [{ text: line, marks: [], at: 0, open: '' }];
+    const spans: readonly MarkdownSpan[] = line === '' ? [] : [{ text: line, marks: [], at: 0, open: '' }];
     return { rows: wrapSpans(spans, { source: line, lead: '', hang: '', style: plain }, room), hang: '', style: plain };
   }
   // Do not wrap code, so that a copy has its original lines.
@@ -177,12 +177,12 @@ type Layout = {
   readonly style?: ((text: string) => string) | null;
 };
 
-type Piece = { readonly text: string; readonly span: Span; readonly from: number };
+type Piece = { readonly text: string; readonly span: MarkdownSpan; readonly from: number };
 /** Pieces without a blank between them, and the blanks before. */
 type Word = { readonly blank: string; readonly pieces: readonly Piece[]; readonly width: number };
 
 /** Wraps spans into rows that know where in their line they begin. */
-function wrapSpans(spans: readonly Span[], layout: Layout, { paint, columns }: Room): readonly Row[] {
+function wrapSpans(spans: readonly MarkdownSpan[], layout: Layout, { paint, columns }: Room): readonly Row[] {
   const { source, lead, hang, style } = layout;
   const rows: Row[] = [];
   let row = lead;
@@ -195,7 +195,7 @@ function wrapSpans(spans: readonly Span[], layout: Layout, { paint, columns }: R
     width = least = displayWidth(hang);
     rest = piece?.span.open == null ? null : piece.span.open + source.slice(piece.span.at + piece.from);
   };
-  const look = (text: string, { marks }: Span): string => {
+  const look = (text: string, { marks }: MarkdownSpan): string => {
     const marked = marks.reduce((shown, mark) => LOOKS[mark](paint)(shown), text);
     return style ? style(marked) : marked;
   };
@@ -216,7 +216,7 @@ function wrapSpans(spans: readonly Span[], layout: Layout, { paint, columns }: R
   return [...rows, { text: row, rest }];
 }
 
-function* wordsOf(spans: readonly Span[]): Iterable<Word> {
+function* wordsOf(spans: readonly MarkdownSpan[]): Iterable<Word> {
   let word: { blank: string; pieces: Piece[]; width: number } = { blank: '', pieces: [], width: 0 };
   for (const span of spans)
     for (const { 0: text, 1: blank, index: from } of span.text.matchAll(/( +)|([^ ]+)/g)) {

@@ -1,7 +1,7 @@
 // Input from a person at a terminal while something runs: messages, and answers to questions. A
 // terminal with colours gets rows at the bottom with keys of their own; another one gives whole
 // lines.
-import type { Key } from './line-editor.ts';
+import type { KeyPress } from './line-editor.ts';
 
 /**
  * Returns the line that follows the question; null when the signal came first or typing has ended.
@@ -39,6 +39,6 @@ export type Input = {
 
 /** Delivers keys as they are pressed, until it is stopped. */
 export type Keyboard = {
-  start(onKey: (typed: string | undefined, key: Key) => void): void;
+  start(onKey: (typed: string | undefined, key: KeyPress) => void): void;
   stop(): void;
 };

@@ -2,7 +2,7 @@
 // in, a state and an optional action come out.
 
 /** A key as node:readline reports it. */
-export type Key = {
+export type KeyPress = {
   readonly name?: string | undefined;
   readonly ctrl?: boolean;
   readonly meta?: boolean;
@@ -41,7 +41,7 @@ const FOLDED_LINES = 10;
 const FOLDED_CHARACTERS = 1_000;
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-export function pressKey(editor: Editor, typed: string | undefined, key: Key): KeyResult {
+export function pressKey(editor: Editor, typed: string | undefined, key: KeyPress): KeyResult {
   if (key.name === 'paste-start') return withoutAct({ ...editor, pasting: true });
   if (key.name === 'paste-end') return withoutAct({ ...editor, pasting: false });
   if (key.name === 'paste') return withoutAct(paste(editor, typed ?? ''));
@@ -115,7 +115,7 @@ const withoutAct = (editor: Editor): KeyResult => ({ editor, act: null });
 
 const isText = (typed: string | undefined): typed is string => typed !== undefined && !/^\p{Cc}/u.test(typed);
 
-function textOfPaste(typed: string | undefined, { name, sequence = '' }: Key): string {
+function textOfPaste(typed: string | undefined, { name, sequence = '' }: KeyPress): string {
   if (name === 'return' || name === 'enter') return '\n';
   if (name === 'tab') return '\t';
   return isText(typed) ? typed : isText(sequence) ? sequence : '';

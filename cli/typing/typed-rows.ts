@@ -4,7 +4,7 @@ import type { BottomArea } from '../terminal/bottom-area.ts';
 import { inputRows } from '../terminal/input-rows.ts';
 import { truncateToWidth, displayWidth } from '../../client/render/width.ts';
 import type { Hands, Input, Keyboard } from './input.ts';
-import { type Act, type Editor, fullText, type Key, newEditor, pressKey, clearSent } from './line-editor.ts';
+import { type Act, type Editor, fullText, type KeyPress, newEditor, pressKey, clearSent } from './line-editor.ts';
 
 export type TypedRows = {
   readonly area: BottomArea;
@@ -107,7 +107,7 @@ export function openTypedRows(place: TypedRows, hands: Hands): Input {
     redraw: () => area.resized(),
     edit: () => void (question ? undefined : editOutside()),
   };
-  const onKey = (typed: string | undefined, key: Key): void => {
+  const onKey = (typed: string | undefined, key: KeyPress): void => {
     lastKey = Date.now();
     const early = key.name === 'enter' && lastKey - opened < EARLY_MS;
     const pressed = pressKey(question?.editor ?? editor, typed, early ? { name: 'return' } : key);

@@ -93,7 +93,7 @@ const leftOutText = (left: number, whole: number): string =>
 
 function questionLines(paint: Paint, approval: WaitingApproval): readonly string[] {
   const { call, input, problem, deadline } = approval;
-  const { question, options } = questionOf(input);
+  const { question, options } = parseQuestion(input);
   const asked = inputLines(paint, question).map((line) => line.replace(/^│ /, ''));
   return [
     `${paint.yellow('?')} ${paint.bold(asked[0] ?? '')}${ofAgent(approval)}`,
@@ -109,7 +109,7 @@ export type QuestionInput = { readonly question: string; readonly options: reado
 /**
  * Returns a question and its offered options; for other tools that ask, the whole input as JSON.
  */
-export function questionOf(input: unknown): QuestionInput {
+export function parseQuestion(input: unknown): QuestionInput {
   const { question, options } = (input ?? {}) as { readonly question?: unknown; readonly options?: unknown };
   const offered = Array.isArray(options)
     ? options.filter((option) => typeof option === 'string').map((option) => option.trim())

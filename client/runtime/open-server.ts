@@ -3,7 +3,7 @@
 import { type Connected, connectClient, type Target } from '../../connection/connect-client.ts';
 import { type DataFolder, openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { type EmbeddedServer, joinServer } from '../../worker/embedded/join-server.ts';
-import type { Role } from '../../worker/embedded/members.ts';
+import type { MemberRole } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../connection/resolve-connection.ts';
 import type { Store } from '../../store/values/store.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
@@ -20,7 +20,7 @@ export type OpenServer = {
   /** Environment that names the data folder and the server. Absent: this process's environment. */
   readonly env?: Env;
   /** Absent: `command`, which stops the embedded server when it is the last to leave. */
-  readonly role?: Role;
+  readonly role?: MemberRole;
   /** True when this process will poll for tasks. */
   readonly worker?: boolean;
   /** The queues that it will poll; absent: the one that every staying worker polls. */

@@ -75,7 +75,7 @@ export async function approveCall(
   return pending;
 }
 
-export async function denyCall(
+export async function sendDenial(
   { name, look, update }: DecidePorts,
   session: SessionId,
   { call, reason, interrupt = false, by = name }: DenyOptions & { readonly call: string; readonly reason: string },

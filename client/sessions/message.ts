@@ -12,7 +12,7 @@ import {
 } from '../../workflows/contract/session.ts';
 import { storeTextBody } from '../../store/log/bodies.ts';
 import { ClientProblem } from '../problem.ts';
-import { type Prompt, type PromptParts, readPrompt } from './prompt.ts';
+import { type Prompt, type PromptParts, parsePrompt } from './prompt.ts';
 import { parseMessageId, newMessageId } from './message-id.ts';
 import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
@@ -45,7 +45,7 @@ export async function messageOf(
   prompt: Prompt,
   { id = newMessageId(), options, traceparent = client.traceparent, by = client.by, ...how }: MessageFacts,
 ): Promise<UserMessage> {
-  const read = readPrompt(prompt);
+  const read = parsePrompt(prompt);
   const unsigned = by === undefined ? undefined : nameProblem(by);
   const problem =
     unsigned ??

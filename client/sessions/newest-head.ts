@@ -66,7 +66,7 @@ async function newestHead(
     const scheduled = event.activityTaskCompletedEventAttributes?.scheduledEventId;
     const activity = named.get(String(scheduled ?? event.eventId));
     if (scheduled && !named.has(String(scheduled)) && !isLast) return undefined;
-    const found = await headIn(client, event, contextOf(client, session, activity));
+    const found = await headIn(client, event, sealingContextOf(client, session, activity));
     if (found) return found;
     events.shift();
   }
@@ -74,7 +74,7 @@ async function newestHead(
 }
 
 /** Returns the context that the session's payloads are sealed for. */
-export function contextOf(
+export function sealingContextOf(
   client: Client,
   workflowId: SessionId,
   activityId: string | null | undefined,

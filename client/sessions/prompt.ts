@@ -46,7 +46,7 @@ export function promptProblem(text: string): string | undefined {
  * Splits a prompt into text and media. Media alone get a line that names them, for lists, hooks and
  * readers of texts. Throws ClientProblem `refused`.
  */
-export function readPrompt(prompt: Prompt): PromptParts {
+export function parsePrompt(prompt: Prompt): PromptParts {
   const { text, media } = typeof prompt === 'string' ? { text: prompt, media: [] } : joinBlocks(prompt);
   const shown = text.trim() === '' && media.length > 0 ? `(${describeMedia(media)})` : text;
   const problem = promptProblem(shown) ?? mediaProblem(media);

@@ -3,7 +3,7 @@
 import type { Client } from '@temporalio/client';
 
 import { verifyTranscript } from '../../store/log/audit.ts';
-import type { Problem } from '../../store/log/audit-entries.ts';
+import type { AuditProblem } from '../../store/log/audit-entries.ts';
 import { createBodyReader } from '../../store/log/bodies.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { resultOf } from '../../store/view/result.ts';
@@ -27,7 +27,7 @@ export type SessionReading = {
   readonly first: number;
   /** Texts of the messages that are stored by hash. */
   readonly bodies: ReadonlyMap<Hash, string>;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly AuditProblem[];
 };
 
 export type ReadingPorts = {

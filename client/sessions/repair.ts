@@ -10,7 +10,7 @@ import { clip } from '../../system/text.ts';
 import { isDamage, type Store } from '../../store/values/store.ts';
 import { loadView, loadWorkingView, type View } from '../../store/view/view.ts';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
-import { contextOf, headOf } from './newest-head.ts';
+import { sealingContextOf, headOf } from './newest-head.ts';
 import { formatCount, formatMoment } from '../units.ts';
 import type { SessionDescription } from './info.ts';
 
@@ -95,7 +95,7 @@ async function readHistory(client: Client, session: SessionId, runId: string | u
     const payloads = event.activityTaskScheduledEventAttributes?.input?.payloads ?? started?.input?.payloads;
     if (started?.continuedExecutionRunId) before = started.continuedExecutionRunId;
     if (!payloads) continue;
-    const context = contextOf(client, session, event.activityTaskScheduledEventAttributes?.activityId);
+    const context = sealingContextOf(client, session, event.activityTaskScheduledEventAttributes?.activityId);
     const [value] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads, context);
     const appended = appending.safeParse(value).data?.append ?? [];
     const messages = appended.flatMap(({ kind, id }) => (kind === 'user' && id !== undefined ? [id] : []));

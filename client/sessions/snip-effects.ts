@@ -1,7 +1,7 @@
 // Predicts what a snip of entries hides, by the rules that make the model's view (L7, L59).
 import type { Entry } from '../../store/log/entries.ts';
 import { inView, isShown } from '../../store/view/in-view.ts';
-import { noticeText } from '../../store/view/notices.ts';
+import { noticeForModel } from '../../store/view/notices.ts';
 
 export type SnipEffect =
   /** Hidden from the next request on, or already hidden by a snip. */
@@ -36,5 +36,5 @@ export function snipEffects(entries: readonly Entry[], named: readonly number[])
 }
 
 function isForModel(entry: Entry): boolean {
-  return isShown(entry) && (entry.kind !== 'notice' || noticeText(entry.notice) !== null);
+  return isShown(entry) && (entry.kind !== 'notice' || noticeForModel(entry.notice) !== null);
 }

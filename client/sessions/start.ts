@@ -17,7 +17,7 @@ import { messageOf, findWrongOption } from './message.ts';
 import type { Abortable } from '../async.ts';
 import type { ActOptions } from './decide.ts';
 import { ClientProblem } from '../problem.ts';
-import { type Prompt, readPrompt, titleOf } from './prompt.ts';
+import { type Prompt, parsePrompt, titleOf } from './prompt.ts';
 import type { SessionDescription } from './info.ts';
 import { parseSessionId, newSessionId } from './session-id.ts';
 import type { Store } from '../../store/values/store.ts';
@@ -80,7 +80,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
   const message = await messageOf(client, task, facts);
   const problem = findWrongOption(options);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
-  const input = await sessionInput(client, options, titleOf(readPrompt(task).text));
+  const input = await sessionInput(client, options, titleOf(parsePrompt(task).text));
   const any = { taskQueue: client.taskQueue ?? TASK_QUEUE, configuration: null };
   const followsFromMessage = newId === undefined && id === undefined && messageId !== undefined;
   if ((id !== undefined || followsFromMessage) && client.storeId) await findOpenedSession(client, session);

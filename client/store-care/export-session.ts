@@ -11,7 +11,7 @@ import { withChanges } from '../../workflows/contract/options-problem.ts';
 import { type OptionChanges, type RunOptions, SIGNALS, UPDATES } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
-import { contextOf } from '../sessions/newest-head.ts';
+import { sealingContextOf } from '../sessions/newest-head.ts';
 import { markReached } from './mark-reached.ts';
 import { type SessionHeader, writeLines } from './session-file.ts';
 
@@ -80,7 +80,7 @@ async function headerOf(temporal: Client, sessions: Sessions, session: SessionId
  */
 async function optionsOf(client: Client, session: SessionId): Promise<RunOptions> {
   const { events } = await client.workflow.getHandle(session).fetchHistory();
-  const context = contextOf(client, session, null);
+  const context = sealingContextOf(client, session, null);
   let options: RunOptions | undefined;
   for (const event of events ?? []) {
     const started = event.workflowExecutionStartedEventAttributes;

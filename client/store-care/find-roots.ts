@@ -6,7 +6,7 @@ import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { STORE_KEY } from '../sessions/info.ts';
 import { patience, callUntilAnswered, type Patience } from '../sessions/persist.ts';
-import { contextOf, headOf } from '../sessions/newest-head.ts';
+import { sealingContextOf, headOf } from '../sessions/newest-head.ts';
 import { scanMessage } from './scan-hashes.ts';
 
 export type Roots = {
@@ -66,13 +66,13 @@ async function scanRun(
 ): Promise<void> {
   const ask = <T>(call: () => Promise<T>): Promise<T> =>
     callUntilAnswered(client, `read session ${session}`, call, slow);
-  const own = contextOf(client, session, null);
+  const own = sealingContextOf(client, session, null);
   await scanMessage(execution.raw.memo, named, { client, session, contexts: [own] });
   const handle = client.workflow.getHandle(session, execution.runId);
   if (execution.status.name === 'RUNNING') {
     const { raw } = await ask(() => handle.describe());
     for (const activity of raw.pendingActivities ?? []) {
-      const contexts = [contextOf(client, session, activity.activityId), own];
+      const contexts = [sealingContextOf(client, session, activity.activityId), own];
       await scanMessage(activity, named, { client, session, contexts });
     }
   }
@@ -81,7 +81,7 @@ async function scanRun(
   for (const event of events ?? []) {
     const scheduled = event.activityTaskScheduledEventAttributes;
     if (scheduled?.activityId) activities.set(String(event.eventId), scheduled.activityId);
-    const contexts = contextsOf(event, own, (id) => contextOf(client, session, activities.get(id)));
+    const contexts = contextsOf(event, own, (id) => sealingContextOf(client, session, activities.get(id)));
     await scanMessage(event, named, { client, session, contexts });
   }
   const head = isNewest ? await ask(() => headOf(client, session)) : null;

@@ -2,7 +2,7 @@
 // in a value or a record that looks like a hash. A session's own transcript must be whole, or
 // values behind the gap would count as unreachable.
 import { createLimit } from '../../system/async.ts';
-import { decodeSegment, formatPlace } from '../../store/log/segments.ts';
+import { decodeSegment, formatSegmentPlace } from '../../store/log/segments.ts';
 import type { StoreCare } from '../../store/values/store-care.ts';
 import { hashOf, StoreError } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
@@ -61,7 +61,7 @@ async function followTranscript(
   const read = async (hash: Hash) => {
     const bytes = await care.value(hash);
     const where = { session, entry: null };
-    if (!bytes) throw notThere(formatPlace(where), hash);
+    if (!bytes) throw notThere(formatSegmentPlace(where), hash);
     reached.add(hash);
     for (const each of hashesIn(bytes)) open.add(each);
     return decodeSegment(bytes, hash, where);

@@ -9,7 +9,7 @@ import { ClientProblem } from '../../client/problem.ts';
 import { parseSessionId } from '../../client/sessions/session-id.ts';
 import { type Access, HEADERS, isFromProxy, isJson, isOwnHost, isOwnOrigin } from '../hosting/access.ts';
 import { OWNER, type Person, personWith, type Role } from '../hosting/people.ts';
-import { identityOf, type PagePorts } from '../ports.ts';
+import { identityOfPerson, type PagePorts } from '../ports.ts';
 import { openEventStream } from './event-stream.ts';
 import { openapiDocument } from './openapi.ts';
 import { type Operation, readShape } from './operation.ts';
@@ -143,7 +143,7 @@ async function carryOut(
   const asking = {
     ports,
     acting: ports.as(name, 'over HTTP'),
-    by: identityOf(name, 'over HTTP'),
+    by: identityOfPerson(name, 'over HTTP'),
     role,
     session: operation.path.includes('{session}') ? sessionOf(context) : '',
     call: context.req.param('call') ?? '',

@@ -7,9 +7,9 @@ import { isApprovalEvent } from '../../client/sessions/waiting-approval.ts';
 import { ClientProblem } from '../../client/problem.ts';
 
 /** An attempt of a step, written as `step.attempt`. */
-export type Attempt = string;
+export type StreamAttempt = string;
 
-export const attemptOf = ({ step, attempt }: { readonly step: number; readonly attempt: number }): Attempt =>
+export const attemptOf = ({ step, attempt }: { readonly step: number; readonly attempt: number }): StreamAttempt =>
   `${step}.${attempt}`;
 
 export type EventPlace = {
@@ -17,9 +17,9 @@ export type EventPlace = {
   /** The last iteration that was seen whole. */
   readonly iteration: number;
   /** Attempts that told something of later iterations. */
-  readonly heard: readonly Attempt[];
+  readonly heard: readonly StreamAttempt[];
   /** Attempts that told events without an iteration after it. */
-  readonly loose: readonly Attempt[];
+  readonly loose: readonly StreamAttempt[];
   /** Calls that are known to wait. */
   readonly waiting: readonly string[];
 };
@@ -74,7 +74,7 @@ export type PlaceTracker = {
   /** The place of a listener that has seen all events so far. */
   readonly place: EventPlace;
   /** Tells whether the attempt has told something that was sent and stands. */
-  knows(attempt: Attempt): boolean;
+  knows(attempt: StreamAttempt): boolean;
   /** Must be called with each event that is sent. */
   hear(event: Followed): void;
 };
@@ -89,13 +89,13 @@ export function trackPlace(start: EventPlace): PlaceTracker {
    * rest.
    */
   const heard = new Map(start.heard.map((attempt) => [attempt, iteration + 1]));
-  const older = new Map<Attempt, number>(start.loose.map((attempt) => [attempt, iteration]));
+  const older = new Map<StreamAttempt, number>(start.loose.map((attempt) => [attempt, iteration]));
   /**
    * Attempts that told events without an iteration since the last event with one. `kept` is that
    * set at the end of the iteration before.
    */
   const loose = new Set(start.loose);
-  let kept: readonly Attempt[] = start.loose;
+  let kept: readonly StreamAttempt[] = start.loose;
   const waiting = new Set(start.waiting);
 
   const shift = (to: number): void => {
@@ -107,7 +107,7 @@ export function trackPlace(start: EventPlace): PlaceTracker {
         from.delete(attempt);
       }
   };
-  const note = (attempt: Attempt, at: number): void => {
+  const note = (attempt: StreamAttempt, at: number): void => {
     const first = Math.min(at, heard.get(attempt) ?? at, older.get(attempt) ?? at);
     (first > iteration ? heard : older).set(attempt, first);
   };

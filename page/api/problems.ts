@@ -71,7 +71,7 @@ const titles: Readonly<Record<string, string>> = {
   defect: 'A defect of the server',
 };
 
-export type Problem = {
+export type ApiProblem = {
   readonly type: string;
   readonly title: string;
   readonly status: number;
@@ -79,7 +79,7 @@ export type Problem = {
   readonly kind: string;
 };
 
-export function problemOf(error: unknown): Problem {
+export function problemOf(error: unknown): ApiProblem {
   const isKnown = error instanceof ClientProblem || error instanceof HttpProblem;
   const kind = isKnown ? error.kind : error instanceof StoreError ? 'store' : 'defect';
   const detail = showUnseen(

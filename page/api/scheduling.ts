@@ -6,7 +6,7 @@ import { ClientProblem } from '../../client/problem.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
 import { type Asking, getOperation, type Operation, postOperation } from './operation.ts';
 import * as shapes from './schemas.ts';
-import { checkOptions } from './steering.ts';
+import { checkRunOptions } from './steering.ts';
 
 /** Most schedules in one answer. */
 const MOST = 200;
@@ -92,7 +92,7 @@ async function createOnce(
   { cron, task, name, options = {}, ...given }: z.infer<typeof shapes.schedule>,
 ): Promise<object> {
   const made = name === undefined && key !== undefined ? nameOf(by, key) : undefined;
-  const named = present({ ...checkOptions(options), ...given, name: name ?? made, signal });
+  const named = present({ ...checkRunOptions(options), ...given, name: name ?? made, signal });
   try {
     return await acting.schedules.create(cron, task, named);
   } catch (error) {

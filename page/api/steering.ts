@@ -21,7 +21,10 @@ export const steerings: readonly Operation[] = [
     },
     shapes.start,
     ({ acting, key: messageId, traceparent, signal }, { prompt, session, options = {} }) =>
-      acting.start(prompt, present({ ...checkOptions(options), session, messageId, traceparent, signal, querySource })),
+      acting.start(
+        prompt,
+        present({ ...checkRunOptions(options), session, messageId, traceparent, signal, querySource }),
+      ),
   ),
   postOperation(
     {
@@ -37,7 +40,7 @@ export const steerings: readonly Operation[] = [
       acting.send(
         session,
         prompt,
-        present({ now, messageId, options: checkOptions(options), traceparent, signal, querySource }),
+        present({ now, messageId, options: checkRunOptions(options), traceparent, signal, querySource }),
       ),
   ),
   ...(['interrupt', 'resume'] as const).map((name) =>
@@ -100,7 +103,7 @@ export const steerings: readonly Operation[] = [
     },
     shapes.options,
     async ({ acting, session, signal }, body) => {
-      await acting.setOptions(session, checkOptions(body), { signal });
+      await acting.setOptions(session, checkRunOptions(body), { signal });
       return { session };
     },
   ),
@@ -133,7 +136,7 @@ const querySource = 'api' as const;
 /**
  * Refuses the client's other options, such as the workers of a session, which a request cannot set.
  */
-export function checkOptions(options: z.infer<typeof shapes.options>): OptionChanges {
+export function checkRunOptions(options: z.infer<typeof shapes.options>): OptionChanges {
   refuseUnknown('the options', options, RUN_OPTIONS);
   return options as OptionChanges;
 }

@@ -11,7 +11,7 @@ import { CallCard, type Progress } from '../transcript/call-card.tsx';
 import { transitionMeaning } from '../transcript/meanings.ts';
 
 export type AttemptPlace = { readonly step: number; readonly attempt: number };
-export type Piece = AttemptPlace & {
+export type LivePiece = AttemptPlace & {
   readonly id: string;
   /** The element that a stream's text goes into. */
   readonly stream?: { readonly id: string; readonly kind: 'text' | 'thinking'; text: string };
@@ -22,7 +22,7 @@ export type Piece = AttemptPlace & {
   readonly hidden?: true;
 };
 
-export function drawPiece(piece: Piece, progress: (anchor: string) => Progress | undefined): string {
+export function drawPiece(piece: LivePiece, progress: (anchor: string) => Progress | undefined): string {
   const { id, stream, call, html } = piece;
   if (html !== undefined) return wrapPiece(id, html);
   if (call) {

@@ -6,7 +6,15 @@ import { hashOf } from '../../store/values/store.ts';
 import type { Told, Watched } from '../../store/live/events.ts';
 import { isOrdinary } from '../../client/render/words.ts';
 import type { Progress } from '../transcript/call-card.tsx';
-import { requestHtml, drawPiece, lineHtml, type Piece, type AttemptPlace, voidHtml, wrapPiece } from './draw-piece.tsx';
+import {
+  requestHtml,
+  drawPiece,
+  lineHtml,
+  type LivePiece,
+  type AttemptPlace,
+  voidHtml,
+  wrapPiece,
+} from './draw-piece.tsx';
 import type { Change } from './ring.ts';
 
 /** Elements that contain pieces and transcript items. */
@@ -36,20 +44,20 @@ const SAID = 4_000;
 export function livePieces(
   card: (anchor: string) => { readonly id: string; readonly html: string } | null,
 ): LivePieces {
-  const pieces = new Map<string, Piece>();
+  const pieces = new Map<string, LivePiece>();
   const calls = new Map<string, Progress>();
   let waiting: ReadonlySet<string> = new Set();
   let voids = 0;
   const progress = (anchor: string): Progress | undefined =>
     waiting.has(anchor) ? { kind: 'waiting' } : calls.get(anchor);
-  const draw = (piece: Piece): string => drawPiece(piece, progress);
+  const draw = (piece: LivePiece): string => drawPiece(piece, progress);
   let hiding = false;
-  const put = (piece: Piece): Change[] => {
+  const put = (piece: LivePiece): Change[] => {
     pieces.set(piece.id, hiding ? { ...piece, hidden: true } : piece);
     return hiding ? [] : [{ do: 'put', id: piece.id, into: LIVE, html: draw(piece) }];
   };
   const drop = (id: string): Change[] => (pieces.delete(id) ? [{ do: 'drop', id }] : []);
-  const of = ({ step, attempt }: AttemptPlace): Piece[] =>
+  const of = ({ step, attempt }: AttemptPlace): LivePiece[] =>
     [...pieces.values()].filter((piece) => piece.step === step && piece.attempt === attempt);
 
   const stream = (event: Extract<Watched, { type: 'text_delta' | 'thinking_delta' }>): Change[] => {

@@ -15,7 +15,7 @@ export type Change =
   | { readonly do: 'order'; readonly into: string; readonly ids: readonly string[] };
 
 /** `at` is the place of a watcher that has received these changes. */
-export type Changes = { readonly changes: readonly Change[]; readonly at: number };
+export type RingChanges = { readonly changes: readonly Change[]; readonly at: number };
 
 export type Ring = {
   /** Distinguishes this ring from those of other processes and other feeds of the same session. */
@@ -24,7 +24,7 @@ export type Ring = {
   readonly now: number;
   push(...changes: readonly Change[]): void;
   /** Returns null when the changes after `at` have been forgotten. */
-  since(at: number): Changes | null;
+  since(at: number): RingChanges | null;
   /** Resolves at the next change, or when the signal is aborted. */
   changed(signal: AbortSignal): Promise<void>;
 };

@@ -15,12 +15,12 @@ import {
   type BackgroundCommand,
   backgroundCommands,
   findBackgroundCommands,
-  type StartedCommand,
+  type BackgroundStart,
 } from '../../client/sessions/history/background.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
-import { cardOf, isShown, type ItemContext, itemId, ItemView } from '../transcript/item-view.tsx';
+import { cardOf, isDrawn, type ItemContext, itemId, ItemView } from '../transcript/item-view.tsx';
 import { type Item, type Items, transcriptItems } from '../../client/sessions/history/items.ts';
 import { type Trouble, createTroubles } from './troubles.ts';
 import { ITEMS, type LivePieces } from './live-pieces.ts';
@@ -71,7 +71,7 @@ export type State = {
   readonly tookUp: RecentMap<MessageId, true>;
   background: readonly BackgroundCommand[];
   /** Background commands found in the first `items` items. */
-  started: { readonly items: number; readonly closed: boolean; readonly commands: readonly StartedCommand[] };
+  started: { readonly items: number; readonly closed: boolean; readonly commands: readonly BackgroundStart[] };
   runConfig: RunConfig | null;
   seen: SessionDescription;
   approvals: readonly WaitingApproval[];
@@ -152,7 +152,7 @@ async function readOn(state: State, head: Hash | null): Promise<void> {
 }
 
 async function drawItems(state: State, items: readonly Item[]): Promise<Change[]> {
-  const shown = items.filter(isShown);
+  const shown = items.filter(isDrawn);
   const bodies = await readBodies(
     state,
     shown.map(({ entry }) => entry),

@@ -3,7 +3,7 @@
 import { escapeUnseen, showUnseen } from '../../system/text.ts';
 import { isElicited } from '../../workflows/contract/people.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
-import { ofAgent, questionOf } from '../../client/render/approval-text.ts';
+import { ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
 import { Copy, Moment } from '../layout.tsx';
 
 export const approvalId = ({ call }: Pick<WaitingApproval, 'call'>): string =>
@@ -98,7 +98,7 @@ function QuestionForm({ approval, linked = false }: Waiting) {
   const path = `/sessions/${session}`;
   const id = approvalId(approval);
   const key = linked ? `${session}-${id}` : id;
-  const { question, options } = questionOf(input);
+  const { question, options } = parseQuestion(input);
   const title = (
     <>
       {`${asker} asks${showUnseen(ofAgent(approval))} `}

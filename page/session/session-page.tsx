@@ -6,7 +6,7 @@ import type { PagePorts } from '../ports.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { ITEMS, LIVE } from '../feed/live-pieces.ts';
 import { htmlOf } from '../layout.tsx';
-import { isShown, itemId, ItemView } from '../transcript/item-view.tsx';
+import { isDrawn, itemId, ItemView } from '../transcript/item-view.tsx';
 import { positionOf } from '../../client/sessions/history/items.ts';
 import { PLACES, sessionFrame } from './frame.tsx';
 import { placeIn, SessionShell } from './session-shell.tsx';
@@ -16,10 +16,10 @@ const WINDOW = 240;
 /** Entries drawn before the one that a link names. */
 const BEFORE = 40;
 
-export type Shown = { readonly from: number; readonly to: number };
+export type ItemWindow = { readonly from: number; readonly to: number };
 
 /** Returns the window with the newest entries, or around the one that `at` names. */
-export function windowOf(feed: SessionFeed, at: string | undefined): Shown {
+export function windowOf(feed: SessionFeed, at: string | undefined): ItemWindow {
   const { length } = feed.standing.items.all;
   const named = at === undefined ? null : positionOf(feed.standing.items, at);
   if (named === null) return { from: Math.max(0, length - WINDOW), to: length };
@@ -92,7 +92,11 @@ function AsideForm({ path }: { readonly path: string }) {
 const LONG = JSON.stringify({ timeout: 660_000 });
 
 /** Draws the transcript: what is above, the window, what happens now. */
-export async function transcriptPart(feed: SessionFeed, shown: Shown, place: number | null = null): Promise<string> {
+export async function transcriptPart(
+  feed: SessionFeed,
+  shown: ItemWindow,
+  place: number | null = null,
+): Promise<string> {
   const { length } = feed.standing.items.all;
   const items = await itemsPart(feed, shown);
   const path = `/sessions/${feed.standing.seen.session}`;
@@ -120,14 +124,14 @@ export async function transcriptPart(feed: SessionFeed, shown: Shown, place: num
 }
 
 /** Draws the items of a window, with an element that loads earlier ones. */
-export async function itemsPart(feed: SessionFeed, { from, to }: Shown): Promise<string> {
+export async function itemsPart(feed: SessionFeed, { from, to }: ItemWindow): Promise<string> {
   const { items, seen } = feed.standing;
   const context = await feed.context(from, to);
   const voids = feed.voided.filter(({ after }) => after > from && after <= to);
   const above = from > 0 ? htmlOf(<Earlier path={`/sessions/${seen.session}/items`} before={from} />) : '';
   const parts: string[] = [above];
   for (const [offset, item] of items.all.slice(from, to).entries()) {
-    if (isShown(item)) parts.push(htmlOf(<ItemView item={item} context={context} />));
+    if (isDrawn(item)) parts.push(htmlOf(<ItemView item={item} context={context} />));
     for (const { after, html } of voids) if (after === from + offset + 1) parts.push(html);
   }
   if (items.all.length === 0)
@@ -150,4 +154,4 @@ function Earlier({ path, before }: { readonly path: string; readonly before: num
   );
 }
 
-export const earlierThan = (before: number): Shown => ({ from: Math.max(0, before - WINDOW), to: before });
+export const earlierThan = (before: number): ItemWindow => ({ from: Math.max(0, before - WINDOW), to: before });

@@ -20,7 +20,7 @@ export type Progress =
       readonly durationMs: number | null;
     };
 
-export type Call = {
+export type ShownCall = {
   /** Name in links: `run-iteration-index`. */
   readonly anchor: string;
   readonly name: string;
@@ -39,7 +39,7 @@ export function placeOf(anchor: string): string {
   return anchor.split('-').slice(0, 2).join('.');
 }
 
-export function CallCard({ call }: { readonly call: Call }) {
+export function CallCard({ call }: { readonly call: ShownCall }) {
   const state = stateOf(call);
   return (
     <details class={`call ${state.kind}`} id={callId(call.anchor)}>
@@ -66,7 +66,7 @@ type State = {
   readonly said: string;
 };
 
-function stateOf({ outcome, progress, repeated }: Call): State {
+function stateOf({ outcome, progress, repeated }: ShownCall): State {
   if (outcome) {
     const { log, isError, content } = outcome;
     const time = isUntimed(log) ? [] : [shortTime(log.duration)];

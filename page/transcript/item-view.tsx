@@ -37,7 +37,7 @@ export type ItemContext = {
 export const itemId = (position: number): string => `e${position}`;
 
 /** Outcomes have no element, since they are shown at their calls. */
-export function isShown({ entry }: Item): boolean {
+export function isDrawn({ entry }: Item): boolean {
   return entry.kind !== 'outcomes' && !(entry.kind === 'transition' && isOrdinary(entry.reason));
 }
 

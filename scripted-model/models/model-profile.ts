@@ -1,7 +1,7 @@
 // The facts known of a model: the words of models/table.ts.
 
 export type ThinkingType = 'adaptive' | 'enabled' | 'disabled' | 'between_tools';
-export type Effort = 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+export type ProfileEffort = 'low' | 'medium' | 'high' | 'xhigh' | 'max';
 export type ModelLine = 'haiku' | 'sonnet' | 'opus' | 'fable' | 'mythos';
 
 /**
@@ -38,12 +38,12 @@ export type ModelProfile = {
   readonly reads: ReadableModels;
   readonly thinking: readonly ThinkingType[];
   /** The most effort that goes with thinking turned off. */
-  readonly offUpTo: Effort;
+  readonly offUpTo: ProfileEffort;
   /** Whether a request without `thinking` thinks. */
   readonly thinks: boolean;
   readonly display: 'omitted' | 'summarized';
   /** Empty: the field is refused. */
-  readonly efforts: readonly Effort[];
+  readonly efforts: readonly ProfileEffort[];
   readonly forcedTools: boolean;
   readonly prefill: boolean;
   readonly sampling: boolean;

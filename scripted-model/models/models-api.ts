@@ -1,18 +1,18 @@
 // Answers the Models API: the documented facts of a model, or the limits that the server was
 // started with. Every id exists here; undocumented facts are null.
 import { BETAS } from '../validate/betas.ts';
-import type { Effort, ModelProfile, ThinkingType } from './model-profile.ts';
+import type { ProfileEffort, ModelProfile, ThinkingType } from './model-profile.ts';
 import { listProfiles, findProfile } from './profiles.ts';
 import { EFFORTS } from './table.ts';
 
-export type ModelLimits = { readonly window: number | undefined; readonly maxOutputTokens: number | undefined };
+export type ServedLimits = { readonly window: number | undefined; readonly maxOutputTokens: number | undefined };
 
 const WINDOW = 200_000;
 const MOST_OUTPUT = 64_000;
 const KINDS: readonly ThinkingType[] = ['adaptive', 'between_tools', 'disabled', 'enabled'];
 
 /** Answers for one model. An alias is answered with the id it stands for. */
-export function describeModel(name: string, limits: ModelLimits, betas: readonly string[]): object {
+export function describeModel(name: string, limits: ServedLimits, betas: readonly string[]): object {
   const profile = findProfile(name);
   if (profile !== undefined) return describeDocumented(profile, limits, betas);
   return {
@@ -34,7 +34,7 @@ export function describeModel(name: string, limits: ModelLimits, betas: readonly
  * Lists the models. `search` is the text after `?`. Retired models are listed when they are asked
  * for.
  */
-export function listModels(search: string, limits: ModelLimits, betas: readonly string[]): object {
+export function listModels(search: string, limits: ServedLimits, betas: readonly string[]): object {
   const query = new URLSearchParams(search);
   const asked = [...query.getAll('lifecycle'), ...query.getAll('lifecycle[]')];
   const stages = asked.length === 0 ? ['active', 'deprecated'] : asked;
@@ -49,7 +49,7 @@ export function listModels(search: string, limits: ModelLimits, betas: readonly 
   };
 }
 
-function describeDocumented(profile: ModelProfile, limits: ModelLimits, betas: readonly string[]): object {
+function describeDocumented(profile: ModelProfile, limits: ServedLimits, betas: readonly string[]): object {
   const { id, line, released, lifecycle, retires, fallbacks } = profile;
   return {
     type: 'model',
@@ -70,7 +70,7 @@ function describeDocumented(profile: ModelProfile, limits: ModelLimits, betas: r
 const markSupported = (supported: boolean) => ({ supported });
 
 function listCapabilities({ thinking, efforts, compaction }: ModelProfile, betas: readonly string[]): object {
-  const levels = EFFORTS.map((effort): [Effort, object] => [effort, markSupported(efforts.includes(effort))]);
+  const levels = EFFORTS.map((effort): [ProfileEffort, object] => [effort, markSupported(efforts.includes(effort))]);
   const summaries = { ...markSupported(compaction), summarize: markSupported(compaction) };
   const clears = markSupported(true);
   return {

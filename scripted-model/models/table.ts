@@ -1,7 +1,7 @@
 // The models, newest first. Each fact is from a page that docs/scripted-model.md names.
-import type { Effort, ModelLine, ModelProfile, ReadableModels } from './model-profile.ts';
+import type { ProfileEffort, ModelLine, ModelProfile, ReadableModels } from './model-profile.ts';
 
-export const EFFORTS: readonly Effort[] = ['low', 'medium', 'high', 'xhigh', 'max'];
+export const EFFORTS: readonly ProfileEffort[] = ['low', 'medium', 'high', 'xhigh', 'max'];
 const CLASSIC: readonly ModelLine[] = ['haiku', 'sonnet', 'opus'];
 
 const NO_MODELS: ReadableModels = { lines: [], until: '', also: [] };

@@ -3,7 +3,7 @@
 import { findChangedPart, readCompaction } from '../compaction/blocks.ts';
 import { findProfile } from '../models/profiles.ts';
 import { BETAS } from './betas.ts';
-import { problemWithCode, extraKeyProblem, firstProblem, isObject, type Json, type Problem } from './shape.ts';
+import { problemWithCode, extraKeyProblem, firstProblem, isObject, type Json, type RequestProblem } from './shape.ts';
 
 const MOST_INSTRUCTIONS = 16_384;
 const blockKeys = new Set(['type', 'content', 'encrypted_content', 'signature', 'tool_changes', 'cache_control']);
@@ -18,7 +18,7 @@ export function compactionRequestProblem(
   request: Json,
   betas: readonly string[],
   counting: boolean,
-): Problem | undefined {
+): RequestProblem | undefined {
   if (!isSummaryRequest(request)) return undefined;
   if (!betas.includes(BETAS.compaction)) return `\`compaction\` parameter requires anthropic-beta: ${BETAS.compaction}`;
   const { compaction } = request;
@@ -48,7 +48,7 @@ function companionProblem(request: Json): string | undefined {
   return found.length === 0 ? undefined : `\`compaction\` cannot be combined with \`${found[0]}\``;
 }
 
-function conversationProblem({ messages }: Json): Problem | undefined {
+function conversationProblem({ messages }: Json): RequestProblem | undefined {
   if (!Array.isArray(messages)) return undefined;
   const turns = (messages as unknown[]).filter(
     (message) => isObject(message) && message['role'] !== 'system',
@@ -80,7 +80,7 @@ function isSet(value: unknown): boolean {
 
 type FoundBlock = { readonly block: Json; readonly path: string };
 
-export function compactionBlockProblem(request: Json, betas: readonly string[]): Problem | undefined {
+export function compactionBlockProblem(request: Json, betas: readonly string[]): RequestProblem | undefined {
   const messages = request['messages'] as readonly Json[];
   const found = messages.flatMap((message, index): FoundBlock[] =>
     listBlocks(message).flatMap((block, at): FoundBlock[] =>
@@ -122,7 +122,7 @@ function blockProblem(block: Json, path: string, request: Json, betas: readonly 
     : '`compaction` blocks require a `compact_20260112` strategy in `context_management.edits`.';
 }
 
-function signatureProblem({ block, path }: FoundBlock): Problem | undefined {
+function signatureProblem({ block, path }: FoundBlock): RequestProblem | undefined {
   if (readCompaction(block) === undefined) {
     return problemWithCode(`${path}: Invalid \`signature\` in \`compaction\` block`, 'compaction_signature_invalid');
   }

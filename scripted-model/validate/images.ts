@@ -1,7 +1,7 @@
 // Checks the limits on the images of a whole request, those of old turns and of results included:
 // their number, their bytes, their pixels a side.
 import type { ModelProfile } from '../models/model-profile.ts';
-import { problemWithCode, firstProblem, isObject, type Json, type Problem } from './shape.ts';
+import { problemWithCode, firstProblem, isObject, type Json, type RequestProblem } from './shape.ts';
 
 /** Base64 characters. */
 const MOST_BYTES = 10 * 1_024 * 1_024;
@@ -13,7 +13,7 @@ const MOST_MESSAGES = 100_000;
 
 type Image = { readonly path: string; readonly data: string };
 
-export function sizesProblem({ messages }: Json, profile: ModelProfile | undefined): Problem | undefined {
+export function sizesProblem({ messages }: Json, profile: ModelProfile | undefined): RequestProblem | undefined {
   const list = messages as readonly Json[];
   if (list.length > MOST_MESSAGES)
     return `messages: at most ${MOST_MESSAGES} messages are allowed, and got ${list.length}`;
@@ -28,7 +28,7 @@ export function sizesProblem({ messages }: Json, profile: ModelProfile | undefin
   return heavy ?? pixelsProblem(images);
 }
 
-function pixelsProblem(images: readonly Image[]): Problem | undefined {
+function pixelsProblem(images: readonly Image[]): RequestProblem | undefined {
   const many = images.length > MANY;
   const most = many ? MOST_PIXELS_OF_MANY : MOST_PIXELS;
   const large = images.filter(({ data }) => Math.max(0, ...readSides(Buffer.from(data, 'base64'))) > most);

@@ -1,16 +1,16 @@
 // Checks what one model refuses and another takes: kinds of thinking, effort, forced tools,
 // sampling, fallbacks. Nothing is refused here for a model that the documents do not name.
-import type { Effort, ModelProfile, ThinkingType } from '../models/model-profile.ts';
+import type { ProfileEffort, ModelProfile, ThinkingType } from '../models/model-profile.ts';
 import { EFFORTS } from '../models/table.ts';
 import { firstProblem, isObject, type Json } from './shape.ts';
 
 const SAMPLING = ['temperature', 'top_p', 'top_k'];
 
-export function modelProblem(request: Json, profile: ModelProfile | undefined): string | undefined {
+export function modelRuleProblem(request: Json, profile: ModelProfile | undefined): string | undefined {
   if (profile === undefined) return undefined;
   const { thinking, output_config: config, tool_choice: choice } = request;
   const type = isObject(thinking) ? (thinking['type'] as ThinkingType) : undefined;
-  const effort = isObject(config) ? (config['effort'] as Effort | null | undefined) : undefined;
+  const effort = isObject(config) ? (config['effort'] as ProfileEffort | null | undefined) : undefined;
   return (
     (type === undefined ? undefined : typeProblem(type, profile)) ??
     levelProblem(effort ?? undefined, 'output_config.effort', profile) ??
@@ -32,7 +32,7 @@ function typeProblem(type: ThinkingType, profile: ModelProfile): string | undefi
 
 const ADAPT = 'Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.';
 
-function levelProblem(effort: Effort | undefined, path: string, { efforts }: ModelProfile): string | undefined {
+function levelProblem(effort: ProfileEffort | undefined, path: string, { efforts }: ModelProfile): string | undefined {
   if (effort === undefined || efforts.includes(effort)) return undefined;
   if (efforts.length === 0) return 'This model does not support the effort parameter.';
   return `${path}: '${effort}' is not supported for this model. Supported levels: ${efforts.join(', ')}`;
@@ -40,7 +40,7 @@ function levelProblem(effort: Effort | undefined, path: string, { efforts }: Mod
 
 function offProblem(
   type: ThinkingType | undefined,
-  effort: Effort | undefined,
+  effort: ProfileEffort | undefined,
   profile: ModelProfile,
 ): string | undefined {
   if (type !== 'disabled' && type !== 'between_tools') return undefined;
@@ -62,13 +62,13 @@ function samplingProblem(request: Json, { sampling }: ModelProfile): string | un
 function messageEffortProblem(
   { messages }: Json,
   type: ThinkingType | undefined,
-  effort: Effort = 'high',
+  effort: ProfileEffort = 'high',
   profile: ModelProfile,
 ): string | undefined {
   if (!Array.isArray(messages)) return undefined;
   return firstProblem(messages as unknown[], (message, index) => {
     const config = isObject(message) ? message['output_config'] : undefined;
-    const level = isObject(config) ? (config['effort'] as Effort | null | undefined) : undefined;
+    const level = isObject(config) ? (config['effort'] as ProfileEffort | null | undefined) : undefined;
     if (level === undefined || level === null || !EFFORTS.includes(level)) return undefined;
     const path = `messages.${index}.output_config.effort`;
     const other = type === 'between_tools' && level !== effort;

@@ -44,7 +44,7 @@ function resultsProblem(
 ): string | undefined {
   const asked = new Set(previous?.role === 'assistant' ? listIds(previous, 'tool_use', 'id') : []);
   const given = new Set<string>();
-  for (const [at, block] of toBlocks(message).entries()) {
+  for (const [at, block] of blocksOfContent(message).entries()) {
     if (block['type'] !== 'tool_result') continue;
     const id = String(block['tool_use_id']);
     if (!asked.has(id)) {
@@ -60,15 +60,15 @@ function resultsProblem(
 
 /** Lists the results before the first block of another kind. */
 function listLeadingResults(message: ShapedMessage): readonly string[] {
-  const all = toBlocks(message);
+  const all = blocksOfContent(message);
   const end = all.findIndex((block) => block['type'] !== 'tool_result');
   return all.slice(0, end < 0 ? all.length : end).map((block) => String(block['tool_use_id']));
 }
 
 export function listIds(message: ShapedMessage, type: string, field: string): readonly string[] {
-  return toBlocks(message).flatMap((block) => (block['type'] === type ? [String(block[field])] : []));
+  return blocksOfContent(message).flatMap((block) => (block['type'] === type ? [String(block[field])] : []));
 }
 
-export function toBlocks(message: ShapedMessage): readonly Json[] {
+export function blocksOfContent(message: ShapedMessage): readonly Json[] {
   return typeof message.content === 'string' ? [] : (message.content ?? []);
 }

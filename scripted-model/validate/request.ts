@@ -7,7 +7,7 @@ import { compactionBlockProblem, compactionRequestProblem } from './compaction.t
 import { findProfile } from '../models/profiles.ts';
 import { sizesProblem } from './images.ts';
 import { messagesProblem } from './messages.ts';
-import { modelProblem } from './model-rules.ts';
+import { modelRuleProblem } from './model-rules.ts';
 import { fallbacksProblem } from './fallbacks.ts';
 import { outputConfigProblem } from './output-config.ts';
 import {
@@ -16,7 +16,7 @@ import {
   isObject,
   stringProblem,
   type Json,
-  type Problem,
+  type RequestProblem,
   type RequestRules,
 } from './shape.ts';
 import { textProblem } from './text.ts';
@@ -30,7 +30,7 @@ const KEYS =
 const SAMPLING_KEYS = 'temperature top_p top_k';
 
 /** Returns the sentence that the API would refuse this request with, or undefined. */
-export function requestProblem(value: unknown, rules: RequestRules): Problem | undefined {
+export function requestProblem(value: unknown, rules: RequestRules): RequestProblem | undefined {
   if (!isObject(value)) return 'Input should be a valid dictionary or object to extract fields from';
   const model = value['model'];
   const { betas } = rules;
@@ -44,7 +44,7 @@ export function requestProblem(value: unknown, rules: RequestRules): Problem | u
     settingsProblem(value) ??
     thinkingProblem(value, betas) ??
     outputConfigProblem(value['output_config'], betas) ??
-    modelProblem(value, profile) ??
+    modelRuleProblem(value, profile) ??
     contextManagementProblem(value['context_management'], betas) ??
     systemProblem(value['system']) ??
     toolsProblem(value) ??

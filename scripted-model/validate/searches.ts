@@ -1,6 +1,6 @@
 // Checks that a search of the API's own has its result behind it in the same turn of the model. A
 // search that a paused turn ends with, or that stands beside calls, may still be open.
-import { listIds, type ShapedMessage, toBlocks } from './pairing.ts';
+import { listIds, type ShapedMessage, blocksOfContent } from './pairing.ts';
 import { firstProblem } from './shape.ts';
 
 export function searchesProblem(messages: readonly ShapedMessage[]): string | undefined {
@@ -10,7 +10,7 @@ export function searchesProblem(messages: readonly ShapedMessage[]): string | un
     if (message.role === 'user' && listIds(message, 'tool_result', 'tool_use_id').length === 0) open = new Set();
     if (!isTurn) return undefined;
     const mayStayOpen = index === messages.length - 1 || listIds(message, 'tool_use', 'id').length > 0;
-    for (const [at, block] of toBlocks(message).entries()) {
+    for (const [at, block] of blocksOfContent(message).entries()) {
       if (block['type'] === 'server_tool_use' && block['name'] === 'web_search') open.add(String(block['id']));
       if (block['type'] !== 'web_search_tool_result') continue;
       const id = String(block['tool_use_id']);

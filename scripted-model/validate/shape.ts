@@ -7,14 +7,14 @@ export function isObject(value: unknown): value is Json {
 }
 
 /** A sentence of the API, with `error.details` where it has some. */
-export type Problem = string | { readonly message: string; readonly details: Json };
+export type RequestProblem = string | { readonly message: string; readonly details: Json };
 
-export function problemWithCode(message: string, code: string, more: Json = {}): Problem {
+export function problemWithCode(message: string, code: string, more: Json = {}): RequestProblem {
   return { message, details: { error_code: code, ...more } };
 }
 
 /** Returns the first problem of a list of things, or undefined. */
-export function firstProblem<Value, Found extends Problem = string>(
+export function firstProblem<Value, Found extends RequestProblem = string>(
   values: Iterable<Value>,
   problemOf: (value: Value, index: number) => Found | undefined,
 ): Found | undefined {

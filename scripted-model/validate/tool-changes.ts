@@ -3,7 +3,7 @@
 // defined where it stands.
 import { findLeadingBlock } from '../compaction/blocks.ts';
 import { BETAS } from './betas.ts';
-import { problemWithCode, firstProblem, isObject, type Json, type Problem } from './shape.ts';
+import { problemWithCode, firstProblem, isObject, type Json, type RequestProblem } from './shape.ts';
 import { toolProblem } from './tools.ts';
 
 const MOST_TOOLS = 10_000;
@@ -21,7 +21,7 @@ type KnownTools = {
 
 type Place = { readonly path: string; readonly betas: readonly string[] };
 
-export function toolChangesProblem(request: Json, betas: readonly string[]): Problem | undefined {
+export function toolChangesProblem(request: Json, betas: readonly string[]): RequestProblem | undefined {
   const known = readDeclared(request);
   const messages = request['messages'] as readonly Json[];
   const summarised = toList(findLeadingBlock(messages)?.['tool_changes']);
@@ -48,7 +48,7 @@ function readDeclared(request: Json): KnownTools {
   return known;
 }
 
-function changeProblem(block: Json, place: Place, known: KnownTools): Problem | undefined {
+function changeProblem(block: Json, place: Place, known: KnownTools): RequestProblem | undefined {
   const { path, betas } = place;
   const type = String(block['type']);
   if (type !== 'tool_addition' && type !== 'tool_removal') return undefined;
@@ -78,7 +78,7 @@ function changeProblem(block: Json, place: Place, known: KnownTools): Problem | 
   return `${path}.${type}.tool: Input tag '${kind}' found using 'type' does not match any of the expected tags: ${tags}`;
 }
 
-function definitionProblem(definition: unknown, { path, betas }: Place, known: KnownTools): Problem | undefined {
+function definitionProblem(definition: unknown, { path, betas }: Place, known: KnownTools): RequestProblem | undefined {
   if (!isObject(definition)) return `${path}: Field required`;
   if (definition['type'] === 'mcp_toolset') {
     if (!betas.includes(BETAS.mcpClient))
@@ -102,14 +102,14 @@ function definitionProblem(definition: unknown, { path, betas }: Place, known: K
   return undefined;
 }
 
-function unresolvedProblem(path: string, what: string): Problem {
+function unresolvedProblem(path: string, what: string): RequestProblem {
   return problemWithCode(
     `${path}: ${what} is not defined at this position in the conversation`,
     'tool_reference_unresolved',
   );
 }
 
-function limitProblem({ defined, deferred }: KnownTools, path: string): Problem | undefined {
+function limitProblem({ defined, deferred }: KnownTools, path: string): RequestProblem | undefined {
   const bytes = [...defined.values()].reduce((sum, size) => sum + size, 0);
   if (defined.size <= MOST_TOOLS && deferred.size <= MOST_TOOLS && bytes <= MOST_BYTES) return undefined;
   return problemWithCode(

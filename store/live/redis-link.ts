@@ -3,7 +3,7 @@
 // worker that keeps the live channel in a folder neither needs nor loads it.
 import type { ChainableCommander, Redis } from 'ioredis';
 import { codeOf } from '../../system/text.ts';
-import { MissingClient, isRefusal, isUnanswered, describeProblem } from './redis-problems.ts';
+import { MissingClient, isRedisRefusal, isUnanswered, describeProblem } from './redis-problems.ts';
 
 export type RedisLink = {
   /** Returns the client, or null while it cannot be used. */
@@ -77,7 +77,7 @@ export function openRedisLink({ url, onReady, onTrouble, onMessage }: LinkOption
       const failed = answers?.find(([error]) => error !== null)?.[0];
       if (failed) {
         if (isUnanswered(failed)) client.disconnect(true);
-        if (isRefusal(failed)) trouble.now(describeProblem(url, failed));
+        if (isRedisRefusal(failed)) trouble.now(describeProblem(url, failed));
         throw failed;
       }
       return (answers ?? []).map(([, answer]) => answer);

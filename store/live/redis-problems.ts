@@ -5,7 +5,7 @@ import { codeOf, reasonOf } from '../../system/text.ts';
 export class MissingClient extends Error {}
 
 /** Tells whether the Redis answered and refused the command. */
-export function isRefusal(error: unknown): boolean {
+export function isRedisRefusal(error: unknown): boolean {
   return error instanceof Error && error.name === 'ReplyError';
 }
 

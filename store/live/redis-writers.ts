@@ -16,7 +16,7 @@ import {
   formatStreamName,
 } from './redis-keys.ts';
 import type { RedisLink } from './redis-link.ts';
-import { isRefusal } from './redis-problems.ts';
+import { isRedisRefusal } from './redis-problems.ts';
 
 /** Bytes that are held for the Redis, of one attempt and of all. */
 const MOST_OF_ATTEMPT = 1024 * 1024;
@@ -175,7 +175,7 @@ class AttemptWriter {
       .then(
         () => this.releasePieces(pieces),
         // Without a connection the pieces are sent again when there is one.
-        (error: unknown) => (isRefusal(error) ? this.loseLines('') : undefined),
+        (error: unknown) => (isRedisRefusal(error) ? this.loseLines('') : undefined),
       )
       .finally(() => this.shared.underWay.delete(sending));
     this.shared.underWay.add(sending);

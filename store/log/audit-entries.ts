@@ -2,7 +2,7 @@
 import type { Entry, Outcome, ReplyEntry } from './entries.ts';
 
 /** `entry` is a position in the session, or null when the head itself cannot be read. */
-export type Problem = { readonly entry: number | null; readonly problem: string };
+export type AuditProblem = { readonly entry: number | null; readonly problem: string };
 
 type PlacedEntry = { readonly entry: Entry; readonly position: number };
 
@@ -23,9 +23,9 @@ function isRepaired(entry: Entry): boolean {
  * Finds calls that do not have exactly one outcome (L39). Outcomes may still be missing after the
  * last reply, while its run goes on.
  */
-export function findPairingProblems(placed: readonly PlacedEntry[]): Problem[] {
+export function findPairingProblems(placed: readonly PlacedEntry[]): AuditProblem[] {
   const rounds: Round[] = [];
-  const problems: Problem[] = [];
+  const problems: AuditProblem[] = [];
   for (const { entry, position } of placed) {
     const open = rounds.at(-1);
     if (entry.kind === 'reply') {
@@ -43,8 +43,8 @@ export function findPairingProblems(placed: readonly PlacedEntry[]): Problem[] {
   return [...problems, ...rounds.flatMap(findRoundProblems)];
 }
 
-function findRoundProblems({ reply, position, outcomes, settled, cut }: Round): Problem[] {
-  const say = (problem: string): Problem => ({ entry: position, problem });
+function findRoundProblems({ reply, position, outcomes, settled, cut }: Round): AuditProblem[] {
+  const say = (problem: string): AuditProblem => ({ entry: position, problem });
   const calls = new Set(reply.message.content.flatMap((block, index) => (block.type === 'tool_use' ? [index] : [])));
   const indexes = outcomes.map((outcome) => outcome.index);
   const found = new Set(indexes);
@@ -61,8 +61,8 @@ function findRoundProblems({ reply, position, outcomes, settled, cut }: Round): 
 /**
  * Finds runs that do not begin and end in order. A run that was refused ends without having begun.
  */
-export function findRunProblems(placed: readonly PlacedEntry[]): Problem[] {
-  const problems: Problem[] = [];
+export function findRunProblems(placed: readonly PlacedEntry[]): AuditProblem[] {
+  const problems: AuditProblem[] = [];
   const say = (entry: number, problem: string): number => problems.push({ entry, problem });
   let open: number | null = null;
   let last = 0;
@@ -89,8 +89,8 @@ export function findRunProblems(placed: readonly PlacedEntry[]): Problem[] {
  * A snip comes from outside and may name anything: positions that make no sense are passed over
  * when it is read.
  */
-export function findMarkProblems(placed: readonly PlacedEntry[]): Problem[] {
-  const problems: Problem[] = [];
+export function findMarkProblems(placed: readonly PlacedEntry[]): AuditProblem[] {
+  const problems: AuditProblem[] = [];
   let staged = 0;
   for (const { entry, position } of placed) {
     const say = (problem: string): number => problems.push({ entry: position, problem });

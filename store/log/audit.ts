@@ -5,7 +5,7 @@ import { bodyHashes } from './bodies.ts';
 import type { Entry } from './entries.ts';
 import { checkLink, readSegment, type StoredSegment } from './read-chain.ts';
 import { isDamage, type Store } from '../values/store.ts';
-import { type Problem, findPairingProblems, findRunProblems, findMarkProblems } from './audit-entries.ts';
+import { type AuditProblem, findPairingProblems, findRunProblems, findMarkProblems } from './audit-entries.ts';
 
 type Audit = {
   readonly segments: number;
@@ -13,7 +13,7 @@ type Audit = {
   /** The number of stored values that were checked, segments included. */
   readonly values: number;
   /** Problems, oldest first; empty for a sound transcript. */
-  readonly problems: readonly Problem[];
+  readonly problems: readonly AuditProblem[];
 };
 
 /**
@@ -40,7 +40,7 @@ export async function verifyTranscript(store: Store, session: SessionId, head: H
   };
 }
 
-type WalkedChain = { readonly segments: readonly StoredSegment[]; readonly problems: Problem[] };
+type WalkedChain = { readonly segments: readonly StoredSegment[]; readonly problems: AuditProblem[] };
 
 /**
  * Walks back from the head, past damage where a page lists the segments before it. Returns the
@@ -48,13 +48,13 @@ type WalkedChain = { readonly segments: readonly StoredSegment[]; readonly probl
  */
 async function walk(store: Store, session: SessionId, head: Hash): Promise<WalkedChain> {
   const newestFirst: StoredSegment[] = [];
-  const problems: Problem[] = [];
+  const problems: AuditProblem[] = [];
   let ahead: readonly Hash[] = [head];
   let after: StoredSegment | null = null;
   for (let hash = ahead[0]; hash !== undefined; hash = ahead[0]) {
     ahead = ahead.slice(1);
     const entry: number | null = after && after.segment.first - 1;
-    const found: StoredSegment | Problem = await readSegment(store, hash, { session, entry })
+    const found: StoredSegment | AuditProblem = await readSegment(store, hash, { session, entry })
       .then((segment) => requireLink(segment, after))
       .catch((error: unknown) => describeDamage(error, entry));
     if ('problem' in found) {
@@ -79,7 +79,7 @@ function listHashesBefore({ segment }: StoredSegment): readonly Hash[] {
   return segment.parent === null ? [] : [segment.parent];
 }
 
-function describeDamage(error: unknown, entry: number | null): Problem {
+function describeDamage(error: unknown, entry: number | null): AuditProblem {
   if (!isDamage(error)) throw error;
   return { entry, problem: error.message };
 }
@@ -94,8 +94,8 @@ async function findUnreadable(
   store: Store,
   session: SessionId,
   references: readonly { readonly hash: Hash; readonly position: number }[],
-): Promise<Problem[]> {
-  const problems: Problem[] = [];
+): Promise<AuditProblem[]> {
+  const problems: AuditProblem[] = [];
   for (const [hash, position] of new Map(references.map((each) => [each.hash, each.position]))) {
     try {
       await store.get(hash);

@@ -2,7 +2,7 @@
 // those before it, then as many at once as it lists, up to 64. Every link is checked.
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { Segment } from './entries.ts';
-import { decodeSegment, formatPlace, type SegmentPlace } from './segments.ts';
+import { decodeSegment, formatSegmentPlace, type SegmentPlace } from './segments.ts';
 import { type Store, StoreError } from '../values/store.ts';
 
 export type StoredSegment = { readonly hash: Hash; readonly bytes: number; readonly segment: Segment };
@@ -143,7 +143,7 @@ export async function readSegment(store: Store, hash: Hash, where: SegmentPlace)
 
 function addPlace(error: unknown, where: SegmentPlace): unknown {
   if (!(error instanceof StoreError)) return error;
-  return new StoreError(error.problem, `${formatPlace(where)}: ${error.message}`, { cause: error });
+  return new StoreError(error.problem, `${formatSegmentPlace(where)}: ${error.message}`, { cause: error });
 }
 
 /** Throws unless `before` is the segment that `after` names as its parent. */
@@ -161,5 +161,5 @@ export function checkLink(before: StoredSegment, after: StoredSegment): void {
 function wrongLinkError(found: StoredSegment, where: SegmentPlace): StoreError {
   const { session, n, first } = found.segment;
   const what = `stored value ${found.hash} is segment ${n} from entry ${first} of session ${session}`;
-  return new StoreError('corrupt', `${formatPlace(where)}: ${what} and does not belong here`);
+  return new StoreError('corrupt', `${formatSegmentPlace(where)}: ${what} and does not belong here`);
 }

@@ -12,7 +12,7 @@ import { StoreError, newerValue, findNewerVersion, parseStored } from '../values
  */
 export type SegmentPlace = { readonly session: SessionId; readonly entry: number | null };
 
-export function formatPlace({ session, entry }: SegmentPlace): string {
+export function formatSegmentPlace({ session, entry }: SegmentPlace): string {
   return entry === null ? `session ${session}, head` : `session ${session}, entry ${entry}`;
 }
 
@@ -28,7 +28,7 @@ export function encodeSegment(segment: Segment): Uint8Array {
  */
 export function decodeSegment(bytes: Uint8Array, hash: Hash, where: SegmentPlace): Segment {
   const value = parseStored(bytes);
-  const what = `${formatPlace(where)}: stored value ${hash}`;
+  const what = `${formatSegmentPlace(where)}: stored value ${hash}`;
   const newer = findNewerSign(value);
   if (newer !== undefined) throw newerValue(what, newer);
   const problem = segmentProblem(value);

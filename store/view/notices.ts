@@ -67,7 +67,7 @@ const BUDGET_SPENT: Readonly<Record<'cost' | 'tokens', string>> = {
 };
 
 /** Returns the text that the model gets for a notice; null for notices that are for people. */
-export function noticeText(notice: Notice): string | null {
+export function noticeForModel(notice: Notice): string | null {
   switch (notice.kind) {
     case 'continue':
       return CONTINUE;

@@ -19,7 +19,7 @@ import { type Bodies, mediaNote } from '../log/bodies.ts';
 import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
 import { entryName } from '../log/entry-names.ts';
 import { inView, type InView, type Shown } from './in-view.ts';
-import { BARE, GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText, shortForm, summaryText } from './notices.ts';
+import { BARE, GO_ON, NO_OUTCOME, NO_OUTPUT, noticeForModel, shortForm, summaryText } from './notices.ts';
 import {
   isFrom,
   openServerCalls,
@@ -223,7 +223,7 @@ export function wordsOf(shown: Shown, bodies: Bodies): string {
   if (shown.kind === 'carried') return shown.text;
   if (shown.kind === 'short') return shortForm({ from: shown.position, to: shown.to }, shown.text);
   const { entry, position, cut } = shown;
-  const words = entry.kind === 'notice' ? (noticeText(entry.notice) ?? '') : userTextOf(entry, bodies);
+  const words = entry.kind === 'notice' ? (noticeForModel(entry.notice) ?? '') : userTextOf(entry, bodies);
   if (cut === undefined) return words;
   return previewText(words, cut, entryName({ from: position, to: position + 1 }), 'message');
 }

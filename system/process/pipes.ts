@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { startCommand, type PipeEnd } from './spawner.ts';
+import { spawnCommand, type PipeEnd } from './spawner.ts';
 import type { Programs } from './programs.ts';
 
 /** `own` is the file descriptor of our end, which the caller closes. */
@@ -66,7 +66,7 @@ export async function openPipes<const Names extends readonly PipeName[]>(
 
 async function makePipes(paths: readonly string[], programs: Programs): Promise<void> {
   const env = programs.environment();
-  const { exit } = await startCommand({ argv: [programs.at('mkfifo'), '-m', '600', ...paths], cwd: '/', env }, env);
+  const { exit } = await spawnCommand({ argv: [programs.at('mkfifo'), '-m', '600', ...paths], cwd: '/', env }, env);
   const { code, signal } = await exit;
   if (code !== 0) throw new Error(`mkfifo ${paths[0]} failed: ${signal ?? `status ${code}`}`);
 }

@@ -10,7 +10,7 @@ import { bootId } from './identity.ts';
 import { killTree, type KillTarget } from './kill-tree.ts';
 import { ownProcessId } from './orphans.ts';
 import { openPipes, type PipePlace } from './pipes.ts';
-import { SPAWNER_GONE, startCommand, type StartedCommand, type TreeExit } from './spawner.ts';
+import { SPAWNER_GONE, spawnCommand, type StartedCommand, type TreeExit } from './spawner.ts';
 
 export type PipedProcess = {
   readonly stdin: Socket;
@@ -41,7 +41,7 @@ export async function spawnPiped(argv: readonly string[], { cwd, env, pipes }: P
   const [input, output, errors] = opened.pipes;
   try {
     const command = { argv, cwd, env: { ...env, [CALL_VARIABLE]: callId }, input, output, errors };
-    return wrapStarted(await startCommand(command, pipes.programs.environment()), callId, [
+    return wrapStarted(await spawnCommand(command, pipes.programs.environment()), callId, [
       input.own,
       output.own,
       errors.own,

@@ -3,7 +3,7 @@
 import { closeSync } from 'node:fs';
 import { Socket, type ConnectOpts, type SocketConstructorOpts } from 'node:net';
 import { bootId, type ChildRecord } from './identity.ts';
-import { startCommand, type TreeExit } from './spawner.ts';
+import { spawnCommand, type TreeExit } from './spawner.ts';
 import { type PipePlace, openPipes } from './pipes.ts';
 
 export type ProcessTree = {
@@ -35,7 +35,7 @@ export async function spawnTree(argv: readonly string[], options: TreeOptions): 
   const [{ own, path, inode }] = opened;
   try {
     await options.before?.();
-    const child = await startCommand({ argv, cwd, env, output: { path, inode } }, pipes.programs.environment());
+    const child = await spawnCommand({ argv, cwd, env, output: { path, inode } }, pipes.programs.environment());
     // Start reading only now: until someone has opened it for writing, a pipe reads as ended.
     const output = startReading(own, onOutput);
     const drained = new Promise<void>((resolve) => output.once('close', () => resolve()));

@@ -61,7 +61,7 @@ let lastId = 0;
  * the program or the folder is missing or the arguments are too long, and with SPAWNER_GONE. `env`
  * is the environment for the spawner, if it has to be started.
  */
-export function startCommand(command: Command, env: Readonly<Record<string, string>>): Promise<StartedCommand> {
+export function spawnCommand(command: Command, env: Readonly<Record<string, string>>): Promise<StartedCommand> {
   if (process.versions['bun'] !== undefined) return Promise.reject(new Error(UNDER_BUN));
   const spawner = (current ??= openSpawner(env));
   const id = ++lastId;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { runTool } from '../../activities/run-tool.ts';
 import { callIdOf, CALL_VARIABLE } from '../../system/process/environment.ts';
-import { startCommand } from '../../system/process/spawner.ts';
+import { spawnCommand } from '../../system/process/spawner.ts';
 import { gate, reply, text, toolUse } from '../../scripted-model/index.ts';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
@@ -56,7 +56,7 @@ describe('what a stored reply leaves open', () => {
     const found = message(await bench.call(fakeAttempt(2)));
     expect(found.calls).toMatchObject([{ mayHaveBegun: true }]);
     const env = { PATH: process.env['PATH'] ?? '', [CALL_VARIABLE]: callIdOf(callKey('chain', found.head, 0)) };
-    const left = await startCommand({ argv: ['sleep', '1000'], cwd: '/', env }, env);
+    const left = await spawnCommand({ argv: ['sleep', '1000'], cwd: '/', env }, env);
     const input = { head: found.head, config: bench.opened.config, step: 3, iteration: 1, index: 0 };
     expect(await runTool(bench.deps)(fakeAttempt(), { ...input, mayHaveBegun: true })).toEqual({});
     expect(await left.exit).toEqual({ code: null, signal: 'SIGKILL' });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createBashTool } from '../../tools/builtin/bash.ts';
-import { decide } from '../../tools/rules/permission.ts';
+import { decidePermission } from '../../tools/rules/permission.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { tempFolder } from '../tools/support.ts';
 
@@ -118,7 +118,7 @@ test(
       .map(([command, wraps]) => wraps.reduce((inner, wrap) => wrap(inner), command));
     const judged = (command: string): string => {
       const permissions = { deny: ['bash(victim:*)'] };
-      return decide(
+      return decidePermission(
         { mode: 'bypass', permissions, cwd: '/workspace' },
         { risk: 'execute', tool: bash, input: { command } },
       ).kind;

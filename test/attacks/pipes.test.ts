@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { createBashTool } from '../../tools/builtin/bash.ts';
 import { openPipes } from '../../system/process/pipes.ts';
 import { findPrograms, type Programs } from '../../system/process/programs.ts';
-import { startCommand } from '../../system/process/spawner.ts';
+import { spawnCommand } from '../../system/process/spawner.ts';
 import { probeSandbox, type Sandbox } from '../../tools/sandbox.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';
 
@@ -46,7 +46,7 @@ test('what takes the place of a pipe before its writer opens it is not written t
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, 'mine');
   const env = programs.environment();
-  const started = startCommand({ argv: ['sh', '-c', 'echo overwritten'], cwd: '/', env, output: { path, inode } }, env);
+  const started = spawnCommand({ argv: ['sh', '-c', 'echo overwritten'], cwd: '/', env, output: { path, inode } }, env);
   await expect(started).rejects.toThrow('was replaced');
   expect(readFileSync(path, 'utf8')).toBe('mine');
   closeSync(own);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { createBashTool } from '../../tools/builtin/bash.ts';
-import { decide } from '../../tools/rules/permission.ts';
+import { decidePermission } from '../../tools/rules/permission.ts';
 import { prepareCall } from '../../activities/calls/prepare.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
@@ -67,7 +67,7 @@ test.runIf(hasGbk)('a character of another encoding swallows no backslash that w
   // The last byte of the character and the backslash are one character of GBK.
   const command = 'echo \u4e2d\\; touch made';
   const allow = { permissions: { allow: ['bash(echo:*)'] }, mode: 'default' as const, cwd };
-  expect(decide(allow, { risk: 'execute', tool: bash, input: { command } }).kind).toBe('allow');
+  expect(decidePermission(allow, { risk: 'execute', tool: bash, input: { command } }).kind).toBe('allow');
   const { content } = await createBashTool({ sandbox: group, passEnv: ['LOCPATH'] }).call(
     { command },
     toolContext(cwd),

@@ -13,7 +13,7 @@ import { foldBranches } from '../../system/schema/fold-branches.ts';
 import { mendInput } from '../../system/schema/mend-input.ts';
 import { describeNearestLine } from '../../tools/builtin/files/lookalikes.ts';
 import { replaceText } from '../../tools/builtin/files/replace-text.ts';
-import { decide } from '../../tools/rules/permission.ts';
+import { decidePermission } from '../../tools/rules/permission.ts';
 import { probeSandbox } from '../../tools/sandbox.ts';
 import { createRedactor } from '../../worker/redact.ts';
 import { measureGrowth, QUADRATIC } from '../support/growth.ts';
@@ -25,7 +25,7 @@ const rules = Array.from({ length: 600 }, (_, n) => `bash(cmd${n} sub:*)`);
 
 function judge(permissions: object, command: string): unknown {
   const subject = { mode: 'default' as const, permissions, cwd: '/workspace' };
-  return decide(subject, { risk: 'execute', tool: bash, input: { command } });
+  return decidePermission(subject, { risk: 'execute', tool: bash, input: { command } });
 }
 
 const output = (text: string) => ({ head: Buffer.from(text), tail: Buffer.alloc(0), omitted: 0 });

@@ -1,7 +1,7 @@
 // Prompts with images and documents: what is taken, and what is refused before anything is sent.
 import { expect, test } from 'vitest';
 import { readImageSize } from '../../store/transcript/image-size.ts';
-import { readPrompt, type Prompt, type PromptBlock } from '../../client/sessions/prompt.ts';
+import { parsePrompt, type Prompt, type PromptBlock } from '../../client/sessions/prompt.ts';
 import { jpegOf, pdfOf, pngOf, webpOf } from '../support/images.ts';
 
 const image = (bytes: Buffer, type = 'image/png'): PromptBlock =>
@@ -14,7 +14,7 @@ const text = (words: string): PromptBlock => ({ type: 'text', text: words });
 
 test('a prompt of blocks is one text and its media, each with its place in the text and its share of a window (Q7 L85)', () => {
   const blocks = [text('Look:'), image(pngOf(2, 3)), text('What is it?'), pdf(pdfOf(3))];
-  const { text: words, media } = readPrompt(blocks);
+  const { text: words, media } = parsePrompt(blocks);
   expect(words).toBe('Look:\nWhat is it?');
   expect(media).toEqual([
     { bytes: pngOf(2, 3), mediaType: 'image/png', characters: 6_400, at: 5 },
@@ -27,7 +27,7 @@ test.each([
   ['(images and a document)', [image(pngOf(1, 1)), image(pngOf(1, 1)), pdf(pdfOf(1))]],
   ['(documents)', [pdf(pdfOf(1)), pdf(pdfOf(2))]],
 ] as const)('media alone have a line that names them: %s (Q7 L85)', (line, prompt) => {
-  expect(readPrompt(prompt).text).toBe(line);
+  expect(parsePrompt(prompt).text).toBe(line);
 });
 
 test.each([
@@ -49,7 +49,7 @@ test.each([
   ['no source', [{ type: 'document' }], /is a document without its bytes/],
   ['nothing', [], /the prompt is empty/],
 ] as const)('a prompt with %s is refused in a sentence (Q7)', (_, prompt, problem) => {
-  expect(() => readPrompt(prompt as unknown as Prompt)).toThrow(problem);
+  expect(() => parsePrompt(prompt as unknown as Prompt)).toThrow(problem);
 });
 
 test('width and height are read from each kind of image that the API takes (Q7)', () => {

@@ -2,7 +2,7 @@
 // of 2026-11-26.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
-import { contextOf, spendOf } from '../../activities/model/bill.ts';
+import { contextTokensOf, spendOf } from '../../activities/model/bill.ts';
 import { createModels } from '../../models/models.ts';
 import { costOf, totalTokens } from '../../workflows/contract/loop.ts';
 
@@ -140,8 +140,8 @@ test('what is in context is what the last entry of the model itself had, and no 
       used(90_000, 400, { type: 'advisor_message', model: 'claude-opus-5-5' }),
     ],
   });
-  expect(contextOf(summary)).toBe(24_500);
-  expect(contextOf(used(10, 5, { read: 100, w5: 7 }))).toBe(122);
+  expect(contextTokensOf(summary)).toBe(24_500);
+  expect(contextTokensOf(used(10, 5, { read: 100, w5: 7 }))).toBe(122);
 });
 
 test('a cost is not known where a model that took over has no price (L51)', () => {

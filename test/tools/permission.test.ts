@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
-import { describeQuestion, decide as judge, type PermissionSettings } from '../../tools/rules/permission.ts';
+import { describeQuestion, decidePermission as judge, type PermissionSettings } from '../../tools/rules/permission.ts';
 import type { PermissionDecision, Risk, Tool } from '../../tools/tool.ts';
 import { simpleTool } from './support.ts';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { BackgroundCommands, BackgroundRecord } from '../../system/process/background-files.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import type { BuiltinOptions } from './files/options.ts';
-import { describeCommand, describeEnd, decodeOutput } from './shell/background-words.ts';
+import { describeCommand, describeCommandEnd, decodeOutput } from './shell/background-words.ts';
 
 const id = z
   .string()
@@ -73,6 +73,6 @@ function unknownCommand(wanted: string): ToolFailure {
 }
 
 function describeState(record: BackgroundRecord): string {
-  if (record.end) return `${describeCommand(record)} ${describeEnd(record.end)}`;
+  if (record.end) return `${describeCommand(record)} ${describeCommandEnd(record.end)}`;
   return `${describeCommand(record)} is running, for ${Math.round((Date.now() - record.startedAt) / 1_000)} s`;
 }

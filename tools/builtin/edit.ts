@@ -5,7 +5,7 @@ import type { Stats } from 'node:fs';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import type { BuiltinOptions } from './files/options.ts';
-import { formatCount, quoteIfNeeded } from './files/wording.ts';
+import { formatAmount, quoteIfNeeded } from './files/wording.ts';
 import { confine, type ConfinedPath, type Workspace, toWorkspace } from './files/confine.ts';
 import { fromRoot } from './files/working-paths.ts';
 import { quotePath } from './files/fs-failures.ts';
@@ -54,7 +54,7 @@ export function createEditTool({ dataDir, sandbox: { places, programs } }: Built
       const where = `${replaced.lines.length === 1 ? 'line' : 'lines'} ${listLines(replaced.lines)}`;
       return {
         seen: [facts],
-        content: `edited ${quoteIfNeeded(target.name)} (${formatCount(replaced.lines.length, 'replacement')}, ${where})${describeParted(parted)}`,
+        content: `edited ${quoteIfNeeded(target.name)} (${formatAmount(replaced.lines.length, 'replacement')}, ${where})${describeParted(parted)}`,
       };
     },
   });

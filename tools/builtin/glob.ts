@@ -8,7 +8,7 @@ import { quotePath } from './files/fs-failures.ts';
 import { createGlobMatcher } from './search/glob-match.ts';
 import { showNameBytes } from './files/like-name.ts';
 import type { BuiltinOptions } from './files/options.ts';
-import { formatCount, quoteIfNeeded } from './files/wording.ts';
+import { formatAmount, quoteIfNeeded } from './files/wording.ts';
 import { buildCommonArguments, runRipgrep, writeSearchNotes } from './search/ripgrep.ts';
 import { createNamer, findSearchPlace, createShowTest, stripDot, type SearchPlace } from './search/search-place.ts';
 import { keepTopLines } from './search/top-lines.ts';
@@ -60,7 +60,7 @@ export function createGlobTool(options: BuiltinOptions): Tool {
 
 function summarizeFiles(files: number): string {
   if (files === 0) return '(no files match)';
-  return files > MOST ? `(${files} files, first ${MOST} shown)` : `(${formatCount(files, 'file')})`;
+  return files > MOST ? `(${files} files, first ${MOST} shown)` : `(${formatAmount(files, 'file')})`;
 }
 
 function hiddenArguments(pattern: string, { name }: SearchPlace): string[] {

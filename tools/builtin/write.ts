@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { countLines } from '../../store/transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import type { BuiltinOptions } from './files/options.ts';
-import { formatCount, quoteIfNeeded } from './files/wording.ts';
+import { formatAmount, quoteIfNeeded } from './files/wording.ts';
 import { confine, type ConfinedPath, type Workspace, toWorkspace } from './files/confine.ts';
 import { fromRoot } from './files/working-paths.ts';
 import { quotePath } from './files/fs-failures.ts';
@@ -57,7 +57,7 @@ export function createWriteTool({ dataDir, sandbox: { places, programs } }: Buil
       const { did, parted, facts } = isThere
         ? ({ did: 'updated', parted: 0, facts: toSeenFile(target.path, old.stats) } as const)
         : await writeInside(workspace, target, bytes, options);
-      const size = `${formatCount(countLines(content), 'line')}, ${formatCount(bytes.length, 'byte')}`;
+      const size = `${formatAmount(countLines(content), 'line')}, ${formatAmount(bytes.length, 'byte')}`;
       const kept = mark === 'none' ? '' : `, ${MARK_NAMES[mark]} as before`;
       const ends = old !== null && isLosingCrlf(old, content) ? '; its lines ended in CRLF and end in LF now' : '';
       const unread = seen === 'never' ? '; what it said before had not been read' : '';

@@ -34,7 +34,10 @@ type JudgedRisk = {
  * Decides. `own` is the answer of the tool's own rule, if it has one. `input` has passed the tool's
  * schema.
  */
-export function decide(settings: PermissionSettings, { risk, tool, input, own }: JudgedRisk): PermissionDecision {
+export function decidePermission(
+  settings: PermissionSettings,
+  { risk, tool, input, own }: JudgedRisk,
+): PermissionDecision {
   const { mode, permissions = {}, cwd, folders, hook } = settings;
   const context = buildJudgeContext(settings);
   const call = { tool, cwd, folders, subject: () => tool.subject?.(input, context) };

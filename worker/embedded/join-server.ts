@@ -4,7 +4,14 @@
 import type { Binary } from './binary-version.ts';
 import type { DataFolder, Env } from '../../connection/data-folder.ts';
 import { withFolderLock } from './folder-lock.ts';
-import { livingMembers, type Member, registerMember, type Registration, type Role, workersOf } from './members.ts';
+import {
+  livingMembers,
+  type Member,
+  registerMember,
+  type Registration,
+  type MemberRole,
+  workersOf,
+} from './members.ts';
 import { findReadyServer } from './ready-server.ts';
 import type { KeyRing } from '../../connection/payloads/key-ring.ts';
 import { NAMESPACE } from './server-args.ts';
@@ -15,7 +22,7 @@ import { SetupProblem } from '../../system/setup-problem.ts';
 
 export type JoinServer = {
   readonly folder: DataFolder;
-  readonly role: Role;
+  readonly role: MemberRole;
   /** True when this process polls for tasks. */
   readonly worker: boolean;
   /** The queues that it works on; absent: the one that every worker that stays polls. */

@@ -10,7 +10,7 @@ import { identitySchema } from './file-lock.ts';
 import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 
 /** `dev` and `worker` stay until they are stopped, a `command` ends by itself. */
-export type Role = 'dev' | 'worker' | 'command';
+export type MemberRole = 'dev' | 'worker' | 'command';
 
 const memberSchema = identitySchema.extend({
   role: z.enum(['dev', 'worker', 'command']),
@@ -34,7 +34,7 @@ export function registerMember(folder: DataFolder, about: MemberFacts): Registra
   return { path, works: write, remove: () => rmSync(path, { force: true }) };
 }
 
-type MemberFacts = { readonly role: Role; readonly worker: boolean; readonly queues?: readonly string[] };
+type MemberFacts = { readonly role: MemberRole; readonly worker: boolean; readonly queues?: readonly string[] };
 
 export type Registration = {
   readonly path: string;

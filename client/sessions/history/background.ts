@@ -2,7 +2,7 @@
 // machine that ran them, their state and latest output.
 import {
   describeCommand,
-  describeEnd,
+  describeCommandEnd,
   sourceName,
   readStartedId,
   decodeOutput,
@@ -30,14 +30,14 @@ const MOST = 16;
 const LAST_BYTES = 2_000;
 
 /** `told` is the last state that the model was told. */
-export type StartedCommand = Pick<BackgroundCommand, 'id' | 'command' | 'run'> & { readonly told: string | null };
+export type BackgroundStart = Pick<BackgroundCommand, 'id' | 'command' | 'run'> & { readonly told: string | null };
 
 /**
  * Describes the commands as they are now. `closed`: the session is over, and with it any command it
  * had left running. `seen`: earlier descriptions; a command that had ended there is not read again.
  */
 export function backgroundCommands(
-  started: readonly StartedCommand[],
+  started: readonly BackgroundStart[],
   files: BackgroundReader,
   closed: boolean,
   seen: readonly BackgroundCommand[] = [],
@@ -47,7 +47,7 @@ export function backgroundCommands(
 }
 
 /** Finds the background commands in a transcript, oldest first. */
-export function findBackgroundCommands(items: readonly Item[]): readonly StartedCommand[] {
+export function findBackgroundCommands(items: readonly Item[]): readonly BackgroundStart[] {
   const found = items.filter(isReply).flatMap(({ entry, run, outcomes }) =>
     entry.message.content.flatMap((block, index) => {
       const outcome = outcomes.get(index);
@@ -67,7 +67,7 @@ export function findBackgroundCommands(items: readonly Item[]): readonly Started
 /** Returns the last state that the model was told, in the words of the tools. */
 function lastReportedState(
   items: readonly Item[],
-  { id, command }: Pick<StartedCommand, 'id' | 'command'>,
+  { id, command }: Pick<BackgroundStart, 'id' | 'command'>,
 ): string | null {
   const begins = `${describeCommand({ id, command })} `;
   const stands = (text: string): string | null => {
@@ -88,7 +88,7 @@ function lastReportedState(
 }
 
 async function describeCommandState(
-  { told, ...started }: StartedCommand,
+  { told, ...started }: BackgroundStart,
   files: BackgroundReader,
   closed: boolean,
 ): Promise<BackgroundCommand> {
@@ -99,7 +99,7 @@ async function describeCommandState(
     return { ...started, startedAt: null, endedAt: null, running: false, state, last: '' };
   }
   const { startedAt, endedAt = null, end } = record;
-  const state = end ? describeEnd(end) : 'is running';
+  const state = end ? describeCommandEnd(end) : 'is running';
   const last = decodeOutput(await files.lastOf(started.id, LAST_BYTES)).trim();
   return { ...started, startedAt, endedAt, running: !end, state, last };
 }

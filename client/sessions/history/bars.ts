@@ -11,7 +11,7 @@ import type { Iteration } from './iterations.ts';
 export type SegmentKind = 'model' | 'tools' | 'context' | 'other' | 'waiting' | 'parked' | 'gap';
 
 /** Times are in milliseconds since the epoch. */
-export type Segment = {
+export type BarSegment = {
   readonly kind: SegmentKind;
   readonly from: number;
   readonly to: number;
@@ -20,7 +20,7 @@ export type Segment = {
 
 export type Bar = {
   readonly of: Iteration;
-  readonly segments: readonly Segment[];
+  readonly segments: readonly BarSegment[];
   readonly from: number;
   readonly to: number;
   /** Processes that worked on it, in their order. */
@@ -53,7 +53,7 @@ const kinds: Readonly<Record<string, readonly [SegmentKind, string]>> = {
 /** Draws the bar of an iteration. Work that is not over lasts until `now`. */
 export function barOf(iteration: Iteration, steps: readonly Step[], now: number): Bar {
   if (steps.length === 0) return barWithoutHistory(iteration);
-  const segments: Segment[] = [];
+  const segments: BarSegment[] = [];
   const add = (kind: SegmentKind, from: number, to: number, what: string): void => {
     if (to > from) segments.push({ kind, from, to, what: `${what}, ${shortTime(to - from)}` });
   };
@@ -113,6 +113,6 @@ function barWithoutHistory(iteration: Iteration): Bar {
   if (!reply) return { ...bar, segments: [], from: after, to: after };
   const { at } = reply.entry;
   const took = Math.max(0, ...[...reply.outcomes.values()].map(({ log }) => (isUntimed(log) ? 0 : log.duration)));
-  const tools: Segment = { kind: 'tools', from: at, to: at + took, what: `the longest tool, ${shortTime(took)}` };
+  const tools: BarSegment = { kind: 'tools', from: at, to: at + took, what: `the longest tool, ${shortTime(took)}` };
   return { ...bar, segments: took > 0 ? [tools] : [], from: at, to: at + took };
 }

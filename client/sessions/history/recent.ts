@@ -14,7 +14,7 @@ import {
   UPDATES,
   type UserMessage,
 } from '../../../workflows/contract/session.ts';
-import { contextOf } from '../newest-head.ts';
+import { sealingContextOf } from '../newest-head.ts';
 import { type HistoryEvent, timeOf } from './steps.ts';
 
 /** `at` is in milliseconds since the epoch; `by` is the client's identity. */
@@ -56,7 +56,13 @@ type Draft = {
 export async function readRecent(client: Client, session: SessionId): Promise<RecentRequests> {
   const { events } = await client.workflow.getHandle(session).fetchHistory();
   const read = async (payloads: Payloads): Promise<unknown> =>
-    (await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads, contextOf(client, session, null)))[0];
+    (
+      await decodeArrayFromPayloads(
+        client.options.loadedDataConverter,
+        payloads,
+        sealingContextOf(client, session, null),
+      )
+    )[0];
   const draft: Draft = { messages: [], before: [], asked: [], raised: {}, next: {} };
   for (const event of events ?? []) await absorbEvent(draft, event, read);
   return draft;

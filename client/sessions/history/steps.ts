@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { createLimit } from '../../../system/async.ts';
 import { RecentMap } from '../../../system/recent-map.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import { contextOf } from '../newest-head.ts';
+import { sealingContextOf } from '../newest-head.ts';
 
 /** Times are in milliseconds since the epoch, by the server's clock. */
 export type Step = {
@@ -235,7 +235,7 @@ async function decodePayload(
   const [value] = await decodeArrayFromPayloads(
     client.options.loadedDataConverter,
     payloads,
-    contextOf(client, session, activity),
+    sealingContextOf(client, session, activity),
   );
   return value;
 }

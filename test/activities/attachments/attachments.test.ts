@@ -19,7 +19,7 @@ import { benchDeps, fakeAttempt, prompt } from '../../support/bench-deps.ts';
 import { noHooks } from '../../support/no-hooks.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
-import { noticeText } from '../../../store/view/notices.ts';
+import { noticeForModel } from '../../../store/view/notices.ts';
 
 type Setup = {
   readonly script: ScriptedModelOptions['script'];
@@ -162,7 +162,7 @@ test('what was attached by an earlier version is sent as it was, and only what i
     source: 'the workspace’s file AGENTS.md',
     text: 'Use tabs.\nAnd no blanks.',
   } as const;
-  expect(noticeText(old)).toBe('From the workspace’s file AGENTS.md:\nUse tabs.\nAnd no blanks.');
+  expect(noticeForModel(old)).toBe('From the workspace’s file AGENTS.md:\nUse tabs.\nAnd no blanks.');
 });
 
 test('a provider, and the line about one that failed, know the trace of the run’s caller (O15 L43)', async () => {

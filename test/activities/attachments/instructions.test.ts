@@ -2,7 +2,7 @@
 import { chownSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readInstructions, LONGEST_INSTRUCTIONS } from '../../../activities/attachments/instructions.ts';
+import { readInstructions, MOST_INSTRUCTION_CHARACTERS } from '../../../activities/attachments/instructions.ts';
 import type { SeenFile } from '../../../workflows/contract/activities.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -177,7 +177,7 @@ test('a file of any length is told up to a limit, and bytes that are no text do 
   const cwd = workspace({ 'AGENTS.md': 'word '.repeat(1_000_000), 'a/x': '' });
   writeFileSync(join(cwd, 'a', 'AGENTS.md'), Buffer.from([0xff, 0xfe, 0x41]));
   const [long, bytes] = await readInstructions({ cwd }, seenIn(cwd, 'a/x'), undefined);
-  expect(long?.text.length).toBeLessThan(LONGEST_INSTRUCTIONS + 200);
+  expect(long?.text.length).toBeLessThan(MOST_INSTRUCTION_CHARACTERS + 200);
   expect(long?.text.endsWith('…')).toBe(true);
   expect(bytes?.text.endsWith('\ufffd\ufffdA')).toBe(true);
 });

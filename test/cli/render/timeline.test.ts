@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { stepLine } from '../../../cli/commands/logs.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { timelineLines } from '../../../cli/render/timeline.ts';
-import type { Bar, Segment } from '../../../client/sessions/history/bars.ts';
+import type { Bar, BarSegment } from '../../../client/sessions/history/bars.ts';
 import type { Iteration } from '../../../client/sessions/history/iterations.ts';
 import type { Step } from '../../../client/sessions/history/steps.ts';
 
@@ -11,7 +11,7 @@ const plain = createPaint(false);
 
 function bar(
   iteration: number,
-  segments: readonly (readonly [Segment['kind'], number])[],
+  segments: readonly (readonly [BarSegment['kind'], number])[],
   more: Partial<Bar> = {},
 ): Bar {
   let at = 0;

@@ -4,19 +4,19 @@ import {
   type Act,
   type Editor,
   fullText,
-  type Key,
+  type KeyPress,
   newEditor,
   pressKey,
   clearSent,
 } from '../../../cli/typing/line-editor.ts';
 
-const ctrl = (name: string): Key => ({ name, ctrl: true });
-const meta = (name: string): Key => ({ name, meta: true });
-const named = (name: string): Key => ({ name });
+const ctrl = (name: string): KeyPress => ({ name, ctrl: true });
+const meta = (name: string): KeyPress => ({ name, meta: true });
+const named = (name: string): KeyPress => ({ name });
 
 /** Texts are typed, keys pressed. */
 function after(
-  keys: readonly (string | Key)[],
+  keys: readonly (string | KeyPress)[],
   editor = newEditor(),
 ): { readonly editor: Editor; readonly acts: Act[] } {
   const acts: Act[] = [];
@@ -33,7 +33,7 @@ function after(
 
 const shown = ({ text, cursor }: Editor): string => `${text.slice(0, cursor)}|${text.slice(cursor)}`;
 
-test.each<[string, readonly (string | Key)[], string]>([
+test.each<[string, readonly (string | KeyPress)[], string]>([
   ['what is typed stands before the cursor', ['ab', named('left'), 'c'], 'ac|b'],
   ['backspace and delete take a whole character', ['a👩‍💻b', named('left'), named('backspace'), named('delete')], 'a|'],
   ['words are passed and taken', ['one two', ctrl('w'), 'three', meta('b'), 'x'], 'one x|three'],

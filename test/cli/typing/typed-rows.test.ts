@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createBottomArea } from '../../../cli/terminal/bottom-area.ts';
 import type { Hands } from '../../../cli/typing/input.ts';
-import type { Key } from '../../../cli/typing/line-editor.ts';
+import type { KeyPress } from '../../../cli/typing/line-editor.ts';
 import { openTypedRows } from '../../../cli/typing/typed-rows.ts';
 import { terminalScreen } from '../../support/terminal-screen.ts';
 import { until } from '../../support/until.ts';
@@ -11,7 +11,7 @@ function terminal(edited: string | null = null) {
   const screen = terminalScreen(60);
   const area = createBottomArea({ write: screen.write, columns: () => 60, rows: () => 20 });
   const [sent, said]: [string[], string[]] = [[], []];
-  let onKey: ((typed: string | undefined, key: Key) => void) | null = null;
+  let onKey: ((typed: string | undefined, key: KeyPress) => void) | null = null;
   const hands: Hands = {
     submit: (text, now) => void sent.push(`${now ? 'now ' : ''}${text}`),
     interrupt: () => void sent.push('interrupt'),
@@ -28,12 +28,12 @@ function terminal(edited: string | null = null) {
     runEditor: () => Promise.resolve(edited),
     suspend: () => Promise.resolve(),
   };
-  const press = (key: Key, typed?: string): void => onKey?.(typed, key);
+  const press = (key: KeyPress, typed?: string): void => onKey?.(typed, key);
   const type = (text: string): void => Array.from(text).forEach((one) => press({ name: one }, one));
   return { ...screen, sent, said, press, type, input: openTypedRows(place, hands), takesKeys: () => onKey !== null };
 }
 
-const enter: Key = { name: 'return' };
+const enter: KeyPress = { name: 'return' };
 const never = new AbortController().signal;
 
 test('a text goes with Enter or Ctrl-S, its row is empty then, and nothing is sent of nothing (O18)', () => {

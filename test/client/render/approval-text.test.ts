@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
 import { approvalsTable } from '../../../client/render/tables.ts';
-import { approvalText, questionOf } from '../../../client/render/approval-text.ts';
+import { approvalText, parseQuestion } from '../../../client/render/approval-text.ts';
 import { chooseAnswer } from '../../../cli/approving/answer-question.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { showUnseen } from '../../../system/text.ts';
@@ -105,7 +105,7 @@ test('offers no numbers where options are numbers: what is typed means the optio
 });
 
 test('shows the options of a question as they are offered, without blanks around them (L81)', () => {
-  expect(questionOf({ question: ' Which? ', options: ['red ', ' green'] })).toEqual({
+  expect(parseQuestion({ question: ' Which? ', options: ['red ', ' green'] })).toEqual({
     question: 'Which?',
     options: ['red', 'green'],
   });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { allProcesses, procStat, processInfo, wasStartedWith } from '../../../system/process/proc.ts';
-import { SPAWNER_GONE, startCommand } from '../../../system/process/spawner.ts';
+import { SPAWNER_GONE, spawnCommand } from '../../../system/process/spawner.ts';
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../support.ts';
 
@@ -16,14 +16,14 @@ const script = fileURLToPath(new URL('../../../system/process/spawner-process.mj
 const spawnerOf = (pid: number): number => procStat(pid)?.parent ?? 0;
 
 test('a command leads its own group and session, and its end is told', async () => {
-  const { pid, startTime, exit } = await startCommand(sleeping, {});
+  const { pid, startTime, exit } = await spawnCommand(sleeping, {});
   expect(processInfo(pid)).toMatchObject({ group: pid, session: pid, startTime });
   process.kill(pid, 'SIGTERM');
   expect(await exit).toEqual({ code: null, signal: 'SIGTERM' });
 });
 
 test('commands are started by one process, which is not the worker', async () => {
-  const all = await Promise.all([1, 2, 3].map(() => startCommand(sleeping, {})));
+  const all = await Promise.all([1, 2, 3].map(() => spawnCommand(sleeping, {})));
   const parents = new Set(all.map(({ pid }) => spawnerOf(pid)));
   expect(parents.size).toBe(1);
   expect(parents).not.toContain(process.pid);
@@ -32,15 +32,15 @@ test('commands are started by one process, which is not the worker', async () =>
 });
 
 test('when that process is killed what it had started counts as killed, and the next command finds another', async () => {
-  const running = await startCommand(sleeping, {});
+  const running = await spawnCommand(sleeping, {});
   const spawner = spawnerOf(running.pid);
   process.kill(spawner, 'SIGSTOP');
-  const unheard = startCommand(sleeping, {});
+  const unheard = spawnCommand(sleeping, {});
   process.kill(spawner, 'SIGKILL');
   expect(await running.exit).toEqual({ code: null, signal: 'SIGKILL' });
   await expect(unheard).rejects.toMatchObject({ code: SPAWNER_GONE });
   process.kill(running.pid, 'SIGKILL');
-  const next = await startCommand({ ...sleeping, argv: ['true'] }, {});
+  const next = await spawnCommand({ ...sleeping, argv: ['true'] }, {});
   expect(await next.exit).toEqual({ code: 0, signal: null });
 });
 

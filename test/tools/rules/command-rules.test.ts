@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createBashTool } from '../../../tools/builtin/bash.ts';
-import { decide } from '../../../tools/rules/permission.ts';
+import { decidePermission } from '../../../tools/rules/permission.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import type { PermissionMode, PermissionRules } from '../../../workflows/contract/session.ts';
 
@@ -13,7 +13,8 @@ const shells = (deep: number, command: string): string =>
   deep === 0 ? command : `sh -c '${shells(deep - 1, command).replaceAll("'", `'\\''`)}'`;
 
 function judged(permissions: PermissionRules, command: string, mode: PermissionMode = 'default'): string {
-  return decide({ mode, permissions, cwd: '/workspace' }, { risk: 'execute', tool: bash, input: { command } }).kind;
+  return decidePermission({ mode, permissions, cwd: '/workspace' }, { risk: 'execute', tool: bash, input: { command } })
+    .kind;
 }
 
 test.each([

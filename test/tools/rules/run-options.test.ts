@@ -1,15 +1,17 @@
 // Deny rules and programs that run others: behind a verb, in an option or a variable, in code.
 import { expect, test } from 'vitest';
 import { createBashTool } from '../../../tools/builtin/bash.ts';
-import { decide } from '../../../tools/rules/permission.ts';
+import { decidePermission } from '../../../tools/rules/permission.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 
 const bash = createBashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
 
 function judged(pattern: string, command: string): string {
   const permissions = { deny: [`bash(${pattern})`], allow: ['bash'] };
-  return decide({ mode: 'bypass', permissions, cwd: '/workspace' }, { risk: 'execute', tool: bash, input: { command } })
-    .kind;
+  return decidePermission(
+    { mode: 'bypass', permissions, cwd: '/workspace' },
+    { risk: 'execute', tool: bash, input: { command } },
+  ).kind;
 }
 
 test.each([

@@ -8,7 +8,7 @@ export function quoteIfNeeded(name: string): string {
 }
 
 /** Prints a number with its noun: "1 line", "2 lines". */
-export function formatCount(n: number, one: string, many = `${one}s`): string {
+export function formatAmount(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
 

@@ -1,7 +1,7 @@
 // Reports ripgrep's output to the model: bounded, with a count of all matches at the end.
 import { stripDot } from './search-place.ts';
 import { keepTopLines } from './top-lines.ts';
-import { formatCount, quoteIfNeeded } from '../files/wording.ts';
+import { formatAmount, quoteIfNeeded } from '../files/wording.ts';
 import { showNameBytes } from '../files/like-name.ts';
 
 export type SearchReport = {
@@ -98,7 +98,7 @@ export function reportFiles(most: number, { accepts, named }: ReportPaths): Sear
       const shown = fitBudget(found.first());
       return [
         ...shown,
-        shown.length < files ? `(${files} files, first ${shown.length} shown)` : `(${formatCount(files, 'file')})`,
+        shown.length < files ? `(${files} files, first ${shown.length} shown)` : `(${formatAmount(files, 'file')})`,
       ];
     },
   };
@@ -114,7 +114,7 @@ function parseLine(record: Buffer): { path: string; number: string; mark: string
 
 function summarizeMatches(matches: number, files: number, shown: number | null): string {
   if (matches === 0) return '(no matches)';
-  const all = `${formatCount(matches, 'match', 'matches')} in ${formatCount(files, 'file')}`;
+  const all = `${formatAmount(matches, 'match', 'matches')} in ${formatAmount(files, 'file')}`;
   return shown === null ? `(${all})` : `(${all}, first ${shown} shown)`;
 }
 

@@ -26,7 +26,7 @@ export function decodeOutput(bytes: Buffer): string {
 }
 
 export function describeEnded(record: BackgroundRecord, how: BackgroundEnd, last: Buffer): string {
-  const words = `${describeCommand(record)} ${describeEnd(how)}.`;
+  const words = `${describeCommand(record)} ${describeCommandEnd(how)}.`;
   const text = decodeOutput(last).trim();
   return text === ''
     ? `${words} It wrote nothing that is kept.`
@@ -39,7 +39,7 @@ export function describeCommand({ id, command }: Pick<BackgroundRecord, 'id' | '
   return `${id} (${line.length > 100 ? `${line.slice(0, 100)}…` : line})`;
 }
 
-export function describeEnd(how: BackgroundEnd): string {
+export function describeCommandEnd(how: BackgroundEnd): string {
   switch (how.kind) {
     case 'exit':
       return how.code === null ? `was killed by ${how.signal}` : `has ended with exit status ${how.code}`;
