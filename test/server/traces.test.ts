@@ -100,8 +100,8 @@ describe('a run', () => {
     const root = await until(() => collector.spans.find(({ name }) => name === 'invoke_agent perdure'));
     const named = (name: string) => collector.spans.filter((each) => each.name.startsWith(name));
     // They come in several requests, which may overtake each other.
-    await until(() => named('iteration ').length === 3 && named('chat ').length === 4);
-    await until(() => named('execute_tool ').length === 2 && named('approval wait').length === 1);
+    await until(() => named('iteration ').length >= 3 && named('chat ').length >= 4);
+    await until(() => named('execute_tool ').length >= 2 && named('approval wait').length >= 1);
 
     expect(new Set(collector.spans.map(({ traceId }) => traceId))).toEqual(new Set([root.traceId]));
     const known = new Set(collector.spans.map(({ spanId }) => spanId));
