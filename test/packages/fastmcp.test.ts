@@ -60,13 +60,15 @@ const ways = {
   'at an address': atAddress,
 };
 
+/** Python takes its time to load it, and on a busy machine more than a server is waited for. */
+const isSlow = (warning: string): boolean => warning.includes('was not ready within');
+
 describe('a server of FastMCP', () => {
   test.each(Object.entries(ways))('%s tells a result once, and what it asks is answered (L75 L77)', async (_, way) => {
     if (missing !== null) return;
     const { registry, names, call, warnings } = await openTestServers({ shop: await way() });
-    // Python takes its time to load it: what is not connected yet is looked for again.
     await until(async () => {
-      if (warnings.length > 0) throw new Error(warnings.join('\n'));
+      if (!warnings.every(isSlow)) throw new Error(warnings.join('\n'));
       await registry.refresh?.();
       return names().includes('mcp__shop__confirm');
     });
@@ -82,7 +84,8 @@ describe('a server of FastMCP', () => {
       { bounds: { backoffMs: 60_000, mostBackoffMs: 60_000 } },
     );
     await registry.refresh?.();
-    expect(warnings).toEqual([
+    await until(() => warnings.some((warning) => !isSlow(warning)));
+    expect(warnings.filter((warning) => !isSlow(warning))).toEqual([
       'MCP server shop: its process ended with status 1; it said last: RuntimeError: the shop has no database',
     ]);
   });

@@ -77,8 +77,8 @@ async function startWork(
 }
 
 /**
- * Resolves when the call has ended, or when `isDue` says that the session is to be handed over. It is
- * cancelled with the run, or by a failing sibling.
+ * Resolves when the call has ended, or when `isDue` says that the session is to be handed over. It
+ * is cancelled with the run, or by a failing sibling.
  */
 export async function awaitDelegation(session: HostSession, open: OpenDelegation, isDue: () => boolean): Promise<void> {
   let lookMs = open.carried ? FIRST_LOOK_MS : LAST_LOOK_MS;
