@@ -12,7 +12,7 @@ import { modelProblem } from '../models/find-model.ts';
 import { parseDuration } from '../client/units.ts';
 import { addValue, fallbacksOf, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
 import { readSchema } from './output-schema.ts';
-import { present } from '../system/json.ts';
+import { present } from '../workflows/contract/present.ts';
 
 export type RunFlags = {
   readonly cwd?: string;

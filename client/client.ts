@@ -14,7 +14,7 @@ import { headOf } from './sessions/newest-head.ts';
 import { transcriptReader } from './sessions/transcript-reader.ts';
 import { withPorts } from './sessions/folder-ports.ts';
 import { knownOptions, refuseUnknown } from './options.ts';
-import { present } from '../system/json.ts';
+import { present } from '../workflows/contract/present.ts';
 import type { PerdureClient } from './perdure-client.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { ClientProblem } from './problem.ts';

@@ -1,6 +1,6 @@
 // Connects a client to a Temporal server, and makes sure that it answers and has the namespace.
 
-import { present } from '../system/json.ts';
+import { present } from '../workflows/contract/present.ts';
 import { Client, Connection, isRetryableError, makeGrpcRetryInterceptor } from '@temporalio/client';
 import { createClientConverter } from './payloads/data-converter.ts';
 import type { ExternalServer } from './resolve-connection.ts';

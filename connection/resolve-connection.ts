@@ -1,6 +1,6 @@
 // Finds which Temporal server to use: the one that the environment or a Temporal profile names,
 // else ours.
-import { present } from '../system/json.ts';
+import { present } from '../workflows/contract/present.ts';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadClientConnectConfig, type LoadClientProfileOptions } from '@temporalio/envconfig';

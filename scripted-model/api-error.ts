@@ -1,7 +1,7 @@
 // An answer of the API that is not a message: its status, its error type, and the headers that
 // clients decide retries by.
 import type { Json, RequestProblem } from './validate/shape.ts';
-import { present } from '../system/json.ts';
+import { present } from '../workflows/contract/present.ts';
 
 export type ApiError = {
   readonly status: number;

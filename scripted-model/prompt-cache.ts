@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { ParsedRequest } from './script.ts';
 import { findProfile } from './models/profiles.ts';
 import { listPromptBlocks, countPromptTokens, type ParsedPromptBlock, bytesToTokens } from './prompt-blocks.ts';
-import { present } from '../system/json.ts';
+import { present } from '../workflows/contract/present.ts';
 
 /** Tokens. Together they are the whole prompt. */
 export type CacheUse = {

@@ -1,6 +1,6 @@
 // Small words to write scripts with in TypeScript.
 import type { ReplyBlock, Reply, Fault } from './script.ts';
-import { present } from '../system/json.ts';
+import { present } from '../workflows/contract/present.ts';
 
 /** Makes a block of a reply: the model says this. */
 export function text(value: string): ReplyBlock {

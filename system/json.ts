@@ -55,15 +55,3 @@ export function isBrokenInput(input: unknown): boolean {
  * recurses. No tool has a use for it.
  */
 export const DEEPEST_INPUT = 200;
-
-/** `Fields` with each field that may be undefined made optional. */
-export type Present<Fields> = {
-  [Name in keyof Fields as undefined extends Fields[Name] ? never : Name]: Fields[Name];
-} & {
-  [Name in keyof Fields as undefined extends Fields[Name] ? Name : never]?: Exclude<Fields[Name], undefined>;
-};
-
-/** Returns the fields that are not undefined, in their order: `{ a, ...present({ b, c }) }`. */
-export function present<Fields extends object>(fields: Fields): Present<Fields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Present<Fields>;
-}

@@ -1,5 +1,5 @@
 // The port of a worker's log. The worker decides where the lines go, and in which form.
-import { present } from './json.ts';
+import { present } from '../workflows/contract/present.ts';
 import { callingSpan } from '../workflows/contract/ids.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';

@@ -6,7 +6,7 @@ import { msToNumber } from '@temporalio/common/lib/time.js';
 import type { ActivityChoices, WorkflowChoices } from '../workflows/contract/delegation.ts';
 import type { InputOf, InputSchema } from '../system/schema/input-schema.ts';
 import { reasonOf } from '../system/text.ts';
-import { present } from '../system/json.ts';
+import { present } from '../workflows/contract/present.ts';
 
 /** `taskQueue`: absent, the session's own. `args`: absent, the input alone. */
 export type DelegatedTo<Schema extends InputSchema, Choices> = {

@@ -1,6 +1,6 @@
 // Checks what the environment says of the model API. It loads nothing: commands ask here before
 // they start anything.
-import { present } from '../system/json.ts';
+import { present } from '../workflows/contract/present.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 
 type ModelSettings = {

@@ -6,7 +6,7 @@ import type { ContextModifier } from '../../tools/tool.ts';
 import { clip } from '../../system/text.ts';
 import type { ToolContextState } from '../../workflows/contract/activities.ts';
 import { isInside } from '../../system/process/places.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 /** The loop's state is bounded, and these are part of it. */
 const MAX_PATH = 4_096;

@@ -11,7 +11,7 @@ import type { StoredMedium } from '../../workflows/contract/people.ts';
 import { examineMedia, fitsMessage, TOO_MANY_MEDIA } from '../../store/transcript/media.ts';
 import { outcomeCharacters } from '../../store/view/shrunk-results.ts';
 import type { CallVerdict } from './verdict.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 /**
  * Tokens. A smaller outcome is left out of the estimate of what is newer than the last usage (L10).

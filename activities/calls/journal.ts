@@ -11,7 +11,7 @@ import { keySegment, type Store } from '../../store/values/store.ts';
 import type { ProcessIdentity, ChildRecord } from '../../system/process/identity.ts';
 import type { AbortCause } from '../../tools/tool.ts';
 import { callIdOf } from '../../system/process/environment.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 export type Claim = {
   /** The worker that made the claim: where, and how long, its processes can be looked for. */

@@ -28,7 +28,7 @@ import { endsCall, reportStopped, reportTakenCall, type CallVerdict } from './ve
 import { abortCause, verifyCall } from './call-tool.ts';
 import type { ApprovalNeeded, CallRequest, CallRun, VoidAttempt, CallEnvironment } from './call-environment.ts';
 import { buildToolContext } from './tool-context.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 type RecoveryResult = CallVerdict | VoidAttempt | ApprovalNeeded;
 type Report = (extra?: string, denial?: Extract<Decision, { kind: 'deny' }>) => CallVerdict;

@@ -10,7 +10,7 @@ import type { EarlyRun, VoidAttempt, CallEnvironment, CallRun } from './call-env
 import { buildToolContext } from './tool-context.ts';
 import { claimCall, recordStopped, type TakenCall } from './journal.ts';
 import type { ChosenInput } from './approval.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 /** `input` is the value before the schema, which observers may see. */
 type RunnableCall = { readonly ready: ReadyCall; readonly input: unknown };

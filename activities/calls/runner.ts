@@ -14,7 +14,8 @@ import { pickObservedRun, type Observe, type ToolCallSeen } from '../../store/li
 import { createAskPeople, withdrawQuestions } from '../../tools/people/ask-people.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { SeenByTools } from '../../store/view/seen-files.ts';
-import { isDeeperThan, DEEPEST_INPUT, present } from '../../system/json.ts';
+import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { executeCall, executeEarly, type CallDone } from './execute.ts';
 import { copyForObservers } from '../../tools/observed-input.ts';
 import { planCall, prepareCall, type CallSettings } from './prepare.ts';

@@ -21,7 +21,7 @@ import { currentEpoch, toolsIn } from '../../store/transcript/preamble.ts';
 import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { NO_OUTCOME } from '../../store/view/notices.ts';
 import { messageText } from '../../store/view/final-text.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 export function answerAside(deps: SummaryDeps): (attempt: Attempt, input: AnswerAside) => Promise<AsideEnd> {
   return async (attempt, input) => {

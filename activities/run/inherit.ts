@@ -16,7 +16,7 @@ import {
   type AgentType,
 } from '../../tools/agent-types.ts';
 import { toRelativeRules } from '../../tools/rules/path-rules.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 export type InheritedOptions = {
   readonly options: RunOptions;

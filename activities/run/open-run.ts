@@ -26,7 +26,7 @@ import { findExtraFolders, findWorkspace } from './folders.ts';
 import { buildRules } from './rules.ts';
 import { SERVER_PREFIX, RESOURCES, findServerName } from '../../tools/listed.ts';
 import { isAboutSome } from '../../tools/rules/match-rules.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 const MAX_EMPTY_REPLIES = 3;
 

@@ -19,7 +19,7 @@ import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run
 import { withinWorkplace } from '../within-workplace.ts';
 import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig } from '../worker-config.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 type Flags = RunFlags & ConfigFlags & MediaFlags & { readonly continue?: boolean; readonly resume?: string | true };
 

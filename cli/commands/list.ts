@@ -8,7 +8,7 @@ import { sessionTable } from '../../client/render/tables.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 type Flags = { readonly json?: boolean; readonly limit: number };
 

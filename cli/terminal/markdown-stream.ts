@@ -5,7 +5,7 @@ import type { Paint } from '../../client/paint.ts';
 import { inlineSpans, type MarkdownSpan } from './inline-markdown.ts';
 import { isTableRow, LOOKS, tableRows } from './markdown-table.ts';
 import { truncateToWidth, displayWidth, splitGraphemes } from '../../client/render/width.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 export type TextStream = {
   /** Returns the rows that are complete. */

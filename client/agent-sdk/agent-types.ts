@@ -2,7 +2,7 @@
 import { isListedAs, SERVER_PREFIX } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { modelProblem } from '../../models/find-model.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { ClientProblem } from '../problem.ts';
 import { inwardName } from './names.ts';
 import { inwardMode } from './permission-modes.ts';

@@ -8,7 +8,7 @@ import type {
   HookInput as OurInput,
 } from '../../activities/hooks/hook-config.ts';
 import type { HookPayload as HookInputs } from '../../activities/hooks/payloads.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { inwardInput, outwardInput, outwardName, outwardNames } from './names.ts';
 import type { SyncHookJSONOutput } from './shapes/hook-answers.ts';
 import type { HookCallbackMatcher, HookEvent, HookInput, Hooks } from './shapes/hooks.ts';

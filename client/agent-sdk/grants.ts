@@ -2,7 +2,7 @@
 // its answer. A grant holds at once and as long as the query. A run keeps the rules that it was
 // opened with, so its calls still ask, and are answered here.
 import { resolve } from 'node:path';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { createAlwaysRules, ruleFor } from '../sessions/always-allow.ts';
 import { isListedAs } from '../../tools/listed.ts';
 import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';

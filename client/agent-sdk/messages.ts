@@ -6,7 +6,7 @@ import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import { noUsage, type Spend, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { VERSION } from '../../worker/version.ts';
 import { parseBaseName, catalogue } from '../../models/catalogue.ts';
 import { COMMANDS } from './commands.ts';

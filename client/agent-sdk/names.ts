@@ -1,7 +1,7 @@
 // Maps our built-in tools to the tool and field names of the SDK: `Read` with `file_path` is our
 // `read` with `path`. The model, callbacks, messages and hooks use the SDK's names; the session
 // keeps ours.
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { inwardFields, outwardFields, ownName } from '../../store/transcript/tool-names.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import type { ToolNames } from '../../store/configuration.ts';

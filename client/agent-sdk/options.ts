@@ -6,7 +6,7 @@ import { isListedAs, SERVER_PREFIX, RESOURCES } from '../../tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/tool-env.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { ClientProblem } from '../problem.ts';
 import { toHookConfig, unknownEvents } from './callbacks.ts';
 import { toAgentTypes } from './agent-types.ts';

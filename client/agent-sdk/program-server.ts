@@ -4,7 +4,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { importApart } from '../../system/process/import-apart.mjs';
 import { ClientProblem } from '../problem.ts';
 import type {

@@ -1,7 +1,7 @@
 // Implements query() of the SDK on a durable session. The program's process is the session's
 // worker: its tools and hooks run here, and what needs it waits while it is gone. A program that is
 // started again under its name goes on where it was.
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { catalogue } from '../../models/catalogue.ts';
 import { prepareWorker } from '../runtime/own-worker.ts';

@@ -1,6 +1,6 @@
 // Runs a query to its end: opens its session, sends the program's messages, and yields the answers.
 // A program that stops reading, or aborts, interrupts what runs.
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { type Log, formatLog } from '../../system/log.ts';
 import { awaitInTime } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';

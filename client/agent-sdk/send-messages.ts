@@ -1,7 +1,7 @@
 // Sends the program's messages to its session as they come, each under an id that stays the same
 // when it is sent again.
 import { createMailbox } from '../mailbox.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Workplace } from '../runtime/workplace.ts';
 import type { Prompt, PromptBlock } from '../sessions/prompt.ts';

@@ -2,7 +2,7 @@
 // servers of a worker's configuration.
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { callResult, toToolOutput } from '../../tools/mcp/results.ts';
 import type { McpServer, McpServers, ServerQuestion } from '../../tools/mcp/servers.ts';
 import { ClientProblem } from '../problem.ts';

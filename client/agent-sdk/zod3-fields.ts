@@ -1,7 +1,7 @@
 // Supports tools whose fields are of zod 3: zod 3 itself checks the input, and this file makes the
 // JSON schema for the model, which zod 3 cannot.
 import { z as z3 } from 'zod/v3';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import type { JsonSchema } from '../../system/schema/json-schema.ts';
 import type { StandardSchema } from '../../system/schema/input-schema.ts';
 import type { AnyZodRawShape } from './shapes/mcp.ts';

@@ -14,7 +14,7 @@ import { isTraceparent } from '../../workflows/contract/ids.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { type KeysOf, refuseUnknown } from '../options.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 export type OpenServer = {
   /** Environment that names the data folder and the server. Absent: this process's environment. */

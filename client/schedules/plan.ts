@@ -23,7 +23,7 @@ import { findWrongOption } from '../sessions/message.ts';
 import { type ClientOptions, describeOwnSession, sessionInput } from '../sessions/start.ts';
 import { type ClockPlan, planClockChanges } from './clock-changes.ts';
 import { asServersSpell, cronProblem, timeZoneProblem } from './cron.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 export const overlapPolicies = ['skip', 'buffer-one', 'buffer-all', 'cancel-other', 'allow-all'] as const;
 

@@ -22,7 +22,7 @@ import { sessionClosedProblem } from './send.ts';
 import { nameProblem } from './message.ts';
 import { storeTextBody } from '../../store/log/bodies.ts';
 import type { SessionDescription } from './info.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 export type DecidePorts = {
   readonly store: Store;

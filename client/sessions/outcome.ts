@@ -8,7 +8,7 @@ import { formatTokens } from '../units.ts';
 import { createConfigReader } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Store } from '../../store/values/store.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 export type RunOutcome = {
   readonly type: 'result';

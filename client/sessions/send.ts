@@ -30,7 +30,7 @@ import {
   STORE_KEY,
   IMPORTED_KEY,
 } from './info.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 type Opening = {
   readonly session: SessionId;

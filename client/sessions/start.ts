@@ -25,7 +25,7 @@ import type { Told } from '../../store/live/events.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { Env } from '../../connection/data-folder.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 /**
  * Only a Temporal client is required: store, live channel and visibility default to those of the

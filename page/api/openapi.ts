@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Operation } from './operation.ts';
 import { operations } from './operations.ts';
 import { eventKinds, following, named } from './schemas.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@
 // docs/openapi.v1.json is made.
 import { agentSessionId } from '../../workflows/contract/ids.ts';
 import type { PersonRequest } from '../../client/sessions/history/recent.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { type Asking, type Operation, postOperation, unlessDone } from './operation.ts';
 import { refuseUnless } from './problems.ts';
 import { readings } from './reading.ts';

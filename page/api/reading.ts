@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { TranscriptEntry } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { type Asking, getOperation, type Operation } from './operation.ts';
 import * as shapes from './schemas.ts';
 

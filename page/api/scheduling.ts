@@ -1,7 +1,7 @@
 // Operations on schedules (L87).
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
 import { type Asking, getOperation, type Operation, postOperation } from './operation.ts';

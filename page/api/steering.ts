@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { RUN_OPTIONS } from '../../workflows/contract/options-problem.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { refuseUnknown } from '../../client/options.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import type { PersonRequest } from '../../client/sessions/history/recent.ts';
 import { type Operation, postOperation, unlessDone } from './operation.ts';
 import * as shapes from './schemas.ts';

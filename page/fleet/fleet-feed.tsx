@@ -14,7 +14,7 @@ import { htmlOf, Moment, Phase, Reason } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { ApprovalForm } from '../session/approval-form.tsx';
 import { Banner } from '../session/frame.tsx';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 /** A page of matching sessions, and how many there are in all. */
 type SessionsFound = SessionPage & { readonly counts: SessionCounts };

@@ -10,7 +10,7 @@ import type { ServedPage } from '../serve-page.ts';
 import { type Env, refuseReadable } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import type { Person } from './people.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 export function addPageOptions(command: Command): Command {
   return command

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { createLimit } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { formatCount, shortAge } from '../../client/units.ts';
 import { newMessageId } from '../../client/sessions/message-id.ts';

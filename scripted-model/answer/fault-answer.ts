@@ -4,7 +4,7 @@ import { writeText, type Action } from './playback.ts';
 import type { Fault } from '../script.ts';
 import { formatEvent } from './sse.ts';
 import { buildApiError, buildErrorData, buildInvalidRequest, type ApiError } from '../api-error.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 /** An answer other than the message. `silence`: not even headers. */
 type FaultAnswer =

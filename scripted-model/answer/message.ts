@@ -6,7 +6,7 @@ import { bytesToTokens } from '../prompt-blocks.ts';
 import type { Reply, ReplyBlock } from '../script.ts';
 import type { Signer } from '../thinking/bindings.ts';
 import type { Transformation } from '../thinking/check-thinking.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 /** `streamed` arrives in deltas; `start` and `whole` are the block before and after them. */
 export type MessageBlock = {

@@ -1,6 +1,6 @@
 // A message as the API streams it: server-sent events, each as its text on the wire.
 import type { MessageBlock, ScriptedMessage } from './message.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 export const PING = formatEvent('ping', { type: 'ping' });
 

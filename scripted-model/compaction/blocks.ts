@@ -2,7 +2,7 @@
 // record of the messages they stand for.
 import { digestTexts, encodeSigned, readSigned } from '../signed.ts';
 import { isObject, type Json } from '../validate/shape.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 /**
  * The facts of a compaction that matter to thinking made before it: its maker, its system prompt

@@ -9,7 +9,7 @@ import { BETAS } from '../validate/betas.ts';
 import type { Json } from '../validate/shape.ts';
 import { listNetToolChanges } from '../validate/tool-changes.ts';
 import { makeCompactionBlock } from './blocks.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 export function buildSummary(
   { request, betas, transformations }: AdmittedRequest,

@@ -1,4 +1,4 @@
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 // Reads the text results of the glob and grep tools: lines, a summary in brackets, then what could
 // not be searched. A result that was too large arrives as its head and tail, with notes between and
 // after them.

@@ -1,6 +1,6 @@
 // Finds which entries of a transcript the model sees, in order, and what stands for the others (L5,
 // L7, L9, L10). Outcomes go with their reply: hidden with it, shown with it.
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import type { Entry, SignedSummary } from '../log/entries.ts';
 import { type Bounds, type Marks, readMarks, type Stretch } from '../transcript/marks.ts';
 import { mediaOf } from '../log/bodies.ts';

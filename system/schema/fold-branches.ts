@@ -1,7 +1,7 @@
 // Folds the branches of an input schema into its top, for the model: the API takes an object whose
 // fields stand at its top, without alternatives there. Which fields go together is said in words;
 // inputs are held to the schema as it was.
-import { present } from '../json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { isSchemaNode, resolveReference, type SchemaNode } from './subschemas.ts';
 

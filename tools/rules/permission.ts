@@ -4,7 +4,7 @@ import type { PermissionMode, PermissionRules } from '../../workflows/contract/s
 import { isFatalRule } from '../../workflows/contract/permission-rules.ts';
 import { isAllowedByRules, findTouchingRule, findDenyingRule } from './match-rules.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 type AskDecision = Extract<PermissionDecision, { kind: 'ask' }>;
 

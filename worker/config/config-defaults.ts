@@ -1,5 +1,5 @@
 // Turns a configuration into defaults for the options of runs (L57).
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import type { RunDefaults } from '../../activities/deps.ts';
 import { agentSettings } from './agents.ts';
 import type { PerdureConfig } from './config.ts';

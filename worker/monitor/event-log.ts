@@ -1,7 +1,7 @@
 // Logs a line for each event of a run (O16): at `debug` for events that happen many times in a run,
 // at `info` for those that a person may look for, at `warn` for a run that has ended badly. The
 // lines hold no words of the conversation.
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { runFields, callerTraceField, type Log, type LogFields } from '../../system/log.ts';
 import type { Observation, ObservedPlace, Observe } from '../../store/live/observe.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';

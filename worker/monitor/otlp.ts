@@ -2,7 +2,7 @@
 // The collector is found as every OpenTelemetry SDK finds it, by OTEL_EXPORTER_OTLP_ENDPOINT. An
 // SDK makes the ids of its spans itself, and ends a span in the process that began it; a run
 // outlives its processes, so its spans are written here.
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import type { Log } from '../../system/log.ts';
 import { awaitInTime } from '../../system/async.ts';
 import { whyFetchFailed } from '../../system/network.ts';

@@ -1,6 +1,6 @@
 // Makes one trace for each run and the agents below it (O15), in the terms of OpenTelemetry's GenAI
 // conventions. It never holds content.
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { randomBytes } from 'node:crypto';
 import type { ModelCallSeen, Observation, Observe, ObservedPlace } from '../../store/live/observe.ts';
 import { iterationSpanOf, runSpanOf, traceIdOf } from '../../store/live/trace-context.ts';

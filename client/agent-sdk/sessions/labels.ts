@@ -2,7 +2,7 @@
 // Records are written once, so that each change is a record of its own, and the last one counts.
 import { z } from 'zod';
 import { keySegment, parseStored, type Store } from '../../../store/values/store.ts';
-import { present } from '../../../system/json.ts';
+import { present } from '../../../workflows/contract/present.ts';
 
 const change = z.object({ title: z.string().optional(), tag: z.string().nullable().optional() });
 

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { Entry } from '../../../store/log/entries.ts';
 import { createBodyReader } from '../../../store/log/bodies.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
-import { present } from '../../../system/json.ts';
+import { present } from '../../../workflows/contract/present.ts';
 import { type Opened, openServer } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { SessionInfo } from '../../sessions/info.ts';

@@ -1,6 +1,6 @@
 // Builds the messages of an agent from its transcript: its calls and their results, with
 // `parent_tool_use_id`, and its progress as a task.
-import { present } from '../../../system/json.ts';
+import { present } from '../../../workflows/contract/present.ts';
 import type { Bodies } from '../../../store/log/bodies.ts';
 import type { Entry, ReplyEntry } from '../../../store/log/entries.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';

@@ -10,7 +10,7 @@ import { patience, callUntilAnswered } from '../persist.ts';
 import { compileFilter, type Compiled } from './compile-filter.ts';
 import { matchesFilter, sortSessions } from './match-session.ts';
 import { type Filter, parseFilter } from './parse-filter.ts';
-import { present } from '../../../system/json.ts';
+import { present } from '../../../workflows/contract/present.ts';
 
 export type ListOptions = Abortable & {
   /** Only sessions that are not closed. */

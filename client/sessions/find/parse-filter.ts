@@ -3,7 +3,7 @@
 import { didYouMean } from '../../../workflows/contract/did-you-mean.ts';
 import { ClientProblem } from '../../problem.ts';
 import { fieldOf, fields, type FieldName, shortChoices } from './fields.ts';
-import { present } from '../../../system/json.ts';
+import { present } from '../../../workflows/contract/present.ts';
 
 export type Operator = ':' | '=' | '>' | '>=' | '<' | '<=';
 
