@@ -2,6 +2,7 @@
 // returned, so that every attempt returns the same. Its end becomes an outcome like any other,
 // post-tool hooks included.
 import {
+  AGENT_TOOL,
   type AgentEnd,
   LARGEST_ARGS,
   type DelegatedEnd,
@@ -23,7 +24,7 @@ import type { Tool, ToolContext, ToolOutput } from '../../tools/tool.ts';
 import { concludeCall, refuseCall, type CallVerdict } from './verdict.ts';
 import type { CallRequest, CallRun, DelegationNeeded, VoidAttempt, CallEnvironment } from './call-environment.ts';
 import { buildToolContext } from './tool-context.ts';
-import { present } from '../../system/json.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 type DelegableCall = { readonly ready: ReadyCall; readonly chosen: ChosenInput };
 
@@ -118,7 +119,7 @@ export async function concludeDelegated(
   const context = buildToolContext(environment, { ...run, id: run.key, generation: null });
   const ran =
     end.kind === 'agent'
-      ? await concludeAgent(environment.store, end, context.signal, call.name !== 'agent')
+      ? await concludeAgent(environment.store, end, context.signal, call.name !== AGENT_TOOL)
       : await wordEnd(prepared.kind === 'ready' ? prepared : null, await loadWholeEnd(environment.store, end), context);
   const safe = prepared.kind === 'ready' && prepared.safe;
   const verdict = concludeCall(ran, safe);

@@ -2,14 +2,13 @@
 // (`pause_turn`, L88): it goes on when what there is of it is sent back as it came. That is one
 // reply and one step of the loop, so it happens here, in the activity: the workflow knows nothing
 // of it, and schedules nothing more.
-import { createHash } from 'node:crypto';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { addSpend, spentLimit } from '../../workflows/contract/loop.ts';
 import { runFields } from '../../system/log.ts';
 import { listContentEvents } from '../../store/live/retell.ts';
 import { pausedBlocks } from '../../store/view/sent-reply.ts';
-import { isDamage, findNewerVersion, parseStored } from '../../store/values/store.ts';
+import { findNewerVersion, hashOf, isDamage, parseStored } from '../../store/values/store.ts';
 import type { ModelRequest } from '../deps.ts';
 import type { Attempted } from './attempt-reply.ts';
 import { pricesOf, spendOf } from './bill.ts';
@@ -20,7 +19,7 @@ import type { PausedReply } from './tell-preamble.ts';
 const MOST_PAUSES = 20;
 
 /** `of`: the digest of the request that it answers. */
-type Kept = { readonly v: 1; readonly of: string; readonly message: Message };
+type Kept = { readonly v: 1; readonly of: Hash; readonly message: Message };
 
 /** The same request, so that the reply goes on. */
 export function continueRequest({ messages, ...body }: ModelRequest, { message }: PausedReply): ModelRequest {
@@ -85,8 +84,6 @@ async function readKept({ deps }: ModelStep, hash: Hash): Promise<Kept | null> {
 }
 
 /** What thinking in the reply is bound to, and the model. */
-function digestOf({ model, system, tools, messages }: ModelRequest): string {
-  return createHash('sha256')
-    .update(JSON.stringify([model, system, tools, messages]))
-    .digest('hex');
+function digestOf({ model, system, tools, messages }: ModelRequest): Hash {
+  return hashOf(Buffer.from(JSON.stringify([model, system, tools, messages])));
 }

@@ -2,12 +2,12 @@
 // process, at an address, and broken.
 import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { reasonOf } from '../../system/text.ts';
+import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { openTestServers } from '../support/mcp/servers.ts';
 import { until } from '../support/until.ts';
 
@@ -34,16 +34,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 
 const answers = () => Promise.resolve({ action: 'accept' as const, content: { value: 'large' } });
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 async function atAddress() {
-  const port = await freePort();
+  const port = await findFreePort();
   const child = spawn(python, [script, String(port)], { stdio: ['ignore', 'ignore', 'pipe'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   let said = '';

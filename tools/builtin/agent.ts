@@ -1,7 +1,7 @@
 // The agent tool (L66): a task for another agent, a session of its own that the workflow starts. It
 // may do no more than the calling one.
 import { z } from 'zod';
-import type { Isolation } from '../../workflows/contract/delegation.ts';
+import { AGENT_TOOL, type Isolation } from '../../workflows/contract/delegation.ts';
 import { GENERAL, type AgentSettings } from '../agent-types.ts';
 import { defineDelegatedTool, type Tool } from '../tool.ts';
 import { refuseNul } from './files/wording.ts';
@@ -13,7 +13,7 @@ const LONGEST_PROMPT = 400_000;
 export function createAgentTool({ types, limits }: AgentSettings): Tool {
   const names = Object.keys(types);
   return defineDelegatedTool({
-    name: 'agent',
+    name: AGENT_TOOL,
     description: [
       'Gives a task to another agent, which works on it by itself, with a conversation of its own, and answers with one message. It sees nothing of this',
       'conversation: put all it needs into the prompt. Several calls in one reply work side by side. Use it for a search or a task that would fill this',

@@ -10,6 +10,9 @@ import type { MessageBody } from './people.ts';
  */
 export const DELEGATED_TYPE = 'perdure.delegatedWork';
 
+/** The name of the tool whose calls start agents. */
+export const AGENT_TOOL = 'agent';
+
 /**
  * The parts of Temporal's activity options that are plain JSON. Times as Temporal writes them:
  * milliseconds, or '10 minutes'.

@@ -16,10 +16,8 @@ import {
 } from './shares.ts';
 import type { LateSpent } from './spent.ts';
 import { AskList, type CarriedAsks } from './ask-list.ts';
+import { AGENT_TOOL } from '../contract/delegation.ts';
 import { present } from '../contract/present.ts';
-
-/** The name of the tool whose calls start agents. */
-const AGENT_TOOL = 'agent';
 
 /**
  * Agents of earlier runs that have not reported, kept because they may still take something. Beyond

@@ -1,6 +1,7 @@
 // Finds the agents that the calls of a transcript have started. The id of an agent's session
 // follows from the call, so that its messages are found while it works and long after.
-import { present } from '../../../system/json.ts';
+import { AGENT_TOOL } from '../../../workflows/contract/delegation.ts';
+import { present } from '../../../workflows/contract/present.ts';
 import type { Outcome, ReplyEntry } from '../../../store/log/entries.ts';
 import { agentName, agentSessionId, type Hash, keyHead, type SessionId } from '../../../workflows/contract/ids.ts';
 
@@ -24,8 +25,6 @@ export type CalledAgent = {
  * in the background by themselves.
  */
 export type Caller = Pick<CalledAgent, 'session' | 'depth'> & { readonly inBackground: ReadonlySet<string> };
-
-const AGENT_TOOL = 'agent';
 
 /** The id that messages, hooks and the model know an agent by. */
 export const taskOf = ({ session }: Pick<CalledAgent, 'session'>): string => agentName(session);

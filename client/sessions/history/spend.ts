@@ -1,5 +1,6 @@
 // Adds up the spend of a session from its transcript. The end of a run says all that it took,
 // with compactions, notes and agents; of a run under way the replies alone are known.
+import { AGENT_TOOL } from '../../../workflows/contract/delegation.ts';
 import { addSpend, noSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
 import { isReply, type Item } from './items.ts';
 
@@ -28,7 +29,9 @@ export function sumSpend(items: readonly Item[]): SessionSpend {
       run.spend = addSpend(run.spend, item.entry.spend);
       run.turns += 1;
       context = totalTokens(item.entry.spend.usage);
-      run.isLeast ||= item.entry.message.content.some((block) => block.type === 'tool_use' && block.name === 'agent');
+      run.isLeast ||= item.entry.message.content.some(
+        (block) => block.type === 'tool_use' && block.name === AGENT_TOOL,
+      );
     } else if (entry.kind === 'boundary' || entry.kind === 'collapse_staged') run.isLeast = true;
     else if (entry.kind === 'run_ended') [run.spend, run.isLeast] = [entry.ended.spend, false];
   }
