@@ -104,7 +104,7 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
   const { taskQueue = TASK_QUEUE, dataDir, log } = settings;
   const dirs = { lockDir: join(dataDir, 'reaper'), workersDir: join(dataDir, 'workers') };
   const reaper = startReaper({ client, taskQueues: queuesOf(settings), ...dirs, log });
-  const done = closeAfter(finished, [deps.hooks.close, deps.live.close, reaper.stop, ...opened]);
+  const done = closeAfter(finished, [...opened, reaper.stop, deps.live.close, deps.hooks.close]);
   // The caller awaits `done` or `stop`; until then the worker's end must not count as unhandled.
   void done.catch(() => undefined).then(() => (isOver = true));
   await reaper.first;
@@ -179,16 +179,17 @@ async function closeUnlessHeld(connection: NativeConnection): Promise<void> {
 }
 
 /** Closes everything that the worker used when it has ended, however it ended. */
-async function closeAfter(finished: Promise<void>, closing: readonly Close[]): Promise<void> {
+async function closeAfter(finished: Promise<void>, opened: readonly Close[]): Promise<void> {
   try {
     await finished;
   } finally {
-    await closeAll(closing);
+    await closeAll(opened);
   }
 }
 
-async function closeAll(closing: readonly Close[]): Promise<void> {
-  for (const close of closing) await close();
+/** Closes the last opened first: what is closing may still need what was there before it. */
+async function closeAll(opened: readonly Close[]): Promise<void> {
+  for (const close of opened.toReversed()) await close();
 }
 
 async function stopWorker(worker: PairedWorker, done: Promise<void>): Promise<void> {

@@ -23,7 +23,7 @@ export const COMMANDS: readonly SlashCommand[] = [
 
 /** Returns the `/compact` that the content asks for, or undefined for a prompt. */
 export function parseCompaction(content: Prompt | SDKUserMessage['message']['content']): CompactionAsked | undefined {
-  const found = /^\/compact(?:\s+([^]*))?$/.exec(textOf(content));
+  const found = /^\/compact(?:\s([^]*))?$/.exec(textOf(content));
   if (!found) return undefined;
   const instructions = found[1]?.trim();
   return instructions ? { instructions } : {};

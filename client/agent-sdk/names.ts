@@ -129,7 +129,7 @@ export function asksForSearch({
   readonly disallowedTools?: readonly string[];
   readonly agents?: Readonly<Record<string, { readonly tools?: readonly string[] }>>;
 }): boolean {
-  const isSearch = (rule: unknown): boolean => inwardName(String(rule).replace(/\(.*$/s, '').trim()) === WEB_SEARCH;
+  const isSearch = (rule: unknown): boolean => inwardName(String(rule).split('(', 1).join('').trim()) === WEB_SEARCH;
   const listed = Array.isArray(tools) ? (tools as readonly unknown[]) : [];
   const named = [...listed, ...allowedTools, ...Object.values(agents).flatMap((agent) => agent.tools ?? [])];
   return named.some(isSearch) && !disallowedTools.some(isSearch);

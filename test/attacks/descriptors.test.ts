@@ -20,9 +20,9 @@ test.skipIf(process.platform !== 'linux')(
       `ls -l /proc/self/fd > ${folder}/seen`,
     ].join('; ');
     const program = [
-      `import { startCommand } from '${spawner}';`,
+      `import { spawnCommand } from '${spawner}';`,
       `const command = { argv: ['bash', '-c', ${JSON.stringify(attack)}], cwd: '/', env: process.env };`,
-      'await (await startCommand(command, process.env)).exit;',
+      'await (await spawnCommand(command, process.env)).exit;',
     ].join('\n');
     writeFileSync(join(folder, 'worker.mjs'), program);
     const opened = `exec 17>>${log} 25>>${log} 200>>${log} 201<${folder}; exec ${process.execPath} ${folder}/worker.mjs`;
