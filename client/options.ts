@@ -66,7 +66,7 @@ const clientKeys: KeysOf<CreateClient> = {
   store: true,
   storeId: true,
   live: true,
-  lastSign: true,
+  peek: true,
   visibility: true,
   taskQueue: true,
   profile: true,

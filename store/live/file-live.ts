@@ -10,7 +10,7 @@ import { BATCH, type LiveFate, type LiveLine, type LiveWriter } from './events.t
 import { attemptFile, isMissing, listAttempts, sessionFolder } from './files.ts';
 import { folderChanges } from './folder-changes.ts';
 import { followAttempts, type Live } from './follow.ts';
-import { lastSignIn } from './last-sign.ts';
+import { NOTHING_SAID, peekIn } from './peek.ts';
 
 export type FileLiveOptions = {
   readonly dir: string;
@@ -47,12 +47,12 @@ export function fileLive({ dir, log = () => undefined }: FileLiveOptions): Live 
       const reader = createAttemptReader(folder, tell);
       return followAttempts({ reader, changes: folderChanges(folder, signal), signal, from, log: tell });
     },
-    lastSign: async (session) => {
+    peek: (session) => {
       try {
-        return lastSignIn(sessionFolder(dir, session));
+        return Promise.resolve(peekIn(sessionFolder(dir, session)));
       } catch (error) {
         report(error);
-        return null;
+        return Promise.resolve(NOTHING_SAID);
       }
     },
     check: () => Promise.resolve(null),

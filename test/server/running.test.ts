@@ -6,6 +6,9 @@ import { expect, test } from 'vitest';
 import { fault, reply, toolUse } from '../../scripted-model/index.ts';
 import { nowText } from '../../client/render/now-words.ts';
 import { type SessionInfo } from '../../client/sessions/info.ts';
+import { createClient } from '../../client/client.ts';
+import { fileLive } from '../../store/live/file-live.ts';
+import { fileStore } from '../../store/values/file-store.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
@@ -36,7 +39,13 @@ test.each([
     }),
     worker: { config: { model: 'claude-sonnet-5-5' } },
   });
-  const client = clientOf(h);
+  const client = createClient({
+    temporal: h.client,
+    store: fileStore({ dir: h.storePlace }),
+    live: async function* () {},
+    peek: fileLive({ dir: h.liveDir }).peek,
+    visibility: () => Promise.resolve(true),
+  });
   const session = await h.open('Go.');
   await until(() => existsSync(join(h.cwd, 'begun')));
   const find = async (filter: string, running: boolean): Promise<SessionInfo | undefined> =>

@@ -6,8 +6,7 @@ import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import type { Abortable } from '../../async.ts';
 import { ClientProblem } from '../../problem.ts';
 import { type SeenPhase, type SessionInfo, sessionInfo } from '../info.ts';
-import type { ReadRunning } from '../running/read-running.ts';
-import { withRunning } from '../running/running-row.ts';
+import { lookAtRunning, type ReadRunning } from '../running/read-running.ts';
 import { patience, callUntilAnswered } from '../persist.ts';
 import { compileFilter, type Compiled } from './compile-filter.ts';
 import { matchesFilter, sortSessions } from './match-session.ts';
@@ -61,8 +60,6 @@ const MOST_SCANNED = 5_000;
 const SERVER_PAGE = 500;
 const PAGE = 50;
 const LARGEST_PAGE = 1_000;
-/** Most running sessions of a group that are looked at. */
-const MOST_LOOKED = 300;
 
 const impatient = { ...patience, total: patience.oneCall };
 
@@ -109,19 +106,6 @@ function needsNumbers({ sort, terms }: Filter): boolean {
   );
 }
 
-/** Adds a look at those of the sessions that have a run under way. */
-async function lookAtRunning(
-  { readRunning }: Finder,
-  sessions: readonly SessionInfo[],
-): Promise<readonly SessionInfo[]> {
-  const running = sessions
-    .filter(({ status, phase }) => status === 'open' && phase === 'running')
-    .slice(0, MOST_LOOKED);
-  if (!readRunning || running.length === 0) return sessions;
-  const rows = await readRunning(running.map(({ session }) => session));
-  return sessions.map((session) => withRunning(session, rows.get(session.session)));
-}
-
 /** Collects items in groups: a look at many sessions at once is quicker than one after the other. */
 async function* inGroups<Item>(items: AsyncIterable<Item>, size: number): AsyncIterable<readonly Item[]> {
   let group: Item[] = [];
@@ -139,7 +123,7 @@ export async function* listSessions(finder: Finder, options: Wanted): AsyncItera
   const plan = await planSearch(finder, options);
   const found = plan.filter.sort === undefined ? matchingSessions(finder, plan) : sortedSessions(finder, plan);
   if (!options.running || plan.looks) yield* found;
-  else for await (const group of inGroups(found, SERVER_PAGE)) yield* await lookAtRunning(finder, group);
+  else for await (const group of inGroups(found, SERVER_PAGE)) yield* await lookAtRunning(finder.readRunning, group);
 }
 
 async function* sortedSessions(finder: Finder, plan: Plan): AsyncIterable<SessionInfo> {
@@ -151,7 +135,7 @@ async function* matchingSessions(finder: Finder, { filter, compiled, now, looks 
   const all = temporal.workflow.list({ query: compiled.query, pageSize: SERVER_PAGE });
   for await (const group of inGroups(all, looks ? SERVER_PAGE : 1)) {
     const seen = await Promise.all(group.map((execution) => observePhase(sessionInfo(execution))));
-    for (const session of looks ? await lookAtRunning(finder, seen) : seen)
+    for (const session of looks ? await lookAtRunning(finder.readRunning, seen) : seen)
       if (matchesFilter(filter, session, now)) yield session;
   }
 }
@@ -177,7 +161,9 @@ export async function listPage(finder: Finder, options: PageOptions): Promise<Se
   const cursor = readCursor(options.after);
   const plan = await planSearch(finder, options);
   const page = await findPage(finder, plan, size, cursor);
-  return options.running && !plan.looks ? { ...page, sessions: await lookAtRunning(finder, page.sessions) } : page;
+  return options.running && !plan.looks
+    ? { ...page, sessions: await lookAtRunning(finder.readRunning, page.sessions) }
+    : page;
 }
 
 async function findPage(finder: Finder, plan: Plan, size: number, cursor: Cursor): Promise<SessionPage> {
@@ -201,7 +187,7 @@ async function scanPage(finder: Finder, plan: Plan, size: number, cursor: Cursor
   const pageSize = plan.compiled.exact ? Math.min(size + 1, SERVER_PAGE) : SERVER_PAGE;
   for (let scanned = 0; scanned < MOST_SCANNED;) {
     const read = await serverPage(finder, { query: plan.compiled.query, pageSize, token });
-    const page = plan.looks ? { ...read, sessions: await lookAtRunning(finder, read.sessions) } : read;
+    const page = plan.looks ? { ...read, sessions: await lookAtRunning(finder.readRunning, read.sessions) } : read;
     const at = last === undefined ? -1 : page.sessions.findIndex(({ session }) => session === last);
     for (const session of page.sessions.slice(at + 1)) {
       if (!matchesFilter(plan.filter, session, plan.now)) continue;

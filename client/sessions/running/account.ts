@@ -48,7 +48,7 @@ export type DecodePayload = (activity: string | null, payloads: Payloads) => Pro
 
 const aHash = z.custom<Hash>(isHash);
 const usage = z.object({ input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number() });
-const aSpend = z.object({ usage, usd: z.number().nullable() });
+export const aSpend = z.object({ usage, usd: z.number().nullable() });
 const spent = z.object({ turns: z.number(), spend: aSpend });
 const transitions = z.array(
   z.looseObject({ kind: z.string(), reason: z.unknown().optional(), iteration: z.unknown().optional() }),

@@ -2,22 +2,26 @@
 // first look reads the history of the current execution, later ones only what came since.
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { z } from 'zod';
 import { createConfigReader } from '../../../store/configuration.ts';
 import { readSegment } from '../../../store/log/read-chain.ts';
 import { type Store, StoreError } from '../../../store/values/store.ts';
 import { createLimit } from '../../../system/async.ts';
 import { RecentMap } from '../../../system/recent-map.ts';
+import { type LivePeek, NOTHING_SAID, type OpenCall } from '../../../store/live/peek.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import { addSpend, noSpend, type Spend } from '../../../workflows/contract/loop.ts';
 import { type HistoryEvent, isBackingOff, type Pending, timeOf, whyOf } from '../history/steps.ts';
+import { isUnderWay, type SessionInfo } from '../info.ts';
 import { sealingContextOf } from '../newest-head.ts';
-import { type Accountant, type AskedStep, createAccountant } from './account.ts';
-import { type Doing, type RunningRow, runningRow } from './running-row.ts';
+import { type Accountant, type AskedStep, aSpend, createAccountant } from './account.ts';
+import { type Doing, type RunningRow, runningRow, withRunning } from './running-row.ts';
 
 export type RunningPorts = {
   readonly temporal: Client;
   readonly store: Store;
-  /** Returns when the live channel last told of output of a session; null when it does not say. */
-  readonly lastSign?: (session: SessionId) => Promise<number | null>;
+  /** Looks at the end of a session's live channel. */
+  readonly peek?: ((session: SessionId) => Promise<LivePeek>) | undefined;
 };
 
 /**
@@ -35,6 +39,8 @@ export type RunningBounds = {
 
 /** Rows that are read at once. */
 const TOGETHER = 8;
+/** Most running sessions of a list that are looked at. */
+const MOST_LOOKED = 300;
 /** Sessions that are remembered. */
 const MOST_KEPT = 1_000;
 const HOLD_MS = 4_000;
@@ -71,6 +77,17 @@ export function runningReader(
   };
 }
 
+/** Adds a look at those of the sessions that have a run under way. */
+export async function lookAtRunning(
+  read: ReadRunning | undefined,
+  sessions: readonly SessionInfo[],
+): Promise<readonly SessionInfo[]> {
+  const running = sessions.filter(isUnderWay).slice(0, MOST_LOOKED);
+  if (!read || running.length === 0) return sessions;
+  const rows = await read(running.map(({ session }) => session));
+  return sessions.map((session) => withRunning(session, rows.get(session.session)));
+}
+
 async function inTime(work: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
@@ -81,7 +98,7 @@ async function inTime(work: Promise<unknown>, ms: number): Promise<void> {
 }
 
 async function readRow(ports: RunningPorts, words: WordReader, session: SessionId, entry: Entry): Promise<void> {
-  const { temporal, lastSign } = ports;
+  const { temporal, peek } = ports;
   const described = await temporal.workflow.getHandle(session).describe();
   if (described.status.name !== 'RUNNING') {
     Object.assign(entry, { row: null, known: null });
@@ -98,18 +115,20 @@ async function readRow(ports: RunningPorts, words: WordReader, session: SessionI
   if (known.length !== historyLength) await readEvents(temporal, session, known);
   known.length = historyLength;
   const { account } = known.accountant;
-  const [doing, model, sign] = await Promise.all([
+  const [steps, model, said, unsettled] = await Promise.all([
     doingOf(temporal, words, session, described, known.accountant),
     words.model(account.config, account.model),
-    lastSign?.(session) ?? null,
+    peek?.(session) ?? NOTHING_SAID,
+    unsettledSpend(temporal, session, described),
   ]);
   entry.row = runningRow(account, {
     session,
     at: Date.now(),
-    doing,
+    doing: withCalls(steps, said.calls),
+    unsettled,
     model: model?.name ?? null,
     window: model?.window ?? null,
-    liveSign: sign,
+    liveSign: said.at,
   });
 }
 
@@ -138,6 +157,31 @@ async function readEvents(client: Client, session: SessionId, { runId, accountan
     if (events.some(({ eventId }) => Number(eventId) <= accountant.newest)) break;
   } while (nextPageToken);
   for (const event of newestFirst.toReversed()) await accountant.absorb(event);
+}
+
+/** Calls may run in the step that asked the model for them: the live channel tells which. */
+function withCalls(steps: readonly Doing[], calls: readonly OpenCall[]): readonly Doing[] {
+  return steps.flatMap((step): readonly Doing[] => {
+    const runs = step.step === 'callModel' && step.isTaken && calls.length > 0;
+    return runs ? calls.map((call) => ({ ...step, kind: 'tool', call })) : [step];
+  });
+}
+
+const settling = z.looseObject({ spend: aSpend });
+
+/** Adds what steps under way have been billed so far, which they tell with their heartbeats. */
+async function unsettledSpend(
+  client: Client,
+  session: SessionId,
+  { raw }: WorkflowExecutionDescription,
+): Promise<Spend> {
+  let sum = noSpend;
+  for (const { activityId, heartbeatDetails } of raw.pendingActivities ?? []) {
+    if (!heartbeatDetails?.payloads?.length) continue;
+    const told = await decodeFirst(client, session, activityId ?? '', heartbeatDetails.payloads);
+    sum = addSpend(sum, settling.safeParse(told).data?.spend ?? noSpend);
+  }
+  return sum;
 }
 
 const kinds: Readonly<Record<string, Doing['kind']>> = {

@@ -2,7 +2,7 @@
 // taken so far, and when it last did something. Lists know these numbers only as of the last change
 // of phase or handover. Pure.
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import { totalTokens } from '../../../workflows/contract/loop.ts';
+import { addSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
 import type { SessionInfo } from '../info.ts';
 import type { Account } from './account.ts';
 
@@ -51,13 +51,16 @@ export type RunningRow = {
 export const SILENT_MS = 5 * 60_000;
 
 export type RowFacts = Pick<RunningRow, 'session' | 'at' | 'doing' | 'model'> & {
+  /** What steps under way were billed so far. */
+  readonly unsettled: Spend;
   readonly window: number | null;
   /** When the live channel last told of output; null when it does not say. */
   readonly liveSign: number | null;
 };
 
-export function runningRow(account: Account, { window, liveSign, ...facts }: RowFacts): RunningRow {
-  const { turns, spend, contextTokens, progressAt } = account;
+export function runningRow(account: Account, { window, liveSign, unsettled, ...facts }: RowFacts): RunningRow {
+  const { turns, contextTokens, progressAt } = account;
+  const spend = addSpend(account.spend, unsettled);
   return {
     ...facts,
     turns,
