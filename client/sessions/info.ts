@@ -139,7 +139,7 @@ export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecution
   const state = statuses[status.name] ?? 'open';
   return {
     ...told,
-    phase: phaseOf(state, told.phase),
+    phase: phaseOf(state, told),
     session: workflowId as SessionId,
     status: state,
     startedAt: typeof started === 'number' ? started : startTime.getTime(),
@@ -178,9 +178,13 @@ function factsOf({ facts: told }: z.infer<typeof memoSchema>): Pick<SessionMemo,
   return told === undefined ? {} : { facts: told as SessionFacts };
 }
 
-/** A workflow that was ended by force could not report it, so its status decides. */
-function phaseOf(status: SessionStatus, phase: Phase): Phase {
-  return status === 'open' ? phase : 'closed';
+/**
+ * Returns the most urgent phase of a session and its agents, whose calls it lists among its own. A
+ * workflow that was ended by force could not report it, so its status decides.
+ */
+function phaseOf(status: SessionStatus, { phase, approvals = [] }: SessionMemo): Phase {
+  if (status !== 'open') return 'closed';
+  return approvals.length > 0 && (phase === 'running' || phase === 'parked') ? 'waiting_approval' : phase;
 }
 
 /** Tells whether a run has begun and is not over. */

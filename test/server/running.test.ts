@@ -48,6 +48,8 @@ test.each([
   });
   const session = await h.open('Go.');
   await until(() => existsSync(join(h.cwd, 'begun')));
+  // The call may begin before its reply is stored, and is billed then.
+  await until(() => (h.liveText(session.id).match(/"type":"reply"/g) ?? []).length === 4);
   const find = async (filter: string, running: boolean): Promise<SessionInfo | undefined> =>
     (await client.page({ filter: `id=${session.id} ${filter}`, running })).sessions[0];
   const found = await until(async () => ((await find('', true))?.running?.doing[0]?.call ? find('', true) : null));

@@ -14,6 +14,8 @@ export type Compiled = {
   readonly query: string;
   /** True when memos have nothing left to decide except for sessions without attributes. */
   readonly exact: boolean;
+  /** Only open sessions match. */
+  readonly isOpen: boolean;
 };
 
 export type CompileOptions = {
@@ -39,7 +41,11 @@ export function compileFilter({ terms }: Pick<Filter, 'terms'>, options: Compile
     (term) =>
       term.kind === 'field' && (term.field === 'idle' || (term.field === 'phase' && term.values.some(isSeenOnly))),
   );
-  return { query, exact: !seenOnly && clauses.every((clause) => clause !== null) };
+  return {
+    query,
+    exact: !seenOnly && clauses.every((clause) => clause !== null),
+    isOpen: options.open === true,
+  };
 }
 
 /** Numbers of a running session that are ahead of its attributes. */
@@ -72,7 +78,11 @@ const statusOf = (value: string | number): string => statuses[value] ?? '';
 
 const RUNNING = 'running';
 
-const isSeenOnly = (phase: string | number): boolean => phase === RUNNING || phase === 'waiting_worker';
+const WAITS = 'waiting_approval';
+
+/** A session whose agent waits counts as waiting, which its memo says beside its own phase. */
+const isSeenOnly = (phase: string | number): boolean =>
+  phase === RUNNING || phase === 'waiting_worker' || phase === WAITS || phase === 'parked';
 
 /**
  * The memo of a session that waits for a worker says `running`: the observer decides which it is.
@@ -85,7 +95,7 @@ function phaseClause({ values, not }: FieldTerm, attributes: boolean): string | 
   const closed = values.includes('closed');
   const open = [...new Set(values.filter((value) => value !== 'closed').map((value) => memoPhase(String(value))))];
   if (not) {
-    const told = open.filter((phase) => phase !== RUNNING);
+    const told = open.filter((phase) => phase !== RUNNING && phase !== 'parked' && phase !== WAITS);
     const others = attributes && told.length > 0 ? orIsNull(name, oneOf(name, told, true)) : null;
     // Closed sessions count as outside the open phases, whatever they reported last.
     const clauses = [closed ? OPEN : null, others && (closed ? others : `(${others} OR ExecutionStatus != 'Running')`)];
@@ -93,7 +103,8 @@ function phaseClause({ values, not }: FieldTerm, attributes: boolean): string | 
     return given.length === 0 ? null : given.join(' AND ');
   }
   if (open.length === 0) return `ExecutionStatus != 'Running'`;
-  const phased = attributes ? `(${OPEN} AND ${orIsNull(name, oneOf(name, open, false))})` : OPEN;
+  const waits = open.includes(WAITS) ? ` OR ${ATTRIBUTES.waitingSince.name} IS NOT NULL` : '';
+  const phased = attributes ? `(${OPEN} AND ${orIsNull(name, `${oneOf(name, open, false)}${waits}`)})` : OPEN;
   return closed ? `(${phased} OR ExecutionStatus != 'Running')` : phased;
 }
 
