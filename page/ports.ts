@@ -26,6 +26,8 @@ import { stepReader, type StepReader } from '../client/sessions/history/steps.ts
 import { isQueuePolled } from '../client/sessions/worker-polls.ts';
 import { describeNoWorker } from '../client/sessions/no-worker.ts';
 import { RecentMap } from '../system/recent-map.ts';
+import { countBy, type FleetHistorian, fleetHistorian } from './fleet/fleet-history.ts';
+import { readPrometheusAddress } from './fleet/prometheus-range.ts';
 
 /** Methods that act on sessions for a person. */
 export type Acting = Pick<
@@ -63,6 +65,8 @@ export type PagePorts = Acting &
     counts(): Promise<SessionCounts>;
     /** Looks at sessions with a run under way; a row is at most a few seconds old. */
     readonly running: ReadRunning;
+    /** Tells how the fleet stood over time; `note` takes a look at it into account. */
+    readonly fleet: FleetHistorian;
     /**
      * Lists the calls of all sessions that wait for a person; the result is at most a second or two
      * old.
@@ -105,6 +109,8 @@ const INBOX_HOLD_MS = 1_500;
 const STEPS_HOLD_MS = 1_500;
 /** Milliseconds that a page of sessions waits for looks at running ones: the next has the rest. */
 const RUNNING_WAIT_MS = 200;
+/** Milliseconds for which the fleet's history is reused. */
+const HISTORY_HOLD_MS = 10_000;
 /** Most answers of one kind to keep: the question may be about many queues. */
 const MOST_HELD = 200;
 
@@ -143,9 +149,15 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     () => STEPS_HOLD_MS,
   );
   const running = runningReader({ temporal: client, store, peek: live.peek }, { waitMs: RUNNING_WAIT_MS });
+  const historian = fleetHistorian({
+    count: countBy(client),
+    prometheus: readPrometheusAddress(env['PERDURE_PROMETHEUS']),
+  });
+  const histories = holdAnswers(historian.read, () => HISTORY_HOLD_MS);
   return {
     ...sessions,
     running,
+    fleet: { note: historian.note, read: histories },
     page: async ({ running: looks = false, ...which } = {}) => {
       const page = await sessions.page(which);
       return looks ? { ...page, sessions: await lookAtRunning(running, page.sessions) } : page;

@@ -14,7 +14,7 @@ type Flags = { readonly json?: boolean; readonly limit: number };
 
 export const FILTER_HELP = `
 A filter is one or more of: phase:waiting  status:open  reason:max_turns  model:sonnet  tag:team=web  error:overloaded  folder:checkout
-id:s-4k  title:report  cost>1  tokens>100k  turns>=20  runs>1  waiting>10m  age<2h  "a text". A minus before one turns it around. A comma
+id:s-4k  title:report  cost>1  tokens>100k  turns>=20  runs>1  waiting>10m  idle>5m  age<2h  "a text". A minus before one turns it around. A comma
 gives a choice: phase:waiting,parked. sort:cost sorts, sort:-cost with the largest first.`;
 
 export function listCommand(program: Command, cli: Cli): void {

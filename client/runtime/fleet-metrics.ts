@@ -3,6 +3,7 @@
 // sum.
 import { awaitInTime } from '../../system/async.ts';
 import type { PerdureClient } from '../perdure-client.ts';
+import { silenceOf } from '../sessions/running/running-row.ts';
 import { reasonOf } from '../../system/text.ts';
 
 /**
@@ -48,6 +49,7 @@ async function fleetGauges(sessions: Sessions, now: () => number): Promise<strin
   const phases = Object.entries(counts).map(([phase, count]) => `perdure_sessions{phase="${phase}"} ${count}\n`);
   const oldest = counts.waiting_approval > 0 ? await oldestWait(sessions) : null;
   const age = oldest === null ? 0 : Math.max(0, now() - oldest) / 1_000;
+  const silence = counts.running > 0 ? await longestSilence(sessions, now) : 0;
   return [
     isUp(1),
     gaugeHead('perdure_sessions', 'Sessions of the server, by phase.'),
@@ -57,7 +59,19 @@ async function fleetGauges(sessions: Sessions, now: () => number): Promise<strin
       'How long the call that waits longest for a person has waited; 0: none does.',
       age,
     ),
+    formatGauge(
+      'perdure_oldest_progress_seconds',
+      'How long ago the run that has been silent longest did something; 0: none is under way.',
+      silence / 1_000,
+    ),
   ].join('');
+}
+
+/** Milliseconds since the last sign of the run under way that gave none for the longest time. */
+async function longestSilence(sessions: Sessions, now: () => number): Promise<number> {
+  for await (const session of sessions.list({ filter: 'phase:running sort:-idle', open: true }))
+    return silenceOf(session, now()) ?? 0;
+  return 0;
 }
 
 async function oldestWait(sessions: Sessions): Promise<number | null> {

@@ -51,6 +51,7 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
       ports.counts(),
       readInbox(ports, trouble),
     ]);
+    ports.fleet.note({ at: Date.now(), counts: counted, sessions: page.sessions });
     return { found: { ...page, counts: counted }, approvals };
   };
   let { found, approvals } = await look();

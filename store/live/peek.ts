@@ -5,6 +5,7 @@ import { readBytes } from './attempt-reader.ts';
 import type { LiveLine } from './events.ts';
 import { attemptFile, isMissing, listAttempts } from './files.ts';
 import { parseLines } from './lines.ts';
+import type { Spend } from '../../workflows/contract/loop.ts';
 
 /** A call that has begun and not ended. `input` is null where its beginning is too long ago. */
 export type OpenCall = { readonly tool: string; readonly input: unknown };
@@ -13,9 +14,11 @@ export type LivePeek = {
   /** When there was output last, in milliseconds since the epoch; null when that is not known. */
   readonly at: number | null;
   readonly calls: readonly OpenCall[];
+  /** What the attempts of steps that have told a reply were billed, by the number of the step. */
+  readonly billed: ReadonlyMap<number, Spend>;
 };
 
-export const NOTHING_SAID: LivePeek = { at: null, calls: [] };
+export const NOTHING_SAID: LivePeek = { at: null, calls: [], billed: new Map() };
 
 const OUTPUT: ReadonlySet<LiveLine['type']> = new Set([
   'text_delta',
@@ -35,10 +38,13 @@ const END = 32_768;
 /** Newest attempts to look at: calls of one reply run next to each other. */
 const MOST = 4;
 
-/** `at` is when the last of the lines was written. */
-export function peekAt(lines: readonly LiveLine[], at: number): LivePeek {
+/** `at` is when the last of the lines of a step was written. */
+export function peekAt(step: number, lines: readonly LiveLine[], at: number): LivePeek {
   const last = lines.at(-1);
-  if (!last || last.type === 'fate') return { at: last ? at : null, calls: [] };
+  const billed = new Map(
+    lines.flatMap((line) => (line.type === 'reply' && line.spend ? [[step, line.spend] as const] : [])),
+  );
+  if (!last || last.type === 'fate') return { at: last ? at : null, calls: [], billed };
   const asked = new Map<number, OpenCall>();
   const open = new Map<number, OpenCall>();
   for (const line of lines) {
@@ -46,27 +52,29 @@ export function peekAt(lines: readonly LiveLine[], at: number): LivePeek {
     if (line.type === 'tool_start') open.set(line.index, asked.get(line.index) ?? { tool: line.name, input: null });
     if (line.type === 'tool_end') open.delete(line.index);
   }
-  return { at: OUTPUT.has(last.type) ? at : null, calls: [...open.values()] };
+  return { at: OUTPUT.has(last.type) ? at : null, calls: [...open.values()], billed };
 }
 
 /** Looks at the live files in a session's folder. */
 export function peekIn(folder: string): LivePeek {
   const newest = listAttempts(folder).toSorted((a, b) => b.step - a.step || b.attempt - a.attempt);
-  return joinPeeks(newest.slice(0, MOST).map((name) => peekInFile(attemptFile(folder, name))));
+  return joinPeeks(newest.slice(0, MOST).map((name) => peekInFile(name.step, attemptFile(folder, name))));
 }
 
 export function joinPeeks(peeks: readonly LivePeek[]): LivePeek {
+  const billed = new Map(peeks.toReversed().flatMap((peek) => [...peek.billed]));
   const signs = peeks.flatMap(({ at }) => at ?? []);
-  return { at: signs.length === 0 ? null : Math.max(...signs), calls: peeks.flatMap(({ calls }) => calls) };
+  return { at: signs.length === 0 ? null : Math.max(...signs), calls: peeks.flatMap(({ calls }) => calls), billed };
 }
 
-function peekInFile(path: string): LivePeek {
+function peekInFile(step: number, path: string): LivePeek {
   let descriptor: number | null = null;
   try {
     descriptor = openSync(path, 'r');
     const { size, mtimeMs } = fstatSync(descriptor);
     const { lines } = parseLines(readBytes(descriptor, Math.max(0, size - END), size), 0);
     return peekAt(
+      step,
       lines.map(({ line }) => line),
       mtimeMs,
     );

@@ -78,6 +78,7 @@ async function peekOf(link: RedisLink, { list, stream }: SessionKeys): Promise<L
   const text = read.map(([, fields]) => decodeChunk(fields).text).join('');
   const { lines } = parseLines(Buffer.from(text), 0);
   return peekAt(
+    newest.step,
     lines.map(({ line }) => line),
     Number.parseInt(read.at(-1)?.[0] ?? '0', 10),
   );

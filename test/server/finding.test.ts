@@ -1,12 +1,14 @@
 // Sessions found by what visibility knows of them, on a real server: by attributes, and by memos
 // where there are none.
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { createClient } from '../../client/client.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
-import { reply } from '../../scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
+import { fileStore } from '../../store/values/file-store.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
-import { harness, type Harness } from '../support/harness.ts';
+import { agentCall, byPrompt } from '../support/by-prompt.ts';
+import { endSession, harness, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
 
@@ -28,6 +30,58 @@ async function found(client: PerdureClient, filter: string): Promise<readonly Se
   for await (const { session } of client.list({ filter })) sessions.push(session);
   return sessions.toSorted();
 }
+
+test('lists are newest first by the session’s own start, also when some have closed, and page by page (F9)', async () => {
+  const h = await harness({ script: { replies: [{ ...reply('Done.'), times: 'any' }] } });
+  const client = createClient({
+    temporal: h.client,
+    store: fileStore({ dir: h.storePlace }),
+    live: async function* () {},
+    taskQueue: h.taskQueue,
+    visibility: () => Promise.resolve(true),
+  });
+  const team = `team-${h.taskQueue.slice(-8)}`;
+  const begun: SessionId[] = [];
+  for (const title of ['One.', 'Two.', 'Three.', 'Four.']) {
+    const { session } = await client.start(title, { cwd: h.cwd, tags: { team } });
+    onTestFinished(() => endSession(h.client.workflow.getHandle(session)));
+    begun.push(session);
+    await until(async () => (await client.describe(session)).phase === 'idle');
+  }
+  const filter = `tag:team=${team}`;
+  await client.cancel(begun[2]!);
+  await client.cancel(begun[0]!);
+  await until(async () => (await client.counts({ filter })).closed === 2);
+  const newest = begun.toReversed();
+  await until(async () => (await client.page({ filter })).sessions.length === 4);
+  expect((await client.page({ filter })).sessions.map(({ session }) => session)).toEqual(newest);
+  const first = await client.page({ filter, size: 3 });
+  expect(first.sessions.map(({ session }) => session)).toEqual(newest.slice(0, 3));
+  const rest = await client.page({ filter, size: 3, after: first.next! });
+  expect([rest.sessions.map(({ session }) => session), rest.next]).toEqual([newest.slice(3), null]);
+  const listed: SessionId[] = [];
+  for await (const { session } of client.list({ filter })) listed.push(session);
+  expect(listed).toEqual(newest);
+});
+
+test('a session whose agent waits for a person waits itself, in filters and counts (F10)', async () => {
+  const h = await harness({
+    script: byPrompt({
+      'Go.': [reply([agentCall('Count.')]), reply('Done.')],
+      'Count.': [reply([toolUse('bash', { command: 'touch x' })]), reply('There are three.')],
+    }),
+  });
+  const client = clientOf(h, true);
+  const team = `team-${h.taskQueue.slice(-8)}`;
+  const session = await h.open('Go.', { permissionMode: 'default', tags: { team } });
+  const filter = `tag:team=${team}`;
+  await until(async () => (await found(client, `${filter} phase:waiting`)).length === 2);
+  expect(await found(client, `${filter} phase:waiting`)).toContain(session.id);
+  expect(await found(client, `${filter} phase:running`)).toEqual([]);
+  expect(await found(client, `${filter} -phase:waiting`)).toEqual([]);
+  expect(await client.counts({ filter })).toMatchObject({ waiting_approval: 2, running: 0 });
+  expect((await client.describe(session.id)).phase).toBe('waiting_approval');
+});
 
 test('a filter means the same sessions by attributes and by memos, in pages and at once (O1 O3)', async () => {
   const h = await harness({ script: [reply('Done.'), reply('Done.'), reply('Done.'), reply('Done.')] });

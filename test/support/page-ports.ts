@@ -5,6 +5,7 @@ import type { Entry } from '../../store/log/entries.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { ownAccess } from '../../page/hosting/access.ts';
 import { newPass } from '../../page/hosting/passes.ts';
+import { fleetHistorian } from '../../page/fleet/fleet-history.ts';
 import { opsPage } from '../../page/page-app.tsx';
 import type { PagePorts } from '../../page/ports.ts';
 import { noRecentRequests } from '../../client/sessions/history/recent.ts';
@@ -79,6 +80,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
   const all: PagePorts = {
     page: () => Promise.resolve({ sessions: [described], next: null }),
     running: () => Promise.resolve(new Map()),
+    fleet: fleetHistorian({ count: () => Promise.resolve(0), prometheus: null }),
     counts: () => Promise.resolve({ ...noSessions, [described.phase]: 1 }),
     describe: (id) =>
       id === 's-1' ? Promise.resolve(described) : Promise.reject(new ClientProblem('no_session', `no session ${id}`)),

@@ -14,8 +14,6 @@ export type Compiled = {
   readonly query: string;
   /** True when memos have nothing left to decide except for sessions without attributes. */
   readonly exact: boolean;
-  /** Only open sessions match. */
-  readonly isOpen: boolean;
 };
 
 export type CompileOptions = {
@@ -41,11 +39,7 @@ export function compileFilter({ terms }: Pick<Filter, 'terms'>, options: Compile
     (term) =>
       term.kind === 'field' && (term.field === 'idle' || (term.field === 'phase' && term.values.some(isSeenOnly))),
   );
-  return {
-    query,
-    exact: !seenOnly && clauses.every((clause) => clause !== null),
-    isOpen: options.open === true,
-  };
+  return { query, exact: !seenOnly && clauses.every((clause) => clause !== null) };
 }
 
 /** Numbers of a running session that are ahead of its attributes. */

@@ -75,6 +75,8 @@ type Plan = {
   readonly note?: string;
   /** Running sessions are looked at before the filter decides. */
   readonly looks: boolean;
+  /** Only open sessions match. */
+  readonly isOpen: boolean;
 };
 
 type Wanted = Omit<ListOptions, 'signal'> & {
@@ -94,7 +96,7 @@ async function planSearch(
   const attributes = (filter.terms.length > 0 || waiting === true) && (await visibility());
   const compiled = compileFilter(filter, { attributes, open, waiting, now, looks });
   const slow = filter.terms.length > 0 && !attributes;
-  return present({ filter, compiled, now, looks, note: slow ? NO_ATTRIBUTES : undefined });
+  return present({ filter, compiled, now, looks, isOpen: open === true, note: slow ? NO_ATTRIBUTES : undefined });
 }
 
 /** Fields of a session under way that its memo has as of its last handover. */
@@ -228,7 +230,7 @@ async function scanPage(finder: Finder, plan: Plan, size: number, { at, id = '' 
 }
 
 /** Reads open and closed sessions apart, each as visibility orders them. */
-function streamsOf(finder: Finder, { compiled: { query, isOpen } }: Plan, pageSize: number): Stream<SessionInfo>[] {
+function streamsOf(finder: Finder, { compiled: { query }, isOpen }: Plan, pageSize: number): Stream<SessionInfo>[] {
   const open = streamOf(finder, `${query} AND ExecutionStatus = 'Running'`, pageSize);
   return isOpen ? [open] : [open, streamOf(finder, `${query} AND ExecutionStatus != 'Running'`, pageSize)];
 }
@@ -327,7 +329,7 @@ export async function countSessions(finder: Finder, options: ListOptions): Promi
   const query = `${plan.compiled.query} AND (${ATTRIBUTES.turns.name} IS NULL OR (${rest}))`;
   for await (const { phase } of matchingSessions(finder, {
     ...plan,
-    compiled: { ...plan.compiled, query, exact: false },
+    compiled: { query, exact: false },
   }))
     counts[phase] += 1;
   return counts;

@@ -115,11 +115,11 @@ async function readRow(ports: RunningPorts, words: WordReader, session: SessionI
   if (known.length !== historyLength) await readEvents(temporal, session, known);
   known.length = historyLength;
   const { account } = known.accountant;
-  const [steps, model, said, unsettled] = await Promise.all([
+  const said = (await peek?.(session)) ?? NOTHING_SAID;
+  const [steps, model, unsettled] = await Promise.all([
     doingOf(temporal, words, session, described, known.accountant),
     words.model(account.config, account.model),
-    peek?.(session) ?? NOTHING_SAID,
-    unsettledSpend(temporal, session, described),
+    unsettledSpend(temporal, session, described, said),
   ]);
   entry.row = runningRow(account, {
     session,
@@ -169,17 +169,23 @@ function withCalls(steps: readonly Doing[], calls: readonly OpenCall[]): readonl
 
 const settling = z.looseObject({ spend: aSpend });
 
-/** Adds what steps under way have been billed so far, which they tell with their heartbeats. */
+/**
+ * Adds what steps under way have been billed so far, which they tell on the live channel with their
+ * reply, and later with their heartbeats.
+ */
 async function unsettledSpend(
   client: Client,
   session: SessionId,
   { raw }: WorkflowExecutionDescription,
+  { billed }: LivePeek,
 ): Promise<Spend> {
   let sum = noSpend;
   for (const { activityId, heartbeatDetails } of raw.pendingActivities ?? []) {
-    if (!heartbeatDetails?.payloads?.length) continue;
-    const told = await decodeFirst(client, session, activityId ?? '', heartbeatDetails.payloads);
-    sum = addSpend(sum, settling.safeParse(told).data?.spend ?? noSpend);
+    const told = billed.get(Number(activityId?.split('.')[1]));
+    if (told) sum = addSpend(sum, told);
+    if (told || !heartbeatDetails?.payloads?.length) continue;
+    const details = await decodeFirst(client, session, activityId ?? '', heartbeatDetails.payloads);
+    sum = addSpend(sum, settling.safeParse(details).data?.spend ?? noSpend);
   }
   return sum;
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { compileFilter } from '../../../client/sessions/find/compile-filter.ts';
 import { matchesFilter, sortSessions } from '../../../client/sessions/find/match-session.ts';
 import { parseFilter } from '../../../client/sessions/find/parse-filter.ts';
+import { isAtLeast, isSilent, type RunningRow, withRunning } from '../../../client/sessions/running/running-row.ts';
 import type { SessionInfo } from '../../../client/sessions/info.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 
@@ -37,6 +38,18 @@ const session: SessionInfo = {
     tags: { team: 'web', ticket: '41' },
   },
 };
+const row: RunningRow = {
+  session: session.session,
+  at: NOW,
+  doing: [],
+  turns: 9,
+  tokens: 900,
+  cents: 12.5,
+  isLeast: false,
+  model: 'claude-a',
+  context: null,
+  lastSign: NOW,
+};
 const old: SessionInfo = { ...session, session: 's-0' as SessionId, phase: 'idle', last: null };
 const { facts: _, ...bare } = old;
 
@@ -71,6 +84,33 @@ test('a value that is not known fits no comparison, and any with a minus before 
   expect(fits('reason:completed', bare)).toBe(false);
 });
 
+test('only a run that should go on by itself is idle, and one that was not looked at fits no span (F8)', () => {
+  const running = { ...row, lastSign: NOW - 6 * 60_000 };
+  const silent = { ...session, phase: 'running', running } as const;
+  expect(fits('idle>5m', silent)).toBe(true);
+  expect(fits('idle>7m', silent)).toBe(false);
+  expect(fits('idle>5m', { ...silent, phase: 'waiting_approval' })).toBe(false);
+  const { running: _, ...unlooked } = silent;
+  expect(fits('idle>5m', unlooked)).toBe(false);
+  expect([isSilent(silent, NOW), isSilent(unlooked, NOW)]).toEqual([true, false]);
+});
+
+test('a row replaces the numbers of a list, which are marked where they are less than what was spent (F7)', () => {
+  const listed = { ...session, phase: 'running', facts: { turns: 1, tokens: 5, cents: 0 } } as const;
+  expect(isAtLeast(listed)).toBe(true);
+  const shown = withRunning(listed, row);
+  expect(shown.facts).toMatchObject({ turns: 9, tokens: 900, cents: 12.5, model: 'claude-a' });
+  expect(isAtLeast(shown)).toBe(false);
+  expect(isAtLeast(withRunning(listed, { ...row, isLeast: true }))).toBe(true);
+  expect(isAtLeast({ ...listed, phase: 'idle' })).toBe(false);
+  // Visibility may know of a later moment.
+  expect(withRunning({ ...listed, facts: { turns: 10, tokens: 1_000, cents: null } }, row).facts).toMatchObject({
+    turns: 10,
+    tokens: 1_000,
+    cents: null,
+  });
+});
+
 test('sessions are sorted as asked, those without a value last (O3)', () => {
   const cheap = { ...session, session: 's-2' as SessionId, facts: { turns: 1, tokens: 1, cents: 5 } };
   const order = (query: string) =>
@@ -80,6 +120,7 @@ test('sessions are sorted as asked, those without a value last (O3)', () => {
   expect(order('')).toEqual(['s-0', 's-1', 's-2']);
 });
 
+const OPEN = `ExecutionStatus = 'Running'`;
 const SESSIONS = `WorkflowType = 'perdure.agentSession' AND ExecutionStatus != 'ContinuedAsNew'`;
 
 test.each([
@@ -90,6 +131,12 @@ test.each([
   ['tag:team=web', ` AND (PerdureTags IN ('team=web') OR PerdureTurns IS NULL)`, true],
   ['tag:team "x"', '', false],
   [`model="it's"`, '', false],
+  ['idle>5m', ` AND (${OPEN} AND (PerdurePhase IN ('running') OR PerdurePhase IS NULL))`, false],
+  [
+    'phase:waiting',
+    ` AND (${OPEN} AND (PerdurePhase IN ('waiting_approval') OR PerdureWaitingSince IS NOT NULL OR PerdurePhase IS NULL))`,
+    false,
+  ],
   ['waiting>10m', ` AND (PerdureWaitingSince <= '2026-11-23T23:50:00.000Z' OR PerdureTurns IS NULL)`, true],
 ])('%s is narrowed by the server as far as it can be (O3)', (query, clause, exact) => {
   expect(compileFilter(parseFilter(query), { attributes: true, now: NOW })).toEqual({

@@ -1,0 +1,139 @@
+// Remembers minute by minute how the fleet stood, from the looks of this process: how many worked
+// and waited, what was spent, what went wrong. It knows nothing from before its first look. Pure.
+import type { SessionInfo } from '../../client/sessions/info.ts';
+import type { SessionCounts } from '../../client/sessions/find/list-sessions.ts';
+import { isBadEnd } from '../../workflows/contract/visibility.ts';
+
+/** One look at the fleet; `sessions` are those that it happened to see. */
+export type FleetLook = {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly counts: Pick<SessionCounts, 'running' | 'waiting_worker' | 'waiting_approval'>;
+  readonly sessions: readonly SessionInfo[];
+};
+
+/** A stretch of time. A number is null when nothing is known of it. */
+export type FleetPoint = {
+  /** Its beginning, in milliseconds since the epoch. */
+  readonly at: number;
+  /** Most sessions that worked at once. */
+  readonly working: number | null;
+  /** Most sessions that waited for a person at once. */
+  readonly waiting: number | null;
+  /** US dollars spent in it, by model. */
+  readonly cost: Readonly<Record<string, number>> | null;
+  /** Tokens used in it, by kind where the source tells them apart, else as `all`. */
+  readonly tokens: Readonly<Record<string, number>> | null;
+  /** Runs that ended badly in it. */
+  readonly badRuns: number | null;
+  /** Requests to the model that failed in it; only Prometheus tells. */
+  readonly failedCalls: number | null;
+};
+
+type Minute = { working: number; waiting: number; cost: Record<string, number>; tokens: number; badRuns: number };
+type Known = { readonly cents: number | null; readonly tokens: number; readonly run: number };
+
+export type MinuteRing = {
+  /** When the first look was taken; null before it. */
+  readonly since: number | null;
+  add(look: FleetLook): void;
+  /** Returns `count` points of `step` milliseconds, whole minutes each, the last of them with `now`. */
+  points(now: number, step: number, count: number): readonly FleetPoint[];
+};
+
+const MINUTE = 60_000;
+/** A week. */
+const MOST_MINUTES = 7 * 24 * 60;
+/** Sessions whose last numbers are remembered. */
+const MOST_SESSIONS = 20_000;
+
+export const nothingKnown = (at: number): FleetPoint => ({
+  at,
+  working: null,
+  waiting: null,
+  cost: null,
+  tokens: null,
+  badRuns: null,
+  failedCalls: null,
+});
+
+/** Returns when the points begin that end with `now`. */
+export function bucketStarts(now: number, step: number, count: number): readonly number[] {
+  const last = Math.floor(now / step) * step;
+  return Array.from({ length: count }, (_, at) => last - (count - 1 - at) * step);
+}
+
+export function minuteRing(): MinuteRing {
+  const minutes = new Map<number, Minute>();
+  const known = new Map<string, Known>();
+  let since: number | null = null;
+  const minuteAt = (at: number): Minute => {
+    const name = Math.floor(at / MINUTE);
+    const minute = minutes.get(name) ?? { working: 0, waiting: 0, cost: {}, tokens: 0, badRuns: 0 };
+    minutes.set(name, minute);
+    for (const old of minutes.keys()) {
+      if (minutes.size <= MOST_MINUTES) break;
+      minutes.delete(old);
+    }
+    return minute;
+  };
+  return {
+    get since() {
+      return since;
+    },
+    add: ({ at, counts, sessions }) => {
+      since ??= at;
+      const minute = minuteAt(at);
+      minute.working = Math.max(minute.working, counts.running + counts.waiting_worker);
+      minute.waiting = Math.max(minute.waiting, counts.waiting_approval);
+      for (const session of sessions) {
+        countSession(minute, session, known.get(session.session));
+        known.delete(session.session);
+        known.set(session.session, numbersOf(session));
+      }
+      for (const old of known.keys()) {
+        if (known.size <= MOST_SESSIONS) break;
+        known.delete(old);
+      }
+    },
+    points: (now, step, count) =>
+      bucketStarts(now, step, count).map((at) => {
+        const found: Minute[] = [];
+        for (let minute = at / MINUTE; minute < (at + step) / MINUTE; minute += 1) {
+          const one = minutes.get(Math.floor(minute));
+          if (one) found.push(one);
+        }
+        return found.length === 0 ? nothingKnown(at) : joinMinutes(at, found);
+      }),
+  };
+}
+
+function numbersOf({ facts, last }: SessionInfo): Known {
+  return { cents: facts?.cents ?? null, tokens: facts?.tokens ?? 0, run: last?.run ?? 0 };
+}
+
+/** A session that is seen for the first time has spent at an unknown time. */
+function countSession(minute: Minute, session: SessionInfo, before: Known | undefined): void {
+  if (!before) return;
+  const { cents, tokens, run } = numbersOf(session);
+  const model = session.facts?.model ?? 'unknown';
+  const spent = cents === null || before.cents === null ? 0 : Math.max(0, cents - before.cents) / 100;
+  if (spent > 0) minute.cost[model] = (minute.cost[model] ?? 0) + spent;
+  minute.tokens += Math.max(0, tokens - before.tokens);
+  if (run > before.run && session.last && isBadEnd(session.last.terminal)) minute.badRuns += 1;
+}
+
+function joinMinutes(at: number, minutes: readonly Minute[]): FleetPoint {
+  const cost: Record<string, number> = {};
+  for (const minute of minutes)
+    for (const [model, usd] of Object.entries(minute.cost)) cost[model] = (cost[model] ?? 0) + usd;
+  return {
+    at,
+    working: Math.max(...minutes.map(({ working }) => working)),
+    waiting: Math.max(...minutes.map(({ waiting }) => waiting)),
+    cost,
+    tokens: { all: minutes.reduce((sum, { tokens }) => sum + tokens, 0) },
+    badRuns: minutes.reduce((sum, { badRuns }) => sum + badRuns, 0),
+    failedCalls: null,
+  };
+}
