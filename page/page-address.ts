@@ -6,6 +6,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
+import { formatIdentity, isAlive, parseIdentity, processIdentity } from '../system/process/identity.ts';
 import { newCode } from './hosting/passes.ts';
 
 export type PageAddress = {
@@ -23,6 +24,8 @@ export type PageAddress = {
    * Names the process that serves it, or did last: codes for one process are invalid for another.
    */
   readonly run: string;
+  /** Identity of the process that serves it; absent once that has closed. */
+  readonly holder?: string | undefined;
 };
 
 const secret = z.string().regex(/^[\w-]{32,64}$/);
@@ -36,6 +39,7 @@ const schema = z.object({
     .regex(/^[a-z0-9.-]{1,253}$/)
     .optional(),
   run: secret,
+  holder: z.string().max(300).optional(),
 });
 
 const newSecret = (): string => randomBytes(24).toString('base64url');
@@ -54,8 +58,13 @@ export function entranceOf(address: PageAddress): string {
 
 export type KeptAddress = {
   readonly address: PageAddress;
-  /** Remembers where the page is served. */
+  /**
+   * Remembers where the page is served, unless another process serves one of this data folder at
+   * the remembered port: its bookmarks stay good.
+   */
   keep(at: Pick<PageAddress, 'port' | 'forwarded'>): void;
+  /** Tells that the page is no longer served. */
+  letGo(): void;
 };
 
 const fileOf = (root: string): string => join(root, 'page.json');
@@ -67,18 +76,38 @@ const fileOf = (root: string): string => join(root, 'page.json');
 export function openAddress(root: string): KeptAddress {
   const known = readJsonFile(fileOf(root), schema);
   const address = known.kind === 'read' ? { ...known.value, run: newSecret() } : newAddress();
+  const now = (): PageAddress | null => {
+    const read = readJsonFile(fileOf(root), schema);
+    return read.kind === 'read' ? read.value : null;
+  };
+  const write = (value: PageAddress): void => writeJsonFile(fileOf(root), value, 'not durable');
   return {
     address,
-    keep: (at) => writeJsonFile(fileOf(root), { ...address, forwarded: undefined, ...at }, 'not durable'),
+    keep: (at) => {
+      const other = now();
+      if (other !== null && other.run !== address.run && other.port !== at.port && isHeld(other)) return;
+      write({ ...address, forwarded: undefined, ...at, holder: formatIdentity(processIdentity()) });
+    },
+    letGo: () => {
+      const own = now();
+      if (own?.run === address.run) write({ ...own, holder: undefined });
+    },
   };
+}
+
+/** Tells whether the process that serves the page is not known to be gone. */
+function isHeld({ holder }: PageAddress): boolean {
+  const identity = holder === undefined ? null : parseIdentity(holder);
+  return identity !== null && isAlive(identity) !== 'dead';
 }
 
 /** Returns the token of a data folder's HTTP API, whether it is served now or not. */
 export function readApiToken(root: string): string {
   const known = readJsonFile(fileOf(root), schema);
   if (known.kind === 'read') return known.value.apiToken;
-  const { address, keep } = openAddress(root);
+  const { address, keep, letGo } = openAddress(root);
   keep(address);
+  letGo();
   return address.apiToken;
 }
 

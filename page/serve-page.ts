@@ -43,7 +43,7 @@ type Serve = (hostname: string, port: number) => Promise<Server>;
 const PORT_TRIES = 20;
 
 /** Makes an address that lasts only while the page is served. */
-const temporaryAddress = (): KeptAddress => ({ address: newAddress(), keep: () => undefined });
+const temporaryAddress = (): KeptAddress => ({ address: newAddress(), keep: () => undefined, letGo: () => undefined });
 
 type Here = {
   /** Other people of this machine. */
@@ -73,7 +73,12 @@ export async function servePage(
   kept.keep(at);
   const api = `http://127.0.0.1:${port}${API}`;
   const entrance = (): string => entranceOf({ ...kept.address, ...at });
-  return { ...describeServed(page, servers, `http://${name}:${port}/`), entrance, api, ownToken: true };
+  const served = describeServed(page, servers, `http://${name}:${port}/`);
+  const close = async (): Promise<void> => {
+    await served.close();
+    kept.letGo();
+  };
+  return { ...served, close, entrance, api, ownToken: true };
 }
 
 async function serveThere(port: number, serveAt: Serve, page: OpsPage): Promise<readonly [Server, ...Server[]]> {

@@ -11,19 +11,33 @@ export type StoreIdentity = { readonly version: 1; readonly id: string };
 
 const shape = z.object({ version: z.number(), id: z.string().min(1) });
 
+/** Ids of the stores that this process has opened, by their folders. */
+const opened = new Map<string, string>();
+
 /**
  * Reads `<dir>/store.json`, or creates folder and file. Throws StoreError for a folder that this
- * version cannot use.
+ * version cannot use, and for a store that has gone since this process opened it: a new one in its
+ * place would hide that.
  */
 export async function storeIdentity(dir: string, files: Files = nodeFiles): Promise<StoreIdentity> {
   const path = `${dir}/store.json`;
   try {
+    const known = files === nodeFiles ? opened.get(dir) : undefined;
+    if (known !== undefined && !files.exists(path)) throw goneError(dir);
     files.makeFolder(`${dir}/tmp`);
     if (!files.exists(path)) await create(files, dir, path);
-    return parseStoreIdentity(dir, path, await files.read(path));
+    const found = parseStoreIdentity(dir, path, await files.read(path));
+    if (known !== undefined && known !== found.id) throw goneError(dir);
+    if (files === nodeFiles) opened.set(dir, found.id);
+    return found;
   } catch (error) {
     throw toStoreError('open the store', dir, error);
   }
+}
+
+function goneError(dir: string): StoreError {
+  const sentence = `the store in ${dir} has gone since it was opened: its folder was moved, removed or replaced`;
+  return new StoreError('unavailable', `${sentence}. Put it back, or start this process again for another store`);
 }
 
 async function create(files: Files, dir: string, path: string): Promise<void> {

@@ -35,6 +35,20 @@ test('a port that another has meanwhile is given up for a free one, and the name
   expect(new URL(second.url).hostname).toBe(new URL(first.url).hostname);
 });
 
+test('a second page of a data folder leaves the remembered address to the first, until that has closed (F23)', async () => {
+  const root = tempDir();
+  const { ports } = await stagedPorts();
+  const first = await servePage(ports, openAddress(root));
+  const second = await servePage(ports, openAddress(root));
+  expect(second.url).not.toBe(first.url);
+  expect(openAddress(root).address.port).toBe(Number(new URL(first.url).port));
+  await second.close();
+  await first.close();
+  const again = await servePage(ports, openAddress(root));
+  await again.close();
+  expect(again.url).toBe(first.url);
+});
+
 test('a new address of a page is to be had while it is served, by whoever can read the data folder (O9 O12)', async () => {
   const root = tempDir();
   expect(await entranceNow(root)).toBeNull();

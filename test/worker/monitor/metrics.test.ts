@@ -93,7 +93,7 @@ describe('metrics of a worker', () => {
     expect(drawn.length).toBeGreaterThan(10);
     const rules = readFileSync(new URL('../../../docs/operating/alerts.yml', import.meta.url), 'utf8');
     const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
-    expect([...page.matchAll(/^\| `(Perdure[A-Za-z]+)`/gm)].map(([, name]) => name)).toEqual(alerts);
+    expect([...page.matchAll(/^### (Perdure[A-Za-z]+)$/gm)].map(([, name]) => name)).toEqual(alerts);
   });
 });
 
