@@ -135,7 +135,8 @@ export function livePieces(
         calls.clear();
         return [];
       case 'run_end':
-        return [];
+        // The transcript has the whole run by now, whatever the channel tells again of it.
+        return [...pieces.keys()].flatMap(drop);
       case 'reply':
         return drop(nameOf(event, 'ask'));
       case 'transition':

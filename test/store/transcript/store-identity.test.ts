@@ -35,6 +35,19 @@ test.each(['', '{"version":1', '[]', '{"version":1}'])(
   },
 );
 
+test('no new store is made in the place of one that has gone since it was opened (F13)', async () => {
+  const dir = join(tempDir(), 'store');
+  const { id } = await storeIdentity(dir);
+  renameSync(dir, `${dir}.away`);
+  await expect(storeIdentity(dir)).rejects.toMatchObject({
+    problem: 'unavailable',
+    message: expect.stringMatching(/has gone since it was opened: its folder was moved, removed or replaced/),
+  });
+  expect(existsSync(dir)).toBe(false);
+  renameSync(`${dir}.away`, dir);
+  expect((await storeIdentity(dir)).id).toBe(id);
+});
+
 test('a store that is moved away while it is used is missed, and used again when it is back', async () => {
   const dir = join(tempDir(), 'store');
   const store = fileStore({ dir });

@@ -81,9 +81,14 @@ describe('metrics of a worker', () => {
 
   test('are all described in docs/operating.md, and so are the alerts (O14 O17)', () => {
     const named = [...page.matchAll(/^\| `((?:perdure|gen_ai)_[a-z_]+)`/gm)].map(([, name]) => name);
-    const gauges = ['api_listeners', 'fleet_up', 'oldest_approval_seconds', 'oldest_progress_seconds', 'page_followed_sessions', 'sessions'].map(
-      (name) => `perdure_${name}`,
-    );
+    const gauges = [
+      'api_listeners',
+      'fleet_up',
+      'oldest_approval_seconds',
+      'oldest_progress_seconds',
+      'page_followed_sessions',
+      'sessions',
+    ].map((name) => `perdure_${name}`);
     expect(new Set(named)).toEqual(new Set([...Object.keys(COUNTERS), ...Object.keys(HISTOGRAMS), ...gauges]));
     const dashboard = readFileSync(new URL('../../../docs/operating/dashboard.json', import.meta.url), 'utf8');
     const drawn = [

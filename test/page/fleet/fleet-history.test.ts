@@ -1,0 +1,81 @@
+// How the fleet stood over time: from the looks of a process, and from a Prometheus.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { fleetHistorian } from '../../../page/fleet/fleet-history.ts';
+import { readPrometheusAddress } from '../../../page/fleet/prometheus-range.ts';
+import type { RunSummary } from '../../../workflows/contract/session.ts';
+import { description } from '../../client/support.ts';
+
+const MINUTE = 60_000;
+const START = Date.UTC(2026, 10, 24);
+const counts = { running: 2, waiting_worker: 1, waiting_approval: 1 };
+const session = (cents: number, tokens: number, last: RunSummary | null = null) =>
+  description({ facts: { turns: 1, tokens, cents, model: 'claude-a' }, last });
+const badEnd: RunSummary = {
+  run: 1,
+  terminal: { reason: 'model_error', detail: 'x' },
+  turns: 1,
+  iterations: 1,
+  head: null,
+  messages: [],
+};
+
+test('a process knows what was spent and what failed since its first look, and nothing from before (O4)', async () => {
+  let now = START;
+  const { note, read } = fleetHistorian({ count: () => Promise.resolve(3), prometheus: null }, () => now);
+  expect((await read('1h')).since).toBeNull();
+  note({ at: now, counts, sessions: [session(500, 1_000)] });
+  now += MINUTE;
+  note({ at: now, counts: { ...counts, running: 5 }, sessions: [session(650, 4_000, badEnd)] });
+  note({ at: now, counts, sessions: [session(700, 5_000, badEnd)] });
+  const { points, closed, source, since } = await read('1h');
+  expect([points.length, closed.length, source, since]).toEqual([60, 60, 'here', START]);
+  expect(points.at(-3)).toMatchObject({ working: null, cost: null, tokens: null });
+  expect(points.at(-2)).toMatchObject({ working: 3, waiting: 1, cost: {}, tokens: { all: 0 }, badRuns: 0 });
+  expect(points.at(-1)).toMatchObject({ working: 6, cost: { 'claude-a': 2 }, tokens: { all: 4_000 }, badRuns: 1 });
+  const day = await read('24h');
+  expect(day.points.at(-1)).toMatchObject({ at: START, working: 6, cost: { 'claude-a': 2 }, badRuns: 1 });
+});
+
+test('stretches that are over are counted once by visibility, and one that cannot be counted is unknown (O4)', async () => {
+  let asked = 0;
+  let fails = false;
+  const count = (): Promise<number> => {
+    asked += 1;
+    return fails ? Promise.reject(new Error('away')) : Promise.resolve(1);
+  };
+  const { read } = fleetHistorian({ count, prometheus: null }, () => START);
+  await read('24h');
+  const first = asked;
+  fails = true;
+  const { closed } = await read('24h');
+  expect(asked - first).toBeLessThan(4);
+  expect([closed[0], closed.at(-1)]).toEqual([1, null]);
+});
+
+test('a Prometheus tells the range, and one that does not answer is said and done without (O4)', async () => {
+  const asked: URLSearchParams[] = [];
+  const server = createServer((request, response) => {
+    const search = new URL(request.url ?? '', 'http://x').searchParams;
+    asked.push(search);
+    const metric = { gen_ai_request_model: 'claude-a', gen_ai_token_type: 'input' };
+    response.end(JSON.stringify({ data: { result: [{ metric, values: [[Number(search.get('end')), '7']] }] } }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const prometheus = readPrometheusAddress(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const { read } = fleetHistorian({ count: () => Promise.resolve(0), prometheus }, () => START);
+  const { points, source } = await read('7d');
+  expect(source).toBe('prometheus');
+  expect(points[0]).toMatchObject({ working: null, cost: null });
+  const known = { working: 7, waiting: 7, cost: { 'claude-a': 7 }, tokens: { input: 7 }, badRuns: 7, failedCalls: 7 };
+  expect(points.at(-1)).toMatchObject(known);
+  expect(asked.map((search) => search.get('step'))).toEqual(Array.from({ length: 6 }, () => '10800'));
+  const away = fleetHistorian({ count: () => Promise.resolve(0), prometheus: 'http://127.0.0.1:1' }, () => START);
+  expect(await away.read('1h')).toMatchObject({
+    source: 'here',
+    trouble: expect.stringMatching(/^Prometheus could not/),
+  });
+  expect(() => readPrometheusAddress('nowhere')).toThrow(/PERDURE_PROMETHEUS is no address/);
+});
