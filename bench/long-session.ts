@@ -1,6 +1,8 @@
 // A session of many iterations that nobody had to run: its transcript is written as steps write it,
 // and its workflow begins as one that was handed over.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
+import type { LiveChannel } from '../store/live/events.ts';
+import { fileLive } from '../store/live/file-live.ts';
 import type { Entry } from '../store/log/entries.ts';
 import { nextSegment } from '../store/view/next-segment.ts';
 import { openStore } from '../store/values/open-store.ts';
@@ -8,7 +10,7 @@ import { emptyView } from '../store/view/view.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import { startCarried } from '../client/sessions/send.ts';
 import { carryInput } from '../client/store-care/import-session.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
+import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 
 export const LONG_SESSION = 'bench-long' as SessionId;
@@ -18,11 +20,13 @@ export async function startLongSession(
   cwd: string,
   iterations: number,
 ): Promise<void> {
+  const live = fileLive({ dir: folder.liveDir });
   let view = emptyView(LONG_SESSION);
   for (let iteration = 1; iteration <= iterations; iteration += 1) {
     const next = nextSegment(view, turn(iteration));
     await store.put(next.bytes);
     ({ view } = next);
+    await tellIteration(live, iteration, next.hash);
   }
   const { head } = view;
   if (head === null) throw new RangeError('a long session has an iteration at least');
@@ -38,6 +42,22 @@ export async function startLongSession(
     memo: { head, runs: 1, last: null },
   });
 }
+
+/** Leaves live files as a run under way has them: they stay until the next run opens. */
+async function tellIteration(live: LiveChannel, iteration: number, head: Hash): Promise<void> {
+  const writer = live.open({ session: LONG_SESSION, step: iteration, attempt: 1, activity: 'callModel' });
+  const at = { iteration, index: 1 };
+  writer.write({ type: 'request_start', iteration, attempt: 1, model: 'claude-bench' });
+  for (let word = 0; word < WORDS; word += 1)
+    writer.write({ type: 'text_delta', iteration, index: 0, text: `Word ${word} of it. ` });
+  writer.write({ type: 'tool_use', ...at, id: `toolu_${iteration}`, name: 'read', input: { path: 'src/a.ts' } });
+  writer.write({ type: 'tool_start', ...at, name: 'read', early: false });
+  writer.write({ type: 'tool_end', ...at, name: 'read', isError: false, content: 'a line of a file', durationMs: 5 });
+  await writer.end({ type: 'fate', fate: 'stored', head });
+}
+
+/** Deltas of a reply. */
+const WORDS = 20;
 
 /** A text, a call, and 900 bytes of what it read. */
 function turn(iteration: number): readonly Entry[] {

@@ -18,7 +18,7 @@ import type { SessionDescription } from '../client/sessions/info.ts';
 import { readSession, type SessionReading } from '../client/sessions/read.ts';
 import { headOf } from '../client/sessions/newest-head.ts';
 import { transcriptReader } from '../client/sessions/transcript-reader.ts';
-import type { ListOptions, SessionCounts } from '../client/sessions/find/list-sessions.ts';
+import { isSortedByNumbers, type ListOptions, type SessionCounts } from '../client/sessions/find/list-sessions.ts';
 import { backgroundReader, type BackgroundReader } from '../client/sessions/history/background-reader.ts';
 import { type ReadRunning, lookAtRunning, runningReader } from '../client/sessions/running/read-running.ts';
 import { readRecent, type RecentRequests } from '../client/sessions/history/recent.ts';
@@ -159,7 +159,8 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     running,
     fleet: { note: historian.note, read: histories },
     page: async ({ running: looks = false, ...which } = {}) => {
-      const page = await sessions.page(which);
+      // An order by cost needs the numbers before it can be made.
+      const page = await sessions.page({ ...which, running: looks && isSortedByNumbers(which.filter) });
       return looks ? { ...page, sessions: await lookAtRunning(running, page.sessions) } : page;
     },
     temporalUi: (session) => {

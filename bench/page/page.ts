@@ -68,6 +68,7 @@ async function measured(
     const fleet = await fleetTimes(visitor);
     const path = `/sessions/${LONG_SESSION}`;
     const session = await timesOf(visitor, path, 4);
+    const afterSession = await residentBytes(child);
     const timeline = await timesOf(visitor, `${path}/timeline`, 4);
     say('one watcher');
     const alone = await watch(visitor, opened, path, 1);
@@ -84,6 +85,7 @@ async function measured(
       { what: `a word to all of ${VIEWERS} watchers, median`, aim: '', found: ms(median(watched)) },
       { what: `a word to all of ${VIEWERS} watchers, p95`, aim: '', found: ms(at(watched, 0.95)) },
       { what: 'memory of the page when it has begun', aim: '', found: megabytes(begun) },
+      { what: 'memory of the page after the long session', aim: '200 MB', found: megabytes(afterSession) },
       { what: `memory of the page with ${VIEWERS} watchers`, aim: '200 MB', found: megabytes(rss) },
     ];
   } finally {

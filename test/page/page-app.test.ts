@@ -114,7 +114,7 @@ test('a filter that cannot be read is told in one sentence, and the next pages k
   expect((await ask('/?q=cost%3E')).status).toBe(400);
   expect(await text('/?q=cost%3E')).toContain('the filter ends after &quot;cost&gt;&quot;');
   expect(await text('/?q=tag%3Aa&after=here')).toContain('href="/?q=tag%3Aa&amp;after=there"');
-  expect(asked.at(-1)).toEqual({ filter: 'tag:a', size: 100, after: 'here' });
+  expect(asked.at(-1)).toEqual({ filter: 'tag:a', size: 100, running: true, after: 'here' });
 });
 
 test('a session’s page has its messages, its calls with their outcomes, and what each cost (O5)', async () => {
