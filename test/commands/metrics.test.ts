@@ -20,7 +20,9 @@ function dashboardQueries(): readonly string[] {
   type Dashboard = { readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[] };
   const text = readFileSync(new URL('../../docs/operating/dashboard.json', import.meta.url), 'utf8');
   const { panels } = JSON.parse(text) as Dashboard;
-  return panels.flatMap(({ targets }) => targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '1m').replaceAll('$model', '.*')));
+  return panels.flatMap(({ targets }) =>
+    targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '1m').replaceAll('$model', '.*')),
+  );
 }
 
 const textOf = async (url: string): Promise<string> => (await fetch(url)).text();
