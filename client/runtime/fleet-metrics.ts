@@ -3,7 +3,7 @@
 // sum.
 import { awaitInTime } from '../../system/async.ts';
 import type { PerdureClient } from '../perdure-client.ts';
-import { silenceOf } from '../sessions/running/running-row.ts';
+import { silenceOf } from '../sessions/running/with-running.ts';
 import { reasonOf } from '../../system/text.ts';
 
 /**

@@ -53,14 +53,14 @@ test.each([
   const find = async (filter: string, running: boolean): Promise<SessionInfo | undefined> =>
     (await client.page({ filter: `id=${session.id} ${filter}`, running })).sessions[0];
   const found = await until(async () => ((await find('', true))?.running?.doing[0]?.call ? find('', true) : null));
-  const { running, facts } = found!;
+  const { running, facts } = found;
   expect(nowText(running!)).toMatch(/^bash touch begun; until/);
   expect(running).toMatchObject({
     model: 'claude-sonnet-5-5',
     isLeast: false,
     context: { window: expect.any(Number) },
   });
-  expect(running!.lastSign).toBeGreaterThan(found!.startedAt);
+  expect(running!.lastSign).toBeGreaterThan(found.startedAt);
   // The list alone knows less, and finds it where it is looked for by a number.
   expect((await find('', false))!.running).toBeUndefined();
   expect(await find('turns>=4', true)).toBeDefined();

@@ -1,7 +1,7 @@
 // The fields of the query language (O3): how each is written, and its value in a session.
 import type { TerminalReason } from '../../../workflows/contract/loop.ts';
 import type { SeenPhase, SessionInfo, SessionStatus } from '../info.ts';
-import { silenceOf } from '../running/running-row.ts';
+import { silenceOf } from '../running/with-running.ts';
 
 /** `time` is a span until now in milliseconds. `money` is US dollars, kept as cents. */
 export type FieldKind = 'choice' | 'text' | 'tag' | 'number' | 'money' | 'time';

@@ -15,7 +15,8 @@ import { type HistoryEvent, isBackingOff, type Pending, timeOf, whyOf } from '..
 import { isUnderWay, type SessionInfo } from '../info.ts';
 import { sealingContextOf } from '../newest-head.ts';
 import { type Accountant, type AskedStep, aSpend, createAccountant } from './account.ts';
-import { type Doing, type RunningRow, runningRow, withRunning } from './running-row.ts';
+import { type Doing, type RunningRow, runningRow } from './running-row.ts';
+import { withRunning } from './with-running.ts';
 
 export type RunningPorts = {
   readonly temporal: Client;

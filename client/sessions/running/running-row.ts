@@ -3,7 +3,6 @@
 // of phase or handover. Pure.
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { addSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
-import type { SessionInfo } from '../info.ts';
 import type { Account } from './account.ts';
 
 /** One thing that a session does, or waits for. Times are in milliseconds since the epoch. */
@@ -47,9 +46,6 @@ export type RunningRow = {
   readonly lastSign: number;
 };
 
-/** Milliseconds without a sign after which a run under way counts as silent. */
-export const SILENT_MS = 5 * 60_000;
-
 export type RowFacts = Pick<RunningRow, 'session' | 'at' | 'doing' | 'model'> & {
   /** What steps under way were billed so far. */
   readonly unsettled: Spend;
@@ -75,46 +71,4 @@ export function runningRow(account: Account, { window, liveSign, unsettled, ...f
 /** Returns the share of the window that is full, or null when it is not known. */
 export function contextShare({ context }: Pick<RunningRow, 'context'>): number | null {
   return context?.window ? Math.min(1, context.tokens / context.window) : null;
-}
-
-/**
- * Returns the session with the row's numbers in place of those that visibility knows. A number
- * never falls: visibility may know of a later moment than the row.
- */
-export function withRunning<Info extends SessionInfo>(info: Info, running: RunningRow | undefined): Info {
-  if (!running || info.status !== 'open') return info;
-  const { facts } = info;
-  const cents = running.cents === null || facts?.cents === null ? null : Math.max(running.cents, facts?.cents ?? 0);
-  return {
-    ...info,
-    running,
-    facts: {
-      ...facts,
-      turns: Math.max(running.turns, facts?.turns ?? 0),
-      tokens: Math.max(running.tokens, facts?.tokens ?? 0),
-      cents,
-      ...(running.model === null ? {} : { model: running.model }),
-    },
-  };
-}
-
-/**
- * Tells whether a session's numbers are as of an earlier moment or leave something out, so that
- * lists show them as "at least".
- */
-export function isAtLeast({ phase, status, running }: Pick<SessionInfo, 'phase' | 'status' | 'running'>): boolean {
-  const isUnderWay = status === 'open' && phase !== 'idle' && phase !== 'closed';
-  return isUnderWay && (running ? running.isLeast : true);
-}
-
-/** Returns the milliseconds since the last sign of a run that should go on by itself, or null. */
-export function silenceOf(
-  { phase, status, running }: Pick<SessionInfo, 'phase' | 'status' | 'running'>,
-  now: number,
-): number | null {
-  return running && status === 'open' && phase === 'running' ? Math.max(0, now - running.lastSign) : null;
-}
-
-export function isSilent(info: Pick<SessionInfo, 'phase' | 'status' | 'running'>, now: number): boolean {
-  return (silenceOf(info, now) ?? 0) > SILENT_MS;
 }

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { compileFilter } from '../../../client/sessions/find/compile-filter.ts';
 import { matchesFilter, sortSessions } from '../../../client/sessions/find/match-session.ts';
 import { parseFilter } from '../../../client/sessions/find/parse-filter.ts';
-import { isAtLeast, isSilent, type RunningRow, withRunning } from '../../../client/sessions/running/running-row.ts';
+import type { RunningRow } from '../../../client/sessions/running/running-row.ts';
+import { isAtLeast, isSilent, withRunning } from '../../../client/sessions/running/with-running.ts';
 import type { SessionInfo } from '../../../client/sessions/info.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 
@@ -90,7 +91,7 @@ test('only a run that should go on by itself is idle, and one that was not looke
   expect(fits('idle>5m', silent)).toBe(true);
   expect(fits('idle>7m', silent)).toBe(false);
   expect(fits('idle>5m', { ...silent, phase: 'waiting_approval' })).toBe(false);
-  const { running: _, ...unlooked } = silent;
+  const unlooked = { ...session, phase: 'running' } as const;
   expect(fits('idle>5m', unlooked)).toBe(false);
   expect([isSilent(silent, NOW), isSilent(unlooked, NOW)]).toEqual([true, false]);
 });
