@@ -116,7 +116,7 @@ async function openPages(): Promise<void> {
   const read = (id: string) => Promise.reject(new ClientProblem('no_session', `no session ${id}`));
   const { ports } = await stagedPorts({ entries, ports: { read } });
   const address = newAddress();
-  const page = await servePage(ports, { address, keep: () => undefined });
+  const page = await servePage(ports, { address, keep: () => undefined, letGo: () => undefined });
   const { hostname, port } = new URL(page.url);
   const authorization = `Authorization: ${basic(newPass(address.key, hostname))}`;
   const inside = [[authorization], [authorization, 'Sec-Fetch-Site: same-origin']] as const;

@@ -115,7 +115,7 @@ function needsNumbers({ sort, terms }: Filter): boolean {
   );
 }
 
-/** Collects items in groups: a look at many sessions at once is quicker than one after the other. */
+/** Collects items in groups: a look at many sessions at once is quicker than many looks. */
 async function* inGroups<Item>(items: AsyncIterable<Item>, size: number): AsyncIterable<readonly Item[]> {
   let group: Item[] = [];
   for await (const item of items) {

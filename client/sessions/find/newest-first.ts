@@ -1,5 +1,5 @@
-// Yields sessions by their own start, newest first. Visibility orders by the current execution, open
-// ones first, so a session that handed over comes before younger ones there, and a closed one after
+// Yields sessions by their own start, newest first. Visibility orders by the current execution,
+// open ones first, so a session that handed over comes before younger ones there, and a closed one after
 // all that are open. No execution begins before its session, so two streams, of open and of closed
 // sessions, are read only as far as a younger session could still come.
 

@@ -35,7 +35,7 @@ export type RunningRow = {
   /** Over all runs of the session. */
   readonly turns: number;
   readonly tokens: number;
-  /** US cents with compactions, notes and agents that have ended; null when a price is not known. */
+  /** US cents, with compactions, notes and agents that have ended; null without a known price. */
   readonly cents: number | null;
   /** More was spent: agents are at work, whose spending counts when they end. */
   readonly isLeast: boolean;
