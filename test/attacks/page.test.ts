@@ -107,7 +107,7 @@ test('is there under the names of a cloud workspace’s forwarder, and under no 
     CODESPACE_NAME: 'fuzzy-train',
     GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN: 'app.github.dev',
   });
-  const kept = { address: newAddress(), keep: () => undefined };
+  const kept = { address: newAddress(), keep: () => undefined, letGo: () => undefined };
   const served = await servePage(ports, kept, { forwarders });
   const port = Number(new URL(served.url).port);
   const name = `fuzzy-train-${port}.app.github.dev`;
