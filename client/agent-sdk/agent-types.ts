@@ -5,7 +5,7 @@ import { modelProblem } from '../../models/find-model.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { ClientProblem } from '../problem.ts';
 import { inwardName } from './names.ts';
-import { inwardMode } from './permission-modes.ts';
+import { AUTO_IS_DEFAULT, inwardMode } from './permission-modes.ts';
 import type { AgentDefinition } from './shapes/agents.ts';
 import type { AgentMcpServerSpec, McpServerConfig } from './shapes/mcp.ts';
 import type { Options } from './shapes/options.ts';
@@ -87,6 +87,7 @@ function toAgentType(
   const why = modelProblem({ model: model ?? 'inherit' });
   if (why !== undefined) throw new ClientProblem('refused', `has no model: ${why}`);
   const given = mcpServers && agentServers(mcpServers, offered.servers);
+  if (permissionMode === 'auto') say(`has ${AUTO_IS_DEFAULT}`);
   const listed = agentToolList(tools, disallowedTools, { ...offered, given }, say);
   return {
     description,

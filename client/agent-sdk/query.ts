@@ -88,7 +88,7 @@ function steeringMethods(steering: Steering, options: Options): Pick<Query, Stee
     setModel: (model) => change({ model: model ?? null }),
     setPermissionMode: async (mode: PermissionMode) => {
       const effective = modeInEffect(mode);
-      await change({ permissionMode: inwardMode(effective, asksSomebody(options)) });
+      await change({ permissionMode: inwardMode(mode, asksSomebody(options)) });
       steering.grantMode?.(effective);
       return { mode: effective };
     },

@@ -29,7 +29,7 @@ import { withExtraArgs } from './extra-args.ts';
 import { ownEnv, requireKey } from './own-env.ts';
 import { removeSession } from './sessions/remove-session.ts';
 import { translateOptions } from './options.ts';
-import { asksSomebody, modeInEffect, inwardMode, withModeInEffect } from './permission-modes.ts';
+import { asksSomebody, inwardMode, withModeInEffect } from './permission-modes.ts';
 import { contextOf, createProgramHooks, type ProgramHooks } from './program-hooks.ts';
 import { type QueryRequest, identityOf, programQuery } from './program/program.ts';
 import { type Running, sendMessages, type Steering } from './send-messages.ts';
@@ -292,7 +292,7 @@ function createSessionGrants({ steering, runOptions, say }: Running): Grants {
     steering.changes = {
       ...steering.changes,
       ...present({
-        permissionMode: mode && inwardMode(modeInEffect(mode), true),
+        permissionMode: mode && inwardMode(mode, true),
         permissions: rules && joinRules(runOptions.permissions ?? {}, rules),
         additionalDirectories: directories && [...new Set([...(before ?? []), ...directories])],
       }),

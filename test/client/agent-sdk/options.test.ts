@@ -412,8 +412,3 @@ test('task lists and questions read as such programs know them (Q7 L89)', () => 
   expect([outwardInput('todo', { tasks: 7 }), outwardInput('todo', null)]).toEqual([{ todos: 7 }, {}]);
 });
 
-test('the mode "auto" is refused with what to give in its place (Q7)', () => {
-  expect(() => translateOptions({ permissionMode: 'auto' }, () => undefined)).toThrow(
-    /^permission mode "auto" is refused: no model judges calls here; give "acceptEdits" with allowedTools .* canUseTool/,
-  );
-});
