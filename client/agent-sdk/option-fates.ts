@@ -12,7 +12,6 @@ const passOver = (why: string): Fate => ({ kind: 'passed', why });
 const refuse = (why: string): Fate => ({ kind: 'refused', why });
 
 const noProcess = passOver('no other process is started');
-const noOther = refuse('give permission rules as allowedTools and disallowedTools, and hooks as hooks');
 
 const FATES: Readonly<Record<keyof Options, Fate>> = {
   model: TAKEN,
@@ -45,7 +44,7 @@ const FATES: Readonly<Record<keyof Options, Fate>> = {
   agent: refuse('a session is no agent of a type: give its systemPrompt, tools and model'),
   enableFileCheckpointing: refuse('files are not rewound: keep the workspace in git, and go back there'),
   forkSession: refuse('sessions are not forked yet: leave it out to go on with the same session'),
-  managedSettings: noOther,
+  managedSettings: TAKEN,
   permissionPromptToolName: refuse('give canUseTool'),
   permissionPrompts: refuse('give canUseTool, or a permissionMode that asks nobody'),
   planModeInstructions: refuse('give them as the append of systemPrompt'),
@@ -54,7 +53,7 @@ const FATES: Readonly<Record<keyof Options, Fate>> = {
   resumeSessionAt: refuse('sessions are not rewound yet'),
   sandbox: refuse('commands are held by a sandbox of our own where the machine has one: see docs/security.md'),
   sessionStore: refuse('a store is named by PERDURE_STORE'),
-  settings: noOther,
+  settings: TAKEN,
   skills: refuse('skills are folders of a configuration'),
   taskBudget: TAKEN,
   toolAliases: refuse('tools go by the names that docs/from-the-agent-sdk.md lists'),

@@ -15,6 +15,7 @@ import { checkOptions } from './option-fates.ts';
 import { asksSomebody, inwardMode } from './permission-modes.ts';
 import type { Options } from './shapes/options.ts';
 import { renameRule, serverNames } from './server-names.ts';
+import { askRules } from './query-settings.ts';
 import { policyRules, outsideServers, programTools } from './tools.ts';
 import { SYSTEM_PROMPT_DYNAMIC_BOUNDARY } from './values.ts';
 
@@ -143,6 +144,7 @@ function ruleOptions(
 ): OptionChanges {
   const names = serverNames(Object.keys(mcpServers));
   const policies = policyRules(mcpServers);
+  const asks = askRules(asked);
   const rules = (given: readonly string[] | undefined, more: readonly string[] = []) =>
     given || more.length > 0
       ? [...(given ?? []).flatMap(inwardRules).map((rule) => renameRule(rule, names)), ...more]
@@ -150,7 +152,7 @@ function ruleOptions(
   const permissions = present({
     allow: rules(allowedTools, policies.allow),
     deny: rules(disallowedTools, policies.deny),
-    ask: rules(undefined, policies.ask),
+    ask: rules(asks.length > 0 ? asks : undefined, policies.ask),
   });
   return {
     permissionMode: inwardMode(asked.permissionMode, asksSomebody(asked)),

@@ -29,6 +29,7 @@ import { withExtraArgs } from './extra-args.ts';
 import { ownEnv, requireKey } from './own-env.ts';
 import { removeSession } from './sessions/remove-session.ts';
 import { translateOptions } from './options.ts';
+import { withSettings } from './query-settings.ts';
 import { asksSomebody, inwardMode, withModeInEffect } from './permission-modes.ts';
 import { contextOf, createProgramHooks, type ProgramHooks } from './program-hooks.ts';
 import { type QueryRequest, identityOf, programQuery } from './program/program.ts';
@@ -78,11 +79,11 @@ type QueryContext = {
   readonly say: (line: string) => void;
 };
 
-async function* openQuery(prompt: QueryPrompt, written: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
-  const { stderr } = written;
+async function* openQuery(prompt: QueryPrompt, asked: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
+  const say = asked.stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
+  const written = withSettings(withExtraArgs(asked, say), say);
   const env = ownEnv(written.env);
-  const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
-  const given = await withInstances(withAgentServers(withModeInEffect(withExtraArgs(written, say), say), say), say);
+  const given = await withInstances(withAgentServers(withModeInEffect(written, say), say), say);
   const asking = { written, given, env, steering, say };
   let cleared = 0;
   let before: ClearedSession | null = null;
