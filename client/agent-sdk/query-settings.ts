@@ -120,7 +120,8 @@ function addSettings(given: Settings, options: Options, name: string, say: (line
       disallowedTools: joined(options.disallowedTools, deny),
       additionalDirectories: joined(options.additionalDirectories, additionalDirectories),
       env: env ?? options.env,
-      hooks: given['hooks'] === undefined ? options.hooks : joinHooks(options.hooks, toCommandHooks(given['hooks'], place)),
+      hooks:
+        given['hooks'] === undefined ? options.hooks : joinHooks(options.hooks, toCommandHooks(given['hooks'], place)),
       settings: ask.length > 0 ? { permissions: { ask: [...askRules(options), ...ask] } } : options.settings,
     }),
   };

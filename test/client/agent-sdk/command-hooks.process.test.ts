@@ -15,7 +15,9 @@ async function callHook(event: HookEvent, hook: object, signal = new AbortContro
 test('a command gets the input on its standard input, and answers as JSON (Q7)', async () => {
   const command = `node -e 'let s="";process.stdin.on("data",(d)=>s+=d).on("end",()=>console.log(JSON.stringify({systemMessage:JSON.parse(s).tool_name})))'`;
   expect(await callHook('PreToolUse', { command })).toEqual({ systemMessage: 'Bash' });
-  expect(await callHook('PreToolUse', { command: 'printf', args: ['{"continue":false}'] })).toEqual({ continue: false });
+  expect(await callHook('PreToolUse', { command: 'printf', args: ['{"continue":false}'] })).toEqual({
+    continue: false,
+  });
 });
 
 test('the code 2 blocks with the words of the command, and another one counts as a hook that failed (Q7)', async () => {
@@ -42,6 +44,7 @@ test('a command is ended when its time is up (Q7)', async () => {
   const calling = callHook('PreToolUse', { command: 'exec sleep 1000' }, gone.signal);
   gone.abort();
   await expect(calling).rejects.toThrow('aborted');
-  const [matcher] = toCommandHooks({ Stop: [{ hooks: [{ type: 'command', command: 'x', timeout: 5 }] }] }, place).Stop ?? [];
+  const [matcher] =
+    toCommandHooks({ Stop: [{ hooks: [{ type: 'command', command: 'x', timeout: 5 }] }] }, place).Stop ?? [];
   expect(matcher).toMatchObject({ timeout: 5 });
 });

@@ -411,4 +411,3 @@ test('task lists and questions read as such programs know them (Q7 L89)', () => 
   expect(inwardInput('ask_user', asked)).toEqual({ question: 'Which?', options: ['a', 'b'] });
   expect([outwardInput('todo', { tasks: 7 }), outwardInput('todo', null)]).toEqual([{ todos: 7 }, {}]);
 });
-

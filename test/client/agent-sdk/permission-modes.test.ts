@@ -24,7 +24,9 @@ test('the mode auto is default wherever a program names it: in a query, an agent
     (line) => said.push(line),
   );
   expect(types['helper']).toMatchObject({ permissionMode: 'default' });
-  expect(said).toEqual([expect.stringMatching(/^the agent "helper" of query\(\) has permission mode "auto", which is /)]);
+  expect(said).toEqual([
+    expect.stringMatching(/^the agent "helper" of query\(\) has permission mode "auto", which is /),
+  ]);
   const granted: unknown[] = [];
   createGrants('/', (what) => granted.push(what)).add([{ type: 'setMode', mode: 'auto', destination: 'session' }]);
   expect(granted).toEqual([{ mode: 'default' }]);

@@ -69,13 +69,33 @@ test('the managed settings add their rules to those of the settings (Q7)', () =>
 });
 
 test.each([
-  ['a sandbox', { sandbox: { enabled: true } }, /^the option "settings" of query\(\) is refused: sandbox: commands are/],
-  ['a permission that guards and is not known', { permissions: { denyInsteadOfPrompting: true } }, /permissions: Unrec/],
+  [
+    'a sandbox',
+    { sandbox: { enabled: true } },
+    /^the option "settings" of query\(\) is refused: sandbox: commands are/,
+  ],
+  [
+    'a permission that guards and is not known',
+    { permissions: { denyInsteadOfPrompting: true } },
+    /permissions: Unrec/,
+  ],
   ['rules that are no list', { permissions: { allow: 'Bash' } }, /permissions\.allow: /],
   ['a list of models', { availableModels: ['haiku'] }, /availableModels: give the model/],
-  ['a hook that is a prompt', { hooks: { Stop: [{ hooks: [{ type: 'prompt', prompt: 'x' }] }] } }, /its hooks are refused: Stop\.0\.hooks\.0/],
-  ['a hook with a rule', { hooks: { Stop: [{ hooks: [{ type: 'command', command: 'x', if: 'Bash' }] }] } }, /its hooks are refused/],
-  ['a hook of an unknown event', { hooks: { Before: [{ hooks: [{ type: 'command', command: 'x' }] }] } }, /no event "Before"/],
+  [
+    'a hook that is a prompt',
+    { hooks: { Stop: [{ hooks: [{ type: 'prompt', prompt: 'x' }] }] } },
+    /its hooks are refused: Stop\.0\.hooks\.0/,
+  ],
+  [
+    'a hook with a rule',
+    { hooks: { Stop: [{ hooks: [{ type: 'command', command: 'x', if: 'Bash' }] }] } },
+    /its hooks are refused/,
+  ],
+  [
+    'a hook of an unknown event',
+    { hooks: { Before: [{ hooks: [{ type: 'command', command: 'x' }] }] } },
+    /no event "Before"/,
+  ],
   ['a file that is not there', 'nowhere.json', /ENOENT/],
   ['a text that is not JSON', '{', /JSON/],
 ])('%s in settings is refused (Q7)', (_what, settings, why) => {

@@ -184,7 +184,16 @@ test('what a session has spent is summed over its runs, each once, with its sear
     entriesOf: () => Promise.resolve([]),
     smallModel: () => Promise.resolve('small'),
   });
-  const totals = () => [...session.totals()].map(([model, { spend: { usd }, searches }]) => [model, usd, searches]);
+  const totals = () =>
+    [...session.totals()].map(
+      ([
+        model,
+        {
+          spend: { usd },
+          searches,
+        },
+      ]) => [model, usd, searches],
+    );
   // The first two are of an earlier query, which this one resumes.
   await session.add([...run(1, 1), ...run(2, 2, 3)]);
   expect(totals()).toEqual([
