@@ -14,6 +14,7 @@ import { asksForSearch, inwardName, outwardInput, outwardName, SESSION_TOOLS } f
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { isListed } from '../../tools/listed.ts';
 import { countSearches } from '../../activities/model/usage-counts.ts';
+import { asksForSkills } from './skills.ts';
 import type { ModelSpend } from './tasks/session-spend.ts';
 import { serverStatuses, programTools } from './tools.ts';
 import type { UUID } from 'node:crypto';
@@ -230,10 +231,19 @@ function denialsOf(entries: readonly Entry[]): SDKPermissionDenial[] {
 }
 
 /** Builds the first message of each start from the given options. */
-export function initMessage(session: string, options: Options, cwd: string): SDKSystemMessage {
+export function initMessage(
+  session: string,
+  options: Options,
+  cwd: string,
+  skills: readonly string[] = [],
+): SDKSystemMessage {
   const { mcpServers = {}, tools, permissionMode = 'default', model = runDefaults.model, agents, effort } = options;
   const listed = Array.isArray(tools) ? tools.map(inwardName) : undefined;
-  const known = asksForSearch(options) ? [...SESSION_TOOLS, WEB_SEARCH] : SESSION_TOOLS;
+  const known = [
+    ...SESSION_TOOLS,
+    ...(asksForSearch(options) ? [WEB_SEARCH] : []),
+    ...(asksForSkills(options) ? ['skill'] : []),
+  ];
   const builtin = known.filter((name) => isListed(listed, name)).map(outwardName);
   const own = programTools(mcpServers).map(({ name }) => name);
   return {
@@ -250,7 +260,7 @@ export function initMessage(session: string, options: Options, cwd: string): SDK
     permissionMode,
     slash_commands: COMMANDS.map(({ name }) => name),
     output_style: 'default',
-    skills: [],
+    skills: [...skills],
     plugins: [],
     ...present({ agents: agents && Object.keys(agents), effort }),
   };

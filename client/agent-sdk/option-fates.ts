@@ -54,7 +54,7 @@ const FATES: Readonly<Record<keyof Options, Fate>> = {
   sandbox: refuse('commands are held by a sandbox of our own where the machine has one: see docs/security.md'),
   sessionStore: refuse('a store is named by PERDURE_STORE'),
   settings: TAKEN,
-  skills: refuse('skills are folders of a configuration'),
+  skills: TAKEN,
   taskBudget: TAKEN,
   toolAliases: refuse('tools go by the names that docs/from-the-agent-sdk.md lists'),
   agentProgressSummaries: passOver('agents are not summed up while they work'),
@@ -101,8 +101,10 @@ export function checkOptions(options: Options, say: (line: string) => void): voi
 }
 
 /** Returns false for a value that is absent, off or an empty list. */
-function isAskedFor(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
+export function isAskedFor(value: unknown): boolean {
+  if (value === undefined || value === null || value === false) return false;
+  if (Array.isArray(value)) return value.length > 0;
+  return typeof value !== 'object' || (value as { readonly enabled?: unknown }).enabled !== false;
 }
 
 const UNKNOWN = refuse('it is none that is known here; docs/from-the-agent-sdk.md lists those that are');

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { reasonOf } from '../../system/text.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { ClientProblem } from '../problem.ts';
+import { isAskedFor } from './option-fates.ts';
 import { toCommandHooks } from './command-hooks.ts';
 import type { HookCallbackMatcher, HookEvent, Hooks } from './shapes/hooks.ts';
 import type { Options, Settings } from './shapes/options.ts';
@@ -97,7 +98,7 @@ export function readSettings(given: string | Settings, cwd = process.cwd()): Set
 }
 
 function addSettings(given: Settings, options: Options, name: string, say: (line: string) => void): Options {
-  const asked = Object.entries(given).filter(([, value]) => isAskedFor(value));
+  const asked = Object.entries(given).filter(([, value]) => isAskedFor(value) && !isEmpty(value));
   for (const [setting] of asked) {
     const why = Object.hasOwn(REFUSED, setting) ? REFUSED[setting] : undefined;
     if (why !== undefined) throw new Error(`${setting}: ${why}`);
@@ -132,13 +133,8 @@ export function askRules({ settings: translated }: Pick<Options, 'settings'>): r
   return typeof translated === 'object' ? (translated.permissions?.ask ?? []) : [];
 }
 
-/** Returns false for a value that is absent, off or empty. */
-function isAskedFor(value: unknown): boolean {
-  if (value === undefined || value === null || value === false || value === '') return false;
-  if (typeof value !== 'object') return true;
-  const { enabled } = value as { readonly enabled?: unknown };
-  return Object.keys(value).length > 0 && enabled !== false;
-}
+const isEmpty = (value: unknown): boolean =>
+  value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 
 const joined = (before: string[] | undefined, more: readonly string[]): string[] | undefined =>
   more.length === 0 ? before : [...(before ?? []), ...more];

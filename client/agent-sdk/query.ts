@@ -17,6 +17,7 @@ import type { SDKMessage, SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { PermissionMode } from './shapes/permissions.ts';
 import type { Query, QueryParams, WarmQuery } from './shapes/query.ts';
+import { listSkills } from './skills.ts';
 import { serverStatuses } from './tools.ts';
 
 /**
@@ -113,7 +114,8 @@ type FactMethod =
   | 'mcpServerStatus'
   | 'accountInfo'
   | 'initializationResult'
-  | 'reinitialize';
+  | 'reinitialize'
+  | 'reloadSkills';
 
 function factMethods({ agents = {}, mcpServers = {}, ...options }: Options): Pick<Query, FactMethod> {
   const own = Object.entries(agents).map(([name, { description, model }]): AgentInfo => {
@@ -141,6 +143,12 @@ function factMethods({ agents = {}, mcpServers = {}, ...options }: Options): Pic
     accountInfo: () => Promise.resolve(account),
     initializationResult: () => Promise.resolve(all()),
     reinitialize: () => Promise.resolve(all()),
+    // The session reads them again before each call of the model.
+    reloadSkills: async () => ({
+      skills: (await listSkills({ ...options, agents })).map(({ name, description }) => {
+        return { name, description, argumentHint: '' };
+      }),
+    }),
   };
 }
 
@@ -176,6 +184,5 @@ const unsupported = {
   setMcpPermissionModeOverride: refuse('give permission rules as allowedTools and disallowedTools'),
   readMcpResource: refuse('resources of servers are read by tools: mcp_resources'),
   reloadPlugins: refuse('there are no plugins'),
-  reloadSkills: refuse('skills are folders of a configuration, and read when a run begins'),
   backgroundTasks: refuse('a call goes to the background when the model asks for it'),
 } satisfies Partial<Query>;

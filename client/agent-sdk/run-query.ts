@@ -37,6 +37,7 @@ import { type Running, sendMessages, type Steering } from './send-messages.ts';
 import type { SDKMessage, SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { QueryPrompt } from './shapes/query.ts';
+import { listSkills, withAgentSkills } from './skills.ts';
 import { withInstances } from './tools.ts';
 import { AbortError } from './values.ts';
 
@@ -83,7 +84,8 @@ async function* openQuery(prompt: QueryPrompt, asked: Options, steering: Steerin
   const say = asked.stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
   const written = withSettings(withExtraArgs(asked, say), say);
   const env = ownEnv(written.env);
-  const given = await withInstances(withAgentServers(withModeInEffect(written, say), say), say);
+  const withServers = withAgentServers(withModeInEffect(written, say), say);
+  const given = await withAgentSkills(await withInstances(withServers, say), say);
   const asking = { written, given, env, steering, say };
   let cleared = 0;
   let before: ClearedSession | null = null;
@@ -182,7 +184,13 @@ async function* runSession(
     if (options.resume !== undefined) await checkSessionExists(workplace);
     isOpen = true;
     if (before) yield resetMessage(before.session, session, before.by.uuid);
-    yield initMessage(session, options, runOptions.cwd);
+    const skills = await listSkills(options);
+    yield initMessage(
+      session,
+      options,
+      runOptions.cwd,
+      skills.map(({ name }) => name),
+    );
     if (before) yield clearResultMessage(session);
     for await (const message of exchangeMessages(running, part)) {
       hasResult = message.type === 'result';
