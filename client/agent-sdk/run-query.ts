@@ -32,7 +32,7 @@ import { translateOptions } from './options.ts';
 import { withSettings } from './query-settings.ts';
 import { asksSomebody, inwardMode, withModeInEffect } from './permission-modes.ts';
 import { contextOf, createProgramHooks, type ProgramHooks } from './program-hooks.ts';
-import { type QueryRequest, identityOf, programQuery } from './program/program.ts';
+import { type ProgramQuery, type QueryRequest, identityOf, programQuery } from './program/program.ts';
 import { type Running, sendMessages, type Steering } from './send-messages.ts';
 import type { SDKMessage, SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
@@ -84,38 +84,55 @@ async function* openQuery(prompt: QueryPrompt, asked: Options, steering: Steerin
   const say = asked.stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
   const written = withSettings(withExtraArgs(asked, say), say);
   const env = ownEnv(written.env);
-  const withServers = withAgentServers(withModeInEffect(written, say), say);
-  const given = await withAgentSkills(await withInstances(withServers, say), say);
-  const asking = { written, given, env, steering, say };
   let cleared = 0;
   let before: ClearedSession | null = null;
-  for (const part of promptParts(prompt)) {
-    const session: string = yield* runPart(asking, { prompt, part, cleared, before });
+  let open: OpenSession | null = null;
+  for (const part of promptParts(prompt, steering.servers.isPending)) {
+    const isFirst: boolean = cleared === 0 && open === null;
+    const given = await prepareOptions(written, steering, isFirst ? say : () => undefined);
+    const asking = { written, given, env, steering, say };
+    const ran: OpenSession = yield* runPart(asking, { prompt, part, cleared, before, open });
     const by = part.clearedBy();
-    before = by && { session, by };
+    before = by && { session: ran.session, by };
+    open = part.goesOn() ? ran : null;
     steering.changes = { ...steering.sent, ...steering.changes };
-    cleared += 1;
+    if (by) cleared += 1;
   }
 }
+
+/** Returns the options with the servers that are in effect now, connected. */
+async function prepareOptions(written: Options, { servers }: Steering, say: (line: string) => void): Promise<Options> {
+  const { mcpServers: own, ...others } = written;
+  const asked = { ...others, ...present({ mcpServers: servers.servers(own) }) };
+  const withServers = withAgentServers(withModeInEffect(asked, say), say);
+  return withAgentSkills(await withInstances(withServers, say), say);
+}
+
+/** A session of the query that is open, and what is known of the query. */
+type OpenSession = { readonly session: string; readonly program: ProgramQuery };
 
 /** The session that a `/clear` left, and the message that asked for it. */
 type ClearedSession = { readonly session: string; readonly by: Partial<SDKUserMessage> };
 
-/** `cleared` counts the sessions that `/clear` left, and `before` is the last of them. */
+/**
+ * `cleared` counts the sessions that `/clear` left, and `before` is the last of them. `open` is the
+ * session that goes on with another worker, or null.
+ */
 type PartContext = {
   readonly prompt: QueryPrompt;
   readonly part: PromptPart;
   readonly cleared: number;
   readonly before: ClearedSession | null;
+  readonly open: OpenSession | null;
 };
 
 /** Runs one part of the prompt in a session of its own, and returns the session. */
 async function* runPart(
   { written, given, env, steering, say }: QueryContext,
-  { prompt, part, cleared, before }: PartContext,
-): AsyncGenerator<SDKMessage, string> {
+  { prompt, part, cleared, before, open }: PartContext,
+): AsyncGenerator<SDKMessage, OpenSession> {
   const { cwd = process.cwd() } = written;
-  const translated = translateOptions(given, cleared === 0 ? say : () => undefined, cleared > 0);
+  const translated = translateOptions(given, cleared === 0 && open === null ? say : () => undefined, cleared > 0);
   requireKey(env, written.env !== undefined);
   const config = checkConfig(translated.config, 'the options of query()');
   const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
@@ -127,19 +144,26 @@ async function* runPart(
     resume: given.resume,
   };
   if (given.persistSession === false) checkUnkept(given, asked.program);
-  const program = programQuery(where.root, cleared === 0 ? asked : afterClear(asked, cleared), say);
+  const begun = open?.program ?? programQuery(where.root, cleared === 0 ? asked : afterClear(asked, cleared), say);
+  // What came before was told by the worker before.
+  const program = open ? { ...begun, isKnown: false, received: 0 } : begun;
   try {
     const { resume: _r, continue: _c, sessionId: _s, ...afresh } = given;
-    const found = given.continue === true && cleared === 0 ? await findContinued(where, program, { env, say }) : null;
-    const options: Options = cleared > 0 ? afresh : found?.session ? { ...given, resume: found.session } : given;
+    const found =
+      given.continue === true && cleared === 0 && open === null
+        ? await findContinued(where, program, { env, say })
+        : null;
+    const resumed = open?.session ?? found?.session;
+    const options: Options = resumed ? { ...afresh, resume: resumed } : cleared > 0 ? afresh : given;
     const session = parseSessionId(options.resume ?? options.sessionId ?? program.session);
     const log: Log = (_, message, fields) => say(formatLog(message, fields));
     const workplace = await openAndCloseFound({ env, chosen, session, anywhere: false, say, log }, found);
     rememberSession(where, session);
-    yield* runSession({ workplace, program, options, runOptions: translated.run, steering, say }, part, before);
-    return session;
+    const goesOn = open !== null;
+    yield* runSession({ workplace, program, options, runOptions: translated.run, steering, goesOn, say }, part, before);
+    return { session, program: begun };
   } finally {
-    program.end();
+    if (!part.goesOn()) program.end();
   }
 }
 
@@ -199,7 +223,8 @@ async function* runSession(
     // A session that a `/clear` began or ended may have no message.
     hasResult ||= before !== null || part.clearedBy() !== null;
   } finally {
-    if (options.persistSession === false) await deleteUnkept(workplace, say);
+    if (part.goesOn()) say(`session ${session} goes on with other servers`);
+    else if (options.persistSession === false) await deleteUnkept(workplace, say);
     else if (isOpen && !hasResult) say(`session ${session} has no result: options.resume goes on with it`);
     await workplace.close();
   }
@@ -269,8 +294,10 @@ async function* exchangeMessages(running: Running, part: PromptPart): AsyncGener
     const unanswered = [...sender.sent].filter((id) => !conversation.answered.has(id));
     if (goesOn && unanswered.length > 0) await stopRuns(running, session, unanswered);
     const reason = part.clearedBy() === null ? 'other' : 'clear';
-    const told = programHooksOf(running, new AbortController().signal).tell('SessionEnd', { reason }, reason);
-    await awaitInTime(told, [], STOPPING_MS);
+    if (!part.goesOn()) {
+      const told = programHooksOf(running, new AbortController().signal).tell('SessionEnd', { reason }, reason);
+      await awaitInTime(told, [], STOPPING_MS);
+    }
     for (const problem of await answers.stop()) say(problem);
   }
 }
@@ -283,7 +310,8 @@ function programHooksOf(
   return createProgramHooks(hooks, { session: workplace.session, cwd: runOptions.cwd, mode, signal, say });
 }
 
-const isResumed = ({ options, program }: Running): boolean => options.resume !== undefined && !program.isKnown;
+const isResumed = ({ options, program, goesOn }: Running): boolean =>
+  options.resume !== undefined && !program.isKnown && !goesOn;
 
 /** Calls the SessionStart hooks, and appends what they say to the system prompt. */
 async function runStartHooks({ steering, runOptions, options }: Running, hooks: ProgramHooks): Promise<void> {
