@@ -19,7 +19,7 @@ test('servers that are set replace those of the program and those set before, an
   expect(changes.servers(own)).toMatchObject({ files: outside, mail: { command: 'other' }, desk: { type: 'sdk' } });
   expect(changes.isPending()).toBe(false);
   // A server of the options that a call has named goes when a later call leaves it out.
-  expect(await changes.set(own, {})).toEqual({ added: [], removed: ['mail', 'desk'], errors: {} });
+  expect(await changes.set(own, {})).toEqual({ added: [], removed: ['desk', 'mail'], errors: {} });
   expect(changes.servers(own)).toEqual({ files: outside });
 });
 
