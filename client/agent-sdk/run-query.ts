@@ -147,6 +147,7 @@ async function* runPart(
   const begun = open?.program ?? programQuery(where.root, cleared === 0 ? asked : afterClear(asked, cleared), say);
   // What came before was told by the worker before.
   const program = open ? { ...begun, isKnown: false, received: 0 } : begun;
+  let staysOpen = false;
   try {
     const { resume: _r, continue: _c, sessionId: _s, ...afresh } = given;
     const found =
@@ -161,9 +162,10 @@ async function* runPart(
     rememberSession(where, session);
     const goesOn = open !== null;
     yield* runSession({ workplace, program, options, runOptions: translated.run, steering, goesOn, say }, part, before);
+    staysOpen = part.goesOn();
     return { session, program: begun };
   } finally {
-    if (!part.goesOn()) program.end();
+    if (!staysOpen) program.end();
   }
 }
 
@@ -203,6 +205,7 @@ async function* runSession(
   const { session } = workplace;
   let isOpen = false;
   let hasResult = false;
+  let staysOpen = false;
   try {
     if (program.isKnown) say(`goes on with session ${session}, which was asked for before under this name`);
     if (options.resume !== undefined) await checkSessionExists(workplace);
@@ -220,10 +223,11 @@ async function* runSession(
       hasResult = message.type === 'result';
       yield message;
     }
+    staysOpen = part.goesOn();
     // A session that a `/clear` began or ended may have no message.
     hasResult ||= before !== null || part.clearedBy() !== null;
   } finally {
-    if (part.goesOn()) say(`session ${session} goes on with other servers`);
+    if (staysOpen) say(`session ${session} goes on with other servers`);
     else if (options.persistSession === false) await deleteUnkept(workplace, say);
     else if (isOpen && !hasResult) say(`session ${session} has no result: options.resume goes on with it`);
     await workplace.close();
@@ -273,6 +277,7 @@ async function* exchangeMessages(running: Running, part: PromptPart): AsyncGener
     sender,
   );
   let goesOn = true;
+  let staysOpen = false;
   steering.stopTask = (id) => conversation.stopTask(id);
   steering.contextUsage = () => readContextUsage(workplace);
   try {
@@ -281,6 +286,7 @@ async function* exchangeMessages(running: Running, part: PromptPart): AsyncGener
       yield* conversation.answer(item.id);
     }
     goesOn = false;
+    staysOpen = part.goesOn();
   } catch (error) {
     goesOn = error === signal.reason;
     throw error;
@@ -294,7 +300,7 @@ async function* exchangeMessages(running: Running, part: PromptPart): AsyncGener
     const unanswered = [...sender.sent].filter((id) => !conversation.answered.has(id));
     if (goesOn && unanswered.length > 0) await stopRuns(running, session, unanswered);
     const reason = part.clearedBy() === null ? 'other' : 'clear';
-    if (!part.goesOn()) {
+    if (!staysOpen) {
       const told = programHooksOf(running, new AbortController().signal).tell('SessionEnd', { reason }, reason);
       await awaitInTime(told, [], STOPPING_MS);
     }
