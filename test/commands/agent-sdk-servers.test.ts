@@ -5,7 +5,7 @@ import type { Query } from '../../client/agent-sdk/shapes/query.ts';
 import type { SDKMessage, SDKResultMessage, SDKUserMessage } from '../../client/agent-sdk/shapes/messages.ts';
 import type { Options } from '../../client/agent-sdk/shapes/options.ts';
 import { createSdkMcpServer, tool } from '../../client/agent-sdk/tools.ts';
-import { type ParsedRequest, reply, toolUse } from '../../scripted-model/index.ts';
+import { reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
 
@@ -45,8 +45,10 @@ const server = (name: string) =>
     tools: [tool('look', 'Looks.', {}, async () => ({ content: [{ type: 'text', text: `seen by ${name}` }] }))],
   });
 
-const toolsOf = ({ tools = [] }: ParsedRequest): readonly string[] =>
-  tools.flatMap((each) => ('name' in each && each.name.startsWith('mcp__') ? [each.name] : []));
+const serverTools = (message: SDKMessage): readonly (readonly string[])[] =>
+  message.type === 'system' && message.subtype === 'init'
+    ? [message.tools.filter((name) => name.startsWith('mcp__'))]
+    : [];
 
 const resultsOf = (told: readonly SDKMessage[]): readonly SDKResultMessage[] =>
   told.flatMap((message) => (message.type === 'result' ? [message] : []));
@@ -54,8 +56,8 @@ const resultsOf = (told: readonly SDKMessage[]): readonly SDKResultMessage[] =>
 test('servers that are set hold from the next message on, in the same session, whose totals go on (Q7)', async () => {
   oneRuntime();
   const model = await modelFor((request) => {
-    const last = JSON.stringify(request.messages.at(-1));
-    return last.includes('Look.') ? reply([toolUse('mcp__desk__look', {}, 'toolu_1')]) : reply('ok');
+    const all = JSON.stringify(request.messages);
+    return all.includes('Look.') && !all.includes('toolu_1') ? reply([toolUse('mcp__desk__look', {}, 'toolu_1')]) : reply('ok');
   });
   const { cwd, env } = cliPlace(model);
   const ends: string[] = [];
@@ -81,12 +83,8 @@ test('servers that are set hold from the next message on, in the same session, w
   const [first, second, third] = resultsOf(told);
   expect([first, second, third].map((result) => result?.subtype)).toEqual(['success', 'success', 'success']);
   expect(new Set(told.map((message) => message.session_id)).size).toBe(1);
-  expect(model.requests.map(({ body }) => toolsOf(body as ParsedRequest))).toEqual([
-    ['mcp__shop__look'],
-    ['mcp__desk__look'],
-    ['mcp__desk__look'],
-    [],
-  ]);
+  // Requests keep the tools that the model knows, and bring new ones as it takes them.
+  expect(told.flatMap(serverTools)).toEqual([['mcp__shop__look'], ['mcp__desk__look'], []]);
   expect(JSON.stringify(told)).toContain('seen by desk');
   expect(ends).toEqual(['ended']);
 
