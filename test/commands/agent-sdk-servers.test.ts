@@ -57,7 +57,9 @@ test('servers that are set hold from the next message on, in the same session, w
   oneRuntime();
   const model = await modelFor((request) => {
     const all = JSON.stringify(request.messages);
-    return all.includes('Look.') && !all.includes('toolu_1') ? reply([toolUse('mcp__desk__look', {}, 'toolu_1')]) : reply('ok');
+    return all.includes('Look.') && !all.includes('toolu_1')
+      ? reply([toolUse('mcp__desk__look', {}, 'toolu_1')])
+      : reply('ok');
   });
   const { cwd, env } = cliPlace(model);
   const ends: string[] = [];
