@@ -74,7 +74,7 @@ function toCallback(hook: CommandHook, place: Place): HookCallback {
 
 /** A text that is not JSON is told to the model, where the event has a place for it. */
 function answerOf(input: HookInput, stdout: string): HookJSONOutput {
-  if (stdout.startsWith('{')) return z.looseObject({}).parse(JSON.parse(stdout)) as HookJSONOutput;
+  if (stdout.startsWith('{')) return z.looseObject({}).parse(JSON.parse(stdout));
   const { hook_event_name: event } = input;
   if (stdout === '' || (event !== 'SessionStart' && event !== 'UserPromptSubmit')) return {};
   return { hookSpecificOutput: { hookEventName: event, additionalContext: stdout } };

@@ -94,7 +94,7 @@ function whyOf(error: unknown): string {
 export function readSettings(given: string | Settings, cwd = process.cwd()): Settings {
   if (typeof given !== 'string') return given;
   const json = given.trimStart().startsWith('{') ? given : readFileSync(resolve(cwd, given), 'utf8');
-  return z.looseObject({}).parse(JSON.parse(json)) as Settings;
+  return z.looseObject({}).parse(JSON.parse(json));
 }
 
 function addSettings(given: Settings, options: Options, name: string, say: (line: string) => void): Options {

@@ -180,12 +180,12 @@ test('what a session has spent is summed over its runs, each once, with its sear
       { ...ended, ended: { ...ended.ended, spend: spend(usd + 0.5) } },
     ];
   };
-  const session = createSessionSpend({
+  const spent = createSessionSpend({
     entriesOf: () => Promise.resolve([]),
     smallModel: () => Promise.resolve('small'),
   });
   const totals = () =>
-    [...session.totals()].map(
+    [...spent.totals()].map(
       ([
         model,
         {
@@ -195,17 +195,17 @@ test('what a session has spent is summed over its runs, each once, with its sear
       ]) => [model, usd, searches],
     );
   // The first two are of an earlier query, which this one resumes.
-  await session.add([...run(1, 1), ...run(2, 2, 3)]);
+  await spent.add([...run(1, 1), ...run(2, 2, 3)]);
   expect(totals()).toEqual([
     ['a', 3, 3],
     ['small', 1, 0],
   ]);
-  await session.add([...run(2, 2, 3), ...run(3, 4, 1)]);
+  await spent.add([...run(2, 2, 3), ...run(3, 4, 1)]);
   expect(totals()).toEqual([
     ['a', 7, 4],
     ['small', 1.5, 0],
   ]);
-  expect(session.run).toBe(3);
+  expect(spent.run).toBe(3);
 });
 
 test('a program that was started again is told of an agent from where it was, and nothing twice (Q9)', async () => {
