@@ -106,6 +106,10 @@ export type ToolNames = Readonly<
       readonly also?: readonly string[];
       /** Fields of its input that are understood under other names, too. */
       readonly fields?: FieldNames;
+      /** Fields of its input that say nothing. */
+      readonly ignored?: readonly string[];
+      /** A field that may hold a list of questions, which become the tool's one question. */
+      readonly questions?: string;
     }
   >
 >;
@@ -113,12 +117,16 @@ export type ToolNames = Readonly<
 /** By our name, the one that the model is offered a tool under. */
 export type SentNames = Readonly<Record<string, string>>;
 
-/** By our name of a field. `values`: words that stand in it; `ignored`: fields that say nothing. */
+/**
+ * By our name of a field. `also`: it is understood under these, too; `values`: words that stand in
+ * it; `ignored`: fields that say nothing.
+ */
 export type FieldNames = {
   readonly [field: string]:
     | string
     | {
         readonly name: string;
+        readonly also?: readonly string[];
         readonly fields?: FieldNames;
         readonly values?: Readonly<Record<string, string>>;
         readonly ignored?: readonly string[];

@@ -67,7 +67,7 @@ export type DepsSettings = {
   readonly webFetch?: WebSettings | undefined;
   readonly sandbox?: SandboxSettings | undefined;
   readonly skills?: readonly string[] | undefined;
-  readonly workspaceSkills?: boolean | undefined;
+  readonly workspaceSkills?: boolean | readonly string[] | undefined;
   readonly hooks?: HookConfig | undefined;
   readonly afterStop?: readonly AfterStopHandler[] | undefined;
   readonly attachments?: readonly AttachmentProvider[] | undefined;

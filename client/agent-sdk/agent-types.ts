@@ -5,7 +5,7 @@ import { modelProblem } from '../../models/find-model.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { ClientProblem } from '../problem.ts';
 import { inwardName } from './names.ts';
-import { inwardMode } from './permission-modes.ts';
+import { AUTO_IS_DEFAULT, inwardMode } from './permission-modes.ts';
 import type { AgentDefinition } from './shapes/agents.ts';
 import type { AgentMcpServerSpec, McpServerConfig } from './shapes/mcp.ts';
 import type { Options } from './shapes/options.ts';
@@ -14,10 +14,10 @@ import type { Options } from './shapes/options.ts';
 const OFFERED = ['agent', 'bash', 'edit', 'glob', 'grep', 'read', 'todo', 'web_fetch', 'write'];
 const KNOWN = [...OFFERED, 'agent_output', 'agent_send', 'agent_stop', 'ask_user', 'bash_output', 'bash_stop', 'wait'];
 
-const ALTERNATIVES: Readonly<Partial<Record<keyof AgentDefinition, string>>> = {
-  skills: 'put what they say into its prompt',
-  memory: 'put what it is to know into its prompt, or into AGENTS.md of the workspace',
-  initialPrompt: 'put it into its prompt',
+/** These fields guard nothing, so that an agent without them only knows less. */
+const PASSED_OVER: Readonly<Partial<Record<keyof AgentDefinition, string>>> = {
+  memory: 'it remembers nothing of earlier sessions: put what it is to know into its prompt, or into AGENTS.md',
+  initialPrompt: 'it is for an agent that is the session itself, which there is none of',
 };
 
 type AgentTypes = NonNullable<PerdureConfig['agents']>;
@@ -74,19 +74,23 @@ function toAgentType(
 ): AgentTypes[string] {
   const { description, prompt, tools, disallowedTools, model, maxTurns, permissionMode, background, ...more } =
     definition;
-  const { isolation, effort, mcpServers, ...unknown } = more;
-  const [other] = Object.keys({
-    ...(isolation !== undefined && isolation !== 'worktree' && { isolation }),
-    ...(typeof effort === 'number' && { effort }),
-    ...unknown,
+  // `withAgentSkills` has added the skills to the prompt before.
+  const { isolation, effort, mcpServers, skills: _, ...rare } = more;
+  const unknown = Object.entries({
+    ...rare,
+    isolation: isolation === 'worktree' ? undefined : isolation,
+    effort: typeof effort === 'number' ? effort : undefined,
   });
-  if (other !== undefined) {
-    const instead = ALTERNATIVES[other as keyof AgentDefinition] ?? 'leave it out';
-    throw new ClientProblem('refused', `has ${JSON.stringify(other)}, which is not known here: ${instead}`);
+  for (const [field] of unknown.filter(([, value]) => value !== undefined)) {
+    const why = PASSED_OVER[field as keyof AgentDefinition];
+    if (why === undefined)
+      throw new ClientProblem('refused', `has ${JSON.stringify(field)}, which is not known here: leave it out`);
+    say(`has ${field}, which is passed over: ${why}`);
   }
   const why = modelProblem({ model: model ?? 'inherit' });
   if (why !== undefined) throw new ClientProblem('refused', `has no model: ${why}`);
   const given = mcpServers && agentServers(mcpServers, offered.servers);
+  if (permissionMode === 'auto') say(`has ${AUTO_IS_DEFAULT}`);
   const listed = agentToolList(tools, disallowedTools, { ...offered, given }, say);
   return {
     description,

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { reasonOf } from '../../system/text.ts';
 import type { ApprovalAnswer, OnApproval, OnQuestion } from '../runtime/answer-approvals.ts';
 import type { Grants } from './grants.ts';
-import { inwardInput, outwardInput, outwardName, questionOf } from './names.ts';
+import { type ListedQuestion, splitQuestions } from '../../store/transcript/question-lists.ts';
+import { inwardInput, outwardInput, outwardName } from './names.ts';
 import { permissionOf, type ProgramHooks } from './program-hooks.ts';
 import type { CanUseTool, PermissionResult } from './shapes/permissions.ts';
 
@@ -64,7 +65,18 @@ function notifyHooks(hooks: ProgramHooks | undefined, message: string, kind: str
 }
 
 const questionSchema = z.object({ question: z.string(), options: z.array(z.string()).optional() });
-const answersSchema = z.object({ answers: z.record(z.string(), z.string()) });
+const answersSchema = z.object({ answers: z.record(z.string(), z.union([z.string(), z.array(z.string())])) });
+
+/** Returns the answers as one text, or undefined when the program gave none. */
+function answerOf(questions: readonly ListedQuestion[], updatedInput: unknown): string | undefined {
+  const answers = answersSchema.safeParse(updatedInput).data?.answers ?? {};
+  const given = questions.flatMap(({ question }) => {
+    const answer = answers[question];
+    return answer === undefined ? [] : [{ question, answer: typeof answer === 'string' ? answer : answer.join(', ') }];
+  });
+  if (questions.length === 1) return given[0]?.answer;
+  return given.length === 0 ? undefined : given.map(({ question, answer }) => `${question} ${answer}`).join('\n');
+}
 
 /**
  * Returns a handler that presents a question as a call of `AskUserQuestion`. The program allows it
@@ -73,15 +85,17 @@ const answersSchema = z.object({ answers: z.record(z.string(), z.string()) });
 export function createQuestionHandler(canUseTool: CanUseTool | undefined, { hooks, say }: DecisionPorts): OnQuestion {
   return async ({ call, input, toolUseId = '', reason }, { signal }) => {
     const given = questionSchema.parse(input);
-    const { question } = given;
-    const shown = { questions: [questionOf(given)] };
+    const questions = splitQuestions(given);
+    const shown = { questions };
     try {
-      notifyHooks(hooks, question, 'elicitation_dialog');
+      notifyHooks(hooks, given.question, 'elicitation_dialog');
       const context = { signal, toolUseID: toolUseId, decisionReason: reason, requestId: call, suggestions: [] };
-      const said = await canUseTool?.('AskUserQuestion', shown, context);
-      const text =
-        said?.behavior === 'allow' ? answersSchema.safeParse(said.updatedInput).data?.answers[question] : undefined;
-      if (text !== undefined) return { kind: 'answer', text };
+      const said = await canUseTool?.('AskUserQuestion', structuredClone(shown), context);
+      const text = said?.behavior === 'allow' ? answerOf(questions, said.updatedInput) : undefined;
+      if (text !== undefined && (given.options?.includes(text) ?? true)) return { kind: 'answer', text };
+      // A question with options takes these alone, and programs let people write other answers.
+      if (text !== undefined)
+        return { kind: 'deny', reason: `the user chose none of the options, and answered: ${text}` };
       const message = said?.behavior === 'deny' ? said.message : '';
       return { kind: 'deny', reason: message || 'the program does not answer' };
     } catch (error) {

@@ -41,33 +41,53 @@ function textOf(content: Prompt | SDKUserMessage['message']['content']): string 
 }
 
 /**
- * A part holds the messages up to a `/clear`, or to the end. `clearedBy` returns the `/clear` once
- * the part has been read to its end.
+ * A part holds the messages up to a `/clear`, to the first that needs another worker, or to the
+ * end. Both functions answer once the part has been read to its end: `clearedBy` returns the
+ * `/clear`, and `goesOn` tells whether the same session goes on with another worker.
  */
-export type PromptPart = { readonly prompt: QueryPrompt; readonly clearedBy: () => Partial<SDKUserMessage> | null };
+export type PromptPart = {
+  readonly prompt: QueryPrompt;
+  readonly clearedBy: () => Partial<SDKUserMessage> | null;
+  readonly goesOn: () => boolean;
+};
 
-/** Yields the parts of a prompt. Read each part to its end before asking for the next one. */
-export function* promptParts(prompt: QueryPrompt): Generator<PromptPart, void> {
+/**
+ * Yields the parts of a prompt. Read each part to its end before asking for the next one.
+ * `needsWorker` is asked before each message but the first of a part.
+ */
+export function* promptParts(prompt: QueryPrompt, needsWorker: () => boolean): Generator<PromptPart, void> {
+  const goesOn = (): boolean => false;
   if (typeof prompt === 'string') {
-    if (!isClear(prompt)) return yield { prompt, clearedBy: () => null };
-    yield { prompt: emptyPrompt(), clearedBy: () => ({}) };
-    return yield { prompt: emptyPrompt(), clearedBy: () => null };
+    if (!isClear(prompt)) return yield { prompt, clearedBy: () => null, goesOn };
+    yield { prompt: emptyPrompt(), clearedBy: () => ({}), goesOn };
+    return yield { prompt: emptyPrompt(), clearedBy: () => null, goesOn };
   }
   const messages = prompt[Symbol.asyncIterator]();
+  let kept: SDKUserMessage | null = null;
+  const nextMessage = async (): Promise<SDKUserMessage | null> => {
+    const next = await messages.next();
+    return next.done ? null : next.value;
+  };
   for (;;) {
     let clearedBy: SDKUserMessage | null = null;
-    const part = async function* (): AsyncGenerator<SDKUserMessage, void> {
-      for (let next = await messages.next(); ; next = await messages.next()) {
-        if (next.done) return;
-        if (isClear(next.value.message.content)) {
-          clearedBy = next.value;
+    const part = async function* (first: SDKUserMessage | null): AsyncGenerator<SDKUserMessage, void> {
+      kept = null;
+      let isFirst = true;
+      for (let message = first ?? (await nextMessage()); message !== null; message = await nextMessage()) {
+        if (isClear(message.message.content)) {
+          clearedBy = message;
           return;
         }
-        yield next.value;
+        if (!isFirst && needsWorker()) {
+          kept = message;
+          return;
+        }
+        isFirst = false;
+        yield message;
       }
     };
-    yield { prompt: part(), clearedBy: () => clearedBy };
-    if (clearedBy === null) return;
+    yield { prompt: part(kept), clearedBy: () => clearedBy, goesOn: () => kept !== null };
+    if (clearedBy === null && kept === null) return;
   }
 }
 

@@ -18,7 +18,8 @@ import type { SDKMessage } from './shapes/messages.ts';
 import { type CommandTasks, createCommandTasks } from './tasks/command-tasks.ts';
 import { FollowedAgents } from './tasks/follow-agents.ts';
 import { stopTask } from './tasks/stop-task.ts';
-import { type SpendPorts, sumSpendByModel } from './tasks/model-spend.ts';
+import type { SpendPorts } from './tasks/model-spend.ts';
+import { createSessionSpend } from './tasks/session-spend.ts';
 
 export type ConversationPorts = {
   readonly session: SessionId;
@@ -71,10 +72,11 @@ export type Conversation = {
 
 /** `compactions` holds the sent messages that ask for a compaction and so are not prompts. */
 export function openConversation(ports: ConversationPorts, sentMessages: SentMessages): Conversation {
-  const { session, partial, hookEvents, sessions } = ports;
+  const { session, partial, hookEvents, sessions, reader } = ports;
   const live = createLiveMessages(session, partial, hookEvents);
   const agents = new FollowedAgents({ ...ports, withText: ports.agentText });
   const commands = createCommandTasks(session, session);
+  const spend = createSessionSpend(spendPorts(ports));
   const transcript = createTranscriptTeller(ports, sentMessages, { agents, commands });
   const extraMessages: SDKMessage[] = [];
   const answered = new Set<MessageId>();
@@ -85,7 +87,11 @@ export function openConversation(ports: ConversationPorts, sentMessages: SentMes
     const entries = head === null ? [] : await entriesOfRun(ports, head, outcome.run);
     for (const id of userMessageIds(entries)) answered.add(id);
     yield* agents.tell();
-    yield resultMessage(outcome, entries, await sumSpendByModel(outcome, entries, spendPorts(ports)));
+    if (head !== null) {
+      const { entries: all } = await reader.since(session, head, spend.run + 1);
+      await spend.add(upToRun(all, outcome.run));
+    }
+    yield resultMessage(outcome, entries, spend.totals());
   };
   return {
     answered,
@@ -194,6 +200,10 @@ async function entriesOfRun(
   run: number,
 ): Promise<readonly Entry[]> {
   const { entries } = await reader.since(session, head, run);
+  return upToRun(entries, run);
+}
+
+function upToRun(entries: readonly Entry[], run: number): readonly Entry[] {
   const end = entries.findIndex((entry) => entry.kind === 'run_ended' && entry.ended.run === run);
   return end < 0 ? entries : entries.slice(0, end + 1);
 }

@@ -68,6 +68,7 @@ const TRANSLATIONS: Readonly<Record<string, Translate>> = {
   effort: (value) => ({ effort: value as NonNullable<Options['effort']> }),
   'session-id': (value) => ({ sessionId: value }),
   resume: (value) => ({ resume: value }),
+  settings: (value) => ({ settings: value }),
   'setting-sources': (value) => ({ settingSources: splitList(value) as NonNullable<Options['settingSources']> }),
 };
 

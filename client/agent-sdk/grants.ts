@@ -10,6 +10,7 @@ import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
 import type { WaitingApproval } from '../sessions/waiting-approval.ts';
 import { inwardRules, outwardName } from './names.ts';
+import { modeInEffect } from './permission-modes.ts';
 import type { PermissionMode, PermissionRuleValue, PermissionUpdate } from './shapes/permissions.ts';
 
 type Call = Pick<WaitingApproval, 'tool' | 'input' | 'question'>;
@@ -43,7 +44,7 @@ export function createGrants(cwd: string, onGrant: (what: SessionGrant) => void)
   const applyUpdate = (update: PermissionUpdate): void => {
     switch (update.type) {
       case 'setMode':
-        mode = update.mode;
+        mode = modeInEffect(update.mode);
         return onGrant({ mode });
       case 'addDirectories':
         return onGrant({ directories: update.directories.map((path) => resolve(cwd, path)) });

@@ -3,8 +3,8 @@
 // every reading yields the same ids.
 import { createHash } from 'node:crypto';
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
-import { noUsage, type Spend, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';
-import type { RunOutcome } from '../sessions/outcome.ts';
+import { addSpend, noSpend, noUsage, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';
+import { roundUsd, type RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { VERSION } from '../../worker/version.ts';
@@ -14,6 +14,8 @@ import { asksForSearch, inwardName, outwardInput, outwardName, SESSION_TOOLS } f
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { isListed } from '../../tools/listed.ts';
 import { countSearches } from '../../activities/model/usage-counts.ts';
+import { asksForSkills } from './skills.ts';
+import type { ModelSpend } from './tasks/session-spend.ts';
 import { serverStatuses, programTools } from './tools.ts';
 import type { UUID } from 'node:crypto';
 import type {
@@ -97,13 +99,15 @@ const REASONS: Partial<Record<TerminalReason, TheirReason>> = {
   structured_output_failed: 'structured_output_retry_exhausted',
 };
 
-/** `entries` are the run's. `spent` has what the run and its agents spent, by model. */
+/**
+ * `entries` are the run's. `spent` has what the session and its agents have spent so far, by model.
+ */
 export function resultMessage(
   outcome: RunOutcome,
   entries: readonly Entry[],
-  spent: ReadonlyMap<string, Spend>,
+  spent: ReadonlyMap<string, ModelSpend>,
 ): SDKResultMessage {
-  const { sessionId, run, reason, turns, text, usage, costUsd, durationMs, detail, output } = outcome;
+  const { sessionId, run, reason, turns, text, durationMs, detail, output } = outcome;
   const replies = entries.filter((entry) => entry.kind === 'reply');
   const facts = {
     type: 'result',
@@ -113,9 +117,9 @@ export function resultMessage(
     duration_api_ms: durationMs,
     num_turns: turns,
     stop_reason: replies.at(-1)?.message.stop_reason ?? null,
-    total_cost_usd: costUsd ?? 0,
-    usage: usageOf(usage, searchesIn(replies)),
-    modelUsage: modelUsageOf(spent, replies),
+    total_cost_usd: roundUsd([...spent.values()].reduce((sum, { spend: { usd } }) => sum + (usd ?? 0), 0)),
+    usage: usageOf(usageOfReplies(replies), searchesIn(replies)),
+    modelUsage: modelUsageOf(spent),
     permission_denials: denialsOf(entries),
     terminal_reason: REASONS[reason] ?? (reason as TheirReason),
   } as const;
@@ -183,16 +187,20 @@ function usageOf(usage: Usage, found: number): SDKResultMessage['usage'] {
   return counts as unknown as SDKResultMessage['usage'];
 }
 
-function modelUsageOf(spent: ReadonlyMap<string, Spend>, replies: readonly ReplyEntry[]): Record<string, ModelUsage> {
-  const found = (model: string): number => searchesIn(replies.filter(({ message }) => message.model === model));
-  return Object.fromEntries([...spent].map(([model, spend]) => [model, modelUsage(model, spend, found(model))]));
+function modelUsageOf(spent: ReadonlyMap<string, ModelSpend>): Record<string, ModelUsage> {
+  return Object.fromEntries([...spent].map(([model, each]) => [model, modelUsage(model, each)]));
+}
+
+/** Leaves out what agents and the small model used, which `modelUsage` has. */
+function usageOfReplies(replies: readonly ReplyEntry[]): Usage {
+  return replies.reduce((sum, { spend }) => addSpend(sum, spend), noSpend).usage;
 }
 
 function searchesIn(replies: readonly ReplyEntry[]): number {
   return replies.reduce((sum, { message }) => sum + countSearches(message.usage), 0);
 }
 
-function modelUsage(model: string, { usage, usd }: Spend, found: number): ModelUsage {
+function modelUsage(model: string, { spend: { usage, usd }, searches: found }: ModelSpend): ModelUsage {
   const { window = 0, maxOutput = 0 } = catalogue.models[parseBaseName(model).base] ?? {};
   return {
     inputTokens: usage.input,
@@ -223,10 +231,19 @@ function denialsOf(entries: readonly Entry[]): SDKPermissionDenial[] {
 }
 
 /** Builds the first message of each start from the given options. */
-export function initMessage(session: string, options: Options, cwd: string): SDKSystemMessage {
+export function initMessage(
+  session: string,
+  options: Options,
+  cwd: string,
+  skills: readonly string[] = [],
+): SDKSystemMessage {
   const { mcpServers = {}, tools, permissionMode = 'default', model = runDefaults.model, agents, effort } = options;
   const listed = Array.isArray(tools) ? tools.map(inwardName) : undefined;
-  const known = asksForSearch(options) ? [...SESSION_TOOLS, WEB_SEARCH] : SESSION_TOOLS;
+  const known = [
+    ...SESSION_TOOLS,
+    ...(asksForSearch(options) ? [WEB_SEARCH] : []),
+    ...(asksForSkills(options) ? ['skill'] : []),
+  ];
   const builtin = known.filter((name) => isListed(listed, name)).map(outwardName);
   const own = programTools(mcpServers).map(({ name }) => name);
   return {
@@ -243,7 +260,7 @@ export function initMessage(session: string, options: Options, cwd: string): SDK
     permissionMode,
     slash_commands: COMMANDS.map(({ name }) => name),
     output_style: 'default',
-    skills: [],
+    skills: [...skills],
     plugins: [],
     ...present({ agents: agents && Object.keys(agents), effort }),
   };

@@ -2,7 +2,8 @@
 // `read` with `path`. The model, callbacks, messages and hooks use the SDK's names; the session
 // keeps ours.
 import { present } from '../../workflows/contract/present.ts';
-import { inwardFields, outwardFields, ownName } from '../../store/transcript/tool-names.ts';
+import { splitQuestions } from '../../store/transcript/question-lists.ts';
+import { inwardInput as inwardByNames, outwardFields, ownName } from '../../store/transcript/tool-names.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import type { ToolNames } from '../../store/configuration.ts';
 
@@ -16,20 +17,48 @@ const todos = {
 } as const;
 
 const BUILTIN: ToolNames = {
-  bash: { name: 'Bash', fields: { background: 'run_in_background' } },
-  bash_output: { name: 'BashOutput', fields: { id: 'bash_id' } },
-  bash_stop: { name: 'KillShell', also: ['KillBash', 'TaskStop'], fields: { id: 'shell_id' } },
-  read: { name: 'Read', fields: { path: 'file_path' } },
+  bash: {
+    name: 'Bash',
+    fields: { background: 'run_in_background' },
+    // Commands are held by a sandbox of our own, whatever the model asks for.
+    ignored: ['dangerouslyDisableSandbox'],
+  },
+  bash_output: {
+    name: 'BashOutput',
+    also: ['TaskOutput'],
+    fields: { id: { name: 'bash_id', also: ['task_id'] } },
+    ignored: ['block', 'timeout'],
+  },
+  bash_stop: {
+    name: 'KillShell',
+    also: ['KillBash', 'TaskStop'],
+    fields: { id: { name: 'shell_id', also: ['task_id'] } },
+  },
+  read: { name: 'Read', fields: { path: 'file_path' }, ignored: ['allow_large'] },
   write: { name: 'Write', fields: { path: 'file_path' } },
   edit: { name: 'Edit', fields: { path: 'file_path' } },
   glob: { name: 'Glob' },
-  grep: { name: 'Grep', fields: { ignore_case: '-i', context: '-C', limit: 'head_limit' } },
-  agent: { name: 'Agent', also: ['Task'], fields: { type: 'subagent_type', background: 'run_in_background' } },
+  grep: {
+    name: 'Grep',
+    fields: {
+      ignore_case: '-i',
+      context: { name: '-C', also: ['-A', '-B'] },
+      limit: 'head_limit',
+      output_mode: { name: 'output_mode', values: { files: 'files_with_matches' } },
+    },
+    ignored: ['-n'],
+  },
+  agent: {
+    name: 'Agent',
+    also: ['Task'],
+    fields: { type: 'subagent_type', background: 'run_in_background' },
+    ignored: ['model', 'effort', 'name', 'team_name'],
+  },
   web_fetch: { name: 'WebFetch', fields: { question: 'prompt' } },
   [WEB_SEARCH]: { name: 'WebSearch' },
   todo: { name: 'TodoWrite', fields: { tasks: todos } },
-  ask_user: { name: 'AskUserQuestion' },
-  skill: { name: 'Skill', fields: { name: 'skill' } },
+  ask_user: { name: 'AskUserQuestion', questions: 'questions', ignored: ['answers', 'annotations', 'metadata'] },
+  skill: { name: 'Skill', fields: { name: 'skill' }, ignored: ['args'] },
 };
 
 /** The names of the built-in tools that have a counterpart here. */
@@ -69,7 +98,7 @@ type Input = Record<string, unknown>;
 
 export function outwardInput(tool: string, input: unknown): Input {
   const given = (input ?? {}) as Input;
-  if (tool === 'ask_user') return { ...given, questions: [questionOf(given)] };
+  if (tool === 'ask_user') return { ...given, questions: splitQuestions(given) };
   const shown = outwardFields(given, BUILTIN[tool]?.fields ?? {}) as Input;
   return tool === 'todo' ? withActiveForms(shown) : shown;
 }
@@ -81,20 +110,9 @@ function withActiveForms({ todos: given, ...shown }: Input): Input {
   return { ...shown, todos: tasks };
 }
 
-/** Converts a question to the SDK's form, which describes its options. */
-export function questionOf({ question, options }: Readonly<Record<string, unknown>>) {
-  const labels = Array.isArray(options) ? options.map((label) => ({ label: String(label), description: '' })) : [];
-  return { question: typeof question === 'string' ? question : '', header: '', options: labels, multiSelect: false };
-}
-
 /** Reverses `outwardInput`. */
 export function inwardInput(tool: string, input: unknown): Input {
-  const given = (input ?? {}) as Input;
-  if (tool === 'ask_user') {
-    const { questions: _, ...own } = given;
-    return own;
-  }
-  return inwardFields(given, BUILTIN[tool]?.fields ?? {}) as Input;
+  return inwardByNames(BUILTIN, tool, input ?? {}) as Input;
 }
 
 /** A file rule of the SDK for one of these tools covers all tools that edit, or read. */

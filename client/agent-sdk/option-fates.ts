@@ -12,7 +12,6 @@ const passOver = (why: string): Fate => ({ kind: 'passed', why });
 const refuse = (why: string): Fate => ({ kind: 'refused', why });
 
 const noProcess = passOver('no other process is started');
-const noOther = refuse('give permission rules as allowedTools and disallowedTools, and hooks as hooks');
 
 const FATES: Readonly<Record<keyof Options, Fate>> = {
   model: TAKEN,
@@ -45,7 +44,7 @@ const FATES: Readonly<Record<keyof Options, Fate>> = {
   agent: refuse('a session is no agent of a type: give its systemPrompt, tools and model'),
   enableFileCheckpointing: refuse('files are not rewound: keep the workspace in git, and go back there'),
   forkSession: refuse('sessions are not forked yet: leave it out to go on with the same session'),
-  managedSettings: noOther,
+  managedSettings: TAKEN,
   permissionPromptToolName: refuse('give canUseTool'),
   permissionPrompts: refuse('give canUseTool, or a permissionMode that asks nobody'),
   planModeInstructions: refuse('give them as the append of systemPrompt'),
@@ -54,8 +53,8 @@ const FATES: Readonly<Record<keyof Options, Fate>> = {
   resumeSessionAt: refuse('sessions are not rewound yet'),
   sandbox: refuse('commands are held by a sandbox of our own where the machine has one: see docs/security.md'),
   sessionStore: refuse('a store is named by PERDURE_STORE'),
-  settings: noOther,
-  skills: refuse('skills are folders of a configuration'),
+  settings: TAKEN,
+  skills: TAKEN,
   taskBudget: TAKEN,
   toolAliases: refuse('tools go by the names that docs/from-the-agent-sdk.md lists'),
   agentProgressSummaries: passOver('agents are not summed up while they work'),
@@ -102,8 +101,10 @@ export function checkOptions(options: Options, say: (line: string) => void): voi
 }
 
 /** Returns false for a value that is absent, off or an empty list. */
-function isAskedFor(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
+export function isAskedFor(value: unknown): boolean {
+  if (value === undefined || value === null || value === false) return false;
+  if (Array.isArray(value)) return value.length > 0;
+  return typeof value !== 'object' || (value as { readonly enabled?: unknown }).enabled !== false;
 }
 
 const UNKNOWN = refuse('it is none that is known here; docs/from-the-agent-sdk.md lists those that are');

@@ -14,7 +14,9 @@ import { asksForSearch, inwardName, inwardRules, MODEL_TOOL_NAMES, SESSION_TOOLS
 import { checkOptions } from './option-fates.ts';
 import { asksSomebody, inwardMode } from './permission-modes.ts';
 import type { Options } from './shapes/options.ts';
+import { asksForSkills, skillsToLoad } from './skills.ts';
 import { renameRule, serverNames } from './server-names.ts';
+import { askRules } from './query-settings.ts';
 import { policyRules, outsideServers, programTools } from './tools.ts';
 import { SYSTEM_PROMPT_DYNAMIC_BOUNDARY } from './values.ts';
 
@@ -44,17 +46,19 @@ export function translateOptions(options: Options, say: (line: string) => void, 
   const others = Object.keys(servers).map((name) => `${SERVER_PREFIX}${name}`);
   const names = [...tools.map(({ name }) => name), ...others, ...(others.length > 0 ? [RESOURCES] : [])];
   const searches = asksForSearch(options);
-  const known = [...SESSION_TOOLS, ...(searches ? [WEB_SEARCH] : [])];
+  const skills = asksForSkills(options);
+  const wanted = [...(searches ? [WEB_SEARCH] : []), ...(skills ? ['skill'] : [])];
+  const known = [...SESSION_TOOLS, ...wanted];
+  if (!skills && isGiven(options.skills)) say('there are no skills: settingSources without "project" leaves them out');
   const config: PerdureConfig = {
     toolNames: MODEL_TOOL_NAMES,
     ...present({
       webSearch: searches || undefined,
+      workspaceSkills: skills ? skillsToLoad(options) : undefined,
       tools: tools.length > 0 ? tools : undefined,
       mcpServers: others.length > 0 ? servers : undefined,
       hooks: hooks && toHookConfig(hooks, say, options.permissionMode, afterClear ? 'clear' : 'startup'),
-      agents:
-        agents &&
-        toAgentTypes(agents, searches ? [...names, WEB_SEARCH] : names, serverNames(Object.keys(mcpServers)), say),
+      agents: agents && toAgentTypes(agents, [...names, ...wanted], serverNames(Object.keys(mcpServers)), say),
       toolEnv,
     }),
   };
@@ -69,6 +73,8 @@ export function translateOptions(options: Options, say: (line: string) => void, 
     },
   };
 }
+
+const isGiven = (skills: Options['skills']): boolean => skills !== undefined && skills.length > 0;
 
 /** An empty list counts, too: it replaces the folders of the worker. */
 function folderOptions({ additionalDirectories: given }: Options, cwd: string): OptionChanges {
@@ -143,6 +149,7 @@ function ruleOptions(
 ): OptionChanges {
   const names = serverNames(Object.keys(mcpServers));
   const policies = policyRules(mcpServers);
+  const asks = askRules(asked);
   const rules = (given: readonly string[] | undefined, more: readonly string[] = []) =>
     given || more.length > 0
       ? [...(given ?? []).flatMap(inwardRules).map((rule) => renameRule(rule, names)), ...more]
@@ -150,7 +157,7 @@ function ruleOptions(
   const permissions = present({
     allow: rules(allowedTools, policies.allow),
     deny: rules(disallowedTools, policies.deny),
-    ask: rules(undefined, policies.ask),
+    ask: rules(asks.length > 0 ? asks : undefined, policies.ask),
   });
   return {
     permissionMode: inwardMode(asked.permissionMode, asksSomebody(asked)),

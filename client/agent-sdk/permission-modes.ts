@@ -9,6 +9,9 @@ export function asksSomebody({ canUseTool, hooks }: Pick<Options, 'canUseTool' |
   return canUseTool !== undefined || (hooks?.PermissionRequest ?? []).length > 0;
 }
 
+export const AUTO_IS_DEFAULT =
+  'permission mode "auto", which is "default" here: calls are asked about, and judged by nothing else';
+
 /** Returns `default` for `auto`: no model judges calls here, so they ask. */
 export function modeInEffect(mode: PermissionMode): PermissionMode {
   return mode === 'auto' ? 'default' : mode;
@@ -20,13 +23,13 @@ export function withModeInEffect<Given extends Pick<Options, 'permissionMode'>>(
   say: (line: string) => void,
 ): Given {
   if (options.permissionMode !== 'auto') return options;
-  say('permission mode "auto" is "default" here: calls are asked about, and judged by nothing else');
+  say(`query() has ${AUTO_IS_DEFAULT}`);
   return { ...options, permissionMode: modeInEffect('auto') };
 }
 
 /**
- * Returns our mode. `default` becomes `dontAsk` for a program that cannot decide. Throws
- * ClientProblem `refused` for a mode that does not exist here.
+ * Returns our mode for the one in effect. `default` becomes `dontAsk` for a program that cannot
+ * decide. Throws ClientProblem `refused` for a mode that does not exist here.
  */
 export function inwardMode(mode: PermissionMode = 'default', asks: boolean): OurMode {
   const modes: Readonly<Partial<Record<PermissionMode, OurMode>>> = {
@@ -36,12 +39,9 @@ export function inwardMode(mode: PermissionMode = 'default', asks: boolean): Our
     plan: 'plan',
     dontAsk: 'dontAsk',
   };
-  const ours = Object.hasOwn(modes, mode) ? modes[mode] : undefined;
+  const effective = modeInEffect(mode);
+  const ours = Object.hasOwn(modes, effective) ? modes[effective] : undefined;
   if (ours !== undefined) return ours;
-  if (mode === 'auto') {
-    const instead = 'give "acceptEdits" with allowedTools for what runs by itself, and canUseTool for the rest';
-    throw new ClientProblem('refused', `permission mode "auto" is refused: no model judges calls here; ${instead}`);
-  }
   const known = Object.keys(modes).join(', ');
   throw new ClientProblem('refused', `permission mode ${JSON.stringify(mode)} is none of ${known}`);
 }

@@ -17,7 +17,8 @@ import type { SDKMessage, SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { PermissionMode } from './shapes/permissions.ts';
 import type { Query, QueryParams, WarmQuery } from './shapes/query.ts';
-import { serverStatuses } from './tools.ts';
+import { createServerChanges, type ServerChanges } from './server-changes.ts';
+import { listSkills } from './skills.ts';
 
 /**
  * Starts or continues a session, and yields its messages. The first `next()` throws ClientProblem,
@@ -32,6 +33,7 @@ export function query({ prompt, options = {} }: QueryParams): Query {
     stopTask: null,
     contextUsage: null,
     add: null,
+    servers: createServerChanges(),
     closeIfRead: new AbortController(),
   };
   const messages = runQuery(prompt, options, steering);
@@ -47,6 +49,7 @@ export function query({ prompt, options = {} }: QueryParams): Query {
     [Symbol.asyncDispose]: async () => void (await leave()),
     ...steeringMethods(steering, options),
     ...factMethods(options),
+    ...serverMethods(steering.servers, options),
     ...unsupported,
   });
 }
@@ -88,7 +91,7 @@ function steeringMethods(steering: Steering, options: Options): Pick<Query, Stee
     setModel: (model) => change({ model: model ?? null }),
     setPermissionMode: async (mode: PermissionMode) => {
       const effective = modeInEffect(mode);
-      await change({ permissionMode: inwardMode(effective, asksSomebody(options)) });
+      await change({ permissionMode: inwardMode(mode, asksSomebody(options)) });
       steering.grantMode?.(effective);
       return { mode: effective };
     },
@@ -110,12 +113,12 @@ type FactMethod =
   | 'supportedModels'
   | 'supportedAgents'
   | 'supportedCommands'
-  | 'mcpServerStatus'
   | 'accountInfo'
   | 'initializationResult'
-  | 'reinitialize';
+  | 'reinitialize'
+  | 'reloadSkills';
 
-function factMethods({ agents = {}, mcpServers = {}, ...options }: Options): Pick<Query, FactMethod> {
+function factMethods({ agents = {}, ...options }: Options): Pick<Query, FactMethod> {
   const own = Object.entries(agents).map(([name, { description, model }]): AgentInfo => {
     return present({ name, description, model });
   });
@@ -137,10 +140,26 @@ function factMethods({ agents = {}, mcpServers = {}, ...options }: Options): Pic
     supportedModels: () => Promise.resolve(availableModels()),
     supportedAgents: () => Promise.resolve(own),
     supportedCommands: () => Promise.resolve([...COMMANDS]),
-    mcpServerStatus: () => Promise.resolve(serverStatuses(mcpServers)),
     accountInfo: () => Promise.resolve(account),
     initializationResult: () => Promise.resolve(all()),
     reinitialize: () => Promise.resolve(all()),
+    // The session reads them again before each call of the model.
+    reloadSkills: async () => ({
+      skills: (await listSkills({ ...options, agents })).map(({ name, description }) => {
+        return { name, description, argumentHint: '' };
+      }),
+    }),
+  };
+}
+
+type ServerMethod = 'mcpServerStatus' | 'setMcpServers' | 'toggleMcpServer' | 'reconnectMcpServer';
+
+function serverMethods(changes: ServerChanges, { mcpServers: own = {} }: Options): Pick<Query, ServerMethod> {
+  return {
+    mcpServerStatus: () => Promise.resolve(changes.status(own)),
+    setMcpServers: (servers) => changes.set(own, servers),
+    toggleMcpServer: async (name, isOn) => changes.toggle(own, name, isOn),
+    reconnectMcpServer: async (name) => changes.reconnect(own, name),
   };
 }
 
@@ -161,7 +180,6 @@ const refuseIdle = (when: string): Promise<never> =>
 
 const refuse = (why: string) => (): Promise<never> => Promise.reject(new ClientProblem('refused', why));
 const refuseSettings = refuse('settings of a query are its options: give them to the next one');
-const refuseServers = refuse('servers of a query are those it began with: give others to the next one, with resume');
 
 /** The methods that a query here does not support. */
 const unsupported = {
@@ -170,12 +188,8 @@ const unsupported = {
   rewindFiles: refuse('files are not rewound: keep the workspace in git, and go back there'),
   readFile: refuse('read the file in the program, which is where the session works'),
   seedReadState: refuse('a file is read by a tool before it is changed'),
-  setMcpServers: refuseServers,
-  reconnectMcpServer: refuse('a server that is lost is connected again by itself: wait, or begin the next query'),
-  toggleMcpServer: refuseServers,
   setMcpPermissionModeOverride: refuse('give permission rules as allowedTools and disallowedTools'),
   readMcpResource: refuse('resources of servers are read by tools: mcp_resources'),
   reloadPlugins: refuse('there are no plugins'),
-  reloadSkills: refuse('skills are folders of a configuration, and read when a run begins'),
   backgroundTasks: refuse('a call goes to the background when the model asks for it'),
 } satisfies Partial<Query>;

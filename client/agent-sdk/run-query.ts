@@ -29,13 +29,15 @@ import { withExtraArgs } from './extra-args.ts';
 import { ownEnv, requireKey } from './own-env.ts';
 import { removeSession } from './sessions/remove-session.ts';
 import { translateOptions } from './options.ts';
-import { asksSomebody, modeInEffect, inwardMode, withModeInEffect } from './permission-modes.ts';
+import { withSettings } from './query-settings.ts';
+import { asksSomebody, inwardMode, withModeInEffect } from './permission-modes.ts';
 import { contextOf, createProgramHooks, type ProgramHooks } from './program-hooks.ts';
-import { type QueryRequest, identityOf, programQuery } from './program/program.ts';
+import { type ProgramQuery, type QueryRequest, identityOf, programQuery } from './program/program.ts';
 import { type Running, sendMessages, type Steering } from './send-messages.ts';
 import type { SDKMessage, SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { QueryPrompt } from './shapes/query.ts';
+import { listSkills, withAgentSkills } from './skills.ts';
 import { withInstances } from './tools.ts';
 import { AbortError } from './values.ts';
 
@@ -78,41 +80,59 @@ type QueryContext = {
   readonly say: (line: string) => void;
 };
 
-async function* openQuery(prompt: QueryPrompt, written: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
-  const { stderr } = written;
+async function* openQuery(prompt: QueryPrompt, asked: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
+  const say = asked.stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
+  const written = withSettings(withExtraArgs(asked, say), say);
   const env = ownEnv(written.env);
-  const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
-  const given = await withInstances(withAgentServers(withModeInEffect(withExtraArgs(written, say), say), say), say);
-  const asking = { written, given, env, steering, say };
   let cleared = 0;
   let before: ClearedSession | null = null;
-  for (const part of promptParts(prompt)) {
-    const session: string = yield* runPart(asking, { prompt, part, cleared, before });
+  let open: OpenSession | null = null;
+  for (const part of promptParts(prompt, steering.servers.isPending)) {
+    const isFirst: boolean = cleared === 0 && open === null;
+    const given = await prepareOptions(written, steering, isFirst ? say : () => undefined);
+    const asking = { written, given, env, steering, say };
+    const ran: OpenSession = yield* runPart(asking, { prompt, part, cleared, before, open });
     const by = part.clearedBy();
-    before = by && { session, by };
+    before = by && { session: ran.session, by };
+    open = part.goesOn() ? ran : null;
     steering.changes = { ...steering.sent, ...steering.changes };
-    cleared += 1;
+    if (by) cleared += 1;
   }
 }
+
+/** Returns the options with the servers that are in effect now, connected. */
+async function prepareOptions(written: Options, { servers }: Steering, say: (line: string) => void): Promise<Options> {
+  const { mcpServers: own, ...others } = written;
+  const asked = { ...others, ...present({ mcpServers: servers.servers(own) }) };
+  const withServers = withAgentServers(withModeInEffect(asked, say), say);
+  return withAgentSkills(await withInstances(withServers, say), say);
+}
+
+/** A session of the query that is open, and what is known of the query. */
+type OpenSession = { readonly session: string; readonly program: ProgramQuery };
 
 /** The session that a `/clear` left, and the message that asked for it. */
 type ClearedSession = { readonly session: string; readonly by: Partial<SDKUserMessage> };
 
-/** `cleared` counts the sessions that `/clear` left, and `before` is the last of them. */
+/**
+ * `cleared` counts the sessions that `/clear` left, and `before` is the last of them. `open` is the
+ * session that goes on with another worker, or null.
+ */
 type PartContext = {
   readonly prompt: QueryPrompt;
   readonly part: PromptPart;
   readonly cleared: number;
   readonly before: ClearedSession | null;
+  readonly open: OpenSession | null;
 };
 
 /** Runs one part of the prompt in a session of its own, and returns the session. */
 async function* runPart(
   { written, given, env, steering, say }: QueryContext,
-  { prompt, part, cleared, before }: PartContext,
-): AsyncGenerator<SDKMessage, string> {
+  { prompt, part, cleared, before, open }: PartContext,
+): AsyncGenerator<SDKMessage, OpenSession> {
   const { cwd = process.cwd() } = written;
-  const translated = translateOptions(given, cleared === 0 ? say : () => undefined, cleared > 0);
+  const translated = translateOptions(given, cleared === 0 && open === null ? say : () => undefined, cleared > 0);
   requireKey(env, written.env !== undefined);
   const config = checkConfig(translated.config, 'the options of query()');
   const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
@@ -124,19 +144,28 @@ async function* runPart(
     resume: given.resume,
   };
   if (given.persistSession === false) checkUnkept(given, asked.program);
-  const program = programQuery(where.root, cleared === 0 ? asked : afterClear(asked, cleared), say);
+  const begun = open?.program ?? programQuery(where.root, cleared === 0 ? asked : afterClear(asked, cleared), say);
+  // What came before was told by the worker before.
+  const program = open ? { ...begun, isKnown: false, received: 0 } : begun;
+  let staysOpen = false;
   try {
     const { resume: _r, continue: _c, sessionId: _s, ...afresh } = given;
-    const found = given.continue === true && cleared === 0 ? await findContinued(where, program, { env, say }) : null;
-    const options: Options = cleared > 0 ? afresh : found?.session ? { ...given, resume: found.session } : given;
+    const found =
+      given.continue === true && cleared === 0 && open === null
+        ? await findContinued(where, program, { env, say })
+        : null;
+    const resumed = open?.session ?? found?.session;
+    const options: Options = resumed ? { ...afresh, resume: resumed } : cleared > 0 ? afresh : given;
     const session = parseSessionId(options.resume ?? options.sessionId ?? program.session);
     const log: Log = (_, message, fields) => say(formatLog(message, fields));
     const workplace = await openAndCloseFound({ env, chosen, session, anywhere: false, say, log }, found);
     rememberSession(where, session);
-    yield* runSession({ workplace, program, options, runOptions: translated.run, steering, say }, part, before);
-    return session;
+    const goesOn = open !== null;
+    yield* runSession({ workplace, program, options, runOptions: translated.run, steering, goesOn, say }, part, before);
+    staysOpen = part.goesOn();
+    return { session, program: begun };
   } finally {
-    program.end();
+    if (!staysOpen) program.end();
   }
 }
 
@@ -176,21 +205,30 @@ async function* runSession(
   const { session } = workplace;
   let isOpen = false;
   let hasResult = false;
+  let staysOpen = false;
   try {
     if (program.isKnown) say(`goes on with session ${session}, which was asked for before under this name`);
     if (options.resume !== undefined) await checkSessionExists(workplace);
     isOpen = true;
     if (before) yield resetMessage(before.session, session, before.by.uuid);
-    yield initMessage(session, options, runOptions.cwd);
+    const skills = await listSkills(options);
+    yield initMessage(
+      session,
+      options,
+      runOptions.cwd,
+      skills.map(({ name }) => name),
+    );
     if (before) yield clearResultMessage(session);
     for await (const message of exchangeMessages(running, part)) {
       hasResult = message.type === 'result';
       yield message;
     }
+    staysOpen = part.goesOn();
     // A session that a `/clear` began or ended may have no message.
     hasResult ||= before !== null || part.clearedBy() !== null;
   } finally {
-    if (options.persistSession === false) await deleteUnkept(workplace, say);
+    if (staysOpen) say(`session ${session} goes on with other servers`);
+    else if (options.persistSession === false) await deleteUnkept(workplace, say);
     else if (isOpen && !hasResult) say(`session ${session} has no result: options.resume goes on with it`);
     await workplace.close();
   }
@@ -239,6 +277,7 @@ async function* exchangeMessages(running: Running, part: PromptPart): AsyncGener
     sender,
   );
   let goesOn = true;
+  let staysOpen = false;
   steering.stopTask = (id) => conversation.stopTask(id);
   steering.contextUsage = () => readContextUsage(workplace);
   try {
@@ -247,6 +286,7 @@ async function* exchangeMessages(running: Running, part: PromptPart): AsyncGener
       yield* conversation.answer(item.id);
     }
     goesOn = false;
+    staysOpen = part.goesOn();
   } catch (error) {
     goesOn = error === signal.reason;
     throw error;
@@ -260,8 +300,10 @@ async function* exchangeMessages(running: Running, part: PromptPart): AsyncGener
     const unanswered = [...sender.sent].filter((id) => !conversation.answered.has(id));
     if (goesOn && unanswered.length > 0) await stopRuns(running, session, unanswered);
     const reason = part.clearedBy() === null ? 'other' : 'clear';
-    const told = programHooksOf(running, new AbortController().signal).tell('SessionEnd', { reason }, reason);
-    await awaitInTime(told, [], STOPPING_MS);
+    if (!staysOpen) {
+      const told = programHooksOf(running, new AbortController().signal).tell('SessionEnd', { reason }, reason);
+      await awaitInTime(told, [], STOPPING_MS);
+    }
     for (const problem of await answers.stop()) say(problem);
   }
 }
@@ -274,7 +316,8 @@ function programHooksOf(
   return createProgramHooks(hooks, { session: workplace.session, cwd: runOptions.cwd, mode, signal, say });
 }
 
-const isResumed = ({ options, program }: Running): boolean => options.resume !== undefined && !program.isKnown;
+const isResumed = ({ options, program, goesOn }: Running): boolean =>
+  options.resume !== undefined && !program.isKnown && !goesOn;
 
 /** Calls the SessionStart hooks, and appends what they say to the system prompt. */
 async function runStartHooks({ steering, runOptions, options }: Running, hooks: ProgramHooks): Promise<void> {
@@ -292,7 +335,7 @@ function createSessionGrants({ steering, runOptions, say }: Running): Grants {
     steering.changes = {
       ...steering.changes,
       ...present({
-        permissionMode: mode && inwardMode(modeInEffect(mode), true),
+        permissionMode: mode && inwardMode(mode, true),
         permissions: rules && joinRules(runOptions.permissions ?? {}, rules),
         additionalDirectories: directories && [...new Set([...(before ?? []), ...directories])],
       }),

@@ -9,6 +9,7 @@ import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { CompactionAsked, OptionChanges } from '../../workflows/contract/session.ts';
 import { parseCompaction, isClear } from './commands.ts';
 import type { ProgramQuery } from './program/program.ts';
+import type { ServerChanges } from './server-changes.ts';
 import type { SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { PermissionMode } from './shapes/permissions.ts';
@@ -28,6 +29,8 @@ export type Steering = {
   stopTask: ((id: string) => Promise<void>) | null;
   /** Reads how full the model's window is. It is null while nothing runs. */
   contextUsage: (() => Promise<SDKControlGetContextUsageResponse>) | null;
+  /** The changes of the program to its MCP servers. */
+  readonly servers: ServerChanges;
   /** Aborted when the program stops reading, or aborts the query. The query throws the reason. */
   readonly closeIfRead: AbortController;
 };
@@ -38,6 +41,8 @@ export type Running = {
   readonly options: Options;
   readonly runOptions: OptionChanges & { readonly cwd: string };
   readonly steering: Steering;
+  /** Whether the session goes on with another worker, within the same query. */
+  readonly goesOn: boolean;
   readonly say: (line: string) => void;
 };
 

@@ -58,7 +58,7 @@ export function runOutcome(session: SessionId, result: RunResult, output: RunOut
 }
 
 /** Rounds to a hundred-millionth of a dollar, finer than any bill, to hide floating-point error. */
-function roundUsd(usd: number): number {
+export function roundUsd(usd: number): number {
   return Math.round(usd * 1e8) / 1e8;
 }
 

@@ -4,6 +4,7 @@
 import type { Tool, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
 import type { FieldNames, SentNames, ToolNames } from '../configuration.ts';
 import { isBrokenInput } from '../../system/json.ts';
+import { joinQuestions } from './question-lists.ts';
 
 /**
  * Also of tools that are not offered now. `own`: those that there are; one that has such a name for
@@ -45,9 +46,25 @@ export function inOwnNames(
 ): ToolUseBlock {
   if (names === undefined) return block;
   const name = isOwn(block.name) ? block.name : ownName(names, block.name);
-  const fields = ownEntry(names, name)?.fields;
-  const input = fields && !isBrokenInput(block.input) ? inwardFields(block.input, fields) : block.input;
+  const input = isBrokenInput(block.input) ? block.input : inwardInput(names, name, block.input);
   return name === block.name && input === block.input ? block : { ...block, name, input };
+}
+
+/** Returns the input of the tool `name` with our names of its fields. */
+export function inwardInput(names: ToolNames, name: string, input: unknown): unknown {
+  const { fields, ignored, questions } = ownEntry(names, name) ?? {};
+  if (fields === undefined && ignored === undefined && questions === undefined) return input;
+  const asked = questions === undefined ? input : withOneQuestion(input, questions);
+  return inwardFields(asked, fields ?? {}, ignored);
+}
+
+/** The tool's own question goes before a list of them. */
+function withOneQuestion(input: unknown, field: string): unknown {
+  if (typeof input !== 'object' || input === null || !Object.hasOwn(input, field)) return input;
+  const { [field]: list, ...own } = input as Fields;
+  if (Object.hasOwn(own, 'question')) return own;
+  const joined = joinQuestions(list);
+  return joined === null ? input : { ...own, ...joined };
 }
 
 export function ownName(names: ToolNames, name: string): string {
@@ -73,7 +90,12 @@ function outwardValue(value: unknown, { fields, values }: Field): unknown {
 
 /** A field under our name goes before the same one under another. */
 export function inwardFields(value: unknown, fields: FieldNames, ignored: readonly string[] = []): unknown {
-  const ours = new Map(Object.keys(fields).map((key) => [fieldOf(fields, key).name, key]));
+  const ours = new Map(
+    Object.keys(fields).flatMap((key) => {
+      const { name, also = [] } = fieldOf(fields, key);
+      return [name, ...also].map((theirs) => [theirs, key] as const);
+    }),
+  );
   return eachObject(value, (object) =>
     Object.entries(object).flatMap(([key, inner]): [string, unknown][] => {
       const own = ours.get(key) ?? key;

@@ -150,10 +150,10 @@ export type PerdureConfig = {
   /** Folders of skills, absolute, at most 20 (L79). */
   readonly skills?: readonly string[];
   /**
-   * Whether skills of a workspace count, too: any user who writes there then tells the model what
+   * Whether skills of a workspace count, too, or which: any user who writes there then tells the model what
    * it may load.
    */
-  readonly workspaceSkills?: boolean;
+  readonly workspaceSkills?: boolean | readonly string[];
   readonly hooks?: HookConfig;
   readonly afterStop?: readonly AfterStopHandler[];
   readonly attachments?: readonly AttachmentProvider[];
@@ -277,7 +277,9 @@ const keysSchema = z.strictObject({
   webSearch: webSearchSchema.optional(),
   sandbox: sandboxSchema.optional(),
   skills: skillsSchema.optional(),
-  workspaceSkills: z.boolean().optional(),
+  workspaceSkills: z
+    .union([z.boolean(), z.array(z.string()).max(100)], 'give true, false or names of skills')
+    .optional(),
   hooks: hooksSchema.optional(),
   // A session closes only when these handlers are over.
   afterStop: z

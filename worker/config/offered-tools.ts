@@ -42,6 +42,7 @@ const fieldNames: z.ZodType<FieldNames> = z.lazy(() =>
       fieldName,
       z.strictObject({
         name: fieldName,
+        also: z.array(fieldName).exactOptional(),
         fields: fieldNames.exactOptional(),
         values: z.record(z.string(), z.string()).exactOptional(),
         ignored: z.array(z.string()).exactOptional(),
@@ -57,6 +58,8 @@ export const toolNamesSchema = z
       name: toolNameSchema,
       also: z.array(toolNameSchema).max(20).optional(),
       fields: fieldNames.optional(),
+      ignored: z.array(fieldName).optional(),
+      questions: fieldName.optional(),
     }),
   )
   .refine(haveOwnNames, 'two tools have the same name: give each its own');

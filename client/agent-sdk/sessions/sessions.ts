@@ -3,7 +3,7 @@
 import { resolve } from 'node:path';
 import type { Entry } from '../../../store/log/entries.ts';
 import { createBodyReader } from '../../../store/log/bodies.ts';
-import type { Hash } from '../../../workflows/contract/ids.ts';
+import { agentSessionId, type Hash } from '../../../workflows/contract/ids.ts';
 import { present } from '../../../workflows/contract/present.ts';
 import { type Opened, openServer } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
@@ -100,13 +100,16 @@ export function listSubagents(sessionId: string, options: ListSubagentsOptions =
   });
 }
 
-/** Reads the messages of an agent, which has a session of its own. */
+/**
+ * Reads the messages of an agent, which has a session of its own. `agentId` is the id of that
+ * session, or the `agent_id` that the messages of a query have.
+ */
 export function getSubagentMessages(
-  _sessionId: string,
+  sessionId: string,
   agentId: string,
   options: GetSubagentMessagesOptions = {},
 ): Promise<SessionMessage[]> {
-  return getSessionMessages(agentId, options);
+  return getSessionMessages(agentId.includes('.') ? agentId : agentSessionId(sessionId, agentId), options);
 }
 
 /** Rejects with ClientProblem `refused`, since sessions cannot be forked yet. */

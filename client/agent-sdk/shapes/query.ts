@@ -73,6 +73,7 @@ export type Query = AsyncGenerator<SDKMessage, void> & {
     options?: { maxBytes?: number; encoding?: 'utf-8' | 'base64' },
   ): Promise<{ contents: string; absPath: string; truncated?: boolean; encoding?: 'base64'; lossy?: boolean } | null>;
   seedReadState(path: string, mtime: number): Promise<void>;
+  /** Applies from the next message of the prompt on, as do the next two. */
   setMcpServers(servers: Record<string, McpServerConfig>): Promise<McpSetServersResult>;
   reconnectMcpServer(serverName: string): Promise<void>;
   toggleMcpServer(serverName: string, enabled: boolean): Promise<void>;

@@ -191,6 +191,27 @@ test('a question is a call of AskUserQuestion, answered in its input, and anythi
   ]);
 });
 
+test('several questions are asked at once, and a question with options may be answered in other words (Q8 L81)', async () => {
+  const answering = (input: object, answers: object) => {
+    const canUseTool: CanUseTool = (_, shown) => {
+      expect(shown).toMatchObject({ questions: expect.arrayContaining([expect.objectContaining({ header: 'Kind' })]) });
+      return Promise.resolve({ behavior: 'allow', updatedInput: { ...shown, answers } });
+    };
+    const question = { ...waiting, tool: 'ask_user', input } as WaitingApproval;
+    return createQuestionHandler(canUseTool, { say: () => undefined })(question, { signal });
+  };
+  const text = '1. [Kind] Which?\n- A\n- B\n\n2. What else? (choose any)\n- C\n- D';
+  expect(await answering({ question: text }, { 'Which?': 'A', 'What else?': ['C', 'D'] })).toEqual({
+    kind: 'answer',
+    text: 'Which? A\nWhat else? C, D',
+  });
+  const choice = { question: '[Kind] Which?', options: ['A', 'B'] };
+  expect(await answering(choice, { 'Which?': 'neither' })).toEqual({
+    kind: 'deny',
+    reason: 'the user chose none of the options, and answered: neither',
+  });
+});
+
 test.each([
   ['Bash', {}, { stdout: 'a\nb', stderr: '', interrupted: false, isImage: false }],
   [

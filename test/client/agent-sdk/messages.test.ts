@@ -39,7 +39,10 @@ test('a reply and its outcomes become messages under names and fields that such 
 test('a result has what was spent by each model, what was denied, and its value (Q7)', () => {
   const spend = { usage, usd: 0.25 };
   const spent = new Map([
-    ['claude-test', { usage: { ...usage, input: 2, output: 4, cacheRead: 6, cacheWrite: 8 }, usd: 0.5 }],
+    [
+      'claude-test',
+      { spend: { usage: { ...usage, input: 2, output: 4, cacheRead: 6, cacheWrite: 8 }, usd: 0.5 }, searches: 0 },
+    ],
   ]);
   const denied = outcome(0, 'no', {
     log: { key: null, name: 'read', decision: 'denied', duration: 0, outcome: 'error' },
@@ -59,7 +62,8 @@ test('a result has what was spent by each model, what was denied, and its value 
     total_cost_usd: 0.5,
     stop_reason: 'end_turn',
     terminal_reason: 'completed',
-    usage: { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 },
+    // The two replies of the run, without what agents and the small model used.
+    usage: { input_tokens: 2, output_tokens: 4, cache_read_input_tokens: 6, cache_creation_input_tokens: 8 },
     modelUsage: {
       'claude-test': {
         inputTokens: 2,
@@ -95,7 +99,7 @@ test.each([
 );
 
 test('what a model takes and gives at most stands beside what it has used, where the catalogue has it (Q7)', () => {
-  const spend = { usage, usd: 0 };
+  const spend = { spend: { usage, usd: 0 }, searches: 0 };
   const spent = new Map(['claude-test', 'claude-haiku-4-5-20251001'].map((model) => [model, spend]));
   const { modelUsage } = resultMessage(ended(), [], spent);
   expect(modelUsage).toMatchObject({

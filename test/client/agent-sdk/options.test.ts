@@ -21,16 +21,13 @@ test('an option that guards, or is not known, is refused by name, and one that n
   expect(() => given({ sandbox: {} })).toThrow(/^the option "sandbox" of query\(\) is refused: commands are held/);
   expect(() => given({ continue: true, resume: 's-1' })).toThrow(/^the options "continue" and "resume" each name a/);
   expect(() => given({ continue: true, sessionId: 's-1' })).toThrow(/^the options "continue" and "sessionId" each/);
-  expect(() => given({ agents: { helper: { description: 'd', prompt: 'p', skills: ['x'] } } })).toThrow(
-    /^the agent "helper" of query\(\) has "skills", which is not known here: put what they say into its prompt$/,
-  );
   expect(() => given({ agents: { helper: { description: 'd', prompt: 'p', model: 'opuss' } } })).toThrow(
     /^the agent "helper" of query\(\) has no model: "opuss" is no model: did you mean opus\?$/,
   );
   expect(() => given({ alowedTools: ['Bash'] })).toThrow(/"alowedTools" .* it is none that is known here/);
   expect(() => given({ permissionMode: 'ask' })).toThrow(/^permission mode "ask" is none of default/);
   expect(said).toEqual([]);
-  given({ projectConfigRoot: '/x', forkSession: false, agents: undefined, betas: [] });
+  given({ projectConfigRoot: '/x', forkSession: false, agents: undefined, betas: [], sandbox: { enabled: false } });
   expect(said).toEqual([expect.stringMatching(/^the option projectConfigRoot is passed over: files of a workspace/)]);
 });
 
@@ -410,10 +407,4 @@ test('task lists and questions read as such programs know them (Q7 L89)', () => 
   expect(asked['questions']).toEqual([{ question: 'Which?', header: '', options, multiSelect: false }]);
   expect(inwardInput('ask_user', asked)).toEqual({ question: 'Which?', options: ['a', 'b'] });
   expect([outwardInput('todo', { tasks: 7 }), outwardInput('todo', null)]).toEqual([{ todos: 7 }, {}]);
-});
-
-test('the mode "auto" is refused with what to give in its place (Q7)', () => {
-  expect(() => translateOptions({ permissionMode: 'auto' }, () => undefined)).toThrow(
-    /^permission mode "auto" is refused: no model judges calls here; give "acceptEdits" with allowedTools .* canUseTool/,
-  );
 });

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { type Running, sendMessages } from '../../../client/agent-sdk/send-messages.ts';
 import type { SDKUserMessage } from '../../../client/agent-sdk/shapes/messages.ts';
 import { gate } from '../../../scripted-model/index.ts';
+import { createServerChanges } from '../../../client/agent-sdk/server-changes.ts';
 
 const U2 = '00000000-0000-4000-8000-000000000002';
 
@@ -28,6 +29,7 @@ function running(options: object = {}) {
     grantMode: null,
     add: null,
     sent: {},
+    servers: createServerChanges(),
     stopTask: null,
     contextUsage: null,
     closeIfRead: new AbortController(),

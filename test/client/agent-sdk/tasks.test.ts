@@ -6,6 +6,7 @@ import { agentOfOutcome, agentsOfReply, type CalledAgent } from '../../../client
 import { createCommandTasks } from '../../../client/agent-sdk/tasks/command-tasks.ts';
 import { FollowedAgents } from '../../../client/agent-sdk/tasks/follow-agents.ts';
 import { sumSpendByModel } from '../../../client/agent-sdk/tasks/model-spend.ts';
+import { createSessionSpend } from '../../../client/agent-sdk/tasks/session-spend.ts';
 import type { SDKMessage, SDKUserMessage } from '../../../client/agent-sdk/shapes/messages.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { hashOf } from '../../../store/values/store.ts';
@@ -165,6 +166,46 @@ test('what agents at every depth and calls of the small model spent is counted b
     ['b', 2, 10],
     ['small', 0.5, 15],
   ]);
+});
+
+test('what a session has spent is summed over its runs, each once, with its searches of the web (Q7)', async () => {
+  const run = (number: number, usd: number, searches = 0): readonly Entry[] => {
+    const said = by('a', usd);
+    const ended = runEnded(number);
+    if (ended.kind !== 'run_ended') throw new Error('no end of a run');
+    const usage = { ...said.message.usage, server_tool_use: { web_search_requests: searches, web_fetch_requests: 0 } };
+    return [
+      runStarted(number),
+      { ...said, message: { ...said.message, usage } },
+      { ...ended, ended: { ...ended.ended, spend: spend(usd + 0.5) } },
+    ];
+  };
+  const spent = createSessionSpend({
+    entriesOf: () => Promise.resolve([]),
+    smallModel: () => Promise.resolve('small'),
+  });
+  const totals = () =>
+    [...spent.totals()].map(
+      ([
+        model,
+        {
+          spend: { usd },
+          searches,
+        },
+      ]) => [model, usd, searches],
+    );
+  // The first two are of an earlier query, which this one resumes.
+  await spent.add([...run(1, 1), ...run(2, 2, 3)]);
+  expect(totals()).toEqual([
+    ['a', 3, 3],
+    ['small', 1, 0],
+  ]);
+  await spent.add([...run(2, 2, 3), ...run(3, 4, 1)]);
+  expect(totals()).toEqual([
+    ['a', 7, 4],
+    ['small', 1.5, 0],
+  ]);
+  expect(spent.run).toBe(3);
 });
 
 test('a program that was started again is told of an agent from where it was, and nothing twice (Q9)', async () => {

@@ -13,8 +13,8 @@ import { splitFront } from './skill-front.ts';
 export type SkillSettings = {
   /** Absolute paths: each is a folder of skills, or one itself. */
   readonly folders: readonly string[];
-  /** Skills of a workspace count, too. */
-  readonly workspace: boolean;
+  /** Skills of a workspace count, too, or those of these names. */
+  readonly workspace: boolean | readonly string[];
 };
 
 /** Reads the settings from a configuration; null where it wants no skills. */
@@ -23,9 +23,9 @@ export function readSkillSettings({
   workspaceSkills: workspace = false,
 }: {
   readonly skills?: readonly string[] | undefined;
-  readonly workspaceSkills?: boolean | undefined;
+  readonly workspaceSkills?: boolean | readonly string[] | undefined;
 }): SkillSettings | null {
-  return folders.length > 0 || workspace ? { folders, workspace } : null;
+  return folders.length > 0 || workspace !== false ? { folders, workspace } : null;
 }
 
 export type Skill = {
@@ -70,9 +70,17 @@ const LONGEST_FRONT = 8 * 1024;
 export async function findSkills({ folders, workspace }: SkillSettings, at: SkillSearch): Promise<FoundSkills> {
   const places = [
     ...folders.map((folder) => ({ folder, from: 'configuration' as const })),
-    ...(workspace ? IN_WORKSPACE.map((name) => ({ folder: join(at.cwd, name), from: 'workspace' as const })) : []),
+    ...(workspace !== false
+      ? IN_WORKSPACE.map((name) => ({ folder: join(at.cwd, name), from: 'workspace' as const }))
+      : []),
   ];
-  const found = (await Promise.all(places.map((place) => readSkillsIn(place, at)))).flat();
+  const all = (await Promise.all(places.map((place) => readSkillsIn(place, at)))).flat();
+  const counts = (each: Skill | BrokenSkill): boolean =>
+    typeof workspace === 'boolean' ||
+    'problem' in each ||
+    each.from === 'configuration' ||
+    workspace.includes(each.name);
+  const found = all.filter(counts);
   const skills = new Map<string, Skill>();
   const problems: BrokenSkill[] = [];
   for (const each of found) {
