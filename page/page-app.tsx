@@ -22,6 +22,8 @@ import { downloadTranscript, readMedium, readWholeText } from './session/downloa
 import { sessionFrame } from './session/frame.tsx';
 import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session/session-page.tsx';
 import { openFleetFeed } from './fleet/fleet-feed.tsx';
+import { fleetHistory } from './fleet/fleet-history.ts';
+import { filterProblem, fleetQuery, readFleetView } from './fleet/fleet-view.ts';
 import { timelinePage } from './timeline/timeline-page.tsx';
 import { fleetPage } from './fleet/fleet-page.tsx';
 import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-feed.tsx';
@@ -41,7 +43,8 @@ const LARGEST_BODY = 2 * 1024 * 1024;
 export function opsPage(ports: PagePorts, access: Access): OpsPage {
   const app = new Hono();
   const feeds = openFeeds((session: SessionId) => openSessionFeed(ports, session, sessionFrame));
-  const fleets = openFeeds((view: string) => openFleetFeed(ports, view));
+  const history = fleetHistory(ports);
+  const fleets = openFeeds((query: string) => openFleetFeed(ports, history, query));
   const api = apiApp(ports, access);
   app.route(API, api.app);
   app.use(guardPage(access));
@@ -54,12 +57,12 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     ...ports.as(personIn(context, access)?.name ?? null, 'on the ops page'),
   });
   app.get('/', (context) => {
-    const view = viewOf(context);
-    return withFeed(fleets, view, (feed) => context.html(htmlOf(fleetPage(feed, view))));
+    const { query, refused } = fleetQueryOf(context);
+    return withFeed(fleets, query, (feed) => context.html(htmlOf(fleetPage(feed, { refused }))));
   });
   app.get('/frame', async (context) => context.json(await readFrame(ports)));
   app.get('/live', async (context) => {
-    const { feed, leave } = await fleets.enter(viewOf(context));
+    const { feed, leave } = await fleets.enter(fleetQueryOf(context).query);
     return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
   });
   app.post('/bulk', async (context) => {
@@ -178,15 +181,18 @@ function sendStream(context: Context, response: Response): Response {
 
 const placeOf = (context: Context): string => context.req.header('last-event-id') ?? context.req.query('from') ?? '';
 
-/** Returns the part of the address that selects the shown sessions. */
-function viewOf(context: Context): string {
-  const view = new URLSearchParams();
-  for (const key of ['q', 'after']) {
-    const value = context.req.query(key);
-    if (value !== undefined && value !== '') view.set(key, value.slice(0, 2_000));
-  }
-  return view.toString();
+/** Returns the view that an address names; a filter that cannot be read is left out of it. */
+function fleetQueryOf(context: Context): FleetAsked {
+  const view = readFleetView(new URL(context.req.url).searchParams);
+  const problem = filterProblem(view.filter);
+  if (problem === null) return { query: fleetQuery(view) };
+  return { query: fleetQuery({ ...view, filter: '', after: null }), refused: { filter: view.filter, problem } };
 }
+
+type FleetAsked = {
+  readonly query: string;
+  readonly refused?: { readonly filter: string; readonly problem: string };
+};
 
 function idOf(context: Context): SessionId | null {
   const id = context.req.param('id') ?? '';

@@ -59,8 +59,11 @@ export type PagePorts = Acting &
      * process.
      */
     as(name: string | null, place: Place): Acting;
-    /** Counts sessions by phase; the result is at most a few seconds old. */
-    counts(): Promise<SessionCounts>;
+    /**
+     * Counts the sessions that match a filter, or all, by phase; the result is at most a few seconds
+     * old.
+     */
+    counts(which?: Pick<ListOptions, 'filter'>): Promise<SessionCounts>;
     /**
      * Lists the calls of all sessions that wait for a person; the result is at most a second or two
      * old.
@@ -112,8 +115,6 @@ const MOST_HELD = 200;
 const HEALTH_HOLD_MS = 3_000;
 const SCHEDULES_HOLD_MS = 30_000;
 
-const ALL: ListOptions = {};
-
 /**
  * Makes the ports. `hosted` means that people of other machines open the page; the embedded
  * server's UI is out of their reach.
@@ -130,8 +131,12 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     () => POLLS_HOLD_MS,
   );
   const counts = holdAnswers(
-    (which: ListOptions) => sessions.counts(which),
+    (filter: string) => sessions.counts({ filter }),
     ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS),
+  );
+  const filtered = holdAnswers(
+    (filter: string) => sessions.counts({ filter }),
+    () => SLOW_COUNTS_HOLD_MS,
   );
   const inbox = holdAnswers(
     (_which: 'all') => sessions.approvals(),
@@ -168,7 +173,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
       return known;
     },
     background: (session) => backgroundReader(backgroundRoot(folder.root), session),
-    counts: () => counts(ALL),
+    counts: ({ filter = '' } = {}) => (filter === '' ? counts : filtered)(filter),
     inbox: () => inbox('all'),
     health: () => health('all'),
     scheduleCount: () => schedules('all'),
