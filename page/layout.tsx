@@ -138,6 +138,9 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
           ))}
           <h2>Views</h2>
           <ul id="views" />
+          <template id="view-icon">
+            <Icon name="view" />
+          </template>
           <div class="rail-foot">
             <button type="button" data-notify aria-pressed="false" title="Notify me when something new waits">
               <Icon name="bell" />

@@ -26,6 +26,10 @@ import { fleetHistory } from './fleet/fleet-history.ts';
 import { filterProblem, fleetQuery, readFleetView } from './fleet/fleet-view.ts';
 import { timelinePage } from './timeline/timeline-page.tsx';
 import { fleetPage } from './fleet/fleet-page.tsx';
+import { newTaskForm, startTask } from './tasks/new-task.tsx';
+import { readUsage, usageCsv } from './usage/usage.ts';
+import { DAYS, usagePage } from './usage/usage-page.tsx';
+import { openWorkersFeed, type WorkersFeed, workersPage } from './workers/workers-page.tsx';
 import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-feed.tsx';
 import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/schedules-page.tsx';
 
@@ -66,10 +70,16 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
   });
   app.post('/bulk', async (context) => {
-    const { said, ok } = await actOnMany(acting(context), await jsonBody(context));
-    return context.text(said, ok ? 200 : 409);
+    try {
+      const { said, ok } = await actOnMany(acting(context), await jsonBody(context));
+      return context.text(said, ok ? 200 : 409);
+    } catch (error) {
+      return context.text(showUnseen(reasonOf(error)), statusOf(error));
+    }
   });
   readingRoutes(app, ports, feeds);
+  const workers = openFeeds((_all: 'all') => openWorkersFeed(ports));
+  overviewRoutes(app, ports, workers, acting);
   const plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
   scheduleRoutes(app, plans, acting);
   app.post('/sessions/:id/:action', async (context) => {
@@ -97,6 +107,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     feeds.close();
     fleets.close();
     plans.close();
+    workers.close();
   };
   return { app, feeds, api, close };
 }
@@ -149,6 +160,41 @@ function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
     if (session === null) return context.notFound();
     const { feed, leave } = await feeds.enter(session);
     return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
+  });
+}
+
+/** New tasks, who works, and what it took. */
+function overviewRoutes(
+  app: Hono,
+  ports: PagePorts,
+  workers: OpenFeeds<'all', WorkersFeed>,
+  acting: (context: Context) => Pick<PagePorts, 'start'>,
+): void {
+  app.get('/tasks/new', async (context) => context.html(htmlOf(await newTaskForm(ports))));
+  app.post('/tasks', async (context) =>
+    answer(context, async () => {
+      const session = await startTask(acting(context), await jsonBody(context));
+      context.header('HX-Redirect', `/sessions/${encodeURIComponent(session)}`);
+      return `Started: ${session}.`;
+    }),
+  );
+  app.get('/workers', (context) => withFeed(workers, 'all', (feed) => context.html(htmlOf(workersPage(feed)))));
+  app.get('/workers/live', async (context) => {
+    const { feed, leave } = await workers.enter('all');
+    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
+  });
+  const daysOf = (context: Context): number => {
+    const days = Number(context.req.query('days') ?? 7);
+    return DAYS.includes(days) ? days : 7;
+  };
+  app.get('/usage', async (context) => {
+    const days = daysOf(context);
+    return context.html(htmlOf(usagePage(await readUsage(ports, days), days)));
+  });
+  app.get('/usage.csv', async (context) => {
+    const days = daysOf(context);
+    context.header('Content-Disposition', `attachment; filename="perdure-usage-${days}d.csv"`);
+    return context.body(usageCsv(await readUsage(ports, days)), 200, { 'Content-Type': 'text/csv; charset=utf-8' });
   });
 }
 

@@ -26,6 +26,7 @@ import { isQueuePolled } from '../client/sessions/worker-polls.ts';
 import { describeNoWorker } from '../client/sessions/no-worker.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { type Health, lookAtHealth } from './frame/health.ts';
+import { type ReadPollers, readPollers } from './workers/workers.ts';
 
 /** Methods that act on sessions for a person. */
 export type Acting = Pick<
@@ -71,6 +72,8 @@ export type PagePorts = Acting &
     inbox(): Promise<readonly WaitingApproval[]>;
     /** Looks at server, store and workers; the result is at most a few seconds old. */
     health(): Promise<Health>;
+    /** Returns who polls a queue; the result is at most a few seconds old. */
+    readonly pollers: ReadPollers;
     /** Counts the schedules; the result may be half a minute old. */
     scheduleCount(): Promise<number>;
     /** Throws ClientProblem when the session does not exist. */
@@ -150,6 +153,10 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     (_all: 'all') => countSchedules(sessions.schedules),
     () => SCHEDULES_HOLD_MS,
   );
+  const pollers = holdAnswers(
+    (queue: string) => readPollers(client, queue),
+    () => HEALTH_HOLD_MS,
+  );
   const read = stepReader(client);
   const steps = holdAnswers(
     (asked: string) => {
@@ -177,6 +184,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     inbox: () => inbox('all'),
     health: () => health('all'),
     scheduleCount: () => schedules('all'),
+    pollers: (queue) => pollers(queue),
     store,
     read: (session) => readSession(opened, session as SessionId),
     live: folderPorts(client, env).live,
