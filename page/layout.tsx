@@ -117,7 +117,7 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
             </p>
           )}
         </form>
-        <a class="health" id="health" href="/workers" aria-label="Health">
+        <a class="health" id="health" href="/workers" title="How the parts are">
           <i class="light" id="light" />
           <span id="figures-of-health" />
           <span id="connection" role="status" />

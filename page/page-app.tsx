@@ -31,6 +31,7 @@ import { readUsage, usageCsv } from './usage/usage.ts';
 import { DAYS, usagePage } from './usage/usage-page.tsx';
 import { openWorkersFeed, type WorkersFeed, workersPage } from './workers/workers-page.tsx';
 import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-feed.tsx';
+import { createSchedule, newScheduleForm } from './schedules/new-schedule.tsx';
 import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/schedules-page.tsx';
 
 type SessionFeeds = OpenFeeds<SessionId, SessionFeed>;
@@ -81,7 +82,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
   const workers = openFeeds((_all: 'all') => openWorkersFeed(ports));
   overviewRoutes(app, ports, workers, acting);
   const plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
-  scheduleRoutes(app, plans, acting);
+  scheduleRoutes(app, ports, plans, acting);
   app.post('/sessions/:id/:action', async (context) => {
     const session = idOf(context);
     const name = context.req.param('action');
@@ -200,10 +201,19 @@ function overviewRoutes(
 
 function scheduleRoutes(
   app: Hono,
+  ports: Pick<PagePorts, 'page'>,
   plans: OpenFeeds<'all', SchedulesFeed>,
   acting: (context: Context) => Pick<PagePorts, 'schedules'>,
 ): void {
   app.get('/schedules', (context) => withFeed(plans, 'all', (feed) => context.html(htmlOf(schedulesPage(feed)))));
+  app.get('/schedules/new', async (context) => context.html(htmlOf(await newScheduleForm(ports))));
+  app.post('/schedules', (context) =>
+    answer(context, async () => {
+      const name = await createSchedule(acting(context).schedules, await jsonBody(context));
+      await withFeed(plans, 'all', (feed) => feed.look());
+      return `Created: ${name}.`;
+    }),
+  );
   app.get('/schedules/live', async (context) => {
     const { feed, leave } = await plans.enter('all');
     return sendStream(context, eventStream(feed.ring, placeOf(context), leave));

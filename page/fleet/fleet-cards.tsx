@@ -79,7 +79,7 @@ type CardProps = {
 
 function Card({ name, span, wide = false, note, children }: CardProps) {
   return (
-    <section class={wide ? 'card figure-card wide-card' : 'card figure-card'} aria-label={name} title={note}>
+    <div class={wide ? 'card figure-card wide-card' : 'card figure-card'} role="group" aria-label={name} title={note}>
       <h2>{name}</h2>
       {children}
       <div class="axis" aria-hidden="true">
@@ -88,7 +88,7 @@ function Card({ name, span, wide = false, note, children }: CardProps) {
         ))}
         <span>now</span>
       </div>
-    </section>
+    </div>
   );
 }
 

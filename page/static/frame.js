@@ -108,6 +108,16 @@ document.addEventListener('click', (event) => {
   if (event.target.closest?.('[data-copy-command]')) void copyCommand(event.target.closest('form'));
 });
 
+// What was made in a dialog stands behind it.
+document.addEventListener('htmx:after:swap', ({ detail: { ctx } }) => {
+  const form = ctx?.sourceElement;
+  if (form?.id !== 'schedule-form' || ctx.response?.status >= 400) return;
+  const said = document.getElementById('schedule-said');
+  document.getElementById('said')?.replaceChildren(...said.childNodes);
+  form.reset();
+  form.closest('dialog').close();
+});
+
 const word = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
 
 /** The command line that starts what the form says. */

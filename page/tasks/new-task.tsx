@@ -29,8 +29,8 @@ export async function newTaskForm({ page }: Pick<PagePorts, 'page'>) {
     <form id="task-form" hx-post="/tasks" hx-target="#task-said">
       <header class="row">
         <h2 id="new-task-title">New task</h2>
-        <button type="button" class="plain small far" data-closes aria-label="Close">
-          <kbd>Esc</kbd>
+        <button type="button" class="plain small far" data-closes>
+          Close <kbd>Esc</kbd>
         </button>
       </header>
       <label>
@@ -39,7 +39,7 @@ export async function newTaskForm({ page }: Pick<PagePorts, 'page'>) {
       </label>
       <div class="fields">
         <label>
-          <span>Folder, where the worker is</span>
+          <span>Folder on the worker</span>
           <input
             name="cwd"
             required
@@ -56,7 +56,7 @@ export async function newTaskForm({ page }: Pick<PagePorts, 'page'>) {
         <label>
           <span>Asks before</span>
           <select name="permissionMode">
-            <option value="">as the worker is configured</option>
+            <option value="">what the worker says</option>
             {permissionModes.map((mode) => (
               <option value={mode}>{MODES[mode]}</option>
             ))}

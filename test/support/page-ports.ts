@@ -44,6 +44,7 @@ export const nightly: ScheduleInfo = {
   configuration: null,
   paused: false,
   next: 60_000,
+  coming: [60_000, 120_000],
   firings: [{ session: 'nightly-19700101T000000Z' as SessionId, at: 0 }],
   catchUpMs: 86_400_000,
   clockChanges: [],
