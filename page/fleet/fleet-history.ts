@@ -36,7 +36,7 @@ const COLUMNS: Readonly<Record<Span, number>> = { '1h': 60, '24h': 48, '7d': 56 
 /** Milliseconds for which the list of all sessions of the longest span is reused. */
 const LIST_HOLD_MS = 30_000;
 const LIST_PAGE = 1_000;
-const MOST_LISTED = 10_000;
+const MOST_PAGES = 10;
 /** Milliseconds over which the rate of spending is taken. */
 const RATE_MS = 5 * MINUTE;
 
@@ -94,6 +94,7 @@ export function fleetHistory(ports: Pick<PagePorts, 'page'>, now = Date.now): Fl
 async function listRecent({ page }: Pick<PagePorts, 'page'>): Promise<readonly SessionInfo[]> {
   const found: SessionInfo[] = [];
   let after: string | undefined;
+  let pages = 0;
   do {
     const part = await page({
       filter: 'age<7d',
@@ -103,7 +104,7 @@ async function listRecent({ page }: Pick<PagePorts, 'page'>): Promise<readonly S
     });
     found.push(...part.sessions.filter(({ facts }) => facts?.agent === undefined));
     after = part.next ?? undefined;
-  } while (after !== undefined && found.length < MOST_LISTED);
+  } while (after !== undefined && (pages += 1) < MOST_PAGES);
   return found;
 }
 

@@ -157,6 +157,9 @@ export async function actOnMany(
   return { said: `${said} ${formatCount(failed.length, 'session')} not: ${failed[0]}`, ok: false };
 }
 
+/** Pages that are read for a filter; a page may be empty and have a next one. */
+const MOST_PAGES = 100;
+
 /** Throws ClientProblem when more match now than the person was asked about. */
 async function matchingIds(
   ports: Pick<PagePorts, 'page'>,
@@ -164,11 +167,12 @@ async function matchingIds(
 ): Promise<readonly string[]> {
   const found: string[] = [];
   let after: string | undefined;
+  let pages = 0;
   do {
     const page = await ports.page(present({ filter, size: 1_000, after }));
     found.push(...page.sessions.map(({ session }) => session));
     after = page.next ?? undefined;
-  } while (after !== undefined && found.length <= count);
+  } while (after !== undefined && found.length <= count && (pages += 1) < MOST_PAGES);
   if (found.length > count)
     throw new ClientProblem('refused', `more than the ${count} you were asked about match now: nothing was done`);
   return found;

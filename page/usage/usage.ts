@@ -22,12 +22,13 @@ export type Usage = Readonly<Record<Group, readonly UsageRow[]>> & {
   readonly cut: boolean;
 };
 
-const MOST = 10_000;
+const MOST_PAGES = 10;
 const PAGE = 1_000;
 
 export async function readUsage({ page }: Pick<PagePorts, 'page'>, days: number): Promise<Usage> {
   const found: SessionInfo[] = [];
   let after: string | undefined;
+  let pages = 0;
   do {
     const part = await page({
       filter: `age<${days}d`,
@@ -37,7 +38,7 @@ export async function readUsage({ page }: Pick<PagePorts, 'page'>, days: number)
     });
     found.push(...part.sessions);
     after = part.next ?? undefined;
-  } while (after !== undefined && found.length < MOST);
+  } while (after !== undefined && (pages += 1) < MOST_PAGES);
   return { ...addUsage(found), cut: after !== undefined };
 }
 
