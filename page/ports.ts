@@ -26,7 +26,7 @@ import { isQueuePolled } from '../client/sessions/worker-polls.ts';
 import { describeNoWorker } from '../client/sessions/no-worker.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { type Health, lookAtHealth } from './frame/health.ts';
-import { type ReadPollers, readPollers } from './workers/workers.ts';
+import { type ReadPollers, readPollers } from './workers/pollers.ts';
 
 /** Methods that act on sessions for a person. */
 export type Acting = Pick<
@@ -60,10 +60,7 @@ export type PagePorts = Acting &
      * process.
      */
     as(name: string | null, place: Place): Acting;
-    /**
-     * Counts the sessions that match a filter, or all, by phase; the result is at most a few seconds
-     * old.
-     */
+    /** Counts the sessions that match, or all, by phase; the result is at most a few seconds old. */
     counts(which?: Pick<ListOptions, 'filter'>): Promise<SessionCounts>;
     /**
      * Lists the calls of all sessions that wait for a person; the result is at most a second or two

@@ -51,8 +51,10 @@ export async function readFrame(
   };
 }
 
-export const sumCounts = ({ note: _, ...counts }: SessionCounts): number =>
-  Object.values(counts).reduce((sum: number, count) => sum + (typeof count === 'number' ? count : 0), 0);
+export function sumCounts(counts: SessionCounts): number {
+  const { running, waiting_worker: unworked, waiting_approval: waiting, parked, idle, closed } = counts;
+  return running + unworked + waiting + parked + idle + closed;
+}
 
 /** A part that fails is named by `health`; the rest of the frame is shown all the same. */
 async function orElse<T, U>(asked: Promise<T>, other: U): Promise<T | U> {

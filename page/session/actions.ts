@@ -147,8 +147,8 @@ export async function actOnMany(
   const sessions = 'sessions' in asked ? asked.sessions : await matchingIds(ports, asked);
   if (sessions.length === 0) throw new ClientProblem('refused', 'no session matches now: nothing was done');
   const few = createLimit(TOGETHER);
-  const sent = sessions.map((session) => few(() => ports[action](session)));
-  const failed = (await Promise.allSettled(sent)).flatMap((one) =>
+  const requests = sessions.map((session) => few(() => ports[action](session)));
+  const failed = (await Promise.allSettled(requests)).flatMap((one) =>
     one.status === 'rejected' ? [reasonOf(one.reason)] : [],
   );
   const done = sessions.length - failed.length;

@@ -154,8 +154,8 @@ const FIRST = [
 const views = () => JSON.parse(localStorage.getItem(VIEWS) ?? 'null') ?? FIRST;
 const list = document.getElementById('views');
 
-function keep(kept) {
-  localStorage.setItem(VIEWS, JSON.stringify(kept));
+function keepViews(all) {
+  localStorage.setItem(VIEWS, JSON.stringify(all));
   showViews();
 }
 
@@ -176,13 +176,13 @@ function showViews() {
       drop.type = 'button';
       drop.textContent = '×';
       drop.setAttribute('aria-label', `Drop the view ${name}`);
-      drop.addEventListener('click', () => keep(views().filter((_, other) => other !== at)));
+      drop.addEventListener('click', () => keepViews(views().filter((_, other) => other !== at)));
       row.append(link, drop);
       return row;
     }),
   );
 }
 document.addEventListener('perdure:keep-view', ({ detail: { name, address } }) =>
-  keep([...views().filter((view) => view.name !== name), { name, address }]),
+  keepViews([...views().filter((view) => view.name !== name), { name, address }]),
 );
 showViews();

@@ -1,11 +1,10 @@
 // Finds who works: the queues that sessions wait on, who polls each, and what each process has in
 // hand.
-import type { Client } from '@temporalio/client';
 import type { SessionInfo } from '../../client/sessions/info.ts';
-import { livePollers } from '../../client/sessions/worker-polls.ts';
 import type { Doing } from '../../client/sessions/running/running-row.ts';
 import { hostQueue, TASK_QUEUE } from '../../workflows/contract/session.ts';
 import type { PagePorts } from '../ports.ts';
+import type { Poller } from './pollers.ts';
 
 export type PolledQueue = {
   readonly queue: string;
@@ -13,7 +12,7 @@ export type PolledQueue = {
   readonly of: string;
   /** Sessions that have work on it now. */
   readonly sessions: number;
-  readonly pollers: readonly { readonly identity: string; readonly seen: number }[];
+  readonly pollers: readonly Poller[];
 };
 
 export type InHand = { readonly session: SessionInfo; readonly doing: Doing };
@@ -27,20 +26,6 @@ export type SeenWorker = {
 };
 
 export type Workforce = { readonly queues: readonly PolledQueue[]; readonly workers: readonly SeenWorker[] };
-
-/** Returns the pollers of a queue, of both kinds, each once. */
-export type ReadPollers = (queue: string) => Promise<PolledQueue['pollers']>;
-
-export async function readPollers(temporal: Client, taskQueue: string): Promise<PolledQueue['pollers']> {
-  const [workflows, activities] = await Promise.all([
-    livePollers({ temporal, taskQueue }),
-    livePollers({ temporal, taskQueue, of: 'activities' }),
-  ]);
-  const newest = new Map<string, number>();
-  for (const { identity, seen } of [...workflows, ...activities])
-    newest.set(identity, Math.max(seen, newest.get(identity) ?? 0));
-  return [...newest].map(([identity, seen]) => ({ identity, seen }));
-}
 
 /** Most open sessions whose queues are looked at. */
 const MOST = 1_000;

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest';
 import type { Entry } from '../../store/log/entries.ts';
 import type { PagePorts } from '../../page/ports.ts';
-import { ClientProblem } from '../../client/problem.ts';
 import { newPass } from '../../page/hosting/passes.ts';
 import { basic, SECRETS, stagedPage } from '../support/page-ports.ts';
 import {
