@@ -13,6 +13,7 @@ import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
 import { eventStream } from './feed/event-stream.ts';
 import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
+import { readFrame } from './frame/frame-state.tsx';
 import { openSessionFeed, type SessionFeed } from './feed/session-feed.ts';
 import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';
@@ -21,9 +22,15 @@ import { downloadTranscript, readMedium, readWholeText } from './session/downloa
 import { sessionFrame } from './session/frame.tsx';
 import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session/session-page.tsx';
 import { openFleetFeed } from './fleet/fleet-feed.tsx';
+import { filterProblem, fleetQuery, readFleetView } from './fleet/fleet-view.ts';
 import { timelinePage } from './timeline/timeline-page.tsx';
 import { fleetPage } from './fleet/fleet-page.tsx';
+import { newTaskForm, startTask } from './tasks/new-task.tsx';
+import { readUsage, usageCsv } from './usage/usage.ts';
+import { DAYS, usagePage } from './usage/usage-page.tsx';
+import { openWorkersFeed, type WorkersFeed, workersPage } from './workers/workers-page.tsx';
 import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-feed.tsx';
+import { createSchedule, newScheduleForm } from './schedules/new-schedule.tsx';
 import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/schedules-page.tsx';
 
 type SessionFeeds = OpenFeeds<SessionId, SessionFeed>;
@@ -40,7 +47,7 @@ const LARGEST_BODY = 2 * 1024 * 1024;
 export function opsPage(ports: PagePorts, access: Access): OpsPage {
   const app = new Hono();
   const feeds = openFeeds((session: SessionId) => openSessionFeed(ports, session, sessionFrame));
-  const fleets = openFeeds((view: string) => openFleetFeed(ports, view));
+  const fleets = openFeeds((query: string) => openFleetFeed(ports, query));
   const api = apiApp(ports, access);
   app.route(API, api.app);
   app.use(guardPage(access));
@@ -53,20 +60,27 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     ...ports.as(personIn(context, access)?.name ?? null, 'on the ops page'),
   });
   app.get('/', (context) => {
-    const view = viewOf(context);
-    return withFeed(fleets, view, (feed) => context.html(htmlOf(fleetPage(feed, view))));
+    const { query, refused } = fleetQueryOf(context);
+    return withFeed(fleets, query, (feed) => context.html(htmlOf(fleetPage(feed, { refused }))));
   });
+  app.get('/frame', async (context) => context.json(await readFrame(ports)));
   app.get('/live', async (context) => {
-    const { feed, leave } = await fleets.enter(viewOf(context));
+    const { feed, leave } = await fleets.enter(fleetQueryOf(context).query);
     return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
   });
   app.post('/bulk', async (context) => {
-    const { said, ok } = await actOnMany(acting(context), await jsonBody(context));
-    return context.text(said, ok ? 200 : 409);
+    try {
+      const { said, ok } = await actOnMany(acting(context), await jsonBody(context));
+      return context.text(said, ok ? 200 : 409);
+    } catch (error) {
+      return context.text(showUnseen(reasonOf(error)), statusOf(error));
+    }
   });
   readingRoutes(app, ports, feeds);
+  const workers = openFeeds((_all: 'all') => openWorkersFeed(ports));
+  overviewRoutes(app, ports, workers, acting);
   const plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
-  scheduleRoutes(app, plans, acting);
+  scheduleRoutes(app, ports, plans, acting);
   app.post('/sessions/:id/:action', async (context) => {
     const session = idOf(context);
     const name = context.req.param('action');
@@ -92,6 +106,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     feeds.close();
     fleets.close();
     plans.close();
+    workers.close();
   };
   return { app, feeds, api, close };
 }
@@ -147,12 +162,56 @@ function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
   });
 }
 
+/** New tasks, who works, and what it took. */
+function overviewRoutes(
+  app: Hono,
+  ports: PagePorts,
+  workers: OpenFeeds<'all', WorkersFeed>,
+  acting: (context: Context) => Pick<PagePorts, 'start'>,
+): void {
+  app.get('/tasks/new', async (context) => context.html(htmlOf(await newTaskForm(ports))));
+  app.post('/tasks', async (context) =>
+    answer(context, async () => {
+      const session = await startTask(acting(context), await jsonBody(context));
+      context.header('HX-Redirect', `/sessions/${encodeURIComponent(session)}`);
+      return `Started: ${session}.`;
+    }),
+  );
+  app.get('/workers', (context) => withFeed(workers, 'all', (feed) => context.html(htmlOf(workersPage(feed)))));
+  app.get('/workers/live', async (context) => {
+    const { feed, leave } = await workers.enter('all');
+    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
+  });
+  const daysOf = (context: Context): number => {
+    const days = Number(context.req.query('days') ?? 7);
+    return DAYS.includes(days) ? days : 7;
+  };
+  app.get('/usage', async (context) => {
+    const days = daysOf(context);
+    return context.html(htmlOf(usagePage(await readUsage(ports, days), days)));
+  });
+  app.get('/usage.csv', async (context) => {
+    const days = daysOf(context);
+    context.header('Content-Disposition', `attachment; filename="perdure-usage-${days}d.csv"`);
+    return context.body(usageCsv(await readUsage(ports, days)), 200, { 'Content-Type': 'text/csv; charset=utf-8' });
+  });
+}
+
 function scheduleRoutes(
   app: Hono,
+  ports: Pick<PagePorts, 'page'>,
   plans: OpenFeeds<'all', SchedulesFeed>,
   acting: (context: Context) => Pick<PagePorts, 'schedules'>,
 ): void {
   app.get('/schedules', (context) => withFeed(plans, 'all', (feed) => context.html(htmlOf(schedulesPage(feed)))));
+  app.get('/schedules/new', async (context) => context.html(htmlOf(await newScheduleForm(ports))));
+  app.post('/schedules', (context) =>
+    answer(context, async () => {
+      const name = await createSchedule(acting(context).schedules, await jsonBody(context));
+      await withFeed(plans, 'all', (feed) => feed.look());
+      return `Created: ${name}.`;
+    }),
+  );
   app.get('/schedules/live', async (context) => {
     const { feed, leave } = await plans.enter('all');
     return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
@@ -176,15 +235,18 @@ function sendStream(context: Context, response: Response): Response {
 
 const placeOf = (context: Context): string => context.req.header('last-event-id') ?? context.req.query('from') ?? '';
 
-/** Returns the part of the address that selects the shown sessions. */
-function viewOf(context: Context): string {
-  const view = new URLSearchParams();
-  for (const key of ['q', 'after']) {
-    const value = context.req.query(key);
-    if (value !== undefined && value !== '') view.set(key, value.slice(0, 2_000));
-  }
-  return view.toString();
+/** Returns the view that an address names; a filter that cannot be read is left out of it. */
+function fleetQueryOf(context: Context): FleetAsked {
+  const view = readFleetView(new URL(context.req.url).searchParams);
+  const problem = filterProblem(view.filter);
+  if (problem === null) return { query: fleetQuery(view) };
+  return { query: fleetQuery({ ...view, filter: '', after: null }), refused: { filter: view.filter, problem } };
 }
+
+type FleetAsked = {
+  readonly query: string;
+  readonly refused?: { readonly filter: string; readonly problem: string };
+};
 
 function idOf(context: Context): SessionId | null {
   const id = context.req.param('id') ?? '';

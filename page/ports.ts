@@ -28,6 +28,8 @@ import { describeNoWorker } from '../client/sessions/no-worker.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { countBy, type FleetHistorian, fleetHistorian } from './fleet/fleet-history.ts';
 import { readPrometheusAddress } from './fleet/prometheus-range.ts';
+import { type Health, lookAtHealth } from './frame/health.ts';
+import { type ReadPollers, readPollers } from './workers/pollers.ts';
 
 /** Methods that act on sessions for a person. */
 export type Acting = Pick<
@@ -61,8 +63,8 @@ export type PagePorts = Acting &
      * process.
      */
     as(name: string | null, place: Place): Acting;
-    /** Counts sessions by phase; the result is at most a few seconds old. */
-    counts(): Promise<SessionCounts>;
+    /** Counts the sessions that match, or all, by phase; the result is at most a few seconds old. */
+    counts(which?: Pick<ListOptions, 'filter'>): Promise<SessionCounts>;
     /** Looks at sessions with a run under way; a row is at most a few seconds old. */
     readonly running: ReadRunning;
     /** Tells how the fleet stood over time; `note` takes a look at it into account. */
@@ -72,6 +74,12 @@ export type PagePorts = Acting &
      * old.
      */
     inbox(): Promise<readonly WaitingApproval[]>;
+    /** Looks at server, store and workers; the result is at most a few seconds old. */
+    health(): Promise<Health>;
+    /** Returns who polls a queue; the result is at most a few seconds old. */
+    readonly pollers: ReadPollers;
+    /** Counts the schedules; the result may be half a minute old. */
+    scheduleCount(): Promise<number>;
     /** Throws ClientProblem when the session does not exist. */
     describe(session: string): Promise<SessionDescription>;
     head(session: SessionId): Promise<Hash | null>;
@@ -114,7 +122,9 @@ const HISTORY_HOLD_MS = 10_000;
 /** Most answers of one kind to keep: the question may be about many queues. */
 const MOST_HELD = 200;
 
-const ALL: ListOptions = {};
+/** Milliseconds for which a look at the parts is reused, and the number of schedules. */
+const HEALTH_HOLD_MS = 3_000;
+const SCHEDULES_HOLD_MS = 30_000;
 
 /**
  * Makes the ports. `hosted` means that people of other machines open the page; the embedded
@@ -132,14 +142,30 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     () => POLLS_HOLD_MS,
   );
   const counts = holdAnswers(
-    (which: ListOptions) => sessions.counts(which),
+    (filter: string) => sessions.counts({ filter }),
     ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS),
+  );
+  const filtered = holdAnswers(
+    (filter: string) => sessions.counts({ filter }),
+    () => SLOW_COUNTS_HOLD_MS,
   );
   const inbox = holdAnswers(
     (_which: 'all') => sessions.approvals(),
     () => INBOX_HOLD_MS,
   );
   const live = folderPorts(client, env);
+  const health = holdAnswers(
+    (_all: 'all') => lookAtHealth(client, store),
+    () => HEALTH_HOLD_MS,
+  );
+  const schedules = holdAnswers(
+    (_all: 'all') => countSchedules(sessions.schedules),
+    () => SCHEDULES_HOLD_MS,
+  );
+  const pollers = holdAnswers(
+    (queue: string) => readPollers(client, queue),
+    () => HEALTH_HOLD_MS,
+  );
   const read = stepReader(client);
   const steps = holdAnswers(
     (asked: string) => {
@@ -176,8 +202,11 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
       return known;
     },
     background: (session) => backgroundReader(backgroundRoot(folder.root), session),
-    counts: () => counts(ALL),
+    counts: ({ filter = '' } = {}) => (filter === '' ? counts : filtered)(filter),
     inbox: () => inbox('all'),
+    health: () => health('all'),
+    scheduleCount: () => schedules('all'),
+    pollers: (queue) => pollers(queue),
     store,
     read: (session) => readSession(opened, session as SessionId),
     live: live.live,
@@ -210,6 +239,12 @@ export function holdAnswers<Key, Answer>(
     );
     return asked.answer;
   };
+}
+
+async function countSchedules({ list }: Pick<PerdureClient['schedules'], 'list'>): Promise<number> {
+  let count = 0;
+  for await (const _one of list()) count += 1;
+  return count;
 }
 
 /** Returns the address without a slash at its end. Throws SetupProblem. */

@@ -40,6 +40,8 @@ export type ScheduleInfo = ScheduleFacts & {
   readonly note?: string;
   /** Milliseconds since the epoch; null while it is paused. */
   readonly next: number | null;
+  /** The next firings, at most ten, in milliseconds since the epoch; empty while it is paused. */
+  readonly coming: readonly number[];
   /** The newest ten, newest first. */
   readonly firings: readonly Firing[];
   /**
@@ -86,6 +88,9 @@ const OVERLAPS: Readonly<Record<OverlapPolicy, ScheduleOverlapPolicy>> = {
   'cancel-other': ScheduleOverlapPolicy.CANCEL_OTHER,
   'allow-all': ScheduleOverlapPolicy.ALLOW_ALL,
 };
+
+/** Most of the next firings that are told. */
+const COMING = 10;
 
 const MEMO_KEY = 'perdureSchedule';
 const memoSchema = z.object({
@@ -217,6 +222,7 @@ async function infoOf({ temporal }: ClientOptions, name: string, seen: ScheduleD
     paused,
     ...(note === '' ? {} : { note }),
     next: paused ? null : (info.nextActionTimes[0]?.getTime() ?? null),
+    coming: paused ? [] : info.nextActionTimes.slice(0, COMING).map((time) => time.getTime()),
     firings: firingsOf(seen, facts.session),
     catchUpMs: seen.policies.catchupWindow,
     clockChanges: changesToCome(facts, clocksUntil),

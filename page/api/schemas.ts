@@ -197,6 +197,7 @@ export const scheduled = z.looseObject({
   paused: z.boolean(),
   note: text.optional().describe('why it was paused or resumed'),
   next: moment.nullable().describe('milliseconds since the epoch; null while it is paused'),
+  coming: z.array(moment).describe('the next firings, at most ten; empty while it is paused'),
   firings: z.array(z.looseObject({ session: text, at: moment })).describe('the newest ten, newest first'),
   catchUpMs: count.describe('how long after its time a firing that was due while no server ran is made up for'),
   clockChanges: z

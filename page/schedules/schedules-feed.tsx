@@ -1,7 +1,10 @@
 // Looks at all schedules for as long as they are watched (L87): one look for all viewers.
-import { pause } from '../../system/async.ts';
+import { createLimit, pause } from '../../system/async.ts';
+import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import { isUnderWay } from '../../client/sessions/info.ts';
 import { clockChangeText, scheduleStateText } from '../../client/render/tables.ts';
 import { shortTime } from '../../client/units.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
@@ -9,6 +12,7 @@ import { createTroubles, type Trouble } from '../feed/troubles.ts';
 import { htmlOf, Moment } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { Banner } from '../session/frame.tsx';
+import { type SessionState, stateOf } from '../fleet/session-state.ts';
 
 export type SchedulesFeed = {
   readonly ring: Ring;
@@ -25,24 +29,32 @@ const MOST = 200;
 /** Most firings of each schedule. */
 const FIRINGS = 5;
 
+type SchedulesPorts = Pick<PagePorts, 'schedules' | 'describe'>;
+
+/** The states of the sessions that firings opened, by their ids. */
+type Ends = ReadonlyMap<string, SessionState>;
+
 export const SCHEDULES = { banners: 'banners', count: 'count', rows: 'rows' } as const;
 
-export async function openSchedulesFeed(ports: Pick<PagePorts, 'schedules'>): Promise<SchedulesFeed> {
+export async function openSchedulesFeed(ports: SchedulesPorts): Promise<SchedulesFeed> {
   const ring = changeRing();
   const trouble = createTroubles();
   const drawn = new Map<string, string>();
   const stop = new AbortController();
+  const readEnds = endReader(ports);
   let found = await findSchedules(ports);
-  let parts = partsOf(found, []);
+  let ends = await readEnds(found);
+  let parts = partsOf(found, [], ends);
   frameChanges(drawn, parts);
   const look = async (): Promise<void> => {
     try {
       found = await findSchedules(ports);
+      ends = await readEnds(found);
       trouble.set('server', null);
     } catch (error) {
       trouble.set('server', reasonOf(error));
     }
-    parts = partsOf(found, trouble.list());
+    parts = partsOf(found, trouble.list(), ends);
     const changes = frameChanges(drawn, parts);
     const ids = found.shown.map(({ name }) => rowId(name));
     if (changes.length > 0) ring.push(...changes, { do: 'order', into: SCHEDULES.rows, ids });
@@ -63,6 +75,39 @@ export async function openSchedulesFeed(ports: Pick<PagePorts, 'schedules'>): Pr
 
 type Found = { readonly shown: readonly ScheduleInfo[]; readonly more: boolean };
 
+/** Sessions that are remembered. */
+const MOST_ENDS = 1_000;
+
+/**
+ * Reads how firings ended. One that is over is asked once; one that cannot be described is left out,
+ * as its session is gone from the server.
+ */
+function endReader({ describe }: Pick<SchedulesPorts, 'describe'>): (found: Found) => Promise<Ends> {
+  const over = new RecentMap<string, SessionState>(MOST_ENDS);
+  const few = createLimit(10);
+  return async ({ shown }) => {
+    const sessions = shown.flatMap(({ session, firings }) =>
+      session === null ? firings.slice(0, FIRINGS).map((firing) => firing.session) : [],
+    );
+    const read = sessions.map((session) =>
+      few(async () => {
+        const known = over.get(session);
+        if (known) return [[session, known] as const];
+        try {
+          const seen = await describe(session);
+          const state = stateOf(seen, Date.now());
+          if (!isUnderWay(seen)) over.set(session, state);
+          return [[session, state] as const];
+        } catch (error) {
+          if (error instanceof ClientProblem && error.kind === 'no_session') return [];
+          throw error;
+        }
+      }),
+    );
+    return new Map((await Promise.all(read)).flat());
+  };
+}
+
 /** Lists schedules, the next one due first. */
 async function findSchedules({ schedules }: Pick<PagePorts, 'schedules'>): Promise<Found> {
   const found: ScheduleInfo[] = [];
@@ -79,19 +124,21 @@ async function findSchedules({ schedules }: Pick<PagePorts, 'schedules'>): Promi
 
 const rowId = (name: string): string => `schedule-${name}`;
 
-function partsOf({ shown, more }: Found, troubles: readonly Trouble[]): readonly FramePart[] {
+function partsOf({ shown, more }: Found, troubles: readonly Trouble[], ends: Ends): readonly FramePart[] {
   const part = (id: string, into: string, node: unknown): FramePart => ({ id, into, html: htmlOf(node) });
   return [
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, SCHEDULES.banners, <Banner trouble={trouble} />)),
     part('how-many', SCHEDULES.count, <HowMany count={shown.length} more={more} />),
-    ...shown.map((schedule) => part(rowId(schedule.name), SCHEDULES.rows, <ScheduleRow schedule={schedule} />)),
+    ...shown.map((schedule) =>
+      part(rowId(schedule.name), SCHEDULES.rows, <ScheduleRow schedule={schedule} ends={ends} />),
+    ),
   ];
 }
 
 function HowMany({ count, more }: { readonly count: number; readonly more: boolean }) {
   const none = (
     <>
-      No schedules yet: <code>perdure schedule create "0 6 * * 1" "your task"</code> makes one.
+      No schedules yet: make one here, or with <code>perdure schedule create "0 6 * * 1" "your task"</code>.
     </>
   );
   const all = more ? (
@@ -106,9 +153,21 @@ function HowMany({ count, more }: { readonly count: number; readonly more: boole
   );
 }
 
-function ScheduleRow({ schedule }: { readonly schedule: ScheduleInfo }) {
-  const { name, cron, timeZone, title, next, firings, session, paused, waitsForWorker, catchUpMs, clockChanges } =
-    schedule;
+function ScheduleRow({ schedule, ends }: { readonly schedule: ScheduleInfo; readonly ends: Ends }) {
+  const {
+    name,
+    cron,
+    timeZone,
+    title,
+    next,
+    coming,
+    firings,
+    session,
+    paused,
+    waitsForWorker,
+    catchUpMs,
+    clockChanges,
+  } = schedule;
   const state = paused || waitsForWorker ? 'warn' : 'good';
   return (
     <tr id={rowId(name)} data-row>
@@ -124,7 +183,14 @@ function ScheduleRow({ schedule }: { readonly schedule: ScheduleInfo }) {
           <small>{showUnseen(clockChangeText(schedule, change))}</small>
         ))}
       </td>
-      <td data-label="Next">{next === null ? '–' : <Moment at={next} />}</td>
+      <td data-label="Next">
+        {next === null ? '–' : <Moment at={next} />}
+        {coming.slice(1, SHOWN_COMING).map((at) => (
+          <small>
+            then <Moment at={at} />
+          </small>
+        ))}
+      </td>
       <td data-label="Fired">
         {session === null ? null : (
           <small>
@@ -132,7 +198,7 @@ function ScheduleRow({ schedule }: { readonly schedule: ScheduleInfo }) {
             <SessionLink session={session} />
           </small>
         )}
-        <FiringList firings={firings} linked={session === null} />
+        <FiringList firings={firings} linked={session === null} ends={ends} />
       </td>
       <td data-label="State">
         <span class={`dot ${state}`}>{showUnseen(scheduleStateText(schedule))}</span>
@@ -144,7 +210,16 @@ function ScheduleRow({ schedule }: { readonly schedule: ScheduleInfo }) {
   );
 }
 
-function FiringList({ firings, linked }: { readonly firings: ScheduleInfo['firings']; readonly linked: boolean }) {
+/** Firings to come that are shown. */
+const SHOWN_COMING = 3;
+
+type FiringsProps = {
+  readonly firings: ScheduleInfo['firings'];
+  readonly linked: boolean;
+  readonly ends: Ends;
+};
+
+function FiringList({ firings, linked, ends }: FiringsProps) {
   if (firings.length === 0) return <span class="quiet">–</span>;
   return (
     <ul class="firings">
@@ -156,11 +231,18 @@ function FiringList({ firings, linked }: { readonly firings: ScheduleInfo['firin
             </a>
           ) : (
             <Moment at={at} />
-          )}
+          )}{' '}
+          <FiringEnd state={ends.get(session)} />
         </li>
       ))}
     </ul>
   );
+}
+
+function FiringEnd({ state }: { readonly state: SessionState | undefined }) {
+  if (state === undefined) return null;
+  const word = state.word === 'idle' || state.word === 'closed' ? 'completed' : state.word;
+  return <span class={`chip state-${state.tone}`}>{word}</span>;
 }
 
 function SessionLink({ session }: { readonly session: string }) {

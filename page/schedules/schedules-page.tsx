@@ -3,6 +3,7 @@
 import { raw } from 'hono/html';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Schedules } from '../../client/schedules/schedules.ts';
+import { Icon } from '../icons.tsx';
 import { Layout } from '../layout.tsx';
 import { SCHEDULES, type SchedulesFeed } from './schedules-feed.tsx';
 
@@ -13,11 +14,18 @@ export function schedulesPage({ parts, ring }: SchedulesFeed) {
       title="Schedules"
       feed={{ path: '/schedules/live?', from: `${ring.epoch}.${ring.now}` }}
       scripts={['live.js', 'times.js', 'keys.js']}
+      at="schedules"
+      styles={['sessions.css']}
+      banners={into(SCHEDULES.banners)}
     >
-      <div id={SCHEDULES.banners} data-fresh>
-        {into(SCHEDULES.banners)}
-      </div>
-      <h1>Schedules</h1>
+      <header class="fleet-head">
+        <h1>Schedules</h1>
+        <button type="button" class="far" data-opens="new-schedule" aria-haspopup="dialog">
+          <Icon name="plus" />
+          New schedule
+        </button>
+      </header>
+      <dialog id="new-schedule" aria-labelledby="new-schedule-title" data-from="/schedules/new" />
       <div id={SCHEDULES.count} data-fresh>
         {into(SCHEDULES.count)}
       </div>

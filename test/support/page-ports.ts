@@ -45,6 +45,7 @@ export const nightly: ScheduleInfo = {
   configuration: null,
   paused: false,
   next: 60_000,
+  coming: [60_000, 120_000],
   firings: [{ session: 'nightly-19700101T000000Z' as SessionId, at: 0 }],
   catchUpMs: 86_400_000,
   clockChanges: [],
@@ -84,6 +85,9 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     counts: () => Promise.resolve({ ...noSessions, [described.phase]: 1 }),
     describe: (id) =>
       id === 's-1' ? Promise.resolve(described) : Promise.reject(new ClientProblem('no_session', `no session ${id}`)),
+    health: () => Promise.resolve({ server: { ms: 4 }, store: { ms: 9 }, workers: 1 }),
+    pollers: () => Promise.resolve([{ identity: '1@host', seen: 0 }]),
+    scheduleCount: () => Promise.resolve(0),
     recent: () => Promise.resolve(noRecentRequests),
     head: () => Promise.resolve(view.head),
     live: () => live,

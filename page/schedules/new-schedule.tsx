@@ -1,0 +1,87 @@
+// The form of a new schedule: when it fires, in which zone, what it does and where.
+import { z } from 'zod';
+import { overlapPolicies, type OverlapPolicy } from '../../client/schedules/plan.ts';
+import type { Schedules } from '../../client/schedules/schedules.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import { present } from '../../workflows/contract/present.ts';
+import type { PagePorts } from '../ports.ts';
+
+const OVERLAPS: Readonly<Record<OverlapPolicy, string>> = {
+  skip: 'leave the new firing out',
+  'buffer-one': 'one comes after it',
+  'buffer-all': 'all come after it',
+  'cancel-other': 'end the one that runs',
+  'allow-all': 'run both',
+};
+
+/** Offers the folder of the newest session. */
+export async function newScheduleForm({ page }: Pick<PagePorts, 'page'>) {
+  const { sessions } = await page({ size: 1 });
+  return (
+    <form id="schedule-form" hx-post="/schedules" hx-target="#schedule-said">
+      <header class="row">
+        <h2 id="new-schedule-title">New schedule</h2>
+        <button type="button" class="plain small far" data-closes>
+          Close <kbd>Esc</kbd>
+        </button>
+      </header>
+      <label>
+        <span>Task</span>
+        <textarea name="task" rows={3} required maxlength={100_000} autofocus />
+      </label>
+      <div class="fields">
+        <label>
+          <span>Times, as cron</span>
+          <input name="cron" required placeholder="0 6 * * 1" autocomplete="off" spellcheck={false} />
+        </label>
+        <label>
+          <span>Time zone</span>
+          <input name="timeZone" placeholder="UTC" autocomplete="off" spellcheck={false} />
+        </label>
+        <label>
+          <span>Name</span>
+          <input name="name" placeholder="one is made" autocomplete="off" spellcheck={false} />
+        </label>
+        <label>
+          <span>Folder on the worker</span>
+          <input name="cwd" required value={sessions[0]?.cwd ?? ''} autocomplete="off" spellcheck={false} />
+        </label>
+        <label>
+          <span>While the one before runs</span>
+          <select name="overlap">
+            {overlapPolicies.map((policy) => (
+              <option value={policy}>{OVERLAPS[policy]}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <p class="quiet">No one is asked when it fires: what needs a person is denied.</p>
+      <p id="schedule-said" role="alert" />
+      <div class="buttons">
+        <button class="first">Create</button>
+      </div>
+    </form>
+  );
+}
+
+const optional = z.string().transform((given) => (given.trim() === '' ? undefined : given.trim()));
+const form = z.object({
+  task: z.string(),
+  cron: z.string(),
+  timeZone: optional,
+  name: optional,
+  cwd: optional,
+  overlap: z.enum(overlapPolicies),
+});
+
+/** Creates the schedule and returns its name. Throws ClientProblem. */
+export async function createSchedule({ create }: Pick<Schedules, 'create'>, body: unknown): Promise<string> {
+  const { success, data, error } = form.safeParse(body);
+  if (!success) {
+    const [issue] = error.issues;
+    throw new ClientProblem('refused', `${issue?.path.join('.')} ${issue?.message}`);
+  }
+  const { cron, task, ...options } = data;
+  const { name } = await create(cron.trim(), task, present(options));
+  return name;
+}

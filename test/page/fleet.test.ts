@@ -1,0 +1,126 @@
+// All sessions, the frame, new tasks, workers and usage, asked as a browser would ask. No port is
+// opened.
+import { expect, test } from 'vitest';
+import { fleetAddress, fleetQuery, readFleetView, sortedBy, wholeFilter } from '../../page/fleet/fleet-view.ts';
+import { treeRows } from '../../page/fleet/session-tree.ts';
+import type { FrameState } from '../../page/frame/frame-state.tsx';
+import { addUsage, usageCsv } from '../../page/usage/usage.ts';
+import type { SessionInfo } from '../../client/sessions/info.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { description } from '../client/support.ts';
+import { stagedPage } from '../support/page-ports.ts';
+
+const viewOf = (query: string) => readFleetView(new URLSearchParams(query));
+
+test('a view of all sessions is its address, and what goes without saying is not in it (O3 O4)', () => {
+  expect(fleetQuery(viewOf(''))).toBe('');
+  expect(fleetQuery(viewOf('tab=nowhere&span=1y&flat=2'))).toBe('');
+  const view = viewOf('q=cost%3E1&tab=stuck&flat=1&span=7d&after=x');
+  expect(viewOf(fleetQuery(view))).toEqual(view);
+  expect(wholeFilter(view)).toBe('cost>1 phase:running idle>5m');
+  expect(fleetAddress(view, { tab: 'all', flat: false })).toBe('/?q=cost%3E1&span=7d');
+  expect(sortedBy('"a b" sort:cost tag:x="y z"', '-turns')).toBe('"a b" tag:x="y z" sort:-turns');
+});
+
+const agent = (id: string, parent: string): SessionInfo =>
+  info(id, { agent: { type: 'explore', parent: parent as SessionId, root: 'a' as SessionId, depth: 1 } });
+
+const info = (id: string, facts: Partial<NonNullable<SessionInfo['facts']>> = {}): SessionInfo =>
+  description({ session: id as SessionId, facts: { turns: 1, tokens: 10, cents: 4, ...facts } });
+
+test('agents stand below the session that called them, and a circle of parents ends (O4 L66)', () => {
+  const rows = treeRows([
+    agent('c', 'b'),
+    info('a'),
+    agent('b', 'a'),
+    agent('x', 'y'),
+    agent('p', 'q'),
+    agent('q', 'p'),
+  ]);
+  expect(rows.map(({ session, depth }) => [session.session, depth])).toEqual([
+    ['a', 0],
+    ['b', 1],
+    ['c', 2],
+    ['x', 0],
+    ['p', 0],
+    ['q', 1],
+  ]);
+});
+
+test('usage counts what an agent took once, and its table runs no formula (O4)', () => {
+  const {
+    total,
+    agent: types,
+    tag,
+  } = addUsage([info('a', { cents: 10, tokens: 100, tags: { team: '=HYPERLINK("x")' } }), agent('b', 'a')]);
+  expect(total).toMatchObject({ sessions: 2, tokens: 100, cents: 10 });
+  expect(types).toMatchObject([
+    { name: '(no agent)', cents: 6, tokens: 90 },
+    { name: 'explore', cents: 4, tokens: 10 },
+  ]);
+  const row = { name: '=1+1', sessions: 1, turns: 1, tokens: 1, cents: 100 };
+  expect(usageCsv({ total, day: [], model: [row], agent: [], tag, cut: false }).split('\r\n')[1]).toBe(
+    "model,'=1+1,1,1,1,1.0000",
+  );
+});
+
+test('the frame says what waits, how the parts are, and that no worker polls (O10)', async () => {
+  const health = { server: { ms: 4 }, store: { problem: 'it is gone' }, workers: 0 };
+  const { ask } = await stagedPage({
+    seen: { phase: 'waiting_worker' },
+    ports: { health: () => Promise.resolve(health) },
+  });
+  const frame = (await (await ask('/frame')).json()) as FrameState;
+  expect(frame.counts).toEqual({ inbox: 0, sessions: 1, schedules: 0, workers: 0 });
+  expect(frame.health).toEqual({ state: 'fail', text: 'server 4 ms · no worker · store does not answer' });
+  for (const part of ['No worker polls.', '1 session waits', 'The store cannot be read.', 'it is gone'])
+    expect(frame.alarms).toContain(part);
+});
+
+test('a new task starts with its limits and tags, and a tag that is none is refused in a sentence (O8)', async () => {
+  const started: unknown[] = [];
+  const { post } = await stagedPage({
+    ports: {
+      start: (...given) => {
+        started.push(given);
+        return Promise.resolve({ session: 's-9' as SessionId, messageId: 'm' as never });
+      },
+    },
+  });
+  const form = {
+    task: 'Fix it.',
+    cwd: '/w',
+    model: '',
+    permissionMode: 'plan',
+    maxBudgetUsd: '2',
+    maxTurns: '',
+    tags: 'team=web',
+  };
+  const answer = await post('/tasks', form);
+  expect([answer.status, answer.headers.get('hx-redirect')]).toEqual([200, '/sessions/s-9']);
+  expect(started).toEqual([
+    ['Fix it.', { cwd: '/w', permissionMode: 'plan', maxBudgetUsd: 2, tags: { team: 'web' }, querySource: 'page' }],
+  ]);
+  const refused = await post('/tasks', { ...form, tags: 'web' });
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('write name=value')]);
+});
+
+test('many sessions are reached by a filter, and no more than the person was asked about (O4)', async () => {
+  const two = [info('s-1'), info('s-2')];
+  const { post, done } = await stagedPage({ ports: { page: () => Promise.resolve({ sessions: two, next: null }) } });
+  const by = (count: number) => post('/bulk', { action: 'interrupt', filter: 'phase:running', count });
+  expect(await (await by(1)).text()).toBe('more than the 1 you were asked about match now: nothing was done');
+  expect(done).toEqual([]);
+  expect(await (await by(2)).text()).toBe('Asked 2 sessions to interrupt.');
+  expect(done).toEqual(['interrupt', 'interrupt']);
+});
+
+test('workers stand with their queues, usage with its groups, and both are pages of the frame (O4)', async () => {
+  const { text } = await stagedPage();
+  const workers = await text('/workers');
+  for (const part of ['1@host', 'every staying worker', 'aria-current="page" title="Workers"'])
+    expect(workers).toContain(part);
+  const usage = await text('/usage?days=30');
+  for (const part of ['By day', 'By model', 'By agent type', 'By tag', '/usage.csv?days=30'])
+    expect(usage).toContain(part);
+});
