@@ -84,6 +84,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     health: () => Promise.resolve({ server: { ms: 4 }, store: { ms: 9 }, workers: 1 }),
     scheduleCount: () => Promise.resolve(0),
     recent: () => Promise.resolve(noRecentRequests),
+    startOptions: () => Promise.resolve({ cwd: '/work', maxTurns: 7 }),
     head: () => Promise.resolve(view.head),
     live: () => live,
     waiting: (session, pending) => Promise.resolve({ ...pending, session, input: { path: 'a.txt' } }),
