@@ -65,7 +65,7 @@ function withWait(segments: readonly BarSegment[], seen: SessionInfo, now: numbe
 }
 
 /** An agent whose history is not read is one stretch, from its beginning to its end. */
-function agentSegments(agent: SessionInfo, steps: readonly Step[], now: number): readonly BarSegment[] {
+export function agentSegments(agent: SessionInfo, steps: readonly Step[], now: number): readonly BarSegment[] {
   const { startedAt: from, closedAt } = agent;
   if (steps.length === 0) return [{ kind: 'other', from, to: closedAt ?? now, what: 'at work' }];
   const byName: StepsByName = stepsByIteration(steps);

@@ -124,7 +124,7 @@ export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
 /** Searches the whole session on the server, whatever of it is drawn. */
 function FindForm({ path }: { readonly path: string }) {
   return (
-    <form class="find-in" role="search" data-find={`${path}/find`}>
+    <form class="find-in" role="search" aria-label="In this session" data-find={`${path}/find`}>
       <Icon name="search" />
       <input
         id="find-in"

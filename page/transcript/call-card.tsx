@@ -82,7 +82,7 @@ export function CallCard({ call }: { readonly call: ShownCall }) {
       </summary>
       <div class="body">
         <CallInput name={call.name} input={call.input} />
-        {state.output === null ? null : <Output text={state.output} bad={state.kind === 'bad'} whole={call.whole} />}
+        {state.output === null || (change && state.kind === 'ok') ? null : <Output text={state.output} bad={state.kind === 'bad'} whole={call.whole} />}
         {state.said === '' ? null : <pre class="output">{showUnseen(state.said)}</pre>}
         <p class="links">
           {call.agent ? <a href={`/sessions/${call.agent.session}`}>The agent’s session</a> : null}
