@@ -9,7 +9,7 @@ import { ClientProblem } from '../client/problem.ts';
 import { API, type Api, apiApp } from './api/api-app.ts';
 import { statusOf } from './api/problems.ts';
 import { type Access, guardPage, personIn } from './hosting/access.ts';
-import { idOf, readingRoutes, type SessionFeeds } from './session/reading-routes.ts';
+import { addComparing, idOf, readingRoutes, type SessionFeeds } from './session/reading-routes.ts';
 import { addShareForm, sharedRoutes } from './session/shared-routes.tsx';
 import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
@@ -64,6 +64,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     return context.text(said, ok ? 200 : 409);
   });
   readingRoutes(app, ports, feeds);
+  addComparing(app, feeds);
   sharedRoutes(app, ports, { access, feeds });
   const plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
   scheduleRoutes(app, plans, acting);

@@ -32,11 +32,12 @@ function endState({ last }: SessionInfo, since: number | null): State {
   return { kind: 'fail', icon: 'failed', words: `idle: ${showUnseen(reason.slice(0, 40)).replaceAll('_', ' ')}`, since };
 }
 
-export function StateChip({ standing }: { readonly standing: Standing }) {
+/** With `named` it can be replaced when the state changes. */
+export function StateChip({ standing, named = true }: { readonly standing: Standing; readonly named?: boolean }) {
   const { kind, icon, words, since } = stateOf(standing);
   const { phase, parkedUntil } = standing.seen;
   return (
-    <span id="state-now" class={`chip state-chip ${kind}`}>
+    <span id={named ? 'state-now' : undefined} class={`chip state-chip ${kind}`}>
       <Icon name={icon} />
       <span>{words}</span>
       {phase === 'parked' && parkedUntil !== undefined ? (

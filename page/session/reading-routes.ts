@@ -2,7 +2,9 @@
 // loaded later.
 import type { Context, Hono } from 'hono';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import { ClientProblem } from '../../client/problem.ts';
 import { sessionIdProblem } from '../../client/sessions/session-id.ts';
+import { comparePage } from '../compare/compare-page.tsx';
 import { eventStream, placeOf, sendStream } from '../feed/event-stream.ts';
 import { type OpenFeeds, withFeed } from '../feed/open-feeds.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
@@ -71,6 +73,27 @@ export function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds):
     if (session === null) return context.notFound();
     const { feed, leave } = await feeds.enter(session);
     return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
+  });
+}
+
+/** Puts the named sessions next to each other. */
+export function addComparing(app: Hono, feeds: SessionFeeds): void {
+  app.get('/compare', async (context) => {
+    const asked = { a: context.req.query('a'), b: context.req.query('b'), c: context.req.query('c') };
+    const ids = Object.values(asked).flatMap((id) => (id === undefined || id.trim() === '' ? [] : [id.trim()]));
+    const wrong = ids.find((id) => sessionIdProblem(id) !== undefined);
+    if (wrong !== undefined) throw new ClientProblem('refused', sessionIdProblem(wrong) ?? '');
+    const entered = await Promise.all(ids.map((id) => feeds.enter(id as SessionId)));
+    try {
+      return context.html(
+        comparePage(
+          entered.map(({ feed }) => feed.standing),
+          asked,
+        ),
+      );
+    } finally {
+      for (const { leave } of entered) leave();
+    }
   });
 }
 
