@@ -13,11 +13,20 @@ const LETTERS = ['A', 'B', 'C'] as const;
 /** Most characters of an answer. */
 const SHOWN = 4_000;
 
-export type Asked = { readonly a?: string | undefined; readonly b?: string | undefined; readonly c?: string | undefined };
+export type Asked = {
+  readonly a?: string | undefined;
+  readonly b?: string | undefined;
+  readonly c?: string | undefined;
+};
 
 export function comparePage(sessions: readonly Standing[], asked: Asked): string {
   return htmlOf(
-    <Layout title="Compare" at="compare" styles={['session.css', 'timeline.css']} scripts={['times.js', 'keys.js', 'session.js']}>
+    <Layout
+      title="Compare"
+      at="compare"
+      styles={['session.css', 'timeline.css']}
+      scripts={['times.js', 'keys.js', 'session.js']}
+    >
       <div class="compare">
         <h1>Compare</h1>
         <form data-go="/compare">

@@ -29,7 +29,11 @@ const FIGURES: readonly Figure[] = [
   { name: 'Cost', value: (one) => factsOf(one).spend.all.spend.usd, words: formatMoney, isCost: true },
   { name: 'Cost a turn', value: costOfTurn, words: (usd) => `$${usd.toFixed(4)}`, isCost: true },
   { name: 'Tokens', value: (one) => totalTokens(factsOf(one).spend.all.spend.usage), words: shortCount, isCost: true },
-  { name: 'From the cache', value: ({ items }) => shareCached(items.all), words: (share) => `${Math.round(share * 100)} %` },
+  {
+    name: 'From the cache',
+    value: ({ items }) => shareCached(items.all),
+    words: (share) => `${Math.round(share * 100)} %`,
+  },
   { name: 'Compactions', value: (one) => factsOf(one).compactions, words: String },
   { name: 'Tool calls', value: (one) => sumTools(one, 'calls'), words: String },
   { name: 'Failed calls', value: (one) => sumTools(one, 'failed'), words: String, isCost: true },
@@ -98,7 +102,18 @@ export function optionsThatDiffer(configs: readonly (RunConfig | null)[]): reado
     .filter(({ values }) => new Set(values).size > 1);
 }
 
-function flatOptions({ models, mode, effort, thinkingTokens, rules, tools, permissions, system, cwd, smallModel }: RunConfig) {
+function flatOptions({
+  models,
+  mode,
+  effort,
+  thinkingTokens,
+  rules,
+  tools,
+  permissions,
+  system,
+  cwd,
+  smallModel,
+}: RunConfig) {
   const { maxTurns, maxBudgetUsd, maxTokens, timeoutMs, compaction } = rules;
   const given = {
     model: models.map(({ name }) => name).join(', '),
@@ -113,7 +128,8 @@ function flatOptions({ models, mode, effort, thinkingTokens, rules, tools, permi
     'compacts at': compaction.critical,
     tools: tools?.join(', '),
     permissions: permissions && JSON.stringify(permissions),
-    'system prompt': system === '' ? undefined : `${system.length.toLocaleString('en')} characters: ${system.slice(0, 80)}`,
+    'system prompt':
+      system === '' ? undefined : `${system.length.toLocaleString('en')} characters: ${system.slice(0, 80)}`,
     folder: cwd,
   };
   const shown = Object.entries(given).filter(([, value]) => value !== undefined && value !== null);

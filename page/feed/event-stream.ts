@@ -80,4 +80,5 @@ export function sendStream(context: Context, response: Response): Response {
   return context.body(response.body ?? '', 200);
 }
 
-export const placeOf = (context: Context): string => context.req.header('last-event-id') ?? context.req.query('from') ?? '';
+export const placeOf = (context: Context): string =>
+  context.req.header('last-event-id') ?? context.req.query('from') ?? '';

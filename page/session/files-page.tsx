@@ -144,7 +144,9 @@ function FileDetail({
         <h2 class="cut">
           <code>{showUnseen(file.path)}</code>
         </h2>
-        <span class="far">{done.length === 0 ? null : <Copy text={patchOf(file.path, done)} what="Copy as patch" />}</span>
+        <span class="far">
+          {done.length === 0 ? null : <Copy text={patchOf(file.path, done)} what="Copy as patch" />}
+        </span>
       </div>
       {onDisk === null ? null : <p class="quiet">{`Still so on disk? ${onDisk}`}</p>}
       {file.edits.map((edit) => (

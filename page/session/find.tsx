@@ -8,7 +8,13 @@ import type { SessionFeed } from '../feed/session-feed.ts';
 import { htmlOf } from '../layout.tsx';
 import { itemId } from '../transcript/item-view.tsx';
 
-export type Match = { readonly where: string; readonly href: string; readonly snippet: string; readonly at: number; readonly length: number };
+export type Match = {
+  readonly where: string;
+  readonly href: string;
+  readonly snippet: string;
+  readonly at: number;
+  readonly length: number;
+};
 
 /** Matches to show; more are only counted. */
 const SHOWN = 50;

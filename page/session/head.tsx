@@ -29,7 +29,12 @@ export function stateOf({ seen, items, approvals, troubles }: Standing): State {
 function endState({ last }: SessionInfo, since: number | null): State {
   const reason = last?.terminal.reason;
   if (reason === undefined || reason === 'completed') return { kind: 'idle', icon: 'done', words: 'idle', since };
-  return { kind: 'fail', icon: 'failed', words: `idle: ${showUnseen(reason.slice(0, 40)).replaceAll('_', ' ')}`, since };
+  return {
+    kind: 'fail',
+    icon: 'failed',
+    words: `idle: ${showUnseen(reason.slice(0, 40)).replaceAll('_', ' ')}`,
+    since,
+  };
 }
 
 /** With `named` it can be replaced when the state changes. */

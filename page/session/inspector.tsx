@@ -244,4 +244,3 @@ function configurationText(configuration: Standing['seen']['configuration']): st
   const { name, file } = (configuration ?? {}) as { readonly name?: string; readonly file?: string };
   return showUnseen((name ?? file ?? 'any').slice(0, 100));
 }
-

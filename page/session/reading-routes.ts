@@ -43,7 +43,12 @@ export function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds):
     context.html(await sessionPage(feed, ports, context.req.query('at'))),
   );
   reading('/sessions/:id/timeline', async (feed, context) =>
-    context.html(await timelinePage(feed, ports, { at: context.req.query('at'), withoutWaits: context.req.query('waits') === 'no' })),
+    context.html(
+      await timelinePage(feed, ports, {
+        at: context.req.query('at'),
+        withoutWaits: context.req.query('waits') === 'no',
+      }),
+    ),
   );
   reading('/sessions/:id/files', async (feed, context) =>
     context.html(await filesPage(feed, ports, context.req.query('file'))),

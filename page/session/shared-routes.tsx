@@ -21,8 +21,7 @@ export function addShareForm(app: Hono, access: Access): void {
     const person = personIn(context, access);
     if (session === null || person === null) return context.notFound();
     const given = form.safeParse(await context.req.json().catch(() => null));
-    if (!given.success)
-      return context.html(htmlOf(<p class="bad">{`Give 1 to ${MOST_HOURS} hours.`}</p>), 400);
+    if (!given.success) return context.html(htmlOf(<p class="bad">{`Give 1 to ${MOST_HOURS} hours.`}</p>), 400);
     const link = `${context.req.header('origin') ?? ''}${sharePath(access, person, session, given.data.hours)}`;
     return context.html(
       htmlOf(
@@ -42,13 +41,18 @@ export function sharedRoutes(
 ): void {
   const looking = (
     path: string,
-    show: (feed: SessionFeed, context: Context, shared: { readonly base: string; readonly ends: number }) => Promise<Response>,
+    show: (
+      feed: SessionFeed,
+      context: Context,
+      shared: { readonly base: string; readonly ends: number },
+    ) => Promise<Response>,
   ): void => {
     app.get(`${SHARED}/:id/:share${path}`, async (context) => {
       const session = idOf(context);
       const share = context.req.param('share') ?? '';
       const ends = session === null ? null : sharedUntil(access, session, share);
-      if (session === null || ends === null) return context.text('This link has ended, or is not one of this page.', 403);
+      if (session === null || ends === null)
+        return context.text('This link has ended, or is not one of this page.', 403);
       return withFeed(feeds, session, (feed) => show(feed, context, { base: `${SHARED}/${session}/${share}`, ends }));
     });
   };

@@ -103,7 +103,8 @@ map?.addEventListener('click', (event) => {
   const first = Number(drawnNow[0]?.dataset.at ?? Infinity);
   const named = drawnNow.findLast((one) => Number(one.dataset.at) <= at) ?? drawnNow[0];
   // Earlier than what is drawn: the server draws the window around it.
-  if (!named || at < first) location.assign(`/sessions/${document.getElementById('session').dataset.session}?at=t${at}`);
+  if (!named || at < first)
+    location.assign(`/sessions/${document.getElementById('session').dataset.session}?at=t${at}`);
   else named.closest('article').scrollIntoView({ block: 'start' });
 });
 

@@ -79,7 +79,12 @@ const sql: Grammar = {
   ),
 };
 const json: Grammar = { ...C_LIKE, strings: ['"'], keywords: words('true false null') };
-const yaml: Grammar = { ...python, strings: ['"', "'"], multiline: [], keywords: words('true false null yes no on off') };
+const yaml: Grammar = {
+  ...python,
+  strings: ['"', "'"],
+  multiline: [],
+  keywords: words('true false null yes no on off'),
+};
 const css: Grammar = {
   line: [],
   block: [['/*', '*/']],

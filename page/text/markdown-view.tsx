@@ -93,13 +93,7 @@ function ItemBlocks({ blocks: [first, ...rest] }: { readonly blocks: readonly Ma
   );
 }
 
-function Table({
-  head,
-  rows,
-}: {
-  readonly head: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}) {
+function Table({ head, rows }: { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] }) {
   return (
     <div class="wide" tabindex={0} role="region" aria-label="Table">
       <table>
@@ -133,9 +127,7 @@ const PARSED = 1_000;
 
 function Inline({ text }: { readonly text: string }) {
   return (
-    <>
-      {text.split('\n').flatMap((line, at) => [...(at > 0 ? ['\n'] : []), ...chunksOf(line).flatMap(drawLine)])}
-    </>
+    <>{text.split('\n').flatMap((line, at) => [...(at > 0 ? ['\n'] : []), ...chunksOf(line).flatMap(drawLine)])}</>
   );
 }
 

@@ -66,7 +66,12 @@ export async function timelinePage(
       <section id="timeline" aria-label="Timeline" data-fresh>
         <Summary bars={bars} path={path} withoutWaits={withoutWaits} note={note} />
         <PagingLinks path={path} all={stored} shown={shown} />
-        <Waterfall bars={bars} agents={await agentRows(feed, ports, bars)} session={seen.session} {...{ withoutWaits }} />
+        <Waterfall
+          bars={bars}
+          agents={await agentRows(feed, ports, bars)}
+          session={seen.session}
+          {...{ withoutWaits }}
+        />
       </section>
       <section id="plots" aria-label="Plots" data-fresh>
         <PlotList session={seen.session} columns={columnsOf(stored)} config={config} />
@@ -324,12 +329,23 @@ const WIDE = 1_000;
 function Strip({ segments, scale }: { readonly segments: Bar['segments']; readonly scale: Scale }) {
   const place = (at: number): number => Math.round(scale.place(at) * WIDE * 10) / 10;
   return (
-    <svg viewBox={`0 0 ${WIDE} 14`} preserveAspectRatio="none" role="img" aria-label={totalsText(segments) || 'nothing'}>
+    <svg
+      viewBox={`0 0 ${WIDE} 14`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={totalsText(segments) || 'nothing'}
+    >
       {[0.2, 0.4, 0.6, 0.8].map((at) => (
         <path class="grid" d={`M${at * WIDE} 0V14`} />
       ))}
       {segments.map(({ kind, from, to, what }) => (
-        <rect class={kind} x={place(from)} y={2} width={Math.max(1.5, Math.round((place(to) - place(from)) * 10) / 10)} height={10}>
+        <rect
+          class={kind}
+          x={place(from)}
+          y={2}
+          width={Math.max(1.5, Math.round((place(to) - place(from)) * 10) / 10)}
+          height={10}
+        >
           <title>{showUnseen(what)}</title>
         </rect>
       ))}

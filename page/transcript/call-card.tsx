@@ -82,7 +82,9 @@ export function CallCard({ call }: { readonly call: ShownCall }) {
       </summary>
       <div class="body">
         <CallInput name={call.name} input={call.input} />
-        {state.output === null || (change && state.kind === 'ok') ? null : <Output text={state.output} bad={state.kind === 'bad'} whole={call.whole} />}
+        {state.output === null || (change && state.kind === 'ok') ? null : (
+          <Output text={state.output} bad={state.kind === 'bad'} whole={call.whole} />
+        )}
         {state.said === '' ? null : <pre class="output">{showUnseen(state.said)}</pre>}
         <p class="links">
           {call.agent ? <a href={`/sessions/${call.agent.session}`}>The agent’s session</a> : null}
@@ -95,7 +97,9 @@ export function CallCard({ call }: { readonly call: ShownCall }) {
 
 /** Says on the row what a call is about: a command, a path, the task of an agent. */
 function summaryOf({ name, input }: ShownCall): string {
-  const { description } = (typeof input === 'object' && input !== null ? input : {}) as { readonly description?: unknown };
+  const { description } = (typeof input === 'object' && input !== null ? input : {}) as {
+    readonly description?: unknown;
+  };
   if (name === AGENT_TOOL && typeof description === 'string') return showUnseen(description.slice(0, 200));
   const change = changeOf(name, input);
   return change ? showUnseen(change.path.slice(0, 200)) : compactInput(input);
@@ -103,8 +107,11 @@ function summaryOf({ name, input }: ShownCall): string {
 
 /** Turns, cost and state of an agent: what its parent's transcript does not say until it ends. */
 function agentWords({ facts, phase, startedAt, closedAt, ...info }: SessionInfo): string {
-  const counts = facts ? [formatCount(facts.turns, 'turn'), formatMoney(facts.cents === null ? null : facts.cents / 100)] : [];
-  const state = phase === 'closed' ? [] : [phase === 'waiting_approval' ? 'waits for you' : phaseText({ ...info, phase })];
+  const counts = facts
+    ? [formatCount(facts.turns, 'turn'), formatMoney(facts.cents === null ? null : facts.cents / 100)]
+    : [];
+  const state =
+    phase === 'closed' ? [] : [phase === 'waiting_approval' ? 'waits for you' : phaseText({ ...info, phase })];
   const time = closedAt === null ? [] : [shortTime(closedAt - startedAt)];
   return [...counts, ...state, ...time].join(' · ');
 }

@@ -15,9 +15,7 @@ const WORDS: Readonly<Record<string, readonly [one: string, many: string]>> = {
 
 /** Calls that a person allowed, and ones that failed, are never folded. */
 export function isFoldedRead(tool: string, outcome: Outcome | undefined): boolean {
-  return (
-    Object.hasOwn(WORDS, tool) && outcome !== undefined && !outcome.isError && outcome.log.approved === undefined
-  );
+  return Object.hasOwn(WORDS, tool) && outcome !== undefined && !outcome.isError && outcome.log.approved === undefined;
 }
 
 /** Names on the row. */

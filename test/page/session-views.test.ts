@@ -25,7 +25,14 @@ const entries = [
     outcome(1, 'of a'),
     outcome(2, 'of b'),
     outcome(3, 'edited', {
-      log: { key: null, name: 'edit', decision: 'allowed', duration: 1, outcome: 'ok', approved: { inputHash: 'x', by: 'ana' } },
+      log: {
+        key: null,
+        name: 'edit',
+        decision: 'allowed',
+        duration: 1,
+        outcome: 'ok',
+        approved: { inputHash: 'x', by: 'ana' },
+      },
     }),
     outcome(4, 'made'),
   ),
@@ -62,7 +69,9 @@ test('a shared link ends by itself, and with the key it was signed with', () => 
 
 test('someone who may only look makes no link for others', async () => {
   const { page } = await stagedPage({ entries });
-  expect((await page.app.request('/sessions/s-1/share', { method: 'POST', headers: { host: PAGE_HOST } })).status).toBe(401);
+  expect((await page.app.request('/sessions/s-1/share', { method: 'POST', headers: { host: PAGE_HOST } })).status).toBe(
+    401,
+  );
 });
 
 test('words are found in all of a session: prompts, replies, inputs and results, each with a link', async () => {
@@ -84,10 +93,14 @@ test('files are told apart by what calls did to them, with who allowed it, and g
   const items = transcriptItems();
   items.add(entries);
   const files = changedFiles(items.all);
-  expect(files.changed).toMatchObject([{ path: 'c.py', edits: [{ anchor: '1-1-3', tool: 'edit', done: true, by: 'ana' }] }]);
+  expect(files.changed).toMatchObject([
+    { path: 'c.py', edits: [{ anchor: '1-1-3', tool: 'edit', done: true, by: 'ana' }] },
+  ]);
   expect(files.read.map(({ path }) => path)).toEqual(['a.py', 'b.py']);
   expect(files.commands).toEqual([{ command: 'make all', times: 1, anchor: '1-1-4' }]);
-  expect(patchOf('c.py', files.changed[0]?.edits ?? [])).toContain('--- a/c.py\n+++ b/c.py\n@@ -1,1 +1,1 @@\n-one\n+two\n');
+  expect(patchOf('c.py', files.changed[0]?.edits ?? [])).toContain(
+    '--- a/c.py\n+++ b/c.py\n@@ -1,1 +1,1 @@\n-one\n+two\n',
+  );
   const { text } = await stagedPage({ entries });
   expect(await text('/sessions/s-1/files')).toContain('allowed by ana');
 });

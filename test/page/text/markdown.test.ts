@@ -44,7 +44,11 @@ test('a reply has the blocks that it was written with: headings, lists, tables, 
           ticked: null,
           blocks: [
             { kind: 'paragraph', text: 'first' },
-            { kind: 'list', start: null, items: [{ ticked: null, blocks: [{ kind: 'paragraph', text: 'within it' }] }] },
+            {
+              kind: 'list',
+              start: null,
+              items: [{ ticked: null, blocks: [{ kind: 'paragraph', text: 'within it' }] }],
+            },
           ],
         },
         { ticked: null, blocks: [{ kind: 'paragraph', text: 'second' }] },
