@@ -136,9 +136,9 @@ async function readBeginning(ports: PagePorts, session: SessionId) {
   if ((first.body.media ?? []).length > 0)
     throw new ClientProblem('refused', 'its prompt has images or documents: start a new task by hand');
   if (first.body.kind === 'text') return { prompt: first.body.text, options };
-  const text = (await createBodyReader(ports.store)([first])).get(first.body.hash);
-  if (text === undefined) throw new ClientProblem('refused', 'its prompt cannot be read');
-  return { prompt: text, options };
+  const prompt = (await createBodyReader(ports.store)([first])).get(first.body.hash);
+  if (prompt === undefined) throw new ClientProblem('refused', 'its prompt cannot be read');
+  return { prompt, options };
 }
 
 export const isAction = (name: string): boolean => Object.hasOwn(actions, name);

@@ -241,6 +241,5 @@ export function AboutPart({
 }
 
 function configurationText(configuration: Standing['seen']['configuration']): string {
-  const { name, file } = (configuration ?? {}) as { readonly name?: string; readonly file?: string };
-  return showUnseen((name ?? file ?? 'any').slice(0, 100));
+  return showUnseen((configuration?.name ?? configuration?.file ?? 'any').slice(0, 100));
 }

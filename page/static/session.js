@@ -169,5 +169,5 @@ document.addEventListener('click', (event) => {
 document.querySelector('form[data-go]')?.addEventListener('submit', (event) => {
   event.preventDefault();
   const asked = [...new FormData(event.currentTarget)].filter(([, value]) => value !== '');
-  location.assign(`${event.currentTarget.dataset.go}?${new URLSearchParams(asked)}`);
+  location.assign(`${event.currentTarget.dataset.go}?${new URLSearchParams(asked).toString()}`);
 });

@@ -51,7 +51,7 @@ function TodoList({ list }: { readonly list: readonly unknown[] }) {
         const words = [content, task, text, one].find((each) => typeof each === 'string');
         return (
           <li>
-            {showUnseen(String(words ?? JSON.stringify(one)).slice(0, 300))}
+            {showUnseen((words ?? JSON.stringify(one)).slice(0, 300))}
             {typeof status === 'string' ? <small>{showUnseen(status.slice(0, 40))}</small> : null}
           </li>
         );

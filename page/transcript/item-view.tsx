@@ -179,7 +179,7 @@ function RunEndLine({ ended }: { readonly ended: RunEnded }) {
 }
 
 function ReplyArticle({ item, context }: { readonly item: ReplyItem; readonly context: ItemContext }) {
-  const { entry, anchor, position } = item;
+  const { entry, anchor } = item;
   return (
     <article id={`it-${anchor}`}>
       <ReplyHead entry={entry} anchor={anchor} />
