@@ -108,7 +108,7 @@ function Frame({ at, banners, filter = '', children }: Props) {
           />
           <kbd>/</kbd>
         </form>
-        <a class="health" id="health" href="/workers" aria-label="Health">
+        <a class="health" id="health" href="/workers" title="How the parts are">
           <i class="light" id="light" />
           <span id="figures-of-health" />
           <span id="connection" role="status" />
