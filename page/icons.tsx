@@ -26,6 +26,11 @@ const DRAWINGS = {
   idle: '<circle cx="8" cy="8" r="2"/>',
   closed: '<path d="M4 8h8"/>',
   server: '<path d="M2.5 4h11v8h-11zM5 8h.01"/>',
+  agent:
+    '<circle cx="4" cy="3.5" r="1.5"/><circle cx="4" cy="12.5" r="1.5"/><circle cx="12" cy="5.5" r="1.5"/><path d="M4 5v6M12 7c0 3-8 1-8 4"/>',
+  back: '<path d="m7 3-5 5 5 5M2 8h12"/>',
+  read: '<path d="M3 3h6a3 3 0 0 1 3 3v7H6a3 3 0 0 1-3-3z"/>',
+  details: '<path d="M2.5 3h11v10h-11zM9.5 3v10"/>',
   file: '<path d="M4 2h5l3 3v9H4zM9 2v3h3"/>',
   edit: '<path d="m3 13 .6-2.8L11 2.8 13.2 5l-7.4 7.4z"/>',
   shell: '<path d="m3 5 3 3-3 3M8 12h5"/>',

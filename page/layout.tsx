@@ -205,6 +205,7 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['j / k', 'Next or previous row, call or message'],
   ['Enter or o', 'Open it'],
   ['x', 'Select the row, or not'],
+  ['f', 'Find in the session'],
   ['r', 'Write to the session'],
   ['i', 'Interrupt'],
   ['p', 'Show or hide the plots'],

@@ -2,28 +2,27 @@
 // the live channel, so any number of processes may serve it.
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import type { Child } from 'hono/jsx';
 import { showUnseen, reasonOf } from '../system/text.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { ClientProblem } from '../client/problem.ts';
-import { sessionIdProblem } from '../client/sessions/session-id.ts';
 import { API, type Api, apiApp } from './api/api-app.ts';
 import { statusOf } from './api/problems.ts';
 import { type Access, guardPage, personIn } from './hosting/access.ts';
+import { addComparing, idOf, readingRoutes, type SessionFeeds } from './session/reading-routes.ts';
+import { addShareForm, sharedRoutes } from './session/shared-routes.tsx';
 import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
-import { eventStream } from './feed/event-stream.ts';
+import { eventStream, placeOf, sendStream } from './feed/event-stream.ts';
 import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
 import { readFrame } from './frame/frame-state.tsx';
 import { openSessionFeed, type SessionFeed } from './feed/session-feed.ts';
 import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';
 import { actOnSession, actOnMany, isAction } from './session/actions.ts';
-import { downloadTranscript, readMedium, readWholeText } from './session/downloads.ts';
 import { sessionFrame } from './session/frame.tsx';
-import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session/session-page.tsx';
 import { openFleetFeed } from './fleet/fleet-feed.tsx';
 import { filterProblem, fleetQuery, readFleetView } from './fleet/fleet-view.ts';
-import { timelinePage } from './timeline/timeline-page.tsx';
 import { fleetPage } from './fleet/fleet-page.tsx';
 import { newTaskForm, startTask } from './tasks/new-task.tsx';
 import { readUsage, usageCsv } from './usage/usage.ts';
@@ -32,8 +31,6 @@ import { openWorkersFeed, type WorkersFeed, workersPage } from './workers/worker
 import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-feed.tsx';
 import { createSchedule, newScheduleForm } from './schedules/new-schedule.tsx';
 import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/schedules-page.tsx';
-
-type SessionFeeds = OpenFeeds<SessionId, SessionFeed>;
 
 export type OpsPage = {
   readonly app: Hono;
@@ -79,22 +76,25 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
   readingRoutes(app, ports, feeds);
   const workers = openFeeds((_all: 'all') => openWorkersFeed(ports));
   overviewRoutes(app, ports, workers, acting);
+  addComparing(app, feeds);
+  sharedRoutes(app, ports, { access, feeds });
   const plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
   scheduleRoutes(app, ports, plans, acting);
+  addShareForm(app, access);
   app.post('/sessions/:id/:action', async (context) => {
     const session = idOf(context);
     const name = context.req.param('action');
     if (session === null || !isAction(name)) return context.notFound();
     return answer(context, async () => {
       const role = personIn(context, access)?.role ?? 'look';
-      const { said, message } = await actOnSession(
+      const { said, message, link } = await actOnSession(
         { ports: acting(context), role },
         session,
         name,
         await jsonBody(context),
       );
       await withFeed(feeds, session, async (feed) => feed.wake(message));
-      return said;
+      return link === undefined ? said : <AnswerWithLink said={said} link={link} />;
     });
   });
   app.notFound((context) => context.html(<ProblemPage title="Not found" text="There is no such page." />, 404));
@@ -109,57 +109,6 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     workers.close();
   };
   return { app, feeds, api, close };
-}
-
-function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
-  const reading = (path: string, show: (feed: SessionFeed, context: Context) => Promise<Response> | Response): void => {
-    app.get(path, async (context) => {
-      const session = idOf(context);
-      if (session === null) return context.notFound();
-      return withFeed(feeds, session, (feed) => show(feed, context));
-    });
-  };
-  app.get('/sessions/:file{.+\\.(jsonl|md)}', async (context) => {
-    const [, id = '', kind] = /^(.*)\.(jsonl|md)$/.exec(context.req.param('file')) ?? [];
-    if (sessionIdProblem(id) !== undefined) return context.notFound();
-    return downloadTranscript(context, ports, await ports.read(id), kind === 'md' ? 'md' : 'jsonl');
-  });
-  reading('/sessions/:id', async (feed, context) =>
-    context.html(await sessionPage(feed, ports, context.req.query('at'))),
-  );
-  reading('/sessions/:id/timeline', async (feed, context) =>
-    context.html(await timelinePage(feed, ports, context.req.query('at'))),
-  );
-  reading('/sessions/:id/transcript', async (feed, context) => {
-    context.header('Perdure-From', `${feed.ring.epoch}.${feed.ring.now}`);
-    return context.html(await transcriptPart(feed, windowOf(feed, undefined)));
-  });
-  reading('/sessions/:id/items', async (feed, context) => {
-    const before = Number(context.req.query('before'));
-    const { length } = feed.standing.items.all;
-    if (!Number.isInteger(before) || before < 1 || before > length) return context.notFound();
-    return context.html(await itemsPart(feed, earlierThan(before)));
-  });
-  reading('/sessions/:id/entries/:position/:part', async (feed, context) => {
-    const position = Number(context.req.param('position'));
-    const text = await readWholeText(feed, ports, position, context.req.param('part') ?? '');
-    return text === null ? context.notFound() : context.text(text);
-  });
-  reading('/sessions/:id/entries/:position/media/:index', async (feed, context) => {
-    const { position, index } = context.req.param();
-    const medium = await readMedium(feed, ports, { position: Number(position), index: Number(index) });
-    if (medium === null) return context.notFound();
-    // Offer a document as a download: a browser would run its content.
-    if (medium.mediaType === 'application/pdf')
-      context.header('Content-Disposition', `attachment; filename="${position}-${index}.pdf"`);
-    return context.body(medium.bytes, 200, { 'Content-Type': medium.mediaType });
-  });
-  app.get('/sessions/:id/live', async (context) => {
-    const session = idOf(context);
-    if (session === null) return context.notFound();
-    const { feed, leave } = await feeds.enter(session);
-    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
-  });
 }
 
 /** New tasks, who works, and what it took. */
@@ -227,14 +176,6 @@ function scheduleRoutes(
   });
 }
 
-/** Adds the headers that every answer has. */
-function sendStream(context: Context, response: Response): Response {
-  for (const [name, value] of response.headers) context.header(name, value);
-  return context.body(response.body ?? '', 200);
-}
-
-const placeOf = (context: Context): string => context.req.header('last-event-id') ?? context.req.query('from') ?? '';
-
 /** Returns the view that an address names; a filter that cannot be read is left out of it. */
 function fleetQueryOf(context: Context): FleetAsked {
   const view = readFleetView(new URL(context.req.url).searchParams);
@@ -248,13 +189,8 @@ type FleetAsked = {
   readonly refused?: { readonly filter: string; readonly problem: string };
 };
 
-function idOf(context: Context): SessionId | null {
-  const id = context.req.param('id') ?? '';
-  return sessionIdProblem(id) === undefined ? (id as SessionId) : null;
-}
-
 /** Answers the person who asked with a sentence, in success and in failure. */
-async function answer(context: Context, work: () => Promise<string>): Promise<Response> {
+async function answer(context: Context, work: () => Promise<Child>): Promise<Response> {
   try {
     return context.html(htmlOf(<p class="good">{await work()}</p>));
   } catch (error) {
@@ -269,6 +205,15 @@ async function jsonBody(context: Context): Promise<unknown> {
     if (!(error instanceof SyntaxError)) throw error;
     throw new ClientProblem('refused', `what was sent is not JSON: ${error.message}`);
   }
+}
+
+function AnswerWithLink({ said, link }: { readonly said: string; readonly link: string }) {
+  return (
+    <>
+      {`${said} `}
+      <a href={link}>Open it</a>
+    </>
+  );
 }
 
 function ProblemPage({ title, text }: { readonly title: string; readonly text: string }) {

@@ -3,7 +3,7 @@
 import type { Told } from '../store/live/events.ts';
 import type { Store } from '../store/values/store.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
-import type { PendingApproval } from '../workflows/contract/session.ts';
+import type { PendingApproval, RunOptions } from '../workflows/contract/session.ts';
 import type { Env } from '../connection/data-folder.ts';
 import { Client } from '@temporalio/client';
 import { createClientConverter } from '../connection/payloads/data-converter.ts';
@@ -22,6 +22,7 @@ import { isSortedByNumbers, type ListOptions, type SessionCounts } from '../clie
 import { backgroundReader, type BackgroundReader } from '../client/sessions/history/background-reader.ts';
 import { type ReadRunning, lookAtRunning, runningReader } from '../client/sessions/running/read-running.ts';
 import { readRecent, type RecentRequests } from '../client/sessions/history/recent.ts';
+import { readStartOptions } from '../client/sessions/history/start-options.ts';
 import { stepReader, type StepReader } from '../client/sessions/history/steps.ts';
 import { isQueuePolled } from '../client/sessions/worker-polls.ts';
 import { describeNoWorker } from '../client/sessions/no-worker.ts';
@@ -85,6 +86,8 @@ export type PagePorts = Acting &
     head(session: SessionId): Promise<Hash | null>;
     /** Reads what people lately asked of the session. */
     recent(session: SessionId): Promise<RecentRequests>;
+    /** Reads the options that the session was started with; null when they are not known. */
+    startOptions(session: SessionId): Promise<RunOptions | null>;
     live(session: SessionId, signal: AbortSignal): AsyncIterable<Told>;
     waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
     /** Returns a sentence when no worker polls for the session, else null. */
@@ -212,6 +215,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     live: live.live,
     head: (session) => headOf(client, session),
     recent: (session) => readRecent(client, session),
+    startOptions: (session) => readStartOptions(client, session),
     waiting: (session, pending) => transcriptReader(store).waiting(session, pending),
     nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : describeNoWorker(seen, seen.session)),
   };

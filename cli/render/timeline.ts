@@ -16,7 +16,8 @@ const LOOKS: Readonly<
   other: ['o', 'dim', 'other'],
   waiting: ['w', 'yellow', 'waiting for a person'],
   parked: ['p', 'dim', 'parked'],
-  gap: ['!', 'red', 'no worker, or an attempt died'],
+  retry: ['r', 'yellow', 'failed attempts, backed off'],
+  gap: ['!', 'red', 'no worker, or one was lost'],
 };
 
 /** Columns of the longest bar. */

@@ -1,6 +1,7 @@
 // Sends a feed as server-sent events. The browser says where it was and gets what came since; if
 // that is forgotten, it is told once and loads the present state. Viewers have no queues: unread
 // changes stay in the ring that they share.
+import type { Context } from 'hono';
 import { startDeadline } from '../../system/async.ts';
 import type { Change, Ring } from './ring.ts';
 
@@ -72,3 +73,12 @@ function joinTexts(changes: readonly Change[]): readonly Change[] {
   }
   return joined;
 }
+
+/** Adds the headers that every answer has. */
+export function sendStream(context: Context, response: Response): Response {
+  for (const [name, value] of response.headers) context.header(name, value);
+  return context.body(response.body ?? '', 200);
+}
+
+export const placeOf = (context: Context): string =>
+  context.req.header('last-event-id') ?? context.req.query('from') ?? '';

@@ -31,6 +31,8 @@ export type LivePieces = {
   progress(anchor: string): Progress | undefined;
   /** Sets the calls that wait for a decision now. */
   waits(anchors: ReadonlySet<string>): readonly Change[];
+  /** Draws calls again of which something else is known now. */
+  redraw(anchors: readonly string[]): readonly Change[];
   /** The pieces for a new viewer. */
   readonly html: string;
 };
@@ -151,6 +153,7 @@ export function livePieces(
       return changesOf(event, current);
     },
     progress,
+    redraw: (anchors) => anchors.flatMap(redraw),
     waits: (anchors) => {
       const before = waiting;
       waiting = anchors;

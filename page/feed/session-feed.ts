@@ -21,7 +21,9 @@ import { livePieces, type LivePieces } from './live-pieces.ts';
 import { changeRing, type Ring } from './ring.ts';
 import {
   type Frame,
+  itemContext,
   keepVoid,
+  lookAtAgents,
   lookAtBackground,
   MOST_TAKEN,
   type PendingMessage,
@@ -62,8 +64,7 @@ const QUIET_MS = 2_000;
 export async function openSessionFeed(ports: PagePorts, session: SessionId, frame: Frame): Promise<SessionFeed> {
   const seen = await ports.describe(session);
   const items = transcriptItems();
-  const context: ItemContext = { session, bodies: new Map(), progress: (anchor) => pieces.progress(anchor) };
-  const pieces: LivePieces = livePieces((anchor) => drawStoredCard(items, anchor, context));
+  const pieces: LivePieces = livePieces((anchor) => drawStoredCard(items, anchor, itemContext(state)));
   const state: State = {
     session,
     ports,
@@ -83,6 +84,8 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     recentAt: 0,
     tookUp: new RecentMap(MOST_TAKEN),
     background: [],
+    agents: [],
+    agentsAt: 0,
     started: { items: 0, closed: false, commands: [] },
     runConfig: null,
     seen,
@@ -98,6 +101,7 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
   await readApprovals(state);
   await readLately(state);
   await lookAtBackground(state);
+  await lookAtAgents(state).catch((error: unknown) => state.trouble.set('server', reasonOf(error)));
   for (const { id, html } of frame(standingOf(state))) state.drawn.set(id, html);
   state.opened = true;
   for (const item of items.all)
@@ -115,7 +119,7 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     voided: state.voided,
     context: async (from, to) => {
       const shown = items.all.slice(from, to).map(({ entry }) => entry);
-      return { ...context, bodies: await readBodies(state, shown) };
+      return { ...itemContext(state), bodies: await readBodies(state, shown) };
     },
     wake: (message) => {
       if (message && !state.tookUp.has(message.id)) state.pending = [...state.pending, message];
@@ -200,6 +204,7 @@ async function lookOnce(state: State): Promise<void> {
   await readApprovals(state);
   await readLately(state);
   await lookAtBackground(state);
+  await lookAtAgents(state);
   if (Date.now() - state.heard > QUIET_MS) {
     const head = await ports.head(session);
     const behind = head !== null && head !== state.view.head;

@@ -9,7 +9,9 @@ import { createViewCache } from '../../store/view/view-cache.ts';
 import type { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import type { SessionDescription } from '../../client/sessions/info.ts';
+import type { SessionDescription, SessionInfo } from '../../client/sessions/info.ts';
+import { matchAgents } from '../../client/sessions/history/agent-calls.ts';
+import { transcriptFacts } from '../session/session-facts.ts';
 import type { RecentRequests } from '../../client/sessions/history/recent.ts';
 import {
   type BackgroundCommand,
@@ -39,6 +41,8 @@ export type Standing = {
   readonly recent: RecentRequests;
   /** Background commands of the session (L84). */
   readonly background: readonly BackgroundCommand[];
+  /** Sessions of agents that this one began, as they were last seen. */
+  readonly agents: readonly SessionInfo[];
 };
 
 export type PendingMessage = { readonly id: MessageId; readonly text: string; readonly now: boolean };
@@ -70,6 +74,9 @@ export type State = {
   /** Messages that the session has taken and the transcript may not have yet. */
   readonly tookUp: RecentMap<MessageId, true>;
   background: readonly BackgroundCommand[];
+  agents: readonly SessionInfo[];
+  /** Time when the agents were read; 0 means that it must be read again. */
+  agentsAt: number;
   /** Background commands found in the first `items` items. */
   started: { readonly items: number; readonly closed: boolean; readonly commands: readonly BackgroundStart[] };
   runConfig: RunConfig | null;
@@ -90,8 +97,8 @@ export type State = {
 };
 
 export function standingOf(state: State): Standing {
-  const { seen, items, approvals, trouble, runConfig: config, pending, recent, background } = state;
-  return { seen, items, approvals, troubles: trouble.list(), config, pending, recent, background };
+  const { seen, items, approvals, trouble, runConfig: config, pending, recent, background, agents } = state;
+  return { seen, items, approvals, troubles: trouble.list(), config, pending, recent, background, agents };
 }
 
 export function drawStoredCard(
@@ -101,7 +108,7 @@ export function drawStoredCard(
 ): { readonly id: string; readonly html: string } | null {
   const [run = '', iteration = '', index = ''] = anchor.split('-');
   const item = items.reply(`${run}.${iteration}`);
-  if (!item || item.outcomes.has(Number(index))) return null;
+  if (!item || (item.outcomes.has(Number(index)) && context.agent?.(anchor) === undefined)) return null;
   return cardOf(item, Number(index), context);
 }
 
@@ -157,13 +164,42 @@ async function drawItems(state: State, items: readonly Item[]): Promise<Change[]
     state,
     shown.map(({ entry }) => entry),
   );
-  const context: ItemContext = { session: state.session, bodies, progress: (anchor) => state.pieces.progress(anchor) };
+  const context: ItemContext = { ...itemContext(state), bodies };
   return shown.map((item) => ({
     do: 'put',
     id: itemId(item.position),
     into: ITEMS,
     html: htmlOf(<ItemView item={item} context={context} />),
   }));
+}
+
+/** Returns what items are drawn with, apart from texts that are stored by themselves. */
+export function itemContext(state: State): ItemContext {
+  const agents = matchAgents(transcriptFacts(state.items).agents, state.agents);
+  return {
+    session: state.session,
+    bodies: new Map(),
+    progress: (anchor) => state.pieces.progress(anchor),
+    agent: (anchor) => agents.get(anchor),
+  };
+}
+
+/** Milliseconds between reads of agents that work. */
+const AGENTS_MS = 4_000;
+/** Most agents of a session that are looked at, the newest ones. */
+const MOST_AGENTS = 100;
+
+/** Reads the agents while one of them works or a call is without one, and draws their calls anew. */
+export async function lookAtAgents(state: State): Promise<void> {
+  const { ports, session, items, agents, pieces } = state;
+  const calls = transcriptFacts(items).agents;
+  const isSettled = agents.length >= calls.length && agents.every(({ phase }) => phase === 'closed');
+  if (calls.length === 0 || isSettled || Date.now() - state.agentsAt < AGENTS_MS) return;
+  state.agentsAt = Date.now();
+  const { sessions } = await ports.page({ filter: `parent:${session}`, size: MOST_AGENTS });
+  if (JSON.stringify(sessions) === JSON.stringify(agents)) return;
+  state.agents = sessions;
+  if (state.opened) state.ring.push(...pieces.redraw(calls.map(({ anchor }) => anchor)));
 }
 
 const KEPT_VOIDS = 100;

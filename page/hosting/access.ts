@@ -5,7 +5,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import type { PageAddress } from '../page-address.ts';
 import { type Forwarder, isLoopbackName, nameAt } from './forwarders.ts';
-import { codeTaker, isPass, newPass } from './passes.ts';
+import { codeTaker, isPass, newPass, newShare, shareEnd } from './passes.ts';
 import { mayDo, type Person, type Role } from './people.ts';
 
 /** The owner of the data folder, who lets browsers in by codes signed with its key. */
@@ -103,6 +103,25 @@ function passSent(context: Context): string {
   return Buffer.from(sent, 'base64').toString().split(':')[1] ?? '';
 }
 
+/** Addresses below it show one session to whoever has them. */
+export const SHARED = '/shared';
+
+/** Makes the address of a session for others, signed with the key of the person who shares it. */
+export function sharePath(access: Access, person: Person, session: string, hours: number): string {
+  const key = person.name === null ? (access.owner?.key ?? person.token) : person.token;
+  return `${SHARED}/${session}/${newShare(key, pageName(access), session, hours)}`;
+}
+
+/**
+ * Returns when a shared address ends, in milliseconds since the epoch, or null. An address ends
+ * with the person who made it, too.
+ */
+export function sharedUntil(access: Access, session: string, share: string): number | null {
+  const keys = [...(access.owner ? [access.owner.key] : []), ...access.people.map(({ token }) => token)];
+  const ends = keys.flatMap((key) => shareEnd(key, pageName(access), session, share) ?? []);
+  return ends[0] ?? null;
+}
+
 const pageName = ({ host }: Access): string => nameIn(host());
 
 /** Returns the code of a printed address. */
@@ -112,7 +131,8 @@ export function codeIn(context: Context, { owner }: Access): string | undefined 
 
 /** Tells whether a stranger may request this to sign in. */
 function isOpen(context: Context, access: Access): boolean {
-  const { path } = context.req;
+  const { path, method } = context.req;
+  if (path.startsWith(`${SHARED}/`)) return method === 'GET';
   return path === SIGN_IN || path.startsWith('/static/') || codeIn(context, access) !== undefined;
 }
 

@@ -36,6 +36,20 @@ export function isPass(key: string, name: string, pass: string, now = Date.now()
   return ends !== null && ends > now;
 }
 
+/**
+ * Makes what opens one session to whoever has it, to look at, until it ends. `name` is the name of
+ * the page.
+ */
+export function newShare(key: string, name: string, session: string, hours: number, now = Date.now()): string {
+  return signText(key, ['share', name, session], now + hours * 60 * MINUTE_MS);
+}
+
+/** Returns when a share ends, in milliseconds since the epoch; null when it is over or not ours. */
+export function shareEnd(key: string, name: string, session: string, share: string, now = Date.now()): number | null {
+  const ends = endOf(key, ['share', name, session], share);
+  return ends !== null && ends > now ? ends : null;
+}
+
 function signText(key: string, about: readonly string[], ends: number): string {
   const said = `${ends.toString(36)}.${randomBytes(16).toString('base64url')}`;
   return `${said}.${macOf(key, about, said)}`;

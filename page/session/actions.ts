@@ -10,6 +10,7 @@ import { formatCount, shortAge } from '../../client/units.ts';
 import { newMessageId } from '../../client/sessions/message-id.ts';
 import { asideCost } from '../../client/sessions/updates/ask-aside.ts';
 import type { PendingMessage } from '../feed/standing.tsx';
+import { createBodyReader } from '../../store/log/bodies.ts';
 import { refuseUnless } from '../api/problems.ts';
 import type { Role } from '../hosting/people.ts';
 import type { PagePorts } from '../ports.ts';
@@ -17,8 +18,8 @@ import { permissionModes } from '../../workflows/contract/options-problem.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 import { requestText, personName } from './lately.tsx';
 
-/** `message` is on its way. */
-type Done = { readonly said: string; readonly message?: PendingMessage };
+/** `message` is on its way; `link` leads to what came of it. */
+type Done = { readonly said: string; readonly message?: PendingMessage; readonly link?: string };
 
 const text = z.string();
 const sent = z.object({ text, now: z.literal('true').optional() });
@@ -61,6 +62,16 @@ const actions: Readonly<Record<string, Act>> = {
     const { question } = readForm(questionForm, body);
     const aside = await ports.askAside(session, question);
     return { said: `${showUnseen(aside.answer)}\n\n(${asideCost(aside)})` };
+  },
+  continue: async (ports, session) => {
+    const message = { id: newMessageId(), text: CONTINUE, now: false };
+    await ports.send(session, message.text, { messageId: message.id, querySource: 'page' });
+    return { said: 'Asked to continue.', message };
+  },
+  again: async (ports, session) => {
+    const { prompt, options } = await readBeginning(ports, session);
+    const begun = await ports.start(prompt, { ...options, querySource: 'page' });
+    return { said: 'Started again, as a new session.', link: `/sessions/${begun.session}` };
   },
   interrupt: async (ports, session) => {
     await ports.interrupt(session);
@@ -113,6 +124,22 @@ const actions: Readonly<Record<string, Act>> = {
     return { said: 'Set: the next run begins with it.' };
   },
 };
+
+const CONTINUE = 'Continue where you stopped.';
+
+/** Returns the first prompt of a session and the options that it was started with. */
+async function readBeginning(ports: PagePorts, session: SessionId) {
+  const [{ entries }, options] = await Promise.all([ports.read(session), ports.startOptions(session)]);
+  const first = entries.find((entry) => entry.kind === 'user');
+  if (first === undefined || options === null)
+    throw new ClientProblem('refused', 'its beginning is not known any longer: start a new task by hand');
+  if ((first.body.media ?? []).length > 0)
+    throw new ClientProblem('refused', 'its prompt has images or documents: start a new task by hand');
+  if (first.body.kind === 'text') return { prompt: first.body.text, options };
+  const prompt = (await createBodyReader(ports.store)([first])).get(first.body.hash);
+  if (prompt === undefined) throw new ClientProblem('refused', 'its prompt cannot be read');
+  return { prompt, options };
+}
 
 export const isAction = (name: string): boolean => Object.hasOwn(actions, name);
 

@@ -2,39 +2,47 @@
 // waits for a decision, what may be done now, what is on its way, and what is wrong. Each part has
 // an id and is drawn again when it has changed.
 import { showUnseen } from '../../system/text.ts';
-import { totalTokens } from '../../workflows/contract/loop.ts';
-import { isUnderWay } from '../../client/sessions/info.ts';
-import { formatMoney, formatTokens } from '../../client/units.ts';
 import type { Frame, Standing } from '../feed/standing.tsx';
-import { Moment, Phase, htmlOf } from '../layout.tsx';
+import { htmlOf } from '../layout.tsx';
 import type { Trouble } from '../feed/troubles.ts';
 import { ApprovalForm, approvalId } from './approval-form.tsx';
-import { BackgroundList } from './background.tsx';
-import { RequestList } from './lately.tsx';
-import { sumSpend, type SpendSoFar } from '../../client/sessions/history/spend.ts';
-import { taskListOf } from '../../store/view/task-list.ts';
+import { Actions, Gauges, StateChip } from './head.tsx';
+import { NowPart, SpendPart, ToolsPart } from './inspector.tsx';
+import { transcriptFacts } from './session-facts.ts';
 
 /** Containers of the session's page that parts go into. */
 export const PLACES = {
   banners: 'banners',
+  phase: 'phase',
   state: 'state',
+  waits: 'waits',
   approvals: 'approvals',
   controls: 'controls',
+  now: 'now-part',
+  spend: 'spend-part',
+  tools: 'tools-part',
+  files: 'files-count',
+  agents: 'agents-count',
   pending: 'pending',
   suggested: 'suggested',
 } as const;
 
 export const sessionFrame: Frame = (standing) => {
-  const { troubles, approvals, pending, background } = standing;
+  const { troubles, approvals, pending, items, agents } = standing;
   const part = (id: string, into: string, node: unknown) => ({ id, into, html: htmlOf(node) });
+  const facts = transcriptFacts(items);
   return [
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, PLACES.banners, <Banner trouble={trouble} />)),
-    part('figures', PLACES.state, <Figures standing={standing} />),
-    ...tasksOf(standing).map((tasks) => part('tasks', PLACES.state, <Tasks tasks={tasks} />)),
-    ...(background.length > 0 ? [part('background', PLACES.state, <BackgroundList commands={background} />)] : []),
+    part('state-now', PLACES.phase, <StateChip standing={standing} />),
+    part('figures', PLACES.state, <Gauges standing={standing} />),
+    part('steering', PLACES.controls, <Actions standing={standing} />),
+    part('now', PLACES.now, <NowPart standing={standing} />),
+    part('spend', PLACES.spend, <SpendPart standing={standing} />),
+    part('tools', PLACES.tools, <ToolsPart standing={standing} />),
+    ...countPart('files-number', PLACES.files, facts.files.changed.length),
+    ...countPart('agents-number', PLACES.agents, Math.max(facts.agents.length, agents.length)),
+    ...(approvals.length > 1 ? [part('waiting-number', PLACES.waits, <WaitingNumber of={approvals.length} />)] : []),
     ...approvals.map((approval) => part(approvalId(approval), PLACES.approvals, <ApprovalForm approval={approval} />)),
-    part('steering', PLACES.controls, <Steering standing={standing} />),
-    part('lately', PLACES.controls, <RequestList recent={standing.recent} />),
     ...suggestionOf(standing).map((text) => part('suggestion', PLACES.suggested, <Suggestion text={text} />)),
     ...pending.map(({ id, text, now }) =>
       part(
@@ -49,6 +57,32 @@ export const sessionFrame: Frame = (standing) => {
   ];
 };
 
+function countPart(id: string, into: string, count: number) {
+  return count === 0
+    ? []
+    : [
+        {
+          id,
+          into,
+          html: htmlOf(
+            <span class="count" id={id}>
+              {String(count)}
+            </span>,
+          ),
+        },
+      ];
+}
+
+/** The oldest is on the screen; the next takes its place when it is decided. */
+function WaitingNumber({ of }: { readonly of: number }) {
+  return (
+    <p id="waiting-number" class="waiting-number">
+      {`1 of ${of} `}
+      <a href="/inbox">all in the inbox</a>
+    </p>
+  );
+}
+
 /** Returns no suggestion once a message was sent. */
 function suggestionOf({ seen, pending }: Standing): readonly string[] {
   return seen.suggestion && pending.length === 0 && !seen.unseen ? [seen.suggestion.text] : [];
@@ -62,139 +96,10 @@ function Suggestion({ text }: { readonly text: string }) {
   );
 }
 
-/** Returns the task list, if the session has one (L83). */
-function tasksOf({ items }: Standing): readonly string[] {
-  const tasks = taskListOf(items.all.map(({ entry }) => entry));
-  return tasks === null ? [] : [tasks];
-}
-
-function Tasks({ tasks }: { readonly tasks: string }) {
-  return (
-    <section id="tasks" aria-label="Tasks">
-      <ul class="tasks">
-        {tasks.split('\n').map((task) => (
-          <li>{showUnseen(task)}</li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
 export function Banner({ trouble: { kind, title, detail } }: { readonly trouble: Trouble }) {
   return (
     <p class="banner" id={`trouble-${kind}`} role="alert">
       <b>{title}</b> {showUnseen(detail)}
     </p>
-  );
-}
-
-const atLeast = ({ isLeast }: SpendSoFar): string => (isLeast ? '≥ ' : '');
-
-function Figures({ standing }: { readonly standing: Standing }) {
-  const { seen, config } = standing;
-  const { run, all, context } = sumSpend(standing.items.all);
-  const window = config?.models[0].window;
-  const rules = config && { ...config.rules, ...standing.recent.raised };
-  return (
-    <dl class="figures" id="figures">
-      <Figure name="Phase">
-        <Phase session={seen} />
-        {seen.phase === 'parked' && seen.parkedUntil !== undefined ? (
-          <small>
-            <Moment at={seen.parkedUntil} />
-          </small>
-        ) : null}
-      </Figure>
-      <Figure name="Model">{config ? showUnseen(config.models[0].name.slice(0, 60)) : '–'}</Figure>
-      <Figure name="Replies">{`${run.turns}${rules ? ` of ${rules.maxTurns} turns` : ''}`}</Figure>
-      <Figure name="Tokens">
-        {`${atLeast(run)}${totalTokens(run.spend.usage).toLocaleString('en')}`}
-        {rules?.maxTokens ? ` of ${rules.maxTokens.toLocaleString('en')}` : ''}
-        <small>{`${atLeast(all)}${formatTokens(totalTokens(all.spend.usage))} in all runs`}</small>
-      </Figure>
-      <Figure name="Cost">
-        {`${atLeast(run)}${formatMoney(run.spend.usd)}`}
-        {rules?.maxBudgetUsd ? ` of ${formatMoney(rules.maxBudgetUsd)}` : ''}
-        <small>{`${atLeast(all)}${formatMoney(all.spend.usd)} in all runs`}</small>
-      </Figure>
-      <Figure name="Context">
-        {window === undefined ? (
-          '–'
-        ) : (
-          <Gauge
-            used={context}
-            window={window}
-            warning={rules?.compaction.warning}
-            critical={rules?.compaction.critical}
-          />
-        )}
-      </Figure>
-    </dl>
-  );
-}
-
-function Figure({ name, children }: { readonly name: string; readonly children: unknown }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
-type GaugeProps = {
-  readonly used: number;
-  readonly window: number;
-  readonly warning?: number | undefined;
-  readonly critical?: number | undefined;
-};
-
-function Gauge({ used, window, warning = 1, critical = 1 }: GaugeProps) {
-  const share = Math.min(1, used / window);
-  const words = `${Math.round(share * 100)} % of ${formatTokens(window)}`;
-  return (
-    <>
-      <meter
-        min={0}
-        max={1}
-        low={warning}
-        high={critical}
-        optimum={0}
-        value={share}
-        title={`compacted at ${Math.round(critical * 100)} %`}
-      >
-        {words}
-      </meter>
-      <small>{words}</small>
-    </>
-  );
-}
-
-function Steering({ standing: { seen } }: { readonly standing: Standing }) {
-  const path = `/sessions/${seen.session}`;
-  const open = seen.status === 'open';
-  const act = (name: string, label: string, on: boolean, ask?: string) => (
-    <button
-      type="button"
-      data-act={name}
-      hx-post={`${path}/${name}`}
-      hx-target="#said"
-      {...(ask === undefined ? {} : { 'hx-confirm': ask })}
-      disabled={!on}
-    >
-      {label}
-    </button>
-  );
-  return (
-    <div class="buttons" id="steering">
-      {act('interrupt', 'Interrupt', open && (isUnderWay(seen) || seen.unseen))}
-      {act('resume', 'Resume', open && seen.phase === 'parked')}
-      {act(
-        'cancel',
-        'Cancel session',
-        open,
-        'Cancel this session? It is stopped and closed for good; its transcript stays.',
-      )}
-    </div>
   );
 }

@@ -1,13 +1,12 @@
 // Shows one session: what it is doing, what waits for a person, the growing transcript, and a place
 // to write to it. It draws a window of a long transcript; the rest loads on scrolling or by a link.
 import { raw } from 'hono/html';
-import { LONGEST_ASIDE } from '../../workflows/contract/aside.ts';
 import type { PagePorts } from '../ports.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { ITEMS, LIVE } from '../feed/live-pieces.ts';
 import { htmlOf } from '../layout.tsx';
 import { isDrawn, itemId, ItemView } from '../transcript/item-view.tsx';
-import { positionOf } from '../../client/sessions/history/items.ts';
+import { isReply, positionOf } from '../../client/sessions/history/items.ts';
 import { PLACES, sessionFrame } from './frame.tsx';
 import { placeIn, SessionShell } from './session-shell.tsx';
 
@@ -21,10 +20,18 @@ export type ItemWindow = { readonly from: number; readonly to: number };
 /** Returns the window with the newest entries, or around the one that `at` names. */
 export function windowOf(feed: SessionFeed, at: string | undefined): ItemWindow {
   const { length } = feed.standing.items.all;
-  const named = at === undefined ? null : positionOf(feed.standing.items, at);
+  const named = at === undefined ? null : placeNamed(feed, at);
   if (named === null) return { from: Math.max(0, length - WINDOW), to: length };
   const from = Math.max(0, named - BEFORE);
   return { from, to: Math.min(length, from + WINDOW) };
+}
+
+/** Returns the position that a link names, also by a moment (`t1700000000000`). */
+function placeNamed({ standing: { items } }: SessionFeed, at: string): number | null {
+  const moment = /^t(\d{1,15})$/.exec(at)?.[1];
+  if (moment === undefined) return positionOf(items, at);
+  const found = items.all.find((item) => isReply(item) && item.entry.at >= Number(moment));
+  return found?.position ?? null;
 }
 
 export async function sessionPage(
@@ -34,62 +41,57 @@ export async function sessionPage(
 ): Promise<string> {
   const from = placeIn(feed);
   const { seen } = feed.standing;
-  const place = at === undefined ? null : positionOf(feed.standing.items, at);
+  const place = at === undefined ? null : placeNamed(feed, at);
   const transcript = await transcriptPart(feed, windowOf(feed, at), place);
   const frame = sessionFrame(feed.standing);
   const partsIn = (container: string): string =>
     frame.flatMap(({ into, html }) => (into === container ? html : [])).join('');
+  const path = `/sessions/${seen.session}`;
   return htmlOf(
-    <SessionShell feed={feed} place={from} ui={temporalUi(seen.session)} part="transcript">
+    <SessionShell
+      feed={feed}
+      place={from}
+      ui={temporalUi(seen.session)}
+      part="transcript"
+      foot={<Composer path={path} suggested={partsIn(PLACES.suggested)} />}
+    >
       <section id="transcript" aria-label="Transcript" data-fresh>
         {raw(transcript)}
       </section>
       <ol id={PLACES.pending} class="transcript" data-fresh>
         {raw(partsIn(PLACES.pending))}
       </ol>
-      <Composer path={`/sessions/${seen.session}`} suggested={partsIn(PLACES.suggested)} />
-      <AsideForm path={`/sessions/${seen.session}`} />
     </SessionShell>,
   );
 }
 
+/** One row that grows with what is written. */
 function Composer({ path, suggested }: { readonly path: string; readonly suggested: string }) {
   return (
     <form class="composer" id="composer" hx-post={`${path}/send`} hx-target="#said">
-      <label for="message">Write to the session</label>
-      <textarea id="message" name="text" rows={2} required maxlength={1_000_000} aria-describedby={PLACES.suggested} />
+      <label class="unseen" for="message">
+        Write to the session
+      </label>
+      <textarea
+        id="message"
+        name="text"
+        rows={1}
+        required
+        maxlength={1_000_000}
+        aria-describedby={PLACES.suggested}
+        data-placeholder="Write to the session; it reads it before its next call"
+        placeholder="Write to the session; it reads it before its next call"
+      />
+      <button name="now" value="true" class="plain" title="Send now, interrupting">
+        Send now<span class="unseen">, interrupting</span>
+      </button>
+      <button class="first">Send</button>
       <div id={PLACES.suggested} data-fresh>
         {raw(suggested)}
-      </div>
-      <div class="buttons">
-        <button>Send</button>
-        <button name="now" value="true" class="plain">
-          Send now, interrupting
-        </button>
       </div>
     </form>
   );
 }
-
-/**
- * Drawn once with the page, so that typed text and the answer stay while everything else changes.
- */
-function AsideForm({ path }: { readonly path: string }) {
-  return (
-    <details class="steer" id="aside">
-      <summary>Ask aside</summary>
-      <form hx-post={`${path}/aside`} hx-target="#aside-answer" hx-config={LONG}>
-        <label for="question">The model answers from what it knows by now; the conversation keeps no trace of it</label>
-        <textarea id="question" name="question" rows={2} required maxlength={LONGEST_ASIDE} />
-        <button>Ask</button>
-      </form>
-      <div id="aside-answer" role="status" aria-live="polite" />
-    </details>
-  );
-}
-
-/** Timeout of the request in milliseconds. */
-const LONG = JSON.stringify({ timeout: 660_000 });
 
 /** Draws the transcript: what is above, the window, what happens now. */
 export async function transcriptPart(
@@ -124,11 +126,13 @@ export async function transcriptPart(
 }
 
 /** Draws the items of a window, with an element that loads earlier ones. */
-export async function itemsPart(feed: SessionFeed, { from, to }: ItemWindow): Promise<string> {
+export async function itemsPart(feed: SessionFeed, { from, to }: ItemWindow, base?: string): Promise<string> {
   const { items, seen } = feed.standing;
-  const context = await feed.context(from, to);
+  const known = await feed.context(from, to);
+  // Who has a link to one session is led to no other.
+  const context = base === undefined ? known : { ...known, base, agent: () => undefined };
   const voids = feed.voided.filter(({ after }) => after > from && after <= to);
-  const above = from > 0 ? htmlOf(<Earlier path={`/sessions/${seen.session}/items`} before={from} />) : '';
+  const above = from > 0 ? htmlOf(<Earlier path={`${base ?? `/sessions/${seen.session}`}/items`} before={from} />) : '';
   const parts: string[] = [above];
   for (const [offset, item] of items.all.slice(from, to).entries()) {
     if (isDrawn(item)) parts.push(htmlOf(<ItemView item={item} context={context} />));

@@ -1,14 +1,25 @@
-// The shell around the pages of one session: its name, what is wrong, its state, what may be done,
-// and its other pages.
+// The shell around the pages of one session: a head that stays in view, the minimap, what stands
+// next to the transcript, and at the foot what waits for a decision.
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { showUnseen } from '../../system/text.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
-import { Copy, Layout, Moment } from '../layout.tsx';
-import { SteerForms } from './steer-forms.tsx';
+import { Icon } from '../icons.tsx';
+import { Layout } from '../layout.tsx';
+import { AsideForm } from './aside-form.tsx';
 import { PLACES, sessionFrame } from './frame.tsx';
+import { Tags } from './head.tsx';
+import { AboutPart } from './inspector.tsx';
+import { MapFrame } from './minimap.tsx';
+import { SteerForms } from './steer-forms.tsx';
 
-const PARTS = { transcript: 'Transcript', timeline: 'Timeline' } as const;
+const PARTS = {
+  transcript: 'Transcript',
+  timeline: 'Timeline',
+  files: 'Files',
+  agents: 'Agents',
+  raw: 'Raw',
+} as const;
 
 type Props = {
   readonly feed: SessionFeed;
@@ -17,63 +28,214 @@ type Props = {
   /** Address of the session in Temporal's own UI. */
   readonly ui: string | null;
   readonly part: keyof typeof PARTS;
+  /** Stands at the foot of the screen, below what waits for a decision. */
+  readonly foot?: Child;
   readonly children: Child;
 };
 
 export const placeIn = ({ ring }: SessionFeed): string => `${ring.epoch}.${ring.now}`;
 
-export function SessionShell({ feed, place, ui, part, children }: Props) {
+export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
   const { seen } = feed.standing;
   const name = showUnseen(seen.title || seen.session);
   const path = `/sessions/${seen.session}`;
   const frame = sessionFrame(feed.standing);
   const into = (container: string) => raw(frame.flatMap((one) => (one.into === container ? one.html : [])).join(''));
+  const isTranscript = part === 'transcript';
   return (
     <Layout
-      title={part === 'transcript' ? name : `${PARTS[part]} of ${name}`}
+      title={isTranscript ? name : `${PARTS[part]} of ${name}`}
       feed={{ path: `${path}/live`, from: place }}
-      redrawn={part !== 'transcript'}
-      scripts={['live.js', 'times.js', 'keys.js']}
+      redrawn={!isTranscript}
+      scripts={['live.js', 'times.js', 'keys.js', 'session.js']}
+      styles={['session.css', 'timeline.css']}
       at="sessions"
       banners={into(PLACES.banners)}
     >
-      <div class="title">
-        <h1>{name}</h1>
-        <p class="quiet">
-          <code>{showUnseen(seen.session)}</code> {showUnseen(seen.cwd)} · begun <Moment at={seen.startedAt} />
-        </p>
-        <Copy text={`perdure watch ${seen.session}`} what="Copy as command" />
+      <div class="session" id="session" data-session={seen.session}>
+        <header class="session-head">
+          <div class="line">
+            <a class="back" href="/" aria-label="All sessions">
+              <Icon name="back" />
+            </a>
+            <h1 class="cut" title={name}>
+              {name}
+            </h1>
+            <span id={PLACES.phase} data-fresh>
+              {into(PLACES.phase)}
+            </span>
+            <span class="tags">
+              <Tags tags={seen.facts?.tags} />
+            </span>
+            <div id={PLACES.controls} data-fresh>
+              {into(PLACES.controls)}
+            </div>
+          </div>
+          <div id={PLACES.state} data-fresh>
+            {into(PLACES.state)}
+          </div>
+          <div class="line parts">
+            <nav class="tabs" aria-label="Parts of this session">
+              {(Object.keys(PARTS) as (keyof typeof PARTS)[]).map((each) => (
+                <a
+                  href={each === 'transcript' ? path : `${path}/${each}`}
+                  aria-current={each === part ? 'page' : undefined}
+                >
+                  {PARTS[each]}
+                  {each === 'files' || each === 'agents' ? (
+                    <span id={PLACES[each]} data-fresh>
+                      {into(PLACES[each])}
+                    </span>
+                  ) : null}
+                </a>
+              ))}
+            </nav>
+            <FindForm path={path} />
+            {isTranscript ? (
+              <button type="button" class="plain inspect" data-inspect aria-expanded="false" aria-controls="inspector">
+                <Icon name="details" />
+                Details
+              </button>
+            ) : null}
+          </div>
+        </header>
+        <MapFrame standing={feed.standing} />
+        <div class={isTranscript ? 'session-body' : 'session-body alone'}>
+          <div class="column">
+            {children}
+            <div class="foot">
+              <div id={PLACES.waits} data-fresh>
+                {into(PLACES.waits)}
+              </div>
+              <div id={PLACES.approvals} data-fresh>
+                {into(PLACES.approvals)}
+              </div>
+              {foot}
+            </div>
+          </div>
+          {isTranscript ? <Inspector feed={feed} ui={ui} path={path} into={into} /> : null}
+        </div>
+        <ShareDialog path={path} />
       </div>
-      <div id={PLACES.state} data-fresh>
-        {into(PLACES.state)}
-      </div>
-      <div id={PLACES.controls} data-fresh>
-        {into(PLACES.controls)}
-      </div>
-      <div id={PLACES.approvals} data-fresh>
-        {into(PLACES.approvals)}
-      </div>
-      <SteerForms path={path} config={feed.standing.config} />
-      <nav class="tabs" aria-label="Parts of this session">
-        <a href={path} aria-current={part === 'transcript' ? 'page' : undefined}>
-          {PARTS.transcript}
-        </a>
-        <a href={`${path}/timeline`} aria-current={part === 'timeline' ? 'page' : undefined}>
-          {PARTS.timeline}
-        </a>
-        <a href={`${path}.jsonl`} download>
-          JSONL
-        </a>
-        <a href={`${path}.md`} download>
-          Markdown
-        </a>
-        {ui === null ? null : (
-          <a href={ui} rel="noreferrer">
-            In Temporal’s UI
-          </a>
-        )}
-      </nav>
-      {children}
     </Layout>
+  );
+}
+
+/** Searches the whole session on the server, whatever of it is drawn. */
+function FindForm({ path }: { readonly path: string }) {
+  return (
+    <form class="find-in" role="search" aria-label="In this session" data-find={`${path}/find`}>
+      <Icon name="search" />
+      <input
+        id="find-in"
+        type="search"
+        autocomplete="off"
+        spellcheck={false}
+        placeholder="Find in session"
+        aria-label="Find in this session"
+        aria-controls="found"
+      />
+      <kbd>f</kbd>
+      <div id="found" role="status" aria-live="polite" />
+    </form>
+  );
+}
+
+const PANELS = ['Now', 'Spend', 'Tools', 'Limits', 'About'] as const;
+
+type InspectorProps = {
+  readonly feed: SessionFeed;
+  readonly ui: string | null;
+  readonly path: string;
+  readonly into: (container: string) => Child;
+};
+
+function Inspector({ feed, ui, path, into }: InspectorProps) {
+  const panels: Readonly<Record<(typeof PANELS)[number], Child>> = {
+    Now: (
+      <>
+        <div id={PLACES.now} data-fresh>
+          {into(PLACES.now)}
+        </div>
+        <AsideForm path={path} />
+      </>
+    ),
+    Spend: (
+      <div id={PLACES.spend} data-fresh>
+        {into(PLACES.spend)}
+      </div>
+    ),
+    Tools: (
+      <div id={PLACES.tools} data-fresh>
+        {into(PLACES.tools)}
+      </div>
+    ),
+    Limits: <SteerForms path={path} config={feed.standing.config} />,
+    About: <AboutPart standing={feed.standing} temporal={ui} />,
+  };
+  return (
+    <aside class="inspector" id="inspector" aria-label="About this session">
+      <div class="panels" role="tablist" aria-label="Details">
+        {PANELS.map((name, at) => (
+          <button
+            type="button"
+            role="tab"
+            id={`tab-${name}`}
+            aria-controls={`panel-${name}`}
+            aria-selected={at === 0 ? 'true' : 'false'}
+            tabindex={at === 0 ? 0 : -1}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      {PANELS.map((name, at) => (
+        <div
+          class="panel"
+          role="tabpanel"
+          id={`panel-${name}`}
+          aria-labelledby={`tab-${name}`}
+          hidden={at === 0 ? undefined : true}
+        >
+          {panels[name]}
+        </div>
+      ))}
+    </aside>
+  );
+}
+
+/** Hours for which a link may last. */
+const HOURS: readonly (readonly [hours: number, words: string])[] = [
+  [1, '1 hour'],
+  [24, '1 day'],
+  [168, '7 days'],
+];
+
+function ShareDialog({ path }: { readonly path: string }) {
+  return (
+    <dialog id="share" aria-labelledby="share-title">
+      <h2 id="share-title">Share this session</h2>
+      <p class="quiet">
+        Whoever opens the link sees this session alone, and can do nothing. It ends by itself; nothing ends it sooner
+        but a new key of the page.
+      </p>
+      <form hx-post={`${path}/share`} hx-target="#share-link">
+        <label>
+          <span>For how long</span>
+          <select name="hours">
+            {HOURS.map(([hours, words]) => (
+              <option value={String(hours)} selected={hours === 24 ? true : undefined}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button class="first">Make a link</button>
+      </form>
+      <div id="share-link" role="status" aria-live="polite" />
+      <form method="dialog">
+        <button>Close</button>
+      </form>
+    </dialog>
   );
 }

@@ -8,11 +8,10 @@ type Props = { readonly path: string; readonly config: RunConfig | null };
 
 export function SteerForms({ path, config }: Props) {
   return (
-    <details class="steer" id="steer">
-      <summary>Limits and options</summary>
+    <div class="steer" id="steer">
       <MoreForm path={path} config={config} />
       <NextForm path={path} config={config} />
-    </details>
+    </div>
   );
 }
 

@@ -41,6 +41,7 @@ const keys = {
   k: () => step(-1),
   o: () => document.activeElement?.click?.(),
   i: () => press('interrupt'),
+  f: () => document.getElementById('find-in')?.focus(),
   n: () => document.querySelector('[data-opens="new-task"]')?.click(),
   p: () => document.querySelector('[data-plots]')?.click(),
   r: () => document.getElementById('message')?.focus(),
@@ -75,7 +76,7 @@ const suggestion = () => document.querySelector('#suggested [data-suggestion]')?
 
 /** What may be written next stands where nothing is written. */
 function showSuggestion() {
-  if (message) message.placeholder = suggestion();
+  if (message) message.placeholder = suggestion() || (message.dataset.placeholder ?? '');
 }
 
 if (message) new MutationObserver(showSuggestion).observe(message.form, { childList: true, subtree: true });

@@ -194,7 +194,7 @@ function showNamed() {
   const name = decodeURIComponent(location.hash.slice(1));
   const named = (name && document.getElementById(name)) || document.getElementById(items().dataset.place ?? '');
   if (named) {
-    if (named.matches('details')) named.open = true;
+    for (let one = named.closest('details'); one; one = one.parentElement.closest('details')) one.open = true;
     named.scrollIntoView({ block: 'start' });
     return true;
   }

@@ -54,6 +54,7 @@ function ContextPlot({ session, columns, config, last }: Props & { readonly last
       words={`${formatTokens(last.context)}${share}; compacted ${formatCount(compactions, 'time')}`}
       session={session}
       columns={columns}
+      peak={`most ${formatTokens(Math.max(...columns.map(({ context }) => context)))}`}
       told={({ context, compactions: here }) => `${formatTokens(context)}${here > 0 ? ', compacted before' : ''}`}
     >
       <PlotBars columns={columns} value={({ context }) => context / top} />
@@ -89,6 +90,7 @@ function SpendPlot({ session, columns, name, amount, total, limit, words }: Spen
       words={`${words(spent)}${of} in run ${last?.last.run}`}
       session={session}
       columns={columns}
+      peak={`most ${words(most)} at once`}
       told={(column) => `${words(amount(column))}, ${words(total(column))} in the run`}
     >
       <PlotBars columns={columns} value={(column) => amount(column) / most} />
@@ -107,6 +109,7 @@ function CachePlot({ session, columns }: Omit<Props, 'config'>) {
       words={`${percent(last)} of the last prompt`}
       session={session}
       columns={columns}
+      peak="of each prompt"
       told={({ cached }) => `${percent(cached)} from the cache`}
     >
       <PlotBars columns={columns} value={({ cached }) => cached ?? 0} />
@@ -118,10 +121,13 @@ type PlotProps = Omit<Props, 'config'> & {
   readonly name: string;
   readonly words: string;
   readonly told: (column: Column) => string;
+  /** The highest value, next to the axis. */
+  readonly peak: string;
   readonly children: Child;
 };
 
-function PlotFrame({ name, words, session, columns, told, children }: PlotProps) {
+function PlotFrame({ name, words, session, columns, told, peak, children }: PlotProps) {
+  const [first, last] = [columns[0], columns.at(-1)];
   return (
     <figure class="plot">
       <figcaption>
@@ -137,6 +143,11 @@ function PlotFrame({ name, words, session, columns, told, children }: PlotProps)
           </a>
         ))}
       </svg>
+      <p class="plot-axis" aria-hidden="true">
+        <span>{first ? `run ${first.first.run}, #${first.first.iteration}` : ''}</span>
+        <span>{peak}</span>
+        <span>{last ? `#${last.last.iteration}` : ''}</span>
+      </p>
     </figure>
   );
 }

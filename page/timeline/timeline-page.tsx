@@ -1,16 +1,30 @@
-// The timeline of a session: a bar for each iteration of a window, with how it spent its time, why
-// the loop went round, and who worked on it; above it plots of all iterations. It uses the
-// transcript and Temporal's own history.
+// The timeline of a session to the clock: a row for each iteration of a window, with how it spent
+// its time, why the loop went round, and who worked on it; below it plots of all iterations. It
+// uses the transcript and Temporal's own history.
 import { raw } from 'hono/html';
 import { reasonOf, showUnseen } from '../../system/text.ts';
-import { reasonText, transitionText } from '../../client/render/words.ts';
+import { isOrdinary, reasonText, transitionText } from '../../client/render/words.ts';
 import { formatCount, shortTime } from '../../client/units.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { placeIn, SessionShell } from '../session/session-shell.tsx';
 import { transitionMeaning } from '../transcript/meanings.ts';
-import { type Bar, barOf, type SegmentKind, workerName } from '../../client/sessions/history/bars.ts';
+import { type Bar, barOf, workerName } from '../../client/sessions/history/bars.ts';
+import { agentSegments } from '../session/lanes.ts';
+import { Clock, totalsText } from '../session/minimap.tsx';
+import { transcriptFacts } from '../session/session-facts.ts';
+import { matchAgents } from '../../client/sessions/history/agent-calls.ts';
+import {
+  type AgentRow,
+  type ClockRow,
+  clockScale,
+  groupRows,
+  rowsOf,
+  type Scale,
+  summaryText,
+  toolsOf,
+} from './clock-rows.ts';
 import { columnsOf } from './columns.ts';
 import {
   type Iteration,
@@ -28,7 +42,17 @@ const WINDOW = 200;
 /** Bars drawn before the one that a link names. */
 const BEFORE = 20;
 
-export async function timelinePage(feed: SessionFeed, ports: PagePorts, at: string | undefined): Promise<string> {
+export type TimelineView = {
+  readonly at?: string | undefined;
+  /** Time in which the session waited takes no room. */
+  readonly withoutWaits?: boolean;
+};
+
+export async function timelinePage(
+  feed: SessionFeed,
+  ports: PagePorts,
+  { at, withoutWaits = false }: TimelineView,
+): Promise<string> {
   const place = placeIn(feed);
   const { seen, items, config } = feed.standing;
   const stored = iterationsOf(items.all);
@@ -39,13 +63,18 @@ export async function timelinePage(feed: SessionFeed, ports: PagePorts, at: stri
   const path = `/sessions/${seen.session}/timeline`;
   return htmlOf(
     <SessionShell feed={feed} place={place} ui={ports.temporalUi(seen.session)} part="timeline">
+      <section id="timeline" aria-label="Timeline" data-fresh>
+        <Summary bars={bars} path={path} withoutWaits={withoutWaits} note={note} />
+        <PagingLinks path={path} all={stored} shown={shown} />
+        <Waterfall
+          bars={bars}
+          agents={await agentRows(feed, ports, bars)}
+          session={seen.session}
+          {...{ withoutWaits }}
+        />
+      </section>
       <section id="plots" aria-label="Plots" data-fresh>
         <PlotList session={seen.session} columns={columnsOf(stored)} config={config} />
-      </section>
-      <section id="timeline" aria-label="Timeline" data-fresh>
-        <BarLegend note={note} />
-        <PagingLinks path={path} all={stored} shown={shown} />
-        <BarList bars={bars} session={seen.session} />
       </section>
     </SessionShell>,
   );
@@ -88,27 +117,55 @@ async function stepsOf(
   };
 }
 
-const names: readonly (readonly [SegmentKind, string])[] = [
-  ['model', 'model'],
-  ['tools', 'tools'],
-  ['context', 'compaction'],
-  ['other', 'hooks'],
-  ['waiting', 'waits for a person'],
-  ['parked', 'parked'],
-  ['gap', 'nobody: dead attempts, no worker'],
-];
+/** Agents whose history is read. */
+const MOST_AGENTS = 12;
 
-function BarLegend({ note }: { readonly note: string | null }) {
+/** Reads how the agents of the drawn iterations spent their time. */
+async function agentRows(feed: SessionFeed, ports: PagePorts, bars: readonly Bar[]): Promise<readonly AgentRow[]> {
+  const { items, agents } = feed.standing;
+  const drawn = new Set(bars.map(({ of }) => iterationName(of).replace('.', '-')));
+  const calls = transcriptFacts(items).agents.filter(({ anchor }) =>
+    drawn.has(anchor.split('-').slice(0, 2).join('-')),
+  );
+  const found = matchAgents(calls, agents);
+  const shown = calls.flatMap((call) => {
+    const agent = found.get(call.anchor);
+    return agent ? [{ call, agent }] : [];
+  });
+  return Promise.all(
+    shown.slice(-MOST_AGENTS).map(async ({ call, agent }) => ({
+      call,
+      href: `/sessions/${agent.session}/timeline`,
+      segments: agentSegments(agent, await ports.steps(agent.session, 0, null), Date.now()),
+    })),
+  );
+}
+
+type SummaryProps = {
+  readonly bars: readonly Bar[];
+  readonly path: string;
+  readonly withoutWaits: boolean;
+  readonly note: string | null;
+};
+
+function Summary({ bars, path, withoutWaits, note }: SummaryProps) {
+  const [first, last] = [bars[0], bars.at(-1)];
+  const took = first && last ? Math.max(...bars.map(({ to }) => to)) - first.from : 0;
   return (
     <>
-      <ul class="legend" aria-label="Colours of the bars">
-        {names.map(([kind, name]) => (
-          <li class={`key ${kind}`}>{name}</li>
-        ))}
-      </ul>
-      <p class="quiet scale">
-        The length of a bar grows with the square root of its time; its parts are in proportion.
-      </p>
+      <div class="row summary">
+        <p>
+          <b>{`${formatCount(bars.length, 'iteration')}, ${shortTime(took)}`}</b> <span>{summaryText(bars)}</span>
+        </p>
+        <nav class="switch" aria-label="Scale">
+          <a href={path} aria-current={withoutWaits ? undefined : 'true'}>
+            Wall clock
+          </a>
+          <a href={`${path}?waits=no`} aria-current={withoutWaits ? 'true' : undefined}>
+            Without waits
+          </a>
+        </nav>
+      </div>
       {note === null ? null : <p class="warn">{showUnseen(note)}</p>}
     </>
   );
@@ -139,66 +196,156 @@ function PagingLinks({
   );
 }
 
-function BarList({ bars, session }: { readonly bars: readonly Bar[]; readonly session: string }) {
-  if (bars.length === 0) return <p class="quiet">No iteration has begun.</p>;
-  const longest = Math.max(1, ...bars.map(lengthOf));
+type WaterfallProps = {
+  readonly bars: readonly Bar[];
+  readonly agents: readonly AgentRow[];
+  readonly session: string;
+  readonly withoutWaits: boolean;
+};
+
+function Waterfall({ bars, agents, session, withoutWaits }: WaterfallProps) {
+  const [first] = bars;
+  if (!first) return <p class="quiet">No iteration has begun.</p>;
+  const agentsEnd = agents.flatMap(({ segments }) => segments.map(({ to }) => to));
+  const to = Math.max(first.from + 1, ...bars.map((bar) => bar.to), ...agentsEnd);
+  const waits = bars.flatMap(({ segments }) => segments.filter(({ kind }) => kind === 'waiting' || kind === 'parked'));
+  const scale = clockScale(Math.min(...bars.map(({ from }) => from)), to, withoutWaits ? waits : []);
+  const groups = groupRows(rowsOf(bars, agents));
   return (
-    <ol class="timeline">
-      {bars.map((bar, at) => (
-        <>
-          {bars[at - 1]?.of.run === bar.of.run ? null : <li class="run">{`Run ${bar.of.run}`}</li>}
-          {raw(htmlOf(<IterationRow bar={bar} before={bars[at - 1]} longest={longest} session={session} />))}
-        </>
-      ))}
-    </ol>
+    <div class="waterfall">
+      <div class="wf-row wf-head">
+        <span>Iteration</span>
+        <span class="map-axis" aria-hidden="true">
+          {[0, 0.2, 0.4, 0.6, 0.8, 1].map((place) => (
+            <Clock at={scale.moment(place)} />
+          ))}
+        </span>
+        <span class="number">took</span>
+      </div>
+      <ol class="timeline">
+        {groups.map(({ rows }, at) => {
+          const [row] = rows;
+          const before = groups[at - 1]?.rows.at(-1)?.bar;
+          if (!row) return null;
+          return (
+            <>
+              {before?.of.run === row.bar.of.run ? null : <li class="run-row">{`Run ${row.bar.of.run}`}</li>}
+              {rows.length > 1 ? (
+                <AlikeRows rows={rows} scale={scale} session={session} />
+              ) : (
+                raw(htmlOf(<IterationRows row={row} before={before} scale={scale} session={session} />))
+              )}
+            </>
+          );
+        })}
+      </ol>
+    </div>
   );
 }
 
-const lengthOf = ({ from, to }: Bar): number => Math.sqrt(Math.max(0, to - from));
-
 type RowProps = {
-  readonly bar: Bar;
+  readonly row: ClockRow;
   readonly before: Bar | undefined;
-  readonly longest: number;
+  readonly scale: Scale;
   readonly session: string;
 };
 
-function IterationRow({ bar, before, longest, session }: RowProps) {
-  const { of, from, to, died, open, workers } = bar;
-  const [last] = workers.slice(-1);
-  const moved = last !== undefined && last !== before?.workers.at(-1);
+/** Several iterations that are alike stand as one, and open to each of them. */
+function AlikeRows({
+  rows,
+  scale,
+  session,
+}: {
+  readonly rows: readonly ClockRow[];
+  readonly scale: Scale;
+  readonly session: string;
+}) {
+  const [first, last] = [rows[0]?.bar, rows.at(-1)?.bar];
+  if (!first || !last) return null;
+  const took = rows.reduce((sum, { bar }) => sum + bar.to - bar.from, 0);
+  const tools = [...new Set(toolsOf(first.of))].map((name) => showUnseen(name.slice(0, 40))).join(', ');
   return (
-    <li id={rowId(of)} class="iteration">
-      <a class="name" href={linkOf(session, of)}>{`#${of.iteration}`}</a>
-      <a class="span" href={linkOf(session, of)} tabindex={-1} aria-hidden="true">
-        <BarShape bar={bar} longest={longest} />
-      </a>
-      <span class="time">{`${shortTime(to - from)}${open ? ' …' : ''}`}</span>
-      <span class="why">
-        {of.transitions.map((reason) => (
-          <span class="badge" title={transitionMeaning(reason)}>
-            {transitionText(reason)}
+    <li>
+      <details class="alike" id={`alike-${rowId(first.of)}`}>
+        <summary class="wf-row">
+          <span class="name">
+            {`#${first.of.iteration} – #${last.of.iteration} `}
+            <span class="quiet">{tools}</span> <span class="chip tag">{`${rows.length} alike`}</span>
           </span>
-        ))}
-        {of.ended ? <span class="badge">{reasonText(of.ended.terminal.reason)}</span> : null}
-        {of.compacted ? <span class="badge">compacted</span> : null}
-        {died > 0 ? <span class="badge bad">{`${formatCount(died, 'attempt')} died`}</span> : null}
-      </span>
-      <small class={moved ? 'worker moved' : 'worker'} title={workers.map((one) => showUnseen(one)).join('\n')}>
-        {last === undefined ? '' : workerName(last)}
-      </small>
+          <Strip segments={rows.flatMap(({ bar }) => bar.segments)} scale={scale} />
+          <span class="number">{shortTime(took)}</span>
+        </summary>
+        <ol>
+          {rows.map((row, at) => (
+            <IterationRows row={row} before={rows[at - 1]?.bar} scale={scale} session={session} />
+          ))}
+        </ol>
+      </details>
     </li>
   );
 }
 
-function BarShape({ bar: { segments, from, to }, longest }: { readonly bar: Bar; readonly longest: number }) {
-  const total = Math.max(1, to - from);
-  const scale = (lengthOf({ from, to } as Bar) / longest) * 1_000;
-  const place = (at: number): number => Math.round(((at - from) / total) * scale * 10) / 10;
+function IterationRows({ row: { bar, below }, before, scale, session }: RowProps) {
+  const { of, from, to, died, open, workers } = bar;
+  const last = workers.at(-1);
+  const moved = last !== undefined && last !== before?.workers.at(-1);
+  const told = of.transitions.filter((reason) => !isOrdinary(reason));
+  const tools = [...new Set(toolsOf(of))].map((name) => showUnseen(name.slice(0, 40))).join(', ');
   return (
-    <svg viewBox="0 0 1000 10" preserveAspectRatio="none">
-      {segments.map(({ kind, from: begin, to: end, what }) => (
-        <rect class={kind} x={place(begin)} y={0} width={Math.max(1, place(end) - place(begin))} height={10}>
+    <li id={rowId(of)} class="iteration">
+      <div class="wf-row">
+        <span class="why">
+          <a class="name" href={linkOf(session, of)}>{`#${of.iteration}`}</a> <span class="quiet">{tools}</span>
+          {told.map((reason) => (
+            <span class="badge" title={transitionMeaning(reason)}>
+              {transitionText(reason)}
+            </span>
+          ))}
+          {of.ended ? <span class="badge">{reasonText(of.ended.terminal.reason)}</span> : null}
+          {of.compacted ? <span class="badge">compacted</span> : null}
+          {died > 0 ? <span class="badge bad">{`${formatCount(died, 'attempt')} failed`}</span> : null}
+          <small class={moved ? 'worker moved' : 'worker'} title={workers.map((one) => showUnseen(one)).join('\n')}>
+            {last === undefined ? '' : workerName(last)}
+          </small>
+        </span>
+        <Strip segments={bar.segments} scale={scale} />
+        <span class="number">{`${shortTime(to - from)}${open ? ' …' : ''}`}</span>
+      </div>
+      {below.map((sub) => (
+        <div class={`wf-row below ${sub.kind}`}>
+          <span class="cut" title={showUnseen(sub.words)}>
+            {sub.href === null ? showUnseen(sub.words) : <a href={sub.href}>{showUnseen(sub.words)}</a>}
+          </span>
+          <Strip segments={sub.segments} scale={scale} />
+          <span class="number">{shortTime(sub.to - sub.from)}</span>
+        </div>
+      ))}
+    </li>
+  );
+}
+
+const WIDE = 1_000;
+
+function Strip({ segments, scale }: { readonly segments: Bar['segments']; readonly scale: Scale }) {
+  const place = (at: number): number => Math.round(scale.place(at) * WIDE * 10) / 10;
+  return (
+    <svg
+      viewBox={`0 0 ${WIDE} 14`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={totalsText(segments) || 'nothing'}
+    >
+      {[0.2, 0.4, 0.6, 0.8].map((at) => (
+        <path class="grid" d={`M${at * WIDE} 0V14`} />
+      ))}
+      {segments.map(({ kind, from, to, what }) => (
+        <rect
+          class={kind}
+          x={place(from)}
+          y={2}
+          width={Math.max(1.5, Math.round((place(to) - place(from)) * 10) / 10)}
+          height={10}
+        >
           <title>{showUnseen(what)}</title>
         </rect>
       ))}

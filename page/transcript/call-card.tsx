@@ -3,11 +3,15 @@
 import { showUnseen } from '../../system/text.ts';
 import type { Outcome } from '../../store/log/entries.ts';
 import { isUntimed } from '../../store/live/retell.ts';
-import { changeOf, diffRows, SHOWN } from '../../client/render/diff-rows.ts';
+import { changeOf, SHOWN } from '../../client/render/diff-rows.ts';
 import { compactInput } from '../../client/render/tool-lines.ts';
 import { endWord, outcomeWords } from '../../client/render/outcome-words.ts';
 import { REPEATED } from '../../client/render/paired-outcomes.ts';
-import { formatCount, shortTime } from '../../client/units.ts';
+import { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
+import { phaseText, type SessionInfo } from '../../client/sessions/info.ts';
+import { formatCount, formatMoney, shortTime } from '../../client/units.ts';
+import { Icon, type IconName } from '../icons.tsx';
+import { CallInput, changeCounts, CountWords } from './call-input.tsx';
 
 /** Progress of a call from the live channel, until its outcome is stored. */
 export type Progress =
@@ -27,6 +31,8 @@ export type ShownCall = {
   readonly input: unknown;
   readonly outcome: Outcome | null;
   readonly progress?: Progress | undefined;
+  /** The session of the agent that the call began. */
+  readonly agent?: SessionInfo | undefined;
   readonly repeated?: boolean;
   /** Address of its whole output, if that is not shown here. */
   readonly whole?: string;
@@ -39,24 +45,75 @@ export function placeOf(anchor: string): string {
   return anchor.split('-').slice(0, 2).join('.');
 }
 
+const ICONS: Readonly<Record<string, IconName>> = {
+  agent: 'agent',
+  ask_user: 'question',
+  bash: 'shell',
+  edit: 'edit',
+  write: 'edit',
+  read: 'read',
+  grep: 'search',
+  glob: 'search',
+  web_fetch: 'web',
+};
+
+/** Most characters of an output that is shown without being asked for. */
+const SHORT = 2_000;
+
+/** A change, and the output of a command that failed, stand open in place. */
+function isOpenAtOnce(call: ShownCall, state: State): boolean {
+  if (changeOf(call.name, call.input)) return state.kind !== 'bad';
+  return call.name === 'bash' && state.kind === 'bad' && (state.output ?? '').length <= SHORT;
+}
+
 export function CallCard({ call }: { readonly call: ShownCall }) {
   const state = stateOf(call);
+  const change = changeOf(call.name, call.input);
   return (
-    <details class={`call ${state.kind}`} id={callId(call.anchor)}>
+    <details class={`call ${state.kind}`} id={callId(call.anchor)} open={isOpenAtOnce(call, state)}>
       <summary>
-        <b class="tool">{showUnseen(call.name.slice(0, 80))}</b> <span class="what">{compactInput(call.input)}</span>
+        <Icon name={ICONS[call.name] ?? 'tool'} />
+        <b class="tool">{showUnseen(call.name.slice(0, 80))}</b>
+        <span class="what">
+          {summaryOf(call)}
+          {change ? <CountWords {...changeCounts(change)} /> : null}
+        </span>
         <span class={`state ${state.kind}`}>{state.words}</span>
       </summary>
       <div class="body">
-        <Input name={call.name} input={call.input} />
-        {state.output === null ? null : <Output text={state.output} bad={state.kind === 'bad'} whole={call.whole} />}
+        <CallInput name={call.name} input={call.input} />
+        {state.output === null || (change && state.kind === 'ok') ? null : (
+          <Output text={state.output} bad={state.kind === 'bad'} whole={call.whole} />
+        )}
         {state.said === '' ? null : <pre class="output">{showUnseen(state.said)}</pre>}
         <p class="links">
+          {call.agent ? <a href={`/sessions/${call.agent.session}`}>The agent’s session</a> : null}
           <a href={`?at=${placeOf(call.anchor)}#${callId(call.anchor)}`}>Link to this call</a>
         </p>
       </div>
     </details>
   );
+}
+
+/** Says on the row what a call is about: a command, a path, the task of an agent. */
+function summaryOf({ name, input }: ShownCall): string {
+  const { description } = (typeof input === 'object' && input !== null ? input : {}) as {
+    readonly description?: unknown;
+  };
+  if (name === AGENT_TOOL && typeof description === 'string') return showUnseen(description.slice(0, 200));
+  const change = changeOf(name, input);
+  return change ? showUnseen(change.path.slice(0, 200)) : compactInput(input);
+}
+
+/** Turns, cost and state of an agent: what its parent's transcript does not say until it ends. */
+function agentWords({ facts, phase, startedAt, closedAt, ...info }: SessionInfo): string {
+  const counts = facts
+    ? [formatCount(facts.turns, 'turn'), formatMoney(facts.cents === null ? null : facts.cents / 100)]
+    : [];
+  const state =
+    phase === 'closed' ? [] : [phase === 'waiting_approval' ? 'waits for you' : phaseText({ ...info, phase })];
+  const time = closedAt === null ? [] : [shortTime(closedAt - startedAt)];
+  return [...counts, ...state, ...time].join(' · ');
 }
 
 type State = {
@@ -66,7 +123,11 @@ type State = {
   readonly said: string;
 };
 
-function stateOf({ outcome, progress, repeated }: ShownCall): State {
+function stateOf({ outcome, progress, repeated, agent }: ShownCall): State {
+  if (agent && (!outcome || !outcome.isError)) {
+    const kind = agent.phase === 'closed' ? 'ok' : agent.phase === 'waiting_approval' ? 'waiting' : 'running';
+    return { kind, words: agentWords(agent), output: outcome?.content ?? null, said: '' };
+  }
   if (outcome) {
     const { log, isError, content } = outcome;
     const time = isUntimed(log) ? [] : [shortTime(log.duration)];
@@ -111,41 +172,5 @@ function Output({
         </p>
       ) : null}
     </>
-  );
-}
-
-function Input({ name, input }: { readonly name: string; readonly input: unknown }) {
-  const change = changeOf(name, input);
-  if (change) return <Diff {...change} />;
-  const fields = (typeof input === 'object' && input !== null ? input : {}) as Readonly<Record<string, unknown>>;
-  const { command } = fields;
-  const text = name === 'bash' && typeof command === 'string' && Object.keys(fields).length === 1 ? command : null;
-  const shown = text ?? JSON.stringify(input, null, 2) ?? '';
-  return (
-    <>
-      <pre class="input" tabindex={0} aria-label="Input">
-        {showUnseen(shown.slice(0, SHOWN))}
-      </pre>
-      {shown.length > SHOWN ? (
-        <p class="links">{`${formatCount(shown.length - SHOWN, 'more character')}: download the transcript`}</p>
-      ) : null}
-    </>
-  );
-}
-
-type DiffProps = { readonly path: string; readonly before: string; readonly after: string };
-
-function Diff({ path, before, after }: DiffProps) {
-  const { lines, left } = diffRows(before, after);
-  return (
-    <figure class="diff">
-      <figcaption>{showUnseen(path.slice(0, 500))}</figcaption>
-      <pre tabindex={0} aria-label="Changes">
-        {lines.map(({ mark, text }) => (
-          <span class={mark === '+' ? 'add' : mark === '-' ? 'del' : 'same'}>{`${mark} ${showUnseen(text)}\n`}</span>
-        ))}
-      </pre>
-      {left > 0 ? <p class="links">{`${formatCount(left, 'more character')}: download the transcript`}</p> : null}
-    </figure>
   );
 }

@@ -21,14 +21,21 @@ import { steeringText } from '../../client/render/steered-words.ts';
 import { terminalDetail } from '../../client/sessions/outcome.ts';
 import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
 import { SHOWN } from '../../client/render/diff-rows.ts';
-import { CallCard, type Progress, callId, placeOf } from './call-card.tsx';
+import { CallCard, type Progress, type ShownCall, callId, placeOf } from './call-card.tsx';
+import { FoldedReads, isFoldedRead } from './folded-reads.tsx';
+import { MarkdownText } from '../text/markdown-view.tsx';
+import type { SessionInfo } from '../../client/sessions/info.ts';
 import { type Item, type ReplyItem, isReply } from '../../client/sessions/history/items.ts';
 import { Moment, htmlOf } from '../layout.tsx';
-import { FoldedText, PromptMedia, SpokenText } from './said.tsx';
+import { FoldedText, MarkdownSaid, PromptMedia, SpokenText } from './said.tsx';
 import { transitionMeaning } from './meanings.ts';
 
 export type ItemContext = {
   readonly session: string;
+  /** Address of the page that shows it, when that is not the session's own. */
+  readonly base?: string;
+  /** Returns the session of an agent by the anchor of its call. */
+  readonly agent?: (anchor: string) => SessionInfo | undefined;
   readonly bodies: ReadonlyMap<Hash, string>;
   /** Returns the progress of a call whose outcome is not stored, by its anchor. */
   readonly progress: (anchor: string) => Progress | undefined;
@@ -67,7 +74,7 @@ function PlainItem({
       return (
         <>
           <SpokenText who="user" text={userText(entry, context)} whole={`${entryPath(context, position)}/text`} />
-          {entry.by === undefined ? null : <small>{`from ${showUnseen(entry.by.slice(0, 100))}`}</small>}
+          {entry.by === undefined ? null : <small class="sender">{`from ${showUnseen(entry.by.slice(0, 100))}`}</small>}
           <PromptMedia media={entry.body.media ?? []} path={`${entryPath(context, position)}/media`} />
         </>
       );
@@ -105,7 +112,8 @@ function EpochItem({ entry }: { readonly entry: EpochEntry }) {
   );
 }
 
-const entryPath = ({ session }: ItemContext, position: number): string => `/sessions/${session}/entries/${position}`;
+const entryPath = ({ session, base = `/sessions/${session}` }: ItemContext, position: number): string =>
+  `${base}/entries/${position}`;
 
 function userText(entry: Extract<Entry, { kind: 'user' }>, { bodies }: ItemContext): string {
   const text = entry.body.kind === 'text' ? entry.body.text : bodies.get(entry.body.hash);
@@ -116,15 +124,19 @@ function BoundaryItem({ entry }: { readonly entry: BoundaryEntry }) {
   const { before, after, from, prompts, summary, trigger } = entry;
   const line = `${trigger === 'auto' ? 'Compacted' : 'Too long: compacted'}, about ${before.toLocaleString('en')} → ${formatTokens(after)}`;
   return (
-    <details class="mark">
-      <summary>{line}</summary>
+    <details class="mark seam">
+      <summary>
+        <span>{line}</span>
+      </summary>
       <p>
         {'The model sees this summary, and everything from '}
         <a href={`?at=e${from}#${itemId(from)}`}>{`entry ${from}`}</a>
         {prompts.length > 0 ? `, with ${formatCount(prompts.length, 'prompt')} from before it word for word.` : ' on.'}
         {' Everything it replaced is still above.'}
       </p>
-      <pre class="said">{showUnseen(summary.slice(0, SHOWN))}</pre>
+      <div class="said prose">
+        <MarkdownText text={summary.slice(0, SHOWN)} />
+      </div>
     </details>
   );
 }
@@ -167,32 +179,66 @@ function RunEndLine({ ended }: { readonly ended: RunEnded }) {
 }
 
 function ReplyArticle({ item, context }: { readonly item: ReplyItem; readonly context: ItemContext }) {
-  const { entry, anchor, position } = item;
+  const { entry, anchor } = item;
   return (
     <article id={`it-${anchor}`}>
       <ReplyHead entry={entry} anchor={anchor} />
-      {entry.message.content.map((block, index) => {
-        switch (block.type) {
-          case 'text':
-            return block.text.trim() === '' ? null : (
-              <SpokenText who="agent" text={block.text} whole={`${entryPath(context, position)}/${index}`} />
-            );
-          case 'thinking':
-            return <FoldedText line="Thinking" text={block.thinking} kind="thinking" />;
-          case 'redacted_thinking':
-            return <p class="mark">Thinking that the provider keeps to itself</p>;
-          case 'tool_use':
-            return <CallCard call={callOf(item, index, block, context)} />;
-          case 'server_tool_use':
-          case 'web_search_tool_result':
-            return <p class="mark">{searchBlockLine(block) ?? block.type}</p>;
-          default:
-            return <FoldedText line={block.type} text={JSON.stringify(block, null, 2)} />;
-        }
-      })}
+      {blockGroups(item).map((group) =>
+        group.length > 1 ? (
+          <FoldedReads calls={group.flatMap((index) => shownCall(item, index, context) ?? [])} />
+        ) : (
+          <ReplyBlock item={item} index={group[0] ?? 0} context={context} />
+        ),
+      )}
       {entry.fate === 'whole' ? null : <p class="mark">{`the reply was ${entry.fate}`}</p>}
     </article>
   );
+}
+
+type BlockProps = { readonly item: ReplyItem; readonly index: number; readonly context: ItemContext };
+
+function ReplyBlock({ item, index, context }: BlockProps) {
+  const block = item.entry.message.content[index];
+  if (block === undefined) return null;
+  switch (block.type) {
+    case 'text':
+      return block.text.trim() === '' ? null : (
+        <MarkdownSaid text={block.text} whole={`${entryPath(context, item.position)}/${index}`} />
+      );
+    case 'thinking':
+      return <FoldedText line="Thinking" text={block.thinking} kind="thinking" />;
+    case 'redacted_thinking':
+      return <p class="mark">Thinking that the provider keeps to itself</p>;
+    case 'tool_use':
+      return <CallCard call={callOf(item, index, block, context)} />;
+    case 'server_tool_use':
+    case 'web_search_tool_result':
+      return <p class="mark">{searchBlockLine(block) ?? block.type}</p>;
+    default:
+      return <FoldedText line={block.type} text={JSON.stringify(block, null, 2)} />;
+  }
+}
+
+/** Puts the blocks of a reply into groups: reads that ended well and follow each other are one. */
+function blockGroups(item: ReplyItem): readonly (readonly number[])[] {
+  const groups: number[][] = [];
+  for (const [index, block] of item.entry.message.content.entries()) {
+    const last = groups.at(-1);
+    const folds = block.type === 'tool_use' && isFoldedRead(block.name, item.outcomes.get(index));
+    if (folds && last && last.every((each) => isReadAt(item, each))) last.push(index);
+    else groups.push([index]);
+  }
+  return groups;
+}
+
+function isReadAt({ entry, outcomes }: ReplyItem, index: number): boolean {
+  const block = entry.message.content[index];
+  return block?.type === 'tool_use' && isFoldedRead(block.name, outcomes.get(index));
+}
+
+function shownCall(item: ReplyItem, index: number, context: ItemContext): ShownCall | null {
+  const block = item.entry.message.content[index];
+  return block?.type === 'tool_use' ? callOf(item, index, block, context) : null;
 }
 
 function ReplyHead({ entry, anchor }: { readonly entry: ReplyEntry; readonly anchor: string }) {
@@ -222,6 +268,7 @@ function callOf(item: ReplyItem, index: number, { name, input }: Block, context:
     input,
     outcome,
     progress: outcome ? undefined : context.progress(anchor),
+    agent: context.agent?.(anchor),
     repeated: isRepeated(item.entry, index),
     ...(more ? { whole: `${entryPath(context, item.position)}/${index}` } : {}),
   };

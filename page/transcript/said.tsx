@@ -4,6 +4,23 @@ import { showUnseen } from '../../system/text.ts';
 import type { MessageMedium } from '../../workflows/contract/people.ts';
 import { formatCount } from '../../client/units.ts';
 import { SHOWN } from '../../client/render/diff-rows.ts';
+import { MarkdownText } from '../text/markdown-view.tsx';
+
+/** Shows what the model said as Markdown. While it streams it is plain text. */
+export function MarkdownSaid({ text, whole }: { readonly text: string; readonly whole: string }) {
+  return (
+    <>
+      <div class="said agent prose">
+        <MarkdownText text={text.slice(0, SHOWN)} />
+      </div>
+      {text.length > SHOWN ? (
+        <p class="links">
+          <a href={whole}>{`All of it, ${formatCount(text.length, 'character')}`}</a>
+        </p>
+      ) : null}
+    </>
+  );
+}
 
 export function SpokenText({
   who,

@@ -18,6 +18,8 @@ import { probeSandbox } from '../../tools/sandbox.ts';
 import { createRedactor } from '../../worker/redact.ts';
 import { TOPS } from '../docs/house-report.mjs';
 import { measureGrowth, QUADRATIC } from '../support/growth.ts';
+import { htmlOf } from '../../page/layout.tsx';
+import { MarkdownText } from '../../page/text/markdown-view.tsx';
 import { tempFolder, toolContext } from '../tools/support.ts';
 
 const sandbox = await probeSandbox({ kinds: ['group'] });
@@ -161,6 +163,22 @@ test('other work goes on while a command of blank lines is answered', async () =
   expect(user / 1e6).toBeLessThan(10);
 });
 
+test.each<[string, (n: number) => string, number]>([
+  ['stars', (n) => '*'.repeat(n), 20_000],
+  ['words in stars', (n) => '**a '.repeat(n / 4), 20_000],
+  ['backticks', (n) => '`a ``b '.repeat(n / 7), 20_000],
+  ['open links', (n) => '[a]('.repeat(n / 4), 20_000],
+  ['quotes in quotes', (n) => `${'> '.repeat(40)}a\n`.repeat(n / 82), 20_000],
+  ['lists in lists', (n) => Array.from({ length: n / 40 }, (_, at) => `${' '.repeat(at % 40)}- a`).join('\n'), 20_000],
+  ['rows of a table', (n) => `|a|\n|-|\n${'|a|\n'.repeat(n / 4)}`, 20_000],
+  ['cells of a row', (n) => `|${'a|'.repeat(n / 2)}\n|-|`, 20_000],
+  ['fences', (n) => '```\n'.repeat(n / 4), 20_000],
+  ['blank lines in a list', (n) => `- a${'\n'.repeat(n)}b`, 20_000],
+  ['code', (n) => `\`\`\`ts\n${'f("\\"'.repeat(n / 5)}\n\`\`\``, 20_000],
+])('a reply of n characters of %s is drawn on the page in time in proportion to n', (_, text, n) => {
+  expect(measureGrowth((size) => htmlOf(MarkdownText({ text: text(size) })), n)).toBeLessThan(QUADRATIC);
+});
+
 test('no regular expression of the product can be made to look at a text again and again', () => {
   const found: string[] = [];
   for (const file of TOPS.flatMap(sourcesIn)) {
@@ -182,7 +200,7 @@ function isSlow(literal: string): boolean {
 
 function sourcesIn(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true }).map(String);
-  return names.filter((name) => name.endsWith('.ts')).map((name) => join(folder, name));
+  return names.filter((name) => /\.tsx?$/.test(name)).map((name) => join(folder, name));
 }
 
 const redact = createRedactor({

@@ -37,7 +37,8 @@ test('text is on the screen as it is said, calls as they run, and nothing of it 
   await tab.locator('.ended.good').waitFor();
   expect(await tab.getByText('This is said slowly, and goes on for a while.').count()).toBe(1);
   await until(async () => (await tab.locator('#live li').count()) === 0);
-  for (const one of await tab.locator('.call > summary, .thinking > summary').all()) await one.click();
+  for (const one of await tab.locator('.call, .thinking').all())
+    if ((await one.getAttribute('open')) === null) await one.locator('> summary').click();
   await tab.getByText('- First line.').waitFor();
   await shoot(tab, 'session');
   expect(await axeFindings(tab)).toEqual([]);
@@ -113,13 +114,14 @@ test('who decides second is told who was first; limits are raised and options se
     { permissionMode: 'default', maxTurns: 5 },
   );
   const [one, other] = [await stage.visit(`/sessions/${session}`), await stage.visit(`/sessions/${session}`)];
-  await one.tab.getByText('Limits and options').click();
+  await one.tab.getByRole('tab', { name: 'Limits' }).click();
   await one.tab.locator('input[name=maxTurns]').fill('9');
   await one.tab.getByRole('button', { name: 'Raise' }).click();
   await other.tab.getByText('limits raised to 9 turns').waitFor();
   await other.tab.locator('#figures', { hasText: 'of 9 turns' }).waitFor();
   await one.tab.locator('select[name=permissionMode]').selectOption('plan');
   await one.tab.getByRole('button', { name: 'Set' }).click();
+  await one.tab.getByRole('tab', { name: 'Now' }).click();
   await one.tab.getByText('For the next run: permissionMode plan').waitFor();
   await shoot(one.tab, 'steer');
   expect(await axeFindings(one.tab)).toEqual([]);
@@ -207,7 +209,7 @@ test('a timeline tells what each iteration took, who worked on it and what it wa
   );
   const { tab, problems, close } = await stage.visit(`/sessions/${session}/timeline`);
   await tab.locator('.approval').getByRole('button', { name: 'Allow' }).click();
-  await tab.getByText('parked until').waitFor();
+  await tab.locator('#state-now.park').waitFor();
   await tab.locator('#t-1-2').waitFor();
   await tab.getByRole('button', { name: 'Resume' }).click();
   await tab.locator('.iteration .badge', { hasText: 'completed' }).waitFor();

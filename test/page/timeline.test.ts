@@ -75,7 +75,7 @@ test('a bar has the model, its tools, waits, parkings and what nobody worked on 
   const bar = barOf(
     one!,
     [
-      step({ attempt: 2, beganAt: 400, failure: 'activity Heartbeat timeout' }),
+      step({ attempt: 2, beganAt: 400, failure: 'activity Heartbeat timeout', lost: true }),
       step({ name: 'runTool', askedAt: 1_000, beganAt: 1_001, endedAt: 1_100 }),
       step({ name: 'runTool', askedAt: 61_100, beganAt: 61_101, endedAt: 61_200, decided: true, worker: 'other' }),
       step({ name: 'callModel', askedAt: 61_300, beganAt: null, endedAt: null, worker: null }),
@@ -93,6 +93,8 @@ test('a bar has the model, its tools, waits, parkings and what nobody worked on 
   ]);
   expect(bar.segments[0]?.what).toBe('an attempt died: activity Heartbeat timeout, 400 ms');
   expect([bar.died, bar.open, bar.workers]).toEqual([1, true, ['host-a/12345678/77/1', 'other']]);
+  const retried = barOf(one!, [step({ attempt: 3, beganAt: 400, failure: '529 overloaded' })], 90_000);
+  expect(retried.segments[0]).toMatchObject({ kind: 'retry', what: '2 attempts failed: 529 overloaded, 400 ms' });
   const parked = barOf(one!, [step({ endedAt: 100 }), step({ askedAt: 5_100, beganAt: 5_110, endedAt: 5_200 })], 0);
   expect(parked.segments.map(({ kind }) => kind)).toEqual(['model', 'parked', 'model']);
 });

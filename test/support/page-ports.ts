@@ -89,6 +89,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     pollers: () => Promise.resolve([{ identity: '1@host', seen: 0 }]),
     scheduleCount: () => Promise.resolve(0),
     recent: () => Promise.resolve(noRecentRequests),
+    startOptions: () => Promise.resolve({ cwd: '/work', maxTurns: 7 }),
     head: () => Promise.resolve(view.head),
     live: () => live,
     waiting: (session, pending) => Promise.resolve({ ...pending, session, input: { path: 'a.txt' } }),

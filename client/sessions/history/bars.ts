@@ -4,11 +4,14 @@ import { parseIdentity } from '../../../system/process/identity.ts';
 import { showUnseen } from '../../../system/text.ts';
 import { isUntimed } from '../../../store/live/retell.ts';
 import type { Step } from './steps.ts';
-import { shortTime } from '../../units.ts';
+import { formatCount, shortTime } from '../../units.ts';
 import type { Iteration } from './iterations.ts';
 
-/** During a `gap` nothing ran: no worker took the work, or an attempt died. */
-export type SegmentKind = 'model' | 'tools' | 'context' | 'other' | 'waiting' | 'parked' | 'gap';
+/**
+ * During a `gap` nothing ran: no worker took the work, or one was lost. During a `retry` attempts
+ * failed and were backed off from.
+ */
+export type SegmentKind = 'model' | 'tools' | 'context' | 'other' | 'waiting' | 'parked' | 'retry' | 'gap';
 
 /** Times are in milliseconds since the epoch. */
 export type BarSegment = {
@@ -85,10 +88,14 @@ function addPause(add: Add, from: number, step: Step, before: Step | undefined):
 }
 
 function addStep(add: Add, step: Step, { reply }: Iteration, now: number): void {
-  const { askedAt, beganAt, attempt, failure, name } = step;
+  const { askedAt, beganAt, attempt, failure, lost, name } = step;
   const began = beganAt ?? now;
-  if (attempt > 1) add('gap', askedAt, began, deathText(attempt - 1, failure));
-  else if (began - askedAt > PAUSE_MS || beganAt === null) add('gap', askedAt, began, 'no worker took it');
+  if (attempt > 1) {
+    if (lost || failure === null) add('gap', askedAt, began, deathText(attempt - 1, failure));
+    else add('retry', askedAt, began, `${formatCount(attempt - 1, 'attempt')} failed: ${failure}`);
+  }
+  if (attempt === 1 && (began - askedAt > PAUSE_MS || beganAt === null))
+    add('gap', askedAt, began, 'no worker took it');
   if (beganAt === null) return;
   const [kind, what] = kinds[name] ?? ['other', name];
   const end = step.endedAt ?? now;

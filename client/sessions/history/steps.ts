@@ -26,6 +26,8 @@ export type Step = {
   readonly worker: string | null;
   /** Why the attempt before the last died. */
   readonly failure: string | null;
+  /** That attempt never reported its end: its worker was killed, or lost. */
+  readonly lost?: boolean;
   /** True when a person had decided about the call. */
   readonly decided: boolean;
   /** True when the workflow had carried the call out. */
@@ -114,10 +116,15 @@ async function withPending(
     attempt: pending.attempt ?? 1,
     worker: pending.lastWorkerIdentity || null,
     failure: await why(pending.lastFailure),
+    ...(isLost(pending.lastFailure) && { lost: true }),
   };
 }
 
 export type Failure = Pending['lastFailure'];
+
+/** An attempt whose worker is gone ends by a timeout; one that failed says so itself. */
+const isLost = (failure: Failure): boolean => failure?.timeoutFailureInfo != null;
+
 const sealedCause = z.object({ message: z.string() });
 
 /**
@@ -198,6 +205,7 @@ async function stepsOf(
           steps.get(String(started.scheduledEventId))?.id ?? '',
           started.lastFailure,
         ),
+        ...(isLost(started.lastFailure) && { lost: true }),
       });
     } else {
       const ended = endOf(event);

@@ -1,0 +1,87 @@
+// Collects what a session did to files from the inputs and outcomes of its calls: which call
+// changed which file, who allowed it, what was only read, and which commands may have changed
+// more. It knows the calls alone, not the files. Pure.
+import { isReply, type Item } from './items.ts';
+
+/** One change of a file, as a call asked for it. */
+export type FileEdit = {
+  /** Name of the call in links: `run-iteration-index`. */
+  readonly anchor: string;
+  readonly tool: string;
+  /** Null for a file that was written whole. */
+  readonly before: string | null;
+  readonly after: string;
+  /** Whether the call has ended well; null while it has not ended. */
+  readonly done: boolean | null;
+  /** Name of the person who allowed it; absent where no one was asked. */
+  readonly by?: string;
+  /** A person or a hook put another input in the place of this one, which is not known here. */
+  readonly replaced: boolean;
+};
+
+export type ChangedFile = { readonly path: string; readonly edits: readonly FileEdit[] };
+export type ReadFile = { readonly path: string; readonly times: number };
+export type RunCommand = { readonly command: string; readonly times: number; readonly anchor: string };
+
+export type ChangedFiles = {
+  readonly changed: readonly ChangedFile[];
+  readonly read: readonly ReadFile[];
+  /** Commands that ran and may have changed files. */
+  readonly commands: readonly RunCommand[];
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+
+export function changedFiles(items: readonly Item[]): ChangedFiles {
+  const changed = new Map<string, FileEdit[]>();
+  const read = new Map<string, number>();
+  const commands = new Map<string, { times: number; anchor: string }>();
+  for (const { entry, anchor: reply, outcomes } of items.filter(isReply))
+    for (const [index, block] of entry.message.content.entries()) {
+      if (block.type !== 'tool_use') continue;
+      const { name } = block;
+      const input = (typeof block.input === 'object' && block.input !== null ? block.input : {}) as Fields;
+      const outcome = outcomes.get(index);
+      const path = text(input['path']) ?? text(input['file_path']);
+      const anchor = `${reply}-${index}`;
+      if (path !== null) {
+        const by = outcome?.log.approved?.by;
+        const facts = {
+          anchor,
+          tool: name,
+          done: outcome ? !outcome.isError && outcome.log.decision === 'allowed' : null,
+          replaced: outcome?.log.ran !== undefined || outcome?.log.approved?.editedHash !== undefined,
+          ...(by !== undefined && { by }),
+        };
+        const edits = editsOf(name, input).map((edit) => ({ ...edit, ...facts }));
+        if (edits.length > 0) changed.set(path, [...(changed.get(path) ?? []), ...edits]);
+        else if (name === 'read') read.set(path, (read.get(path) ?? 0) + 1);
+      }
+      const command = name === 'bash' ? text(input['command']) : null;
+      if (command === null || outcome?.log.decision !== 'allowed') continue;
+      const known = commands.get(command);
+      commands.set(command, { times: (known?.times ?? 0) + 1, anchor });
+    }
+  return {
+    changed: [...changed].map(([path, edits]) => ({ path, edits })),
+    read: [...read].flatMap(([path, times]) => (changed.has(path) ? [] : [{ path, times }])),
+    commands: [...commands].map(([command, { times, anchor }]) => ({ command, times, anchor })),
+  };
+}
+
+/** Returns what a call of `edit`, `write` or a tool with several edits asks for. */
+function editsOf(tool: string, input: Fields): readonly Pick<FileEdit, 'before' | 'after'>[] {
+  const content = text(input['content']);
+  if (tool === 'write' && content !== null) return [{ before: null, after: content }];
+  const one = editOf(input);
+  if (tool === 'edit' && one) return [one];
+  const list = input['edits'];
+  return Array.isArray(list) ? list.flatMap((each) => editOf(each as Fields) ?? []) : [];
+}
+
+function editOf(fields: Fields | null): Pick<FileEdit, 'before' | 'after'> | null {
+  const [before, after] = [text(fields?.['old_string']), text(fields?.['new_string'])];
+  return before === null || after === null ? null : { before, after };
+}

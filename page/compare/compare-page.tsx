@@ -1,0 +1,198 @@
+// Shows two or three sessions next to each other, and asks for them where none is named.
+import { showUnseen } from '../../system/text.ts';
+import { isReply } from '../../client/sessions/history/items.ts';
+import type { Standing } from '../feed/standing.tsx';
+import { Layout, htmlOf, Moment } from '../layout.tsx';
+import { StateChip } from '../session/head.tsx';
+import { transcriptFacts } from '../session/session-facts.ts';
+import { CallInput } from '../transcript/call-input.tsx';
+import { MarkdownText } from '../text/markdown-view.tsx';
+import { compareFigures, optionsThatDiffer, partingTurn } from './compare-sessions.ts';
+
+const LETTERS = ['A', 'B', 'C'] as const;
+/** Most characters of an answer. */
+const SHOWN = 4_000;
+
+export type Asked = {
+  readonly a?: string | undefined;
+  readonly b?: string | undefined;
+  readonly c?: string | undefined;
+};
+
+export function comparePage(sessions: readonly Standing[], asked: Asked): string {
+  return htmlOf(
+    <Layout
+      title="Compare"
+      at="compare"
+      styles={['session.css', 'timeline.css']}
+      scripts={['times.js', 'keys.js', 'session.js']}
+    >
+      <div class="compare">
+        <h1>Compare</h1>
+        <form data-go="/compare">
+          {(['a', 'b', 'c'] as const).map((name) => (
+            <label>
+              <span>{`Session ${name.toUpperCase()}${name === 'c' ? ', if any' : ''}`}</span>
+              <input name={name} value={asked[name] ?? ''} autocomplete="off" spellcheck={false} placeholder="s-…" />
+            </label>
+          ))}
+          <button class="first">Compare</button>
+        </form>
+        {sessions.length < 2 ? (
+          <p class="quiet">Name two sessions by their ids. A session’s page leads here, too.</p>
+        ) : (
+          <Comparison sessions={sessions} />
+        )}
+      </div>
+    </Layout>,
+  );
+}
+
+function Comparison({ sessions }: { readonly sessions: readonly Standing[] }) {
+  const options = optionsThatDiffer(sessions.map(({ config }) => config));
+  const replies = sessions.map(({ items }) => items.all.filter(isReply));
+  const parts = partingTurn(replies);
+  return (
+    <>
+      <div class="compare-heads">
+        {sessions.map((standing, at) => (
+          <section class="card" aria-label={`Session ${LETTERS[at]}`}>
+            <p class="row">
+              <StateChipOf standing={standing} />
+              <a class="cut" href={`/sessions/${standing.seen.session}`}>
+                {showUnseen(standing.seen.title || standing.seen.session)}
+              </a>
+            </p>
+            <small>
+              {`${LETTERS[at]} · ${showUnseen(standing.seen.session)} · `}
+              <Moment at={standing.seen.startedAt} />
+            </small>
+          </section>
+        ))}
+      </div>
+      <table>
+        <thead>
+          <tr>
+            <th>Figure</th>
+            {sessions.map((_, at) => (
+              <th>{LETTERS[at]}</th>
+            ))}
+            {sessions.slice(1).map((_, at) => (
+              <th>{`${LETTERS[at + 1]} against A`}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {compareFigures(sessions).map(({ name, values, against }) => (
+            <tr>
+              <td>{name}</td>
+              {values.map((value) => (
+                <td>{value}</td>
+              ))}
+              {against.map(({ words, kind }) => (
+                <td class={kind}>{words}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <h2>Options that differ</h2>
+      {options.length === 0 ? (
+        <p class="quiet">None.</p>
+      ) : (
+        <table>
+          <thead>
+            <tr>
+              <th>Option</th>
+              {sessions.map((_, at) => (
+                <th>{LETTERS[at]}</th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {options.map(({ name, values }) => (
+              <tr>
+                <td>{name}</td>
+                {values.map((value) => (
+                  <td>{showUnseen(value.slice(0, 300))}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <h2>{parts === null ? 'They say the same throughout' : `Where they part: reply ${parts + 1}`}</h2>
+      {parts === null ? null : (
+        <div class="compare-heads">
+          {replies.map((each, at) => (
+            <section class="card" aria-label={`Reply ${parts + 1} of ${LETTERS[at]}`}>
+              <PartingReply reply={each[parts]} session={sessions[at]?.seen.session ?? ''} />
+            </section>
+          ))}
+        </div>
+      )}
+      <h2>Last answers</h2>
+      <div class="compare-heads">
+        {replies.map((each, at) => (
+          <section class="card prose said" aria-label={`Last answer of ${LETTERS[at]}`}>
+            <MarkdownText text={lastAnswer(each)} />
+          </section>
+        ))}
+      </div>
+      <h2>Files changed</h2>
+      <div class="compare-heads">
+        {sessions.map(({ items, seen }, at) => (
+          <section class="card" aria-label={`Files of ${LETTERS[at]}`}>
+            {transcriptFacts(items).files.changed.length === 0 ? <p class="quiet">None.</p> : null}
+            <ul>
+              {transcriptFacts(items).files.changed.map(({ path }) => (
+                <li>
+                  <a href={`/sessions/${seen.session}/files?file=${encodeURIComponent(path)}`}>
+                    <code>{showUnseen(path)}</code>
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+      </div>
+    </>
+  );
+}
+
+/** The chip has an id on the page of its session; here there are several. */
+function StateChipOf({ standing }: { readonly standing: Standing }) {
+  return <StateChip standing={standing} named={false} />;
+}
+
+type Replies = ReturnType<Standing['items']['reply']>;
+
+function PartingReply({ reply, session }: { readonly reply: Replies; readonly session: string }) {
+  if (!reply) return <p class="quiet">It had ended.</p>;
+  return (
+    <>
+      <p>
+        <a
+          href={`/sessions/${session}?at=${reply.anchor.split('-').slice(0, 2).join('.')}#it-${reply.anchor}`}
+        >{`#${reply.entry.iteration}`}</a>
+      </p>
+      {reply.entry.message.content.map((block) =>
+        block.type === 'text' ? (
+          <div class="prose said">
+            <MarkdownText text={block.text.slice(0, SHOWN)} />
+          </div>
+        ) : block.type === 'tool_use' ? (
+          <>
+            <b class="tool">{showUnseen(block.name.slice(0, 80))}</b>
+            <CallInput name={block.name} input={block.input} />
+          </>
+        ) : null,
+      )}
+    </>
+  );
+}
+
+function lastAnswer(replies: readonly NonNullable<Replies>[]): string {
+  const texts = replies.at(-1)?.entry.message.content.flatMap((block) => (block.type === 'text' ? [block.text] : []));
+  return (texts?.join('\n\n') || '(no answer)').slice(0, SHOWN);
+}

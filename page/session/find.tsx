@@ -1,0 +1,112 @@
+// Finds words in a whole session, whatever of it is drawn: in prompts, in what the model said and
+// thought, in inputs and in results. Links lead to the place.
+import { showUnseen } from '../../system/text.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import { noticeText } from '../../client/render/words.ts';
+import { isReply, type Item } from '../../client/sessions/history/items.ts';
+import type { SessionFeed } from '../feed/session-feed.ts';
+import { htmlOf } from '../layout.tsx';
+import { itemId } from '../transcript/item-view.tsx';
+
+export type Match = {
+  readonly where: string;
+  readonly href: string;
+  readonly snippet: string;
+  readonly at: number;
+  readonly length: number;
+};
+
+/** Matches to show; more are only counted. */
+const SHOWN = 50;
+/** Characters around a match. */
+const AROUND = 60;
+const LONGEST = 200;
+
+type Text = { readonly where: string; readonly text: string; readonly href: string };
+
+export async function findPage(feed: SessionFeed, query: string): Promise<string> {
+  const wanted = query.trim().slice(0, LONGEST);
+  if (wanted === '') return '';
+  const { all } = feed.standing.items;
+  const { bodies } = await feed.context(0, all.length);
+  const { matches, more } = findIn(all, bodies, wanted);
+  return htmlOf(<Found matches={matches} more={more} />);
+}
+
+export function findIn(
+  items: readonly Item[],
+  bodies: ReadonlyMap<Hash, string>,
+  query: string,
+): { readonly matches: readonly Match[]; readonly more: number } {
+  const wanted = query.toLowerCase();
+  const matches: Match[] = [];
+  let more = 0;
+  for (const item of items)
+    for (const { where, text, href } of textsOf(item, bodies)) {
+      const found = text.toLowerCase().indexOf(wanted);
+      if (found < 0) continue;
+      if (matches.length === SHOWN) more += 1;
+      else matches.push({ where, href, ...snippetOf(text, found, wanted.length) });
+    }
+  return { matches, more };
+}
+
+function snippetOf(text: string, found: number, length: number): Pick<Match, 'snippet' | 'at' | 'length'> {
+  const from = Math.max(0, found - AROUND);
+  const snippet = text.slice(from, found + length + AROUND);
+  return { snippet, at: found - from, length };
+}
+
+function* textsOf(item: Item, bodies: ReadonlyMap<Hash, string>): Iterable<Text> {
+  const { entry, position, outcomes } = item;
+  const here = `?at=e${position}#${itemId(position)}`;
+  if (entry.kind === 'user') {
+    const text = entry.body.kind === 'text' ? entry.body.text : (bodies.get(entry.body.hash) ?? '');
+    yield { where: 'prompt', text, href: here };
+  } else if (entry.kind === 'boundary') yield { where: 'summary', text: entry.summary, href: here };
+  else if (entry.kind === 'notice') yield { where: 'notice', text: noticeText(entry.notice), href: here };
+  if (!isReply(item)) return;
+  const place = item.anchor.split('-').slice(0, 2).join('.');
+  for (const [index, block] of item.entry.message.content.entries()) {
+    const where = `#${item.entry.iteration}`;
+    if (block.type === 'text') yield { where, text: block.text, href: `?at=${place}#it-${item.anchor}` };
+    if (block.type === 'thinking')
+      yield { where: `${where} thinking`, text: block.thinking, href: `?at=${place}#it-${item.anchor}` };
+    if (block.type !== 'tool_use') continue;
+    const href = `?at=${place}#call-${item.anchor}-${index}`;
+    yield { where: `${where} ${block.name}`, text: JSON.stringify(block.input) ?? '', href };
+    const outcome = outcomes.get(index);
+    if (outcome) yield { where: `${where} ${block.name}, result`, text: outcome.content, href };
+  }
+}
+
+function Found({ matches, more }: { readonly matches: readonly Match[]; readonly more: number }) {
+  if (matches.length === 0) return <p class="quiet">Nothing in this session has these words.</p>;
+  return (
+    <>
+      <p class="quiet">{`${(matches.length + more).toLocaleString('en')} places`}</p>
+      <ol>
+        {matches.map(({ where, href, ...place }) => (
+          <li>
+            <a href={href}>
+              <small>{showUnseen(where.slice(0, 80))}</small>
+              <Marked {...place} />
+            </a>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function Marked({ snippet, at, length }: Pick<Match, 'snippet' | 'at' | 'length'>) {
+  const end = at + length;
+  const shown = (text: string): string => showUnseen(text.replaceAll('\n', ' '));
+  return (
+    <span>
+      {shown(snippet.slice(0, at))}
+      <mark>{shown(snippet.slice(at, end))}</mark>
+      {shown(snippet.slice(end))}
+    </span>
+  );
+}

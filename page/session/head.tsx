@@ -1,0 +1,198 @@
+// Draws the head of a session, which stays in view: its title, its state and since when, what may
+// be done, and what it has used of its limits.
+import { showUnseen } from '../../system/text.ts';
+import { totalTokens } from '../../workflows/contract/loop.ts';
+import { isUnderWay, phaseText, type SessionInfo } from '../../client/sessions/info.ts';
+import { formatMoney, formatTokens } from '../../client/units.ts';
+import type { Standing } from '../feed/standing.tsx';
+import { Icon, type IconName } from '../icons.tsx';
+import { Moment } from '../layout.tsx';
+import { transcriptFacts } from './session-facts.ts';
+
+type State = { readonly kind: string; readonly icon: IconName; readonly words: string; readonly since: number | null };
+
+/** The state as it concerns a person: a call of an agent that waits is the session's own business. */
+export function stateOf({ seen, items, approvals, troubles }: Standing): State {
+  const { begunAt, endedAt } = transcriptFacts(items);
+  const asked = (seen.approvals ?? approvals).flatMap(({ askedAt }) => askedAt ?? []);
+  if (seen.status === 'open' && (seen.approvals?.length ?? 0) > 0)
+    return { kind: 'wait', icon: 'waiting', words: 'needs you', since: asked.length > 0 ? Math.min(...asked) : null };
+  if (troubles.some(({ kind }) => kind === 'worker'))
+    return { kind: 'fail', icon: 'unplugged', words: 'no worker', since: null };
+  const words = phaseText(seen);
+  if (seen.phase === 'parked') return { kind: 'park', icon: 'parked', words: 'parked', since: null };
+  if (seen.phase === 'closed') return { kind: 'idle', icon: 'closed', words, since: seen.closedAt };
+  if (seen.phase === 'idle') return endState(seen, endedAt);
+  return { kind: 'run', icon: 'running', words, since: begunAt };
+}
+
+function endState({ last }: SessionInfo, since: number | null): State {
+  const reason = last?.terminal.reason;
+  if (reason === undefined || reason === 'completed') return { kind: 'idle', icon: 'done', words: 'idle', since };
+  return {
+    kind: 'fail',
+    icon: 'failed',
+    words: `idle: ${showUnseen(reason.slice(0, 40)).replaceAll('_', ' ')}`,
+    since,
+  };
+}
+
+/** With `named` it can be replaced when the state changes. */
+export function StateChip({ standing, named = true }: { readonly standing: Standing; readonly named?: boolean }) {
+  const { kind, icon, words, since } = stateOf(standing);
+  const { phase, parkedUntil } = standing.seen;
+  return (
+    <span id={named ? 'state-now' : undefined} class={`chip state-chip ${kind}`}>
+      <Icon name={icon} />
+      <span>{words}</span>
+      {phase === 'parked' && parkedUntil !== undefined ? (
+        <>
+          <span>until</span> <Moment at={parkedUntil} />
+        </>
+      ) : since === null ? null : (
+        <span data-since={String(since)} />
+      )}
+    </span>
+  );
+}
+
+export function Tags({ tags }: { readonly tags: Readonly<Record<string, string>> | undefined }) {
+  return (
+    <>
+      {Object.entries(tags ?? {})
+        .slice(0, 6)
+        .map(([name, value]) => (
+          <span class="chip tag">{showUnseen(`${name}=${value}`)}</span>
+        ))}
+    </>
+  );
+}
+
+/** What may be done to the session; each is on only where it means something. */
+export function Actions({ standing: { seen } }: { readonly standing: Standing }) {
+  const path = `/sessions/${seen.session}`;
+  const open = seen.status === 'open';
+  const act = (name: string, label: string, on: boolean, more: Readonly<Record<string, string>> = {}) => (
+    <button type="button" data-act={name} hx-post={`${path}/${name}`} hx-target="#said" disabled={!on} {...more}>
+      {label}
+      {name === 'interrupt' ? <kbd>i</kbd> : null}
+    </button>
+  );
+  const parked = seen.phase === 'parked';
+  const stopped = seen.phase === 'idle' && (seen.last?.terminal.reason ?? 'completed') !== 'completed';
+  return (
+    <div class="buttons" id="steering">
+      {act('interrupt', 'Interrupt', open && (isUnderWay(seen) || seen.unseen))}
+      {parked ? act('resume', 'Resume', open) : stopped ? act('continue', 'Continue', open) : null}
+      <button type="button" data-opens="share" aria-haspopup="dialog">
+        Share
+      </button>
+      <details class="menu" id="more-actions">
+        <summary aria-label="More actions">
+          <Icon name="more" />
+        </summary>
+        <div>
+          {act('again', 'Run again', seen.facts?.agent === undefined)}
+          <a class="button" href={`/compare?a=${seen.session}`}>
+            Compare with another
+          </a>
+          <button type="button" data-copy={`perdure watch ${seen.session}`}>
+            Copy as command
+          </button>
+          {act('cancel', 'Cancel session', open, {
+            'hx-confirm': 'Cancel this session? It is stopped and closed for good; its transcript stays.',
+          })}
+        </div>
+      </details>
+    </div>
+  );
+}
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`;
+
+export function Gauges({ standing }: { readonly standing: Standing }) {
+  const { seen, config, recent } = standing;
+  const { spend, cached } = transcriptFacts(standing.items);
+  const rules = config && { ...config.rules, ...recent.raised };
+  const window = config?.models[0].window;
+  const { run } = spend;
+  const least = run.isLeast ? '≥ ' : '';
+  const limit = rules?.maxBudgetUsd ?? null;
+  return (
+    <dl class="gauges" id="figures">
+      <Figure name="Model">{config ? showUnseen(config.models[0].name.slice(0, 60)) : '–'}</Figure>
+      <Figure name="Turn">
+        {String(run.turns)}
+        {rules ? <small>{`of ${rules.maxTurns} turns`}</small> : null}
+      </Figure>
+      <Figure name="Cost">
+        {`${least}${formatMoney(run.spend.usd)}`}
+        {limit === null ? null : (
+          <>
+            <small>{`of ${formatMoney(limit)}`}</small>
+            <Meter share={(run.spend.usd ?? 0) / limit} kind="cost" label="Cost of its limit" />
+          </>
+        )}
+      </Figure>
+      <Figure name="Tokens">
+        {`${least}${shortCount(totalTokens(run.spend.usage))}`}
+        {rules?.maxTokens ? <small>{`of ${shortCount(rules.maxTokens)}`}</small> : null}
+      </Figure>
+      <Figure name="Context">
+        {window === undefined ? (
+          '–'
+        ) : (
+          <>
+            <span title={`${formatTokens(spend.context)} of ${formatTokens(window)}`}>
+              {percent(Math.min(1, spend.context / window))}
+            </span>
+            <Meter share={spend.context / window} kind="context" label="Context" limit={rules?.compaction.critical} />
+          </>
+        )}
+      </Figure>
+      <Figure name="Cache">{cached === null ? '–' : percent(cached)}</Figure>
+      <div class="wide-only">
+        <dt>Begun</dt>
+        <dd>
+          <Moment at={seen.startedAt} />
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function Figure({ name, children }: { readonly name: string; readonly children: unknown }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** 900, 12.4 k, 3.1 M. */
+export function shortCount(n: number): string {
+  if (n < 1_000) return String(n);
+  const [divisor, unit] = n < 1e6 ? [1e3, 'k'] : [1e6, 'M'];
+  const scaled = n / divisor;
+  return `${scaled < 100 ? scaled.toFixed(1).replace(/\.0$/, '') : String(Math.round(scaled))} ${unit}`;
+}
+
+type MeterProps = {
+  readonly share: number;
+  readonly kind: 'cost' | 'context';
+  readonly label: string;
+  readonly limit?: number | undefined;
+};
+
+/** A bar of a share; drawn as SVG since no style may stand in the page. */
+export function Meter({ share, kind, label, limit }: MeterProps) {
+  const wide = Math.round(Math.max(0, Math.min(1, share)) * 640) / 10;
+  return (
+    <svg class="meter" viewBox="0 0 64 6" role="img" aria-label={`${label}: ${percent(share)}`}>
+      <rect class="track" width="64" height="6" rx="3" />
+      <rect class={`fill ${share >= (limit ?? 0.9) ? 'near' : kind}`} width={wide} height="6" rx="3" />
+      {limit === undefined ? null : <rect class="limit" x={Math.round(limit * 640) / 10} width="1" height="6" />}
+    </svg>
+  );
+}

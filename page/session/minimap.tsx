@@ -1,0 +1,143 @@
+// Draws the minimap of a session: a lane for it and for each of its agents, to the clock. The page
+// first has what the transcript knows; what Temporal's history knows takes its place.
+import { showUnseen } from '../../system/text.ts';
+import { shortTime } from '../../client/units.ts';
+import { iterationsOf } from '../../client/sessions/history/iterations.ts';
+import type { Step } from '../../client/sessions/history/steps.ts';
+import type { SegmentKind } from '../../client/sessions/history/bars.ts';
+import type { SessionFeed } from '../feed/session-feed.ts';
+import type { Standing } from '../feed/standing.tsx';
+import type { PagePorts } from '../ports.ts';
+import { type Lane, type Lanes, lanesOf, MOST_LANES } from './lanes.ts';
+import { transcriptFacts } from './session-facts.ts';
+
+/** Newest iterations whose history is read; older ones are drawn from the transcript. */
+const HISTORY = 200;
+const WIDE = 1_000;
+
+export const KINDS: readonly (readonly [SegmentKind, string])[] = [
+  ['model', 'model'],
+  ['tools', 'tools'],
+  ['context', 'compaction'],
+  ['waiting', 'waits for a person'],
+  ['parked', 'parked'],
+  ['retry', 'failed, tried again'],
+  ['gap', 'no worker'],
+];
+
+/** The place of the minimap; it has its height from the beginning, so that nothing moves. */
+export function MapFrame({ standing }: { readonly standing: Standing }) {
+  const { seen, items, agents } = standing;
+  const lanes = lanesOf({
+    seen,
+    iterations: iterationsOf(items.all),
+    steps: [],
+    agents,
+    stepsOfAgents: new Map(),
+    now: Date.now(),
+  });
+  const expected = Math.min(MOST_LANES, Math.max(agents.length, transcriptFacts(items).agents.length));
+  return (
+    <section
+      id="map"
+      class={`map lanes-${expected}`}
+      aria-label="To the clock"
+      data-map={`/sessions/${seen.session}/map`}
+    >
+      <MapBody lanes={lanes} />
+    </section>
+  );
+}
+
+export function MapBody({ lanes: { from, to, lanes } }: { readonly lanes: Lanes }) {
+  return (
+    <div class="map-body" id="map-body" data-begins={String(Math.round(from))} data-ends={String(Math.round(to))}>
+      {lanes.map((lane, at) => (
+        <LaneRow lane={lane} from={from} to={to} isRoot={at === 0} />
+      ))}
+      <div class="map-axis" aria-hidden="true">
+        {clockTicks(from, to).map((at) => (
+          <Clock at={at} />
+        ))}
+      </div>
+      <ul class="legend" aria-label="Colours">
+        {KINDS.map(([kind, name]) => (
+          <li class={`key ${kind}`}>{name}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Five moments at even distances. */
+export function clockTicks(from: number, to: number): readonly number[] {
+  return [0, 0.25, 0.5, 0.75, 1].map((share) => from + share * (to - from));
+}
+
+/** The time of day of a moment; the page shows it in the time zone of the person. */
+export function Clock({ at }: { readonly at: number }) {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return <span>–</span>;
+  return (
+    <time datetime={date.toISOString()} data-clock={String(Math.round(at))}>
+      {date.toISOString().slice(11, 19)}
+    </time>
+  );
+}
+
+type RowProps = { readonly lane: Lane; readonly from: number; readonly to: number; readonly isRoot: boolean };
+
+function LaneRow({ lane: { name, href, segments }, from, to, isRoot }: RowProps) {
+  const at = (moment: number): number => Math.round(((moment - from) / (to - from)) * WIDE * 10) / 10;
+  const height = isRoot ? 16 : 12;
+  return (
+    <div class={isRoot ? 'lane root' : 'lane'}>
+      {href === null ? (
+        <span class="cut">{name}</span>
+      ) : (
+        <a class="cut" href={href} title={showUnseen(name)}>
+          {`↳ ${showUnseen(name.slice(0, 80))}`}
+        </a>
+      )}
+      <svg viewBox={`0 0 ${WIDE} ${height}`} preserveAspectRatio="none" role="img" aria-label={totalsText(segments)}>
+        <rect class="track" width={WIDE} height={height} />
+        {segments.map(({ kind, from: begin, to: end, what }) => (
+          <rect
+            class={kind}
+            x={at(begin)}
+            y={kind === 'context' ? 0 : 2}
+            width={Math.max(1, Math.round((at(end) - at(begin)) * 10) / 10)}
+            height={kind === 'context' ? height : height - 4}
+          >
+            <title>{showUnseen(what)}</title>
+          </rect>
+        ))}
+        {isRoot ? <rect class="view" x={0} y={0} width={0} height={height} /> : null}
+      </svg>
+    </div>
+  );
+}
+
+/** Says how long each kind took, for people who do not see the drawing. */
+export function totalsText(segments: readonly { readonly kind: string; readonly from: number; readonly to: number }[]) {
+  return KINDS.flatMap(([kind, name]) => {
+    const time = segments.reduce((sum, each) => (each.kind === kind ? sum + each.to - each.from : sum), 0);
+    return time > 0 ? [`${name} ${shortTime(time)}`] : [];
+  }).join(', ');
+}
+
+/** Reads the history of the newest iterations and of the agents that are drawn. */
+export async function readLanes(feed: SessionFeed, ports: PagePorts): Promise<Lanes> {
+  const { seen, items, agents } = feed.standing;
+  const iterations = iterationsOf(items.all);
+  const since = iterations.at(-HISTORY)?.after ?? 0;
+  const shown = agents.toSorted((one, other) => one.startedAt - other.startedAt).slice(-MOST_LANES);
+  const [steps, ...ofAgents] = await Promise.all([
+    ports.steps(seen.session, since, null),
+    ...shown.map(({ session }) => ports.steps(session, 0, null)),
+  ]);
+  const stepsOfAgents = new Map<string, readonly Step[]>(
+    shown.map(({ session }, at) => [session, ofAgents[at] ?? []] as const),
+  );
+  return lanesOf({ seen, iterations, steps, agents, stepsOfAgents, now: Date.now() });
+}

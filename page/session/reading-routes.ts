@@ -1,0 +1,119 @@
+// The addresses under which a session can be looked at: its views, and the parts of them that are
+// loaded later.
+import type { Context, Hono } from 'hono';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import { sessionIdProblem } from '../../client/sessions/session-id.ts';
+import { comparePage } from '../compare/compare-page.tsx';
+import { eventStream, placeOf, sendStream } from '../feed/event-stream.ts';
+import { type OpenFeeds, withFeed } from '../feed/open-feeds.ts';
+import type { SessionFeed } from '../feed/session-feed.ts';
+import { htmlOf } from '../layout.tsx';
+import type { PagePorts } from '../ports.ts';
+import { timelinePage } from '../timeline/timeline-page.tsx';
+import { agentsPage } from './agents-page.tsx';
+import { downloadTranscript, readMedium, readWholeText } from './downloads.ts';
+import { filesPage } from './files-page.tsx';
+import { findPage } from './find.tsx';
+import { MapBody, readLanes } from './minimap.tsx';
+import { rawPage } from './raw-page.tsx';
+import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session-page.tsx';
+
+export type SessionFeeds = OpenFeeds<SessionId, SessionFeed>;
+
+export function idOf(context: Context): SessionId | null {
+  const id = context.req.param('id') ?? '';
+  return sessionIdProblem(id) === undefined ? (id as SessionId) : null;
+}
+
+export function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
+  const reading = (path: string, show: (feed: SessionFeed, context: Context) => Promise<Response> | Response): void => {
+    app.get(path, async (context) => {
+      const session = idOf(context);
+      if (session === null) return context.notFound();
+      return withFeed(feeds, session, (feed) => show(feed, context));
+    });
+  };
+  app.get('/sessions/:file{.+\\.(jsonl|md)}', async (context) => {
+    const [, id = '', kind] = /^(.*)\.(jsonl|md)$/.exec(context.req.param('file')) ?? [];
+    if (sessionIdProblem(id) !== undefined) return context.notFound();
+    return downloadTranscript(context, ports, await ports.read(id), kind === 'md' ? 'md' : 'jsonl');
+  });
+  reading('/sessions/:id', async (feed, context) =>
+    context.html(await sessionPage(feed, ports, context.req.query('at'))),
+  );
+  reading('/sessions/:id/timeline', async (feed, context) =>
+    context.html(
+      await timelinePage(feed, ports, {
+        at: context.req.query('at'),
+        withoutWaits: context.req.query('waits') === 'no',
+      }),
+    ),
+  );
+  reading('/sessions/:id/files', async (feed, context) =>
+    context.html(await filesPage(feed, ports, context.req.query('file'))),
+  );
+  reading('/sessions/:id/agents', async (feed, context) => context.html(agentsPage(feed, ports)));
+  reading('/sessions/:id/raw', async (feed, context) => context.html(rawPage(feed, ports)));
+  reading('/sessions/:id/find', async (feed, context) =>
+    context.html(await findPage(feed, context.req.query('q') ?? '')),
+  );
+  reading('/sessions/:id/map', async (feed, context) =>
+    context.html(htmlOf(MapBody({ lanes: await readLanes(feed, ports) }))),
+  );
+  reading('/sessions/:id/transcript', async (feed, context) => {
+    context.header('Perdure-From', `${feed.ring.epoch}.${feed.ring.now}`);
+    return context.html(await transcriptPart(feed, windowOf(feed, undefined)));
+  });
+  reading('/sessions/:id/items', async (feed, context) => {
+    const before = Number(context.req.query('before'));
+    const { length } = feed.standing.items.all;
+    if (!Number.isInteger(before) || before < 1 || before > length) return context.notFound();
+    return context.html(await itemsPart(feed, earlierThan(before)));
+  });
+  reading('/sessions/:id/entries/:position/:part', (feed, context) => answerText(feed, ports, context));
+  reading('/sessions/:id/entries/:position/media/:index', (feed, context) => answerMedium(feed, ports, context));
+  app.get('/sessions/:id/live', async (context) => {
+    const session = idOf(context);
+    if (session === null) return context.notFound();
+    const { feed, leave } = await feeds.enter(session);
+    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
+  });
+}
+
+/** Puts the named sessions next to each other. */
+export function addComparing(app: Hono, feeds: SessionFeeds): void {
+  app.get('/compare', async (context) => {
+    const asked = { a: context.req.query('a'), b: context.req.query('b'), c: context.req.query('c') };
+    const ids = Object.values(asked).flatMap((id) => (id === undefined || id.trim() === '' ? [] : [id.trim()]));
+    const wrong = ids.find((id) => sessionIdProblem(id) !== undefined);
+    if (wrong !== undefined) throw new ClientProblem('refused', sessionIdProblem(wrong) ?? '');
+    const entered = await Promise.all(ids.map((id) => feeds.enter(id as SessionId)));
+    try {
+      return context.html(
+        comparePage(
+          entered.map(({ feed }) => feed.standing),
+          asked,
+        ),
+      );
+    } finally {
+      for (const { leave } of entered) leave();
+    }
+  });
+}
+
+export async function answerText(feed: SessionFeed, ports: PagePorts, context: Context): Promise<Response> {
+  const position = Number(context.req.param('position'));
+  const text = await readWholeText(feed, ports, position, context.req.param('part') ?? '');
+  return text === null ? context.notFound() : context.text(text);
+}
+
+export async function answerMedium(feed: SessionFeed, ports: PagePorts, context: Context): Promise<Response> {
+  const { position, index } = context.req.param() as { readonly position: string; readonly index: string };
+  const medium = await readMedium(feed, ports, { position: Number(position), index: Number(index) });
+  if (medium === null) return context.notFound();
+  // Offer a document as a download: a browser would run its content.
+  if (medium.mediaType === 'application/pdf')
+    context.header('Content-Disposition', `attachment; filename="${position}-${index}.pdf"`);
+  return context.body(medium.bytes, 200, { 'Content-Type': medium.mediaType });
+}

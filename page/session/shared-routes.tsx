@@ -1,0 +1,70 @@
+// Makes addresses that show one session to whoever has them, and answers them. An address carries
+// its own proof: it is signed for this page and this session, and ends by itself.
+import type { Context, Hono } from 'hono';
+import { z } from 'zod';
+import { type Access, SHARED, personIn, sharePath, sharedUntil } from '../hosting/access.ts';
+import { withFeed } from '../feed/open-feeds.ts';
+import type { SessionFeed } from '../feed/session-feed.ts';
+import { Copy, htmlOf } from '../layout.tsx';
+import type { PagePorts } from '../ports.ts';
+import { answerMedium, answerText, idOf, type SessionFeeds } from './reading-routes.ts';
+import { earlierThan, itemsPart } from './session-page.tsx';
+import { sharedPage } from './shared-page.tsx';
+
+/** Longest time that a link may last. */
+const MOST_HOURS = 168;
+const form = z.object({ hours: z.coerce.number().int().min(1).max(MOST_HOURS) });
+
+export function addShareForm(app: Hono, access: Access): void {
+  app.post('/sessions/:id/share', async (context) => {
+    const session = idOf(context);
+    const person = personIn(context, access);
+    if (session === null || person === null) return context.notFound();
+    const given = form.safeParse(await context.req.json().catch(() => null));
+    if (!given.success) return context.html(htmlOf(<p class="bad">{`Give 1 to ${MOST_HOURS} hours.`}</p>), 400);
+    const link = `${context.req.header('origin') ?? ''}${sharePath(access, person, session, given.data.hours)}`;
+    return context.html(
+      htmlOf(
+        <p class="row">
+          <input type="text" readonly value={link} aria-label="The link" />
+          <Copy text={link} what="Copy" />
+        </p>,
+      ),
+    );
+  });
+}
+
+export function sharedRoutes(
+  app: Hono,
+  ports: PagePorts,
+  { access, feeds }: { readonly access: Access; readonly feeds: SessionFeeds },
+): void {
+  const looking = (
+    path: string,
+    show: (
+      feed: SessionFeed,
+      context: Context,
+      shared: { readonly base: string; readonly ends: number },
+    ) => Promise<Response>,
+  ): void => {
+    app.get(`${SHARED}/:id/:share${path}`, async (context) => {
+      const session = idOf(context);
+      const share = context.req.param('share') ?? '';
+      const ends = session === null ? null : sharedUntil(access, session, share);
+      if (session === null || ends === null)
+        return context.text('This link has ended, or is not one of this page.', 403);
+      return withFeed(feeds, session, (feed) => show(feed, context, { base: `${SHARED}/${session}/${share}`, ends }));
+    });
+  };
+  looking('', async (feed, context, shared) =>
+    context.html(await sharedPage(feed, { ...shared, at: context.req.query('at') })),
+  );
+  looking('/items', async (feed, context, { base }) => {
+    const before = Number(context.req.query('before'));
+    const { length } = feed.standing.items.all;
+    if (!Number.isInteger(before) || before < 1 || before > length) return context.notFound();
+    return context.html(await itemsPart(feed, earlierThan(before), base));
+  });
+  looking('/entries/:position/:part', (feed, context) => answerText(feed, ports, context));
+  looking('/entries/:position/media/:index', (feed, context) => answerMedium(feed, ports, context));
+}

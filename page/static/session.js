@@ -1,0 +1,173 @@
+// One session: its minimap with what is on the screen, the panels next to it, words found in it, and times of day as the person's clock has them.
+
+const COUNTED = [
+  [60, 1, 's'],
+  [3_600, 60, 'min'],
+  [172_800, 3_600, 'h'],
+  [Infinity, 86_400, 'd'],
+];
+
+function showClocks(root = document) {
+  for (const one of root.querySelectorAll('[data-clock]')) {
+    const date = new Date(Number(one.dataset.clock));
+    const text = date.toLocaleTimeString([], { hour12: false });
+    if (one.textContent !== text) one.textContent = text;
+  }
+  for (const one of root.querySelectorAll('[data-since]')) {
+    const seconds = Math.max(0, Math.floor((Date.now() - Number(one.dataset.since)) / 1_000));
+    const [, size, unit] = COUNTED.find(([below]) => seconds < below);
+    const text = `· ${Math.floor(seconds / size)} ${unit}`;
+    if (one.textContent !== text) one.textContent = text;
+  }
+}
+showClocks();
+setInterval(showClocks, 1_000);
+document.addEventListener('perdure:changed', () => showClocks());
+
+// What stays in view below the bar has its height said to the sheet: banners come and go.
+const banners = document.querySelector('.banners');
+const head = document.querySelector('.session-head');
+const measure = () => {
+  const { style } = document.documentElement;
+  style.setProperty('--banners', `${banners?.offsetHeight ?? 0}px`);
+  style.setProperty('--head', `${head?.offsetHeight ?? 0}px`);
+  const foot = document.querySelector('.foot');
+  style.setProperty('--foot', `${foot?.offsetHeight ?? 0}px`);
+};
+const sizes = new ResizeObserver(measure);
+for (const one of [banners, head, document.querySelector('.foot')]) if (one) sizes.observe(one);
+measure();
+
+// The minimap.
+const MAP_MS = 5_000;
+const map = document.getElementById('map');
+const LIVE = new Set(['run', 'wait', 'park', 'fail']);
+
+async function loadMap() {
+  if (!map || document.hidden) return;
+  try {
+    const answer = await fetch(map.dataset.map, { headers: { Accept: 'text/html' } });
+    if (answer.ok) map.innerHTML = await answer.text();
+  } catch {
+    // The stream says what is wrong; the next look asks again.
+  }
+  showClocks(map);
+  showView();
+}
+
+const isLive = () => {
+  const chip = document.getElementById('state-now');
+  return chip !== null && [...chip.classList].some((name) => LIVE.has(name));
+};
+let drawn = '';
+async function keepMap() {
+  const state = document.getElementById('state-now')?.className ?? '';
+  if (isLive() || state !== drawn) await loadMap();
+  drawn = state;
+  setTimeout(() => void keepMap(), MAP_MS);
+}
+if (map) void keepMap();
+
+/** Moments of replies that are drawn, from top to bottom. */
+const moments = () => [...document.querySelectorAll('#items article > .head time[data-at]')];
+
+/** Marks on the minimap which stretch of time is on the screen. */
+function showView() {
+  const body = document.getElementById('map-body');
+  const view = body?.querySelector('rect.view');
+  if (!view) return;
+  const [from, to] = [Number(body.dataset.begins), Number(body.dataset.ends)];
+  const seen = moments().filter((one) => {
+    const { top, bottom } = one.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  });
+  if (seen.length === 0 || to <= from) return view.setAttribute('width', '0');
+  const at = (one) => ((Number(one.dataset.at) - from) / (to - from)) * 1_000;
+  const [first, last] = [Math.max(0, at(seen[0])), Math.min(1_000, at(seen[seen.length - 1]))];
+  view.setAttribute('x', String(Math.round(first)));
+  view.setAttribute('width', String(Math.max(6, Math.round(last - first))));
+}
+let viewing = 0;
+addEventListener('scroll', () => (viewing ||= requestAnimationFrame(() => ((viewing = 0), showView()))), {
+  passive: true,
+});
+
+map?.addEventListener('click', (event) => {
+  const svg = event.target.closest?.('.lane.root svg');
+  const body = document.getElementById('map-body');
+  if (!svg || !body) return;
+  const { left, width } = svg.getBoundingClientRect();
+  const [from, to] = [Number(body.dataset.begins), Number(body.dataset.ends)];
+  const at = Math.round(from + ((event.clientX - left) / width) * (to - from));
+  const drawnNow = moments();
+  const first = Number(drawnNow[0]?.dataset.at ?? Infinity);
+  const named = drawnNow.findLast((one) => Number(one.dataset.at) <= at) ?? drawnNow[0];
+  // Earlier than what is drawn: the server draws the window around it.
+  if (!named || at < first)
+    location.assign(`/sessions/${document.getElementById('session').dataset.session}?at=t${at}`);
+  else named.closest('article').scrollIntoView({ block: 'start' });
+});
+
+// The panels next to the transcript.
+const tabs = [...document.querySelectorAll('.panels [role=tab]')];
+function choose(tab, focus) {
+  for (const one of tabs) {
+    const on = one === tab;
+    one.setAttribute('aria-selected', String(on));
+    one.tabIndex = on ? 0 : -1;
+    document.getElementById(one.getAttribute('aria-controls')).hidden = !on;
+  }
+  if (focus) tab.focus();
+}
+for (const tab of tabs) {
+  tab.addEventListener('click', () => choose(tab, false));
+  tab.addEventListener('keydown', ({ key }) => {
+    const by = key === 'ArrowRight' ? 1 : key === 'ArrowLeft' ? -1 : 0;
+    if (by !== 0) choose(tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length], true);
+  });
+}
+document.querySelector('[data-inspect]')?.addEventListener('click', ({ currentTarget }) => {
+  const on = document.getElementById('inspector').classList.toggle('shown');
+  currentTarget.setAttribute('aria-expanded', String(on));
+});
+
+// Find in the session.
+const finder = document.querySelector('[data-find]');
+const found = document.getElementById('found');
+let finding = 0;
+finder?.addEventListener('submit', (event) => {
+  event.preventDefault();
+  found.querySelector('a')?.click();
+});
+finder?.addEventListener('input', () => {
+  clearTimeout(finding);
+  finding = setTimeout(() => void find(), 200);
+});
+finder?.addEventListener('keydown', (event) => {
+  if (event.key !== 'Escape') return;
+  finder.reset();
+  found.replaceChildren();
+});
+
+async function find() {
+  const query = document.getElementById('find-in').value;
+  if (query.trim() === '') return found.replaceChildren();
+  try {
+    const answer = await fetch(`${finder.dataset.find}?q=${encodeURIComponent(query)}`);
+    if (answer.ok && document.getElementById('find-in').value === query) found.innerHTML = await answer.text();
+    const base = `/sessions/${document.getElementById('session').dataset.session}`;
+    for (const link of found.querySelectorAll('a')) link.setAttribute('href', `${base}${link.getAttribute('href')}`);
+  } catch {
+    // The stream says what is wrong.
+  }
+}
+document.addEventListener('click', (event) => {
+  if (found?.firstElementChild && !finder.contains(event.target)) found.replaceChildren();
+});
+
+// The policy lets no form lead anywhere: what it asks for becomes an address.
+document.querySelector('form[data-go]')?.addEventListener('submit', (event) => {
+  event.preventDefault();
+  const asked = [...new FormData(event.currentTarget)].filter(([, value]) => value !== '');
+  location.assign(`${event.currentTarget.dataset.go}?${new URLSearchParams(asked).toString()}`);
+});

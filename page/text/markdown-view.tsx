@@ -1,0 +1,197 @@
+// Draws Markdown as elements. Links show the host that they lead to, and lead there without saying
+// from where. Images and HTML stay the text that they were written as.
+import { showUnseen } from '../../system/text.ts';
+import { inlineSpans, type MarkdownSpan } from '../../client/render/inline-markdown.ts';
+import { codeTokens } from './code-tokens.ts';
+import { parseMarkdown, type ListItem, type MarkdownBlock } from './markdown.ts';
+
+export function MarkdownText({ text }: { readonly text: string }) {
+  return (
+    <>
+      {parseMarkdown(text).map((block) => (
+        <Block block={block} />
+      ))}
+    </>
+  );
+}
+
+function Block({ block }: { readonly block: MarkdownBlock }) {
+  switch (block.kind) {
+    case 'heading':
+      return <HeadingLine level={block.level} text={block.text} />;
+    case 'paragraph':
+      return (
+        <p>
+          <Inline text={block.text} />
+        </p>
+      );
+    case 'code':
+      return <CodeBlock language={block.language} text={block.text} />;
+    case 'quote':
+      return (
+        <blockquote>
+          {block.blocks.map((one) => (
+            <Block block={one} />
+          ))}
+        </blockquote>
+      );
+    case 'list':
+      return <List start={block.start} items={block.items} />;
+    case 'table':
+      return <Table head={block.head} rows={block.rows} />;
+    case 'rule':
+      return <hr />;
+  }
+}
+
+/** The headings of a reply are below those of the page. */
+function HeadingLine({ level, text }: { readonly level: number; readonly text: string }) {
+  const inline = <Inline text={text} />;
+  return level === 1 ? <h3>{inline}</h3> : level === 2 ? <h4>{inline}</h4> : <h5>{inline}</h5>;
+}
+
+export function CodeBlock({ language, text }: { readonly language: string; readonly text: string }) {
+  return (
+    <pre class="code" tabindex={0} aria-label={language === '' ? 'Code' : `Code, ${showUnseen(language.slice(0, 30))}`}>
+      <code>
+        <Tokens language={language} text={text} />
+      </code>
+    </pre>
+  );
+}
+
+/** Draws code with its parts coloured by class. */
+export function Tokens({ language, text }: { readonly language: string; readonly text: string }) {
+  return (
+    <>
+      {codeTokens(text, language).map(({ kind, text: part }) =>
+        kind === 'plain' ? showUnseen(part) : <span class={`tok-${kind}`}>{showUnseen(part)}</span>,
+      )}
+    </>
+  );
+}
+
+function List({ start, items }: { readonly start: number | null; readonly items: readonly ListItem[] }) {
+  const drawn = items.map((item) => (
+    <li class={item.ticked === null ? undefined : 'ticks'}>
+      {item.ticked === null ? null : <span class="tick">{item.ticked ? '☑ ' : '☐ '}</span>}
+      <ItemBlocks blocks={item.blocks} />
+    </li>
+  ));
+  return start === null ? <ul>{drawn}</ul> : <ol start={start}>{drawn}</ol>;
+}
+
+/** A first paragraph needs no element of its own, and no space below it. */
+function ItemBlocks({ blocks: [first, ...rest] }: { readonly blocks: readonly MarkdownBlock[] }) {
+  return (
+    <>
+      {first?.kind === 'paragraph' ? <Inline text={first.text} /> : first ? <Block block={first} /> : null}
+      {rest.map((block) => (
+        <Block block={block} />
+      ))}
+    </>
+  );
+}
+
+function Table({ head, rows }: { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] }) {
+  return (
+    <div class="wide" tabindex={0} role="region" aria-label="Table">
+      <table>
+        <thead>
+          <tr>
+            {head.map((cell) => (
+              <th>
+                <Inline text={cell} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr>
+              {row.map((cell) => (
+                <td>
+                  <Inline text={cell} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Longer parts of a line are parsed apart: marks within a line take more than linear time. */
+const PARSED = 1_000;
+
+function Inline({ text }: { readonly text: string }) {
+  return (
+    <>{text.split('\n').flatMap((line, at) => [...(at > 0 ? ['\n'] : []), ...chunksOf(line).flatMap(drawLine)])}</>
+  );
+}
+
+function chunksOf(line: string): readonly string[] {
+  const chunks: string[] = [];
+  for (let from = 0; from < line.length; from += PARSED) chunks.push(line.slice(from, from + PARSED));
+  return chunks;
+}
+
+function drawLine(line: string): readonly unknown[] {
+  const spans = inlineSpans(line);
+  return spans.map((span, at) => <Span span={span} target={spans[at + 1]} />);
+}
+
+function Span({ span, target }: { readonly span: MarkdownSpan; readonly target: MarkdownSpan | undefined }) {
+  const { text, marks } = span;
+  if (marks.includes('link')) {
+    const url = target?.marks.includes('target') ? target.text.slice(2, -1) : text;
+    return <LinkText words={text} url={url} />;
+  }
+  // The link before it shows its host.
+  if (marks.includes('target')) return isWeb(text.slice(2, -1)) ? null : <span class="host">{showUnseen(text)}</span>;
+  const plain = <>{marks.includes('code') ? showUnseen(text) : withAddresses(text)}</>;
+  return marks.reduceRight((inner, mark) => {
+    if (mark === 'code') return <code>{inner}</code>;
+    if (mark === 'strong') return <strong>{inner}</strong>;
+    return mark === 'emphasis' ? <em>{inner}</em> : <s>{inner}</s>;
+  }, plain);
+}
+
+/** Returns the URL that a link may lead to; null for anything but a page of the web. */
+function webAddress(url: string): URL | null {
+  const address = URL.canParse(url) ? new URL(url) : null;
+  return address && (address.protocol === 'https:' || address.protocol === 'http:') && address.username === ''
+    ? address
+    : null;
+}
+
+const isWeb = (url: string): boolean => webAddress(url) !== null;
+
+function LinkText({ words, url }: { readonly words: string; readonly url: string }) {
+  const address = webAddress(url);
+  if (address === null) return <>{showUnseen(words)}</>;
+  return (
+    <>
+      <a href={address.href} rel="noreferrer noopener nofollow" target="_blank">
+        {showUnseen(words)}
+      </a>
+      {words.includes(address.host) ? null : <span class="host">{` (${address.host})`}</span>}
+    </>
+  );
+}
+
+const ADDRESS = /https?:\/\/[^\s<>"'`)\]]{1,1000}/g;
+
+/** Makes links of addresses that stand in the text. */
+function withAddresses(text: string): readonly unknown[] {
+  const parts: unknown[] = [];
+  let from = 0;
+  for (const { 0: found, index } of text.matchAll(ADDRESS)) {
+    const url = found.replace(/[.,;:!?]$/, '');
+    parts.push(showUnseen(text.slice(from, index)), <LinkText words={url} url={url} />);
+    from = index + url.length;
+  }
+  parts.push(showUnseen(text.slice(from)));
+  return parts;
+}

@@ -1,0 +1,139 @@
+// The views of one session: links that only look, words found in it, its files, and sessions next
+// to each other.
+import { expect, test } from 'vitest';
+import { newShare, shareEnd } from '../../page/hosting/passes.ts';
+import { clockScale, groupRows, rowsOf } from '../../page/timeline/clock-rows.ts';
+import { barOf } from '../../client/sessions/history/bars.ts';
+import { changedFiles } from '../../client/sessions/history/changed-files.ts';
+import { iterationsOf } from '../../client/sessions/history/iterations.ts';
+import { transcriptItems } from '../../client/sessions/history/items.ts';
+import { patchOf } from '../../page/session/files-page.tsx';
+import { PAGE_HOST, stagedPage } from '../support/page-ports.ts';
+import { callBlock, outcome, outcomes, reply, runStarted, textBlock, user } from '../support/transcript.ts';
+
+const entries = [
+  runStarted(1),
+  user('Look at the shop.'),
+  reply([
+    textBlock('I look: **needle** in a haystack.'),
+    callBlock('a', { path: 'a.py' }),
+    callBlock('b', { path: 'b.py' }),
+    callBlock('c', { path: 'c.py', old_string: 'one', new_string: 'two' }, 'edit'),
+    callBlock('d', { command: 'make all' }, 'bash'),
+  ]),
+  outcomes(
+    outcome(1, 'of a'),
+    outcome(2, 'of b'),
+    outcome(3, 'edited', {
+      log: {
+        key: null,
+        name: 'edit',
+        decision: 'allowed',
+        duration: 1,
+        outcome: 'ok',
+        approved: { inputHash: 'x', by: 'ana' },
+      },
+    }),
+    outcome(4, 'made'),
+  ),
+];
+
+test('a shared link shows its session to a stranger, and nothing else: no other session, no action, no other page', async () => {
+  const { ask, post } = await stagedPage({ entries });
+  const made = await (await post('/sessions/s-1/share', { hours: '1' })).text();
+  const path = new RegExp(`http://${PAGE_HOST.replaceAll('.', '\\.')}(/shared/s-1/[\\w.-]+)`).exec(made)?.[1] ?? '';
+  const stranger = { headers: { authorization: '' } };
+  const page = await ask(path, stranger);
+  const html = await page.text();
+  expect([page.status, html.includes('needle')]).toEqual([200, true]);
+  expect(html).not.toMatch(/data-feed|hx-post|href="\/sessions/);
+  const token = path.split('/').at(-1) ?? '';
+  for (const other of [`/shared/s-2/${token}`, `/shared/s-1/${token}x`, '/shared/s-1/none'])
+    expect((await ask(other, stranger)).status, other).toBe(403);
+  for (const closed of ['/sessions/s-1', '/sessions/s-1/live', '/', '/compare?a=s-1'])
+    expect((await ask(closed, stranger)).status, closed).toBe(401);
+  expect((await ask(path, { ...stranger, method: 'POST' })).status).toBe(401);
+});
+
+test('a shared link ends by itself, and with the key it was signed with', () => {
+  const share = newShare('key', 'page', 's-1', 2, 0);
+  expect(shareEnd('key', 'page', 's-1', share, 7_199_999)).toBe(7_200_000);
+  expect(shareEnd('key', 'page', 's-1', share, 7_200_000)).toBeNull();
+  for (const [key, name, session] of [
+    ['other', 'page', 's-1'],
+    ['key', 'elsewhere', 's-1'],
+    ['key', 'page', 's-2'],
+  ] as const)
+    expect(shareEnd(key, name, session, share, 0)).toBeNull();
+});
+
+test('someone who may only look makes no link for others', async () => {
+  const { page } = await stagedPage({ entries });
+  expect((await page.app.request('/sessions/s-1/share', { method: 'POST', headers: { host: PAGE_HOST } })).status).toBe(
+    401,
+  );
+});
+
+test('words are found in all of a session: prompts, replies, inputs and results, each with a link', async () => {
+  const { text } = await stagedPage({ entries });
+  expect(await text('/sessions/s-1/find?q=NEEDLE')).toMatch(/1 places.*<mark>needle<\/mark>/s);
+  expect(await text('/sessions/s-1/find?q=make%20all')).toContain('#call-1-1-4');
+  expect(await text('/sessions/s-1/find?q=nowhere')).toContain('Nothing in this session');
+});
+
+test('reads that follow each other are one row; a change stands open with its counts', async () => {
+  const { text } = await stagedPage({ entries });
+  const html = await text('/sessions/s-1');
+  expect(html).toMatch(/<b class="tool">2 reads<\/b><span class="what">a\.py, b\.py/);
+  expect(html).toMatch(/<details class="call ok" id="call-1-1-3" open/);
+  expect(html).toContain('<strong>needle</strong>');
+});
+
+test('files are told apart by what calls did to them, with who allowed it, and give a patch', async () => {
+  const items = transcriptItems();
+  items.add(entries);
+  const files = changedFiles(items.all);
+  expect(files.changed).toMatchObject([
+    { path: 'c.py', edits: [{ anchor: '1-1-3', tool: 'edit', done: true, by: 'ana' }] },
+  ]);
+  expect(files.read.map(({ path }) => path)).toEqual(['a.py', 'b.py']);
+  expect(files.commands).toEqual([{ command: 'make all', times: 1, anchor: '1-1-4' }]);
+  expect(patchOf('c.py', files.changed[0]?.edits ?? [])).toContain(
+    '--- a/c.py\n+++ b/c.py\n@@ -1,1 +1,1 @@\n-one\n+two\n',
+  );
+  const { text } = await stagedPage({ entries });
+  expect(await text('/sessions/s-1/files')).toContain('allowed by ana');
+});
+
+test('two sessions stand next to each other, with figures, files and where they part', async () => {
+  const { text } = await stagedPage({ entries });
+  const html = await text('/compare?a=s-1&b=s-1');
+  expect(html).toContain('They say the same throughout');
+  expect(html).toMatch(/<td>Turns<\/td><td>1<\/td><td>1<\/td><td class="quiet">same<\/td>/);
+});
+
+test('a session is run again with its prompt and options, as another one', async () => {
+  const started: unknown[] = [];
+  const { post } = await stagedPage({
+    entries,
+    ports: {
+      read: () => Promise.resolve({ entries } as never),
+      start: (...given: unknown[]) => {
+        started.push(...given);
+        return Promise.resolve({ session: 's-9' } as never);
+      },
+    },
+  });
+  expect(await (await post('/sessions/s-1/again', {})).text()).toContain('href="/sessions/s-9"');
+  expect(started).toEqual(['Look at the shop.', { cwd: '/work', maxTurns: 7, querySource: 'page' }]);
+});
+
+test('iterations that are alike are folded, and waits take no room where they are left out', () => {
+  const items = transcriptItems();
+  items.add([1, 2, 3, 4].map((iteration) => reply([callBlock(`c${iteration}`)], { iteration })));
+  const bars = iterationsOf(items.all).map((one) => barOf(one, [], 0));
+  expect(groupRows(rowsOf(bars, [])).map(({ rows }) => rows.length)).toEqual([4]);
+  const wait = { kind: 'waiting', from: 100, to: 900, what: 'waits' } as const;
+  const scale = clockScale(0, 1_000, [wait]);
+  expect([scale.place(100), scale.place(900), scale.place(950), scale.moment(0.75)]).toEqual([0.5, 0.5, 0.75, 950]);
+});
