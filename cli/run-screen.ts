@@ -5,8 +5,7 @@ import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
 import { SCRIPTED_NOTICE } from '../worker/keyless.ts';
 import type { Followed } from '../client/follow/cursor.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
-import { eventRenderer } from './render/events.ts';
-import type { TerminalPen } from './terminal/pens.ts';
+import { type DrawnTerminal, eventRenderer } from './render/events.ts';
 import { FRAME_MS, nextStatus, type RunStatus, statusText } from './render/run-status.ts';
 import { isApprovalEvent } from '../client/sessions/waiting-approval.ts';
 import { createAlwaysRules } from '../client/sessions/always-allow.ts';
@@ -67,6 +66,7 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands }: Watch
       const draft = input?.close() ?? '';
       typed.close();
       cli.bottom?.show('said', []);
+      cli.bottom?.show('calls', []);
       if (draft.trim() !== '') cli.say(`not sent: ${draft}`);
       await Promise.all([approvals.stop(), typed.sent(), asides.answered()]);
     },
@@ -82,9 +82,11 @@ function sayScriptedOnce(cli: Cli): (event: Followed) => void {
   };
 }
 
-function terminalOf({ bottom, print, size }: Cli): TerminalPen | null {
+function terminalOf({ bottom, print, size, openInput }: Cli): DrawnTerminal | null {
   if (!bottom) return null;
   return {
+    showCalls: (rows) => bottom.show('calls', rows),
+    decidesHere: openInput !== null,
     columns: () => size().columns,
     put: (text, pending) =>
       bottom.together(() => {
