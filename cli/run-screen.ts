@@ -40,10 +40,10 @@ type Watching = {
   readonly own: MessageId | null;
   readonly hands: Omit<Hands, 'submit'> & Partial<Pick<Hands, 'submit'>>;
   /**
-   * Makes the row below what is typed, which stays when nothing runs. `status` is null then. Absent:
-   * no such row.
+   * Makes the row below what is typed, which stays when nothing runs. `now` is null then. Absent: no
+   * such row.
    */
-  readonly footer?: (status: RunStatus | null, columns: number) => string;
+  readonly footer?: (run: { readonly now: RunStatus | null; readonly last: RunStatus | null }, columns: number) => string;
 };
 
 export function openRunScreen(cli: Cli, { sessions, session, own, hands, footer }: Watching): RunScreen {
@@ -149,7 +149,7 @@ function showStatus({ bottom, err, size }: Cli, footer: Watching['footer'] | nul
     bottom.together(() => {
       const text = status && (footer ? activityText(status, Date.now()) : statusText(status, Date.now(), columns));
       bottom.show('status', text === null ? [] : [err.dim(text)]);
-      bottom.show('footer', footer ? [err.dim(footer(status, columns))] : []);
+      bottom.show('footer', footer ? [err.dim(footer({ now: status, last }, columns))] : []);
     });
   };
   const timer = setInterval(draw, FRAME_MS).unref();

@@ -116,8 +116,8 @@ export async function holdConversation(
     history: history.texts,
   };
   const branch = readGitBranch(talk.cwd);
-  const footer = (status: RunStatus | null, columns: number): string =>
-    footerText(footerFacts(talk, { state, branch, status, last: () => screen.status() }), columns);
+  const footer: NonNullable<Parameters<typeof openRunScreen>[1]['footer']> = (run, columns) =>
+    footerText(footerFacts(talk, { state, branch, ...run }), columns);
   const sessions = { ...workplace.sessions, send: talk.send };
   const screen: RunScreen = openRunScreen(cli, { sessions, session, own: null, hands, footer });
   stop.addEventListener('abort', () => state.poke(), { once: true });
@@ -232,22 +232,22 @@ function stopWhatRuns(cli: Cli, { workplace, session }: ChatConversation, state:
 type FooterPlace = {
   readonly state: State;
   readonly branch: string | null;
-  readonly status: RunStatus | null;
-  readonly last: () => RunStatus | null;
+  readonly now: RunStatus | null;
+  readonly last: RunStatus | null;
 };
 
-function footerFacts(talk: ChatConversation, { state, branch, status, last }: FooterPlace): FooterFacts {
+function footerFacts(talk: ChatConversation, { state, branch, now, last }: FooterPlace): FooterFacts {
   const { facts } = state;
-  const run = status ?? last();
+  const run = now ?? last;
   const cents = facts ? facts.cents : 0;
   // The numbers of a session under way are those of its last rest: the run's own are newer.
-  const spent = status?.spend;
+  const spent = now?.spend;
   const isPriced = cents !== null && spent?.usd !== null;
   return {
     model: run?.model ?? facts?.model ?? null,
     folder: basename(talk.cwd),
     branch,
-    turns: facts?.turns ?? (status?.iteration ?? null),
+    turns: facts?.turns ?? now?.iteration ?? null,
     tokens: (facts?.tokens ?? 0) + (spent ? totalTokens(spent.usage) : 0),
     usd: isPriced ? (cents ?? 0) / 100 + (spent?.usd ?? 0) : null,
     context: run && run.window !== null && run.context !== null ? run.context / run.window : null,
