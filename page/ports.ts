@@ -20,6 +20,7 @@ import { headOf } from '../client/sessions/newest-head.ts';
 import { transcriptReader } from '../client/sessions/transcript-reader.ts';
 import type { ListOptions, SessionCounts } from '../client/sessions/find/list-sessions.ts';
 import { backgroundReader, type BackgroundReader } from '../client/sessions/history/background-reader.ts';
+import { type ReadRunning, lookAtRunning, runningReader } from '../client/sessions/running/read-running.ts';
 import { readRecent, type RecentRequests } from '../client/sessions/history/recent.ts';
 import { stepReader, type StepReader } from '../client/sessions/history/steps.ts';
 import { isQueuePolled } from '../client/sessions/worker-polls.ts';
@@ -60,6 +61,8 @@ export type PagePorts = Acting &
     as(name: string | null, place: Place): Acting;
     /** Counts sessions by phase; the result is at most a few seconds old. */
     counts(): Promise<SessionCounts>;
+    /** Looks at sessions with a run under way; a row is at most a few seconds old. */
+    readonly running: ReadRunning;
     /**
      * Lists the calls of all sessions that wait for a person; the result is at most a second or two
      * old.
@@ -100,6 +103,8 @@ const SLOW_COUNTS_HOLD_MS = 10_000;
 const INBOX_HOLD_MS = 1_500;
 /** Milliseconds for which steps are reused: all viewers of a timeline draw it anew together. */
 const STEPS_HOLD_MS = 1_500;
+/** Milliseconds that a page of sessions waits for looks at running ones: the next has the rest. */
+const RUNNING_WAIT_MS = 200;
 /** Most answers of one kind to keep: the question may be about many queues. */
 const MOST_HELD = 200;
 
@@ -128,6 +133,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     (_which: 'all') => sessions.approvals(),
     () => INBOX_HOLD_MS,
   );
+  const live = folderPorts(client, env);
   const read = stepReader(client);
   const steps = holdAnswers(
     (asked: string) => {
@@ -136,8 +142,14 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     },
     () => STEPS_HOLD_MS,
   );
+  const running = runningReader({ temporal: client, store, peek: live.peek }, { waitMs: RUNNING_WAIT_MS });
   return {
     ...sessions,
+    running,
+    page: async ({ running: looks = false, ...which } = {}) => {
+      const page = await sessions.page(which);
+      return looks ? { ...page, sessions: await lookAtRunning(running, page.sessions) } : page;
+    },
     temporalUi: (session) => {
       const ui = uiNow();
       return ui && `${ui}/namespaces/${encodeURIComponent(target.namespace)}/workflows/${encodeURIComponent(session)}`;
@@ -155,7 +167,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     inbox: () => inbox('all'),
     store,
     read: (session) => readSession(opened, session as SessionId),
-    live: folderPorts(client, env).live,
+    live: live.live,
     head: (session) => headOf(client, session),
     recent: (session) => readRecent(client, session),
     waiting: (session, pending) => transcriptReader(store).waiting(session, pending),

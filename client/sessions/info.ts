@@ -5,6 +5,7 @@ import { querySources, type SessionFacts } from '../../workflows/contract/facts.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { isSuggestion } from '../../store/view/suggestion.ts';
 import { oneLine } from '../paint.ts';
+import type { RunningRow } from './running/running-row.ts';
 import { formatMoment } from '../units.ts';
 import { findUndecodable } from '../../workflows/contract/undecodable.ts';
 import {
@@ -47,6 +48,8 @@ export type SessionInfo = Omit<SessionMemo, 'phase'> & {
   readonly needsNewer?: true;
   /** Name of the session's host when a step waits for a worker there and none polls. */
   readonly waitsFor?: string;
+  /** A look at the run under way; absent in lists that did not take one. */
+  readonly running?: RunningRow;
 };
 
 export type SessionDescription = SessionInfo & {
@@ -136,7 +139,7 @@ export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecution
   const state = statuses[status.name] ?? 'open';
   return {
     ...told,
-    phase: phaseOf(state, told.phase),
+    phase: phaseOf(state, told),
     session: workflowId as SessionId,
     status: state,
     startedAt: typeof started === 'number' ? started : startTime.getTime(),
@@ -175,9 +178,13 @@ function factsOf({ facts: told }: z.infer<typeof memoSchema>): Pick<SessionMemo,
   return told === undefined ? {} : { facts: told as SessionFacts };
 }
 
-/** A workflow that was ended by force could not report it, so its status decides. */
-function phaseOf(status: SessionStatus, phase: Phase): Phase {
-  return status === 'open' ? phase : 'closed';
+/**
+ * Returns the most urgent phase of a session and its agents, whose calls it lists among its own. A
+ * workflow that was ended by force could not report it, so its status decides.
+ */
+function phaseOf(status: SessionStatus, { phase, approvals = [] }: SessionMemo): Phase {
+  if (status !== 'open') return 'closed';
+  return approvals.length > 0 && (phase === 'running' || phase === 'parked') ? 'waiting_approval' : phase;
 }
 
 /** Tells whether a run has begun and is not over. */

@@ -22,6 +22,7 @@ import type { SessionDescription } from './info.ts';
 import { parseSessionId, newSessionId } from './session-id.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Told } from '../../store/live/events.ts';
+import type { LivePeek } from '../../store/live/peek.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { Env } from '../../connection/data-folder.ts';
@@ -129,6 +130,8 @@ export type ClientOptions = {
   /** The store that the client's workers use. */
   readonly store: Store;
   readonly live: LiveEvents;
+  /** Looks at the end of a session's live channel. Absent: only its steps are signs of it. */
+  readonly peek?: (session: SessionId) => Promise<LivePeek>;
   /** Tells whether the server has all search attributes registered. */
   readonly visibility: () => Promise<boolean>;
   /** Task queue of the sessions that it begins. */

@@ -47,7 +47,7 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
   const stop = new AbortController();
   const look = async () => {
     const [page, counted, approvals] = await Promise.all([
-      ports.page(present({ filter, size: PAGE, after: after ?? undefined })),
+      ports.page(present({ filter, size: PAGE, after: after ?? undefined, running: true })),
       ports.counts(),
       readInbox(ports, trouble),
     ]);

@@ -7,6 +7,7 @@ import type { AttemptReader } from './attempt-reader.ts';
 import { type Cursor, type LiveItem, START, type StepCursor } from './cursor.ts';
 import type { LiveChannel, LiveHeader } from './events.ts';
 import { type FoundStep, followStep } from './follow-step.ts';
+import type { LivePeek } from './peek.ts';
 
 export type { Cursor, LiveItem } from './cursor.ts';
 
@@ -17,6 +18,8 @@ export type Live = LiveChannel & {
    * were forgotten before they were read leave a gap.
    */
   follow(session: SessionId, watching: Watching): AsyncGenerator<LiveItem, void>;
+  /** Looks at the end of what a session's newest attempts told. Never rejects. */
+  peek(session: SessionId): Promise<LivePeek>;
   /**
    * Resolves to null when the channel can be used, else to a sentence that says why not, and what
    * to do.

@@ -4,7 +4,9 @@
 import { awaitInTime } from '../../system/async.ts';
 import type { Log } from '../../system/log.ts';
 import type { Live } from './follow.ts';
-import { createSessionKeys, decodeListed, type SessionKeys } from './redis-keys.ts';
+import { type LivePeek, NOTHING_SAID, peekAt } from './peek.ts';
+import { parseLines } from './lines.ts';
+import { createSessionKeys, decodeChunk, decodeListed, type SessionKeys } from './redis-keys.ts';
 import { openRedisLink, type RedisLink } from './redis-link.ts';
 import { createRedisWriters } from './redis-writers.ts';
 import { RedisFollowers } from './redis-followers.ts';
@@ -44,6 +46,7 @@ export function redisLive({ url, scope, log = () => undefined }: RedisLiveOption
       return Promise.resolve();
     },
     follow: (session, watching) => followers.follow(session, watching),
+    peek: (session) => peekOf(connected(), keys(session)).catch(() => NOTHING_SAID),
     check: () => checkLink(url),
     close: async () => {
       await writers.close();
@@ -61,6 +64,26 @@ async function forgetAttempts(link: RedisLink, { list, stream }: SessionKeys, st
   if (old.length === 0) return;
   await link.send((pipeline) => pipeline.del(...old.map(({ key }) => key)).xdel(list, ...old.map(({ id }) => id)));
 }
+
+/** Pieces of an attempt to read, from its end. */
+const PIECES = 16;
+
+/** Reads the end of the newest attempt; the id of a piece begins with the Redis's time. */
+async function peekOf(link: RedisLink, { list, stream }: SessionKeys): Promise<LivePeek> {
+  const [listed] = await link.send((pipeline) => pipeline.xrevrange(list, '+', '-', 'COUNT', 1));
+  const [newest] = (listed as Entries).flatMap(([, fields]) => decodeListed(fields) ?? []);
+  if (!newest) return NOTHING_SAID;
+  const [pieces] = await link.send((pipeline) => pipeline.xrevrange(stream(newest), '+', '-', 'COUNT', PIECES));
+  const read = (pieces as Entries).toReversed();
+  const text = read.map(([, fields]) => decodeChunk(fields).text).join('');
+  const { lines } = parseLines(Buffer.from(text), 0);
+  return peekAt(
+    lines.map(({ line }) => line),
+    Number.parseInt(read.at(-1)?.[0] ?? '0', 10),
+  );
+}
+
+type Entries = readonly (readonly [id: string, fields: readonly string[]])[];
 
 /** Resolves to null when the Redis can be used, else to a sentence. */
 async function checkLink(url: string): Promise<string | null> {

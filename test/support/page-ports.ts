@@ -78,6 +78,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
   };
   const all: PagePorts = {
     page: () => Promise.resolve({ sessions: [described], next: null }),
+    running: () => Promise.resolve(new Map()),
     counts: () => Promise.resolve({ ...noSessions, [described.phase]: 1 }),
     describe: (id) =>
       id === 's-1' ? Promise.resolve(described) : Promise.reject(new ClientProblem('no_session', `no session ${id}`)),

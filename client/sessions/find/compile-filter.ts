@@ -14,6 +14,8 @@ export type Compiled = {
   readonly query: string;
   /** True when memos have nothing left to decide except for sessions without attributes. */
   readonly exact: boolean;
+  /** Only open sessions match. */
+  readonly isOpen: boolean;
 };
 
 export type CompileOptions = {
@@ -23,6 +25,8 @@ export type CompileOptions = {
   readonly open?: boolean | undefined;
   /** Only sessions with something that waits for a person, if the server knows which. */
   readonly waiting?: boolean | undefined;
+  /** Running sessions are looked at, and may have more turns and cost than their attributes say. */
+  readonly looks?: boolean | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 };
@@ -34,13 +38,26 @@ export function compileFilter({ terms }: Pick<Filter, 'terms'>, options: Compile
     options.waiting && options.attributes ? orWithoutAttributes(`${ATTRIBUTES.waitingSince.name} IS NOT NULL`) : null;
   const query = [SESSIONS, status, waits, ...clauses].filter((clause) => clause !== null).join(' AND ');
   const seenOnly = terms.some(
-    (term) => term.kind === 'field' && term.field === 'phase' && term.values.some(isSeenOnly),
+    (term) =>
+      term.kind === 'field' && (term.field === 'idle' || (term.field === 'phase' && term.values.some(isSeenOnly))),
   );
-  return { query, exact: !seenOnly && clauses.every((clause) => clause !== null) };
+  return {
+    query,
+    exact: !seenOnly && clauses.every((clause) => clause !== null),
+    isOpen: options.open === true,
+  };
 }
 
+/** Numbers of a running session that are ahead of its attributes. */
+const grows: ReadonlySet<string> = new Set(['turns', 'tokens', 'cost', 'model']);
+
+const runningPhase: FieldTerm = { kind: 'field', field: 'phase', operator: ':', values: ['running'], not: false };
+
 /** Returns null for a term that is left to the memos. */
-function clauseOf(term: FieldTerm, { attributes, now }: CompileOptions): string | null {
+function clauseOf(term: FieldTerm, options: CompileOptions): string | null {
+  const { attributes, now, looks } = options;
+  if (term.field === 'idle') return term.not ? null : phaseClause(runningPhase, attributes);
+  if (looks && grows.has(term.field)) return null;
   if (term.field === 'status') return oneOf('ExecutionStatus', term.values.map(statusOf), term.not);
   if (term.field === 'phase') return phaseClause(term, attributes);
   if (term.field === 'age') return ageClause(term, now);
@@ -61,7 +78,11 @@ const statusOf = (value: string | number): string => statuses[value] ?? '';
 
 const RUNNING = 'running';
 
-const isSeenOnly = (phase: string | number): boolean => phase === RUNNING || phase === 'waiting_worker';
+const WAITS = 'waiting_approval';
+
+/** A session whose agent waits counts as waiting, which its memo says beside its own phase. */
+const isSeenOnly = (phase: string | number): boolean =>
+  phase === RUNNING || phase === 'waiting_worker' || phase === WAITS || phase === 'parked';
 
 /**
  * The memo of a session that waits for a worker says `running`: the observer decides which it is.
@@ -74,7 +95,7 @@ function phaseClause({ values, not }: FieldTerm, attributes: boolean): string | 
   const closed = values.includes('closed');
   const open = [...new Set(values.filter((value) => value !== 'closed').map((value) => memoPhase(String(value))))];
   if (not) {
-    const told = open.filter((phase) => phase !== RUNNING);
+    const told = open.filter((phase) => phase !== RUNNING && phase !== 'parked' && phase !== WAITS);
     const others = attributes && told.length > 0 ? orIsNull(name, oneOf(name, told, true)) : null;
     // Closed sessions count as outside the open phases, whatever they reported last.
     const clauses = [closed ? OPEN : null, others && (closed ? others : `(${others} OR ExecutionStatus != 'Running')`)];
@@ -82,7 +103,8 @@ function phaseClause({ values, not }: FieldTerm, attributes: boolean): string | 
     return given.length === 0 ? null : given.join(' AND ');
   }
   if (open.length === 0) return `ExecutionStatus != 'Running'`;
-  const phased = attributes ? `(${OPEN} AND ${orIsNull(name, oneOf(name, open, false))})` : OPEN;
+  const waits = open.includes(WAITS) ? ` OR ${ATTRIBUTES.waitingSince.name} IS NOT NULL` : '';
+  const phased = attributes ? `(${OPEN} AND ${orIsNull(name, `${oneOf(name, open, false)}${waits}`)})` : OPEN;
   return closed ? `(${phased} OR ExecutionStatus != 'Running')` : phased;
 }
 

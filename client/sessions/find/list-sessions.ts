@@ -1,14 +1,16 @@
 // Finds sessions: visibility narrows the search if the server has the attributes, and memos decide.
 // A page's cursor holds everything needed to go on, so any process can continue (O3).
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import type { Abortable } from '../../async.ts';
 import { ClientProblem } from '../../problem.ts';
 import { type SeenPhase, type SessionInfo, sessionInfo } from '../info.ts';
+import { lookAtRunning, type ReadRunning } from '../running/read-running.ts';
 import { patience, callUntilAnswered } from '../persist.ts';
 import { compileFilter, type Compiled } from './compile-filter.ts';
 import { matchesFilter, sortSessions } from './match-session.ts';
+import { newestFirst, type Place, type Placed, placeOf, type Stream } from './newest-first.ts';
 import { type Filter, parseFilter } from './parse-filter.ts';
 import { present } from '../../../workflows/contract/present.ts';
 
@@ -20,6 +22,12 @@ export type ListOptions = Abortable & {
    * ClientProblem `refused` with its place.
    */
   readonly filter?: string;
+  /**
+   * Looks at the sessions that have a run under way: their numbers are as of now instead of their
+   * last handover, and each has `running`. What cannot be read in two seconds is left as it is. A
+   * filter or order by `idle` looks by itself.
+   */
+  readonly running?: boolean;
 };
 
 /** `size` is at most 1,000 and defaults to 50. `after` is the `next` of the page before. */
@@ -41,6 +49,7 @@ export type Finder = {
   readonly visibility: () => Promise<boolean>;
   /** Returns the session with the phase that an observer sees. */
   readonly observePhase: (session: SessionInfo) => Promise<SessionInfo>;
+  readonly readRunning?: ReadRunning;
 };
 
 /**
@@ -59,37 +68,97 @@ export const NO_ATTRIBUTES =
   'the server lacks search attributes, so that every session is read: `perdure setup` adds them';
 const SORT_CUT = `only the newest ${MOST_SORTED.toLocaleString('en')} sessions were sorted: narrow the filter`;
 
-type Plan = { readonly filter: Filter; readonly compiled: Compiled; readonly now: number; readonly note?: string };
+type Plan = {
+  readonly filter: Filter;
+  readonly compiled: Compiled;
+  readonly now: number;
+  readonly note?: string;
+  /** Running sessions are looked at before the filter decides. */
+  readonly looks: boolean;
+};
 
 type Wanted = Omit<ListOptions, 'signal'> & {
   /** Only sessions with something that waits for a person; others too if the server cannot tell. */
   readonly waiting?: boolean;
 };
 
-async function planSearch({ visibility }: Finder, { open, waiting, filter: text = '' }: Wanted): Promise<Plan> {
+async function planSearch(
+  { visibility }: Finder,
+  { open, waiting, running = false, filter: text = '' }: Wanted,
+): Promise<Plan> {
   const filter = parseFilter(text);
+  const byIdle =
+    filter.sort?.field === 'idle' || filter.terms.some((term) => term.kind === 'field' && term.field === 'idle');
+  const looks = byIdle || (running && needsNumbers(filter));
   const now = Date.now();
   const attributes = (filter.terms.length > 0 || waiting === true) && (await visibility());
-  const compiled = compileFilter(filter, { attributes, open, waiting, now });
+  const compiled = compileFilter(filter, { attributes, open, waiting, now, looks });
   const slow = filter.terms.length > 0 && !attributes;
-  return present({ filter, compiled, now, note: slow ? NO_ATTRIBUTES : undefined });
+  return present({ filter, compiled, now, looks, note: slow ? NO_ATTRIBUTES : undefined });
+}
+
+/** Fields of a session under way that its memo has as of its last handover. */
+const NUMBERS: ReadonlySet<string> = new Set(['turns', 'tokens', 'cost', 'model']);
+
+function needsNumbers({ sort, terms }: Filter): boolean {
+  return (
+    (sort !== undefined && NUMBERS.has(sort.field)) ||
+    terms.some((term) => term.kind === 'field' && NUMBERS.has(term.field))
+  );
+}
+
+/** Collects items in groups: a look at many sessions at once is quicker than one after the other. */
+async function* inGroups<Item>(items: AsyncIterable<Item>, size: number): AsyncIterable<readonly Item[]> {
+  let group: Item[] = [];
+  for await (const item of items) {
+    group.push(item);
+    if (group.length < size) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
 }
 
 /** Yields sessions newest first, or in the filter's order. */
 export async function* listSessions(finder: Finder, options: Wanted): AsyncIterable<SessionInfo> {
   const plan = await planSearch(finder, options);
-  if (plan.filter.sort === undefined) yield* matchingSessions(finder, plan);
-  else yield* (await collectSorted(finder, plan)).sessions;
+  const found = plan.filter.sort === undefined ? newestSessions(finder, plan) : sortedSessions(finder, plan);
+  if (!options.running || plan.looks) yield* found;
+  else for await (const group of inGroups(found, SERVER_PAGE)) yield* await lookAtRunning(finder.readRunning, group);
 }
 
-async function* matchingSessions(
-  { temporal, observePhase: seen }: Finder,
-  { filter, compiled, now }: Plan,
-): AsyncIterable<SessionInfo> {
-  for await (const execution of temporal.workflow.list({ query: compiled.query, pageSize: SERVER_PAGE })) {
-    const session = await seen(sessionInfo(execution));
-    if (matchesFilter(filter, session, now)) yield session;
-  }
+async function* newestSessions(finder: Finder, plan: Plan): AsyncIterable<SessionInfo> {
+  for await (const { items } of newestFirst(streamsOf(finder, plan, SERVER_PAGE)))
+    yield* await matching(
+      finder,
+      plan,
+      items.map(({ item }) => item),
+    );
+}
+
+/** Returns those of the sessions, as an observer sees them, that the filter means. */
+async function matching(
+  { observePhase, readRunning }: Finder,
+  { filter, looks, now }: Plan,
+  sessions: readonly SessionInfo[],
+): Promise<readonly SessionInfo[]> {
+  const seen = await Promise.all(sessions.map(observePhase));
+  const looked = looks ? await lookAtRunning(readRunning, seen) : seen;
+  return looked.filter((session) => matchesFilter(filter, session, now));
+}
+
+async function* sortedSessions(finder: Finder, plan: Plan): AsyncIterable<SessionInfo> {
+  yield* (await collectSorted(finder, plan)).sessions;
+}
+
+async function* matchingSessions(finder: Finder, plan: Plan): AsyncIterable<SessionInfo> {
+  const all = finder.temporal.workflow.list({ query: plan.compiled.query, pageSize: SERVER_PAGE });
+  for await (const group of inGroups(all, plan.looks ? SERVER_PAGE : 1))
+    yield* await matching(
+      finder,
+      plan,
+      group.map((execution) => sessionInfo(execution)),
+    );
 }
 
 async function collectSorted(
@@ -112,6 +181,13 @@ export async function listPage(finder: Finder, options: PageOptions): Promise<Se
     throw new ClientProblem('refused', `a page of ${size} sessions: give a whole number from 1 to ${LARGEST_PAGE}`);
   const cursor = readCursor(options.after);
   const plan = await planSearch(finder, options);
+  const page = await findPage(finder, plan, size, cursor);
+  return options.running && !plan.looks
+    ? { ...page, sessions: await lookAtRunning(finder.readRunning, page.sessions) }
+    : page;
+}
+
+async function findPage(finder: Finder, plan: Plan, size: number, cursor: Cursor): Promise<SessionPage> {
   if (plan.filter.sort === undefined) return scanPage(finder, plan, size, cursor);
   const { sessions, cut } = await collectSorted(finder, plan);
   const from = cursor.offset ?? 0;
@@ -124,59 +200,77 @@ export async function listPage(finder: Finder, options: PageOptions): Promise<Se
   };
 }
 
-async function scanPage(finder: Finder, plan: Plan, size: number, cursor: Cursor): Promise<SessionPage> {
+async function scanPage(finder: Finder, plan: Plan, size: number, { at, id = '' }: Cursor): Promise<SessionPage> {
   const noted = plan.note === undefined ? {} : { note: plan.note };
-  const found: SessionInfo[] = [];
-  let { token = '', last } = cursor;
+  const found: Placed<SessionInfo>[] = [];
   // Ask for one more than wanted: only then is there a next page.
   const pageSize = plan.compiled.exact ? Math.min(size + 1, SERVER_PAGE) : SERVER_PAGE;
-  for (let scanned = 0; scanned < MOST_SCANNED;) {
-    const page = await serverPage(finder, { query: plan.compiled.query, pageSize, token });
-    const at = last === undefined ? -1 : page.sessions.findIndex(({ session }) => session === last);
-    for (const session of page.sessions.slice(at + 1)) {
-      if (!matchesFilter(plan.filter, session, plan.now)) continue;
-      if (found.length === size)
-        return { sessions: found, next: writeCursor({ token, last: found.at(-1)?.session ?? '' }), ...noted };
-      found.push(session);
+  const from = at === undefined ? undefined : { at, id };
+  const endAt = (next: Place | null): SessionPage => ({
+    sessions: found.map(({ item }) => item),
+    next: next && writeCursor(next),
+    ...noted,
+  });
+  let steps = 0;
+  for await (const { items, place } of newestFirst(streamsOf(finder, plan, pageSize), from)) {
+    const placed = new Map(items.map((one) => [one.id, one]));
+    const sessions = [...placed.values()].map(({ item }) => item);
+    for (const item of await matching(finder, plan, sessions)) {
+      const last = found.at(-1);
+      if (last && found.length === size) return endAt(placeOf(last));
+      const { key, bound } = placed.get(item.session) ?? { key: item.startedAt, bound: item.startedAt };
+      found.push({ id: item.session, key, bound, item });
     }
-    scanned += page.sessions.length;
-    if (page.next === '') return { sessions: found, next: null, ...noted };
-    last = undefined;
-    token = page.next;
+    steps += 1;
+    if (steps * pageSize >= MOST_SCANNED && place.at !== Number.NEGATIVE_INFINITY) return endAt(place);
   }
-  return { sessions: found, next: writeCursor({ token }), ...noted };
+  return endAt(null);
 }
 
-type ServerPage = {
-  readonly query: string;
-  readonly pageSize: number;
-  /** Empty for the first page. */
-  readonly token: string;
-};
+/** Reads open and closed sessions apart, each as visibility orders them. */
+function streamsOf(finder: Finder, { compiled: { query, isOpen } }: Plan, pageSize: number): Stream<SessionInfo>[] {
+  const open = streamOf(finder, `${query} AND ExecutionStatus = 'Running'`, pageSize);
+  return isOpen ? [open] : [open, streamOf(finder, `${query} AND ExecutionStatus != 'Running'`, pageSize)];
+}
 
-async function serverPage(
-  { temporal, observePhase: seen }: Finder,
-  { query, pageSize, token }: ServerPage,
-): Promise<{ readonly sessions: readonly SessionInfo[]; readonly next: string }> {
+async function* streamOf(
+  { temporal }: Finder,
+  query: string,
+  pageSize: number,
+): AsyncGenerator<readonly Placed<SessionInfo>[], void> {
   const { namespace, loadedDataConverter } = temporal.options;
-  const asked = { namespace, query, pageSize, nextPageToken: Buffer.from(token, 'base64url') };
-  const { executions, nextPageToken } = await callUntilAnswered(
-    temporal,
-    'list the sessions',
-    () => temporal.workflowService.listWorkflowExecutions(asked),
-    impatient,
-  );
-  const sessions = executions.map(async (raw) =>
-    seen(sessionInfo(await executionInfoFromRaw(raw, loadedDataConverter, raw, namespace))),
-  );
-  return { sessions: await Promise.all(sessions), next: Buffer.from(nextPageToken).toString('base64url') };
+  let nextPageToken: Uint8Array = new Uint8Array();
+  do {
+    const asked = { namespace, query, pageSize, nextPageToken };
+    const { executions, nextPageToken: next } = await callUntilAnswered(
+      temporal,
+      'list the sessions',
+      () => temporal.workflowService.listWorkflowExecutions(asked),
+      impatient,
+    );
+    yield await Promise.all(
+      executions.map(async (raw) =>
+        placeExecution(await executionInfoFromRaw(raw, loadedDataConverter, raw, namespace)),
+      ),
+    );
+    nextPageToken = next;
+  } while (nextPageToken.length > 0);
 }
 
-/**
- * The place where a page ends: within a server page, after session `last` if that is in it; or an
- * offset into a sorted list.
- */
-type Cursor = { readonly token?: string; readonly last?: string; readonly offset?: number };
+/** Clocks of clients and server differ, and no session counts as younger than its execution. */
+function placeExecution(execution: WorkflowExecutionInfo): Placed<SessionInfo> {
+  const item = sessionInfo(execution);
+  const start = execution.startTime.getTime();
+  return {
+    id: item.session,
+    key: Math.min(item.startedAt, start),
+    bound: execution.closeTime?.getTime() ?? start,
+    item,
+  };
+}
+
+/** The place where a page ends: a place in the order of starts, or an offset into a sorted list. */
+type Cursor = Partial<Place> & { readonly offset?: number };
 
 function writeCursor(cursor: Cursor): string {
   return Buffer.from(JSON.stringify(cursor)).toString('base64url');
@@ -186,10 +280,10 @@ function writeCursor(cursor: Cursor): string {
 function readCursor(text: string | undefined): Cursor {
   if (text === undefined) return {};
   try {
-    const { token, last, offset } = JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, unknown>;
+    const { at, id, offset } = JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, unknown>;
     return {
-      ...(typeof token === 'string' ? { token } : {}),
-      ...(typeof last === 'string' ? { last } : {}),
+      ...(Number.isFinite(at) ? { at: Number(at) } : {}),
+      ...(typeof id === 'string' ? { id } : {}),
       ...(Number.isSafeInteger(offset) && Number(offset) >= 0 ? { offset: Number(offset) } : {}),
     };
   } catch (error) {
@@ -201,7 +295,7 @@ function readCursor(text: string | undefined): Cursor {
 
 export type SessionCounts = Readonly<Record<SeenPhase, number>> & { readonly note?: string };
 
-const counted = ['waiting_approval', 'parked', 'idle', 'closed'] as const;
+const counted = ['idle', 'closed'] as const;
 
 /** Asks the server for counts if memos have nothing to decide. */
 export async function countSessions(finder: Finder, options: ListOptions): Promise<SessionCounts> {
@@ -231,7 +325,10 @@ export async function countSessions(finder: Finder, options: ListOptions): Promi
   const told = counted.map((phase) => `'${phase}'`).join(', ');
   const rest = `ExecutionStatus = 'Running' AND ${ATTRIBUTES.phase.name} NOT IN (${told})`;
   const query = `${plan.compiled.query} AND (${ATTRIBUTES.turns.name} IS NULL OR (${rest}))`;
-  for await (const { phase } of matchingSessions(finder, { ...plan, compiled: { query, exact: false } }))
+  for await (const { phase } of matchingSessions(finder, {
+    ...plan,
+    compiled: { ...plan.compiled, query, exact: false },
+  }))
     counts[phase] += 1;
   return counts;
 }
