@@ -18,6 +18,8 @@ import { parseCallInput } from './parse-input.ts';
 
 type AskApprovals = {
   hear(event: ApprovalEvent): void;
+  /** Asks about one call; resolves when it is decided, or nothing more can be typed. */
+  ask(approval: WaitingApproval): Promise<void>;
   /** Withdraws open questions. Resolves when given answers have been delivered or have failed. */
   stop(): Promise<void>;
 };
@@ -45,6 +47,12 @@ export function askApprovals(cli: Terminal, sessions: Sessions, always = createA
       // Where one key decides, a command line is of no use.
       if (!cli.input?.pick && always.ruleThatCovers(event) === null) cli.say(approvalHint(event, cli.self));
       asking = asking.then(() => untilDecided({ cli, sessions, always }, asked));
+    },
+    ask: (approval) => {
+      const asked: OpenQuestion = { approval, gone: new AbortController() };
+      open.set(approval.call, asked);
+      asking = asking.then(() => untilDecided({ cli, sessions, always }, asked));
+      return asking;
     },
     stop: async () => {
       for (const { gone } of open.values()) gone.abort();
