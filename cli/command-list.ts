@@ -45,12 +45,20 @@ export const COMMANDS: readonly ListedCommand[] = [
   { name: 'worker', group: 'Serve', load: async () => (await import('./commands/worker.ts')).workerCommand },
   { name: 'page', group: 'Serve', load: async () => (await import('./commands/page.ts')).pageCommand },
   { name: 'serve', group: 'Serve', load: async () => (await import('./commands/serve.ts')).serveCommand },
-  { name: 'scripted-model', group: 'Serve', load: async () => (await import('./commands/scripted-model.ts')).scriptedModelCommand },
+  {
+    name: 'scripted-model',
+    group: 'Serve',
+    load: async () => (await import('./commands/scripted-model.ts')).scriptedModelCommand,
+  },
   { name: 'export', group: 'Keep', load: async () => (await import('./commands/export.ts')).exportCommand },
   { name: 'import', group: 'Keep', load: async () => (await import('./commands/import.ts')).importCommand },
   { name: 'repair', group: 'Keep', load: async () => (await import('./commands/repair.ts')).repairCommand },
   { name: 'gc', group: 'Keep', load: async () => (await import('./commands/gc.ts')).gcCommand },
   { name: 'doctor', group: 'Keep', load: async () => (await import('./commands/doctor.ts')).doctorCommand },
   { name: 'setup', group: 'Keep', load: async () => (await import('./commands/setup.ts')).setupCommand },
-  { name: 'completions', group: 'Keep', load: async () => (await import('./commands/completions.ts')).completionsCommand },
+  {
+    name: 'completions',
+    group: 'Keep',
+    load: async () => (await import('./commands/completions.ts')).completionsCommand,
+  },
 ];

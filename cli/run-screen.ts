@@ -43,7 +43,10 @@ type Watching = {
    * Makes the row below what is typed, which stays when nothing runs. `now` is null then. Absent: no
    * such row.
    */
-  readonly footer?: (run: { readonly now: RunStatus | null; readonly last: RunStatus | null }, columns: number) => string;
+  readonly footer?: (
+    run: { readonly now: RunStatus | null; readonly last: RunStatus | null },
+    columns: number,
+  ) => string;
 };
 
 export function openRunScreen(cli: Cli, { sessions, session, own, hands, footer }: Watching): RunScreen {

@@ -35,7 +35,10 @@ export async function decideInTurn(cli: Cli, opened: Opened, waiting: readonly W
       cli.print(`${cli.out.dim(`── ${at + 1} of ${waiting.length} · ${oneLine(title, 80)} · ${approval.session}`)}\n`);
       const isLine = approval.question && !isPicked(approval);
       cli.print(`${isLine ? approvalText(cli.out, approval) : callToDecideText(cli.out, approval)}\n`);
-      await Promise.race([asking.ask(approval), new Promise((resolve) => left.signal.addEventListener('abort', resolve))]);
+      await Promise.race([
+        asking.ask(approval),
+        new Promise((resolve) => left.signal.addEventListener('abort', resolve)),
+      ]);
     }
   } finally {
     input?.close();

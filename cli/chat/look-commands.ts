@@ -54,7 +54,8 @@ export async function sayPermissions({ say, readConfig }: Looking & Pick<Talk, '
 /** Counts the changes that were asked for and did not fail. */
 export async function sayFiles({ sessions, session, say }: Looking): Promise<void> {
   const failed = new Set<string>();
-  const changes: { readonly id: string; readonly path: string; readonly added: number; readonly removed: number }[] = [];
+  const changes: { readonly id: string; readonly path: string; readonly added: number; readonly removed: number }[] =
+    [];
   for await (const { entry } of sessions.transcript(session)) {
     if (entry.kind === 'outcomes')
       for (const { toolUseId, isError } of entry.outcomes) if (isError) failed.add(toolUseId);

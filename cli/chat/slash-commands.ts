@@ -249,8 +249,7 @@ const KEYS: readonly (readonly [key: string, does: string])[] = [
 ];
 
 export function slashHelp(): readonly string[] {
-  const rowOf = ([name, { takes, does }]: readonly [string, Slash]) =>
-    [`/${name} ${takes}`.trimEnd(), does] as const;
+  const rowOf = ([name, { takes, does }]: readonly [string, Slash]) => [`/${name} ${takes}`.trimEnd(), does] as const;
   const all = Object.entries(commands);
   const width = Math.max(...all.map((entry) => rowOf(entry)[0].length), ...KEYS.map(([key]) => key.length));
   const lines = (rows: readonly (readonly [string, string])[]): readonly string[] =>

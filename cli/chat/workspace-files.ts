@@ -24,7 +24,11 @@ async function listOnce(cwd: string): Promise<readonly string[]> {
   const { rgPath } = (await importApart('@vscode/ripgrep')) as { readonly rgPath: string };
   const args = ['--no-config', '--files', '--no-require-git', '--glob=!node_modules', '--color=never', '.'];
   return new Promise((resolve) => {
-    const child = spawn(rgPath, args, { cwd, env: childEnvironment(process.env, { cwd, callId: '' }), stdio: ['ignore', 'pipe', 'ignore'] });
+    const child = spawn(rgPath, args, {
+      cwd,
+      env: childEnvironment(process.env, { cwd, callId: '' }),
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
     const timer = setTimeout(() => child.kill(), LONGEST_MS);
     const files: string[] = [];
     let rest = '';

@@ -23,7 +23,11 @@ export function approvalsCommand(program: Command, cli: Cli): void {
 
 type Flags = { readonly json?: boolean; readonly list?: boolean };
 
-async function showApprovals(cli: Cli, id: string | undefined, { json = false, list: only = false }: Flags): Promise<number> {
+async function showApprovals(
+  cli: Cli,
+  id: string | undefined,
+  { json = false, list: only = false }: Flags,
+): Promise<number> {
   const list = async (opened: Opened, session?: SessionId): Promise<number> => {
     const { sessions } = opened;
     const waiting = await sessions.approvals(session);

@@ -21,18 +21,22 @@ export function approveCommand(program: Command, cli: Cli): void {
     .option('--input <json>', 'run the call with this input instead, after checking it');
   addFilterOptions(command)
     .usage('[options] <id> <call>')
-    .action(async (id: string | undefined, call: string | undefined, flags: FilterFlags & { readonly input?: string }) => {
-      const input = flags.input === undefined ? {} : { input: parseCallInput(flags.input) };
-      if (wantsMany(id, flags) !== null) {
-        if (flags.input !== undefined) throw new UsageError('--input is for one call: leave --filter out');
-        return cli.exit(await decideMany(cli, flags, APPROVING));
-      }
-      if (id === undefined || call === undefined) throw new UsageError('name the call: `perdure approvals` lists them');
-      const options: ApproveOptions = input;
-      const [done, after] = flags.input === undefined ? ['approved', ''] : ['approved with another input', ASKED_AGAIN];
-      const act: DecideSession['act'] = (sessions, session) => sessions.approve(session, call, options);
-      cli.exit(await decideSession(cli, { id, call, done, after, act }));
-    });
+    .action(
+      async (id: string | undefined, call: string | undefined, flags: FilterFlags & { readonly input?: string }) => {
+        const input = flags.input === undefined ? {} : { input: parseCallInput(flags.input) };
+        if (wantsMany(id, flags) !== null) {
+          if (flags.input !== undefined) throw new UsageError('--input is for one call: leave --filter out');
+          return cli.exit(await decideMany(cli, flags, APPROVING));
+        }
+        if (id === undefined || call === undefined)
+          throw new UsageError('name the call: `perdure approvals` lists them');
+        const options: ApproveOptions = input;
+        const [done, after] =
+          flags.input === undefined ? ['approved', ''] : ['approved with another input', ASKED_AGAIN];
+        const act: DecideSession['act'] = (sessions, session) => sessions.approve(session, call, options);
+        cli.exit(await decideSession(cli, { id, call, done, after, act }));
+      },
+    );
 }
 
 const APPROVING: DecideMany = {

@@ -83,11 +83,7 @@ async function holdOne(cli: Cli, first: string | undefined, flags: Flags): Promi
         { options, ifNew, cwd, first, media },
         { workplace, found: found?.session },
       );
-      const end = await holdConversation(
-        cli,
-        { ...talk, terminate: told.terminate },
-        (press) => (keys.press = press),
-      );
+      const end = await holdConversation(cli, { ...talk, terminate: told.terminate }, (press) => (keys.press = press));
       isAnew = end.isAnew && !told.terminate.aborted;
       return told.terminate.aborted ? told.status() : end.status;
     });

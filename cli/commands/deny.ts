@@ -19,20 +19,23 @@ export function denyCommand(program: Command, cli: Cli): void {
     .option('--interrupt', 'also end the run');
   addFilterOptions(command)
     .usage('[options] <id> <call>')
-    .action(async (id: string | undefined, call: string | undefined, { reason, interrupt = false, ...flags }: Flags) => {
-      const problem = reasonProblem(reason);
-      if (problem !== undefined) throw new UsageError(problem);
-      const done = interrupt ? 'denied, and the run ends' : 'denied';
-      if (wantsMany(id, flags) !== null)
-        return cli.exit(
-          await decideMany(cli, flags, {
-            verb: 'deny',
-            done,
-            act: ({ sessions }, { session, call: one }) => sessions.deny(session, one, reason, { interrupt }),
-          }),
-        );
-      if (id === undefined || call === undefined) throw new UsageError('name the call: `perdure approvals` lists them');
-      const act: DecideSession['act'] = (sessions, session) => sessions.deny(session, call, reason, { interrupt });
-      cli.exit(await decideSession(cli, { id, call, done, act }));
-    });
+    .action(
+      async (id: string | undefined, call: string | undefined, { reason, interrupt = false, ...flags }: Flags) => {
+        const problem = reasonProblem(reason);
+        if (problem !== undefined) throw new UsageError(problem);
+        const done = interrupt ? 'denied, and the run ends' : 'denied';
+        if (wantsMany(id, flags) !== null)
+          return cli.exit(
+            await decideMany(cli, flags, {
+              verb: 'deny',
+              done,
+              act: ({ sessions }, { session, call: one }) => sessions.deny(session, one, reason, { interrupt }),
+            }),
+          );
+        if (id === undefined || call === undefined)
+          throw new UsageError('name the call: `perdure approvals` lists them');
+        const act: DecideSession['act'] = (sessions, session) => sessions.deny(session, call, reason, { interrupt });
+        cli.exit(await decideSession(cli, { id, call, done, act }));
+      },
+    );
 }

@@ -78,7 +78,9 @@ export function trackCallRows(paint: Paint): CallRows {
     leave: () => {
       const left = [...open.values()].filter(({ isShown }) => !isShown);
       open.clear();
-      return left.map(({ name, input }) => `${paint.dim('○')} ${headOf(paint, name, input)}${paint.dim(' · no outcome')}`);
+      return left.map(
+        ({ name, input }) => `${paint.dim('○')} ${headOf(paint, name, input)}${paint.dim(' · no outcome')}`,
+      );
     },
     pending: () => {
       const under = [...open.values()].filter(({ isShown }) => !isShown);
@@ -135,7 +137,8 @@ function endLines(paint: Paint, call: OpenCall | undefined, end: Of<'tool_end'>)
   const change = call ? changeOf(name, call.input) : null;
   const time = durationMs === null || durationMs < 1_000 ? '' : paint.dim(` · ${shortTime(durationMs)}`);
   const head = `${mark} ${headOf(paint, name, call?.input)}${change ? ` ${changeCount(paint, change)}` : ''}${time}`;
-  if (change && !isError) return [head, ...(call?.isShown ? [] : callLines(paint, name, call?.input).slice(1))].join('\n');
+  if (change && !isError)
+    return [head, ...(call?.isShown ? [] : callLines(paint, name, call?.input).slice(1))].join('\n');
   const cut = content.length >= SHOWN_OF_OUTCOME;
   return `${head}\n${resultLines(paint, { content, isError, durationMs: null, cut, name })}`;
 }

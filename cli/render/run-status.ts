@@ -117,11 +117,7 @@ export function activityText({ doing, since }: RunStatus, now: number): string {
 }
 
 /** Formats the status. If there is too little room, the tokens are dropped first, then the cost. */
-export function statusText(
-  status: RunStatus,
-  now: number,
-  columns = Number.POSITIVE_INFINITY,
-): string {
+export function statusText(status: RunStatus, now: number, columns = Number.POSITIVE_INFINITY): string {
   const { iteration, spend, window, context } = status;
   const parts = (...left: readonly string[]): string =>
     [

@@ -89,14 +89,21 @@ export function topLines(paint: Paint, frame: TopFrame, look: TopLook): readonly
   let group: Group | null = null;
   for (const session of orderTop(frame, look.sort, now)) {
     const next = groupOf(session, now);
-    if (next !== group) lines.push({ text: groupLine(paint, next, { columns, isFirst: group === null }), isSelected: false });
+    if (next !== group)
+      lines.push({ text: groupLine(paint, next, { columns, isFirst: group === null }), isSelected: false });
     group = next;
     const isSelected = session.session === selected;
     const text = rowText(session, { frame, now, columns, group: next, isSelected });
-    lines.push({ text: isSelected ? inverse(paint, text) : next === 'IDLE' || next === 'ENDED' ? paint.dim(text) : text, isSelected });
+    lines.push({
+      text: isSelected ? inverse(paint, text) : next === 'IDLE' || next === 'ENDED' ? paint.dim(text) : text,
+      isSelected,
+    });
   }
   const room = Math.max(1, rows - head.length - 1 - foot.length);
-  const at = Math.max(0, lines.findIndex(({ isSelected }) => isSelected));
+  const at = Math.max(
+    0,
+    lines.findIndex(({ isSelected }) => isSelected),
+  );
   const from = Math.max(0, Math.min(at - room + 2, lines.length - room));
   const shown = lines.slice(from, from + room).map(({ text }) => text);
   return [...head, '', ...shown, ...foot].map((line) => truncateToWidth(line, columns));
@@ -143,7 +150,10 @@ function rowText(session: SessionInfo, { frame, now, columns, group, isSelected 
     age: ageOf(session, group, now),
     turns: String(facts?.turns ?? 0),
     context: share === null ? '' : `${Math.round(share * 100)}%`,
-    cost: `${isAtLeast(session) ? '≥' : ''}${cents === null ? '?' : formatMoney((cents ?? 0) / 100)}`.replace(/^≥\$0$/, '$0'),
+    cost: `${isAtLeast(session) ? '≥' : ''}${cents === null ? '?' : formatMoney((cents ?? 0) / 100)}`.replace(
+      /^≥\$0$/,
+      '$0',
+    ),
   });
   const room = columns - FIXED - 2;
   const wide = Math.max(16, Math.floor(room * 0.55));
