@@ -82,14 +82,13 @@ async function readToolNames(
   steps: readonly Step[],
 ): Promise<(step: Step) => string | null> {
   const replies = new Map<string, { readonly model: string; readonly tools: readonly string[] }>();
-  let [run, iteration] = [0, 0];
+  let run = 0;
   try {
     for await (const { entry } of sessions.transcript(session)) {
-      if (entry.kind === 'run_started') [run, iteration] = [entry.run, 0];
+      if (entry.kind === 'run_started') run = entry.run;
       if (entry.kind !== 'reply') continue;
-      iteration += 1;
       const tools = entry.message.content.flatMap((block) => (block.type === 'tool_use' ? [block.name] : []));
-      replies.set(`${run}.${iteration}`, { model: entry.message.model, tools });
+      replies.set(`${run}.${entry.iteration}`, { model: entry.message.model, tools });
     }
   } catch (error) {
     // A transcript that cannot be read leaves the steps their general names.
