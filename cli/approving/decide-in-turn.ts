@@ -2,7 +2,6 @@
 import { callToDecideText, approvalText } from '../../client/render/approval-text.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
 import { oneLine } from '../../client/paint.ts';
 import { formatCount } from '../../client/units.ts';
 import type { Cli } from '../cli.ts';
@@ -17,7 +16,7 @@ export async function decideInTurn(cli: Cli, opened: Opened, waiting: readonly W
   const { sessions } = opened;
   let decided = 0;
   const carryOut = async <T>(session: string, act: () => Promise<T>): Promise<T> => {
-    const { taskQueue } = await sessions.describe(session as SessionId);
+    const { taskQueue } = await sessions.describe(session);
     const done = await withTaker(cli, opened, taskQueue, act);
     decided += 1;
     return done;

@@ -3,7 +3,7 @@ import { oneLine } from '../../client/paint.ts';
 import { changeOf, diffRows } from '../../client/render/diff-rows.ts';
 import { phaseText } from '../../client/sessions/info.ts';
 import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
-import type { Talk } from './slash-commands.ts';
+import type { Talk } from './talk.ts';
 
 type Looking = Pick<Talk, 'sessions' | 'session' | 'say'>;
 

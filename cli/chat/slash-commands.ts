@@ -5,37 +5,11 @@ import { formatMoney } from '../../client/units.ts';
 import { phaseText } from '../../client/sessions/info.ts';
 import { limitsOf, runOptions } from '../run-options.ts';
 import { UsageError } from '../errors.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
 import { topUpProblem } from '../../client/sessions/steer.ts';
 import { permissionModes } from '../../workflows/contract/options-problem.ts';
-import type { RunConfig } from '../../store/configuration.ts';
+import type { Sessions, Talk } from './talk.ts';
 import { sayAside } from './aside.ts';
 import { sayAgents, sayCost, sayFiles, sayPermissions } from './look-commands.ts';
-
-type Sessions = Pick<
-  PerdureClient,
-  'describe' | 'interrupt' | 'resume' | 'cancel' | 'setOptions' | 'topUp' | 'list' | 'askAside' | 'send' | 'transcript'
->;
-
-export type Talk = {
-  readonly sessions: Sessions;
-  readonly session: SessionId;
-  readonly self: string;
-  readonly say: (line: string) => void;
-  readonly cwd: string;
-  readonly leave: () => void;
-  /** Ends this conversation and begins another one in the same terminal. */
-  readonly startAnew: () => void;
-  /** Sets the mode for the next message. */
-  readonly setMode: (mode: PermissionMode) => void;
-  /** Opens the page at this session. */
-  readonly openPage: () => Promise<void>;
-  /** How full the context is, in words; null while that is not known. */
-  readonly contextWords: () => string | null;
-  /** The configuration of the last run that opened; null before. */
-  readonly readConfig: () => Promise<RunConfig | null>;
-};
 
 type SlashGroup = 'Now' | 'Look' | 'Set' | 'End';
 

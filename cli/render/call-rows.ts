@@ -102,7 +102,7 @@ function headText(name: string, input: unknown): string {
   if (name === 'todo') return 'todo';
   const [first, ...rest] = inputFields(input ?? {});
   const isEnough = first?.name != null && MAIN.has(first.name);
-  const what = isEnough ? compactInput({ [String(first.name)]: first.text }, 120) : compactInput(input ?? {}, 80);
+  const what = isEnough ? compactInput({ [first.name]: first.text }, 120) : compactInput(input ?? {}, 80);
   const more = isEnough && name === 'grep' ? rest.filter(({ name: field }) => field === 'pattern') : [];
   return [oneLine(name, 60), what, ...more.map(({ text }) => oneLine(text, 60))].join(' ').trimEnd();
 }

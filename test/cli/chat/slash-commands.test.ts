@@ -1,6 +1,7 @@
 // Words behind a slash: which are commands, and what each asks of the session.
 import { expect, test, vi } from 'vitest';
-import { slashCommand, slashHelp, type Talk } from '../../../cli/chat/slash-commands.ts';
+import { slashCommand, slashHelp } from '../../../cli/chat/slash-commands.ts';
+import type { Talk } from '../../../cli/chat/talk.ts';
 import { description, session } from '../../client/support.ts';
 
 const aside = {
