@@ -8,7 +8,7 @@ import { type Paint, detectPaint } from '../client/paint.ts';
 import { type BottomArea, createBottomArea } from './terminal/bottom-area.ts';
 import { markRows } from '../client/render/width.ts';
 import { UsageError } from './errors.ts';
-import type { Hands, Input } from './typing/input.ts';
+import type { Hands, Input, Keyboard } from './typing/input.ts';
 import { openKeyboard } from './typing/keyboard.ts';
 import { createPersonsEditor } from './typing/persons-editor.ts';
 import { readPiped } from './typing/piped.ts';
@@ -41,6 +41,8 @@ export type Cli = {
   readonly readBeside: () => Promise<string | null>;
   /** Takes what the person at the terminal types; null without a terminal. */
   readonly openInput: ((hands: Hands) => Input) | null;
+  /** Opens the keys of the terminal for a screen of its own; null without a terminal. */
+  readonly openKeys: (() => Keyboard) | null;
   /** Aborts when the reader of standard output is gone. */
   readonly unread: AbortSignal;
   /** Sets the exit status of the command. */
@@ -91,6 +93,7 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
       return piped && inputText(piped);
     },
     openInput: stdin.isTTY && stderr.isTTY ? inputOpener(io, { bottom, style: err.bold, dim: err.dim, say }) : null,
+    openKeys: stdin.isTTY ? () => openKeyboard({ stdin, write }) : null,
     unread: unread.signal,
     exit,
   };

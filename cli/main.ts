@@ -1,28 +1,43 @@
 // The command line: parses it, runs one command, and ends the process with its status.
-import { type Command, CommanderError } from 'commander';
-import { type Cli, cliOf, type Io } from './cli.ts';
+import type { Command, CommanderError } from 'commander';
+import type { Cli, Io } from './cli.ts';
 import { failureOf, failureText, STATUS } from './errors.ts';
+import { VERSION } from '../worker/version.ts';
 import { createRedactor } from '../worker/redact.ts';
-import { createProgram } from './program.ts';
 
 /** Runs a command. `args` exclude node and the script. Returns the exit status. */
 export async function main(args: readonly string[], io: Io): Promise<number> {
   const verbose = beforeDashes(args).includes('--verbose');
   let status: number = STATUS.ok;
+  // Its answer needs none of what the commands load.
+  if (args.length === 1 && ASKS_VERSION.has(args[0] ?? '')) {
+    io.stdout.write(`${VERSION}\n`);
+    return status;
+  }
   try {
+    const { cliOf } = await import('./cli.ts');
     const cli = cliOf(io, verbose, (ended) => (status = ended));
     await parse(cli, args);
     return status;
   } catch (error) {
-    if (error instanceof CommanderError) return reportUsage(error, io);
+    if (isCommanderError(error)) return reportUsage(error, io);
     io.stderr.write(createRedactor(io.env)(failureText(error, verbose)));
     return failureOf(error).status;
   }
 }
 
+const ASKS_VERSION = new Set(['--version', '-V']);
+
+/** Matches by name, as `failureOf` does: its class is loaded with the commands. */
+const isCommanderError = (error: unknown): error is CommanderError =>
+  error instanceof Error && ['CommanderError', 'InvalidArgumentError'].includes(error.name);
+
 async function parse(cli: Cli, args: readonly string[]): Promise<void> {
-  const root = createProgram(cli);
+  const { createProgram } = await import('./program.ts');
   const whole = withoutCommand(args) && cli.openInput !== null ? ['chat', ...args] : args;
+  const [named] = whole.filter((arg) => arg !== '--verbose');
+  // Shells complete every command, and help lists them all.
+  const root = await createProgram(cli, named === 'completions' ? undefined : named);
   if (whole.length === 0) root.outputHelp();
   else await root.parseAsync(textsLast(root, whole), { from: 'user' });
 }

@@ -5,9 +5,8 @@ import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
 import { SCRIPTED_NOTICE } from '../worker/keyless.ts';
 import type { Followed } from '../client/follow/cursor.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
-import { eventRenderer } from './render/events.ts';
-import type { TerminalPen } from './terminal/pens.ts';
-import { FRAME_MS, nextStatus, type RunStatus, statusText } from './render/run-status.ts';
+import { type DrawnTerminal, eventRenderer } from './render/events.ts';
+import { activityText, FRAME_MS, nextStatus, type RunStatus, statusText } from './render/run-status.ts';
 import { isApprovalEvent } from '../client/sessions/waiting-approval.ts';
 import { createAlwaysRules } from '../client/sessions/always-allow.ts';
 import { askApprovals } from './approving/ask-approvals.ts';
@@ -20,6 +19,12 @@ export type RunScreen = {
   show(event: Followed): void;
   /** Shows a suggested next message; null removes it. */
   suggest(text: string | null): void;
+  /** Prints the output of the newest call that was not asked for yet. */
+  showOutput(): void;
+  /** The status of the run under way, or the last one of the run that ended; null before. */
+  status(): RunStatus | null;
+  /** Draws the footer anew. */
+  redraw(): void;
   readonly typed: Pick<TypedMessages, 'waiting' | 'submit' | 'sent'>;
   /**
    * Removes the changing lines. Resolves when typed messages and answers have been delivered or
@@ -34,9 +39,17 @@ type Watching = {
   /** Message that this person has just given, which need not be shown again. */
   readonly own: MessageId | null;
   readonly hands: Omit<Hands, 'submit'> & Partial<Pick<Hands, 'submit'>>;
+  /**
+   * Makes the row below what is typed, which stays when nothing runs. `now` is null then. Absent: no
+   * such row.
+   */
+  readonly footer?: (
+    run: { readonly now: RunStatus | null; readonly last: RunStatus | null },
+    columns: number,
+  ) => string;
 };
 
-export function openRunScreen(cli: Cli, { sessions, session, own, hands }: Watching): RunScreen {
+export function openRunScreen(cli: Cli, { sessions, session, own, hands, footer }: Watching): RunScreen {
   const render = eventRenderer({
     write: cli.print,
     paint: cli.out,
@@ -44,11 +57,16 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands }: Watch
     session,
     terminal: terminalOf(cli),
   });
-  const status = showStatus(cli);
+  const status = showStatus(cli, footer ?? null);
   const always = createAlwaysRules();
   const typed = createTypedMessages(cli, sessions, session);
   const asides = createAsides({ sessions, session, say: cli.say }, typed.submit);
-  const input = cli.openInput?.({ submit: asides.submit, ...hands }) ?? null;
+  const showOutput = (): void => {
+    const text = render.output();
+    if (text === null) cli.say('there is no output that was not shown');
+    else cli.print(`${text}\n`);
+  };
+  const input = cli.openInput?.({ submit: asides.submit, showOutput, ...hands }) ?? null;
   const approvals = askApprovals({ ...cli, input }, sessions, always);
   const sayScripted = sayScriptedOnce(cli);
   return {
@@ -61,12 +79,16 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands }: Watch
       if (isApprovalEvent(event)) approvals.hear(event);
     },
     suggest: (text) => input?.suggest?.(text),
+    showOutput,
+    status: () => status?.last() ?? null,
+    redraw: () => status?.draw(),
     typed,
     end: async () => {
       status?.end();
       const draft = input?.close() ?? '';
       typed.close();
       cli.bottom?.show('said', []);
+      cli.bottom?.show('calls', []);
       if (draft.trim() !== '') cli.say(`not sent: ${draft}`);
       await Promise.all([approvals.stop(), typed.sent(), asides.answered()]);
     },
@@ -82,9 +104,11 @@ function sayScriptedOnce(cli: Cli): (event: Followed) => void {
   };
 }
 
-function terminalOf({ bottom, print, size }: Cli): TerminalPen | null {
+function terminalOf({ bottom, print, size, openInput }: Cli): DrawnTerminal | null {
   if (!bottom) return null;
   return {
+    showCalls: (rows) => bottom.show('calls', rows),
+    decidesHere: openInput !== null,
     columns: () => size().columns,
     put: (text, pending) =>
       bottom.together(() => {
@@ -103,29 +127,51 @@ export function jsonScreen(cli: Cli): RunScreen {
       cli.print(`${jsonLine(event)}\n`);
     },
     suggest: () => undefined,
+    showOutput: () => undefined,
+    status: () => null,
+    redraw: () => undefined,
     typed: { waiting: () => null, submit: () => undefined, sent: () => Promise.resolve() },
     end: () => Promise.resolve(),
   };
 }
 
-/** Shows the line below the output while a run is under way. */
-function showStatus({ bottom, err, size }: Cli): { hear(event: Followed): void; end(): void } | null {
+type StatusLine = {
+  hear(event: Followed): void;
+  last(): RunStatus | null;
+  draw(): void;
+  end(): void;
+};
+
+/** Shows the line below the output while a run is under way, and the footer all the time. */
+function showStatus({ bottom, err, size }: Cli, footer: Watching['footer'] | null): StatusLine | null {
   if (!bottom) return null;
   let status: RunStatus | null = null;
-  const draw = (): void =>
-    bottom.show('status', status ? [err.dim(statusText(status, Date.now(), size().columns))] : []);
+  let last: RunStatus | null = null;
+  const draw = (): void => {
+    const { columns } = size();
+    bottom.together(() => {
+      const text = status && (footer ? activityText(status, Date.now()) : statusText(status, Date.now(), columns));
+      bottom.show('status', text === null ? [] : [err.dim(text)]);
+      bottom.show('footer', footer ? [err.dim(footer({ now: status, last }, columns))] : []);
+    });
+  };
   const timer = setInterval(draw, FRAME_MS).unref();
   const end = (): void => {
     clearInterval(timer);
     process.off('exit', end);
     bottom.show('status', []);
+    bottom.show('footer', []);
   };
   process.on('exit', end);
+  draw();
   return {
     hear: (event) => {
       status = nextStatus(status, event, Date.now());
+      last = status ?? last;
       draw();
     },
+    last: () => last,
+    draw,
     end,
   };
 }

@@ -13,16 +13,19 @@ import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
 import { type AlwaysRules, createAlwaysRules, ruleFor } from '../../client/sessions/always-allow.ts';
 import { answerFromLine } from './answer-question.ts';
+import { pickDecision } from './pick-decision.ts';
 import { parseCallInput } from './parse-input.ts';
 
 type AskApprovals = {
   hear(event: ApprovalEvent): void;
+  /** Asks about one call; resolves when it is decided, or nothing more can be typed. */
+  ask(approval: WaitingApproval): Promise<void>;
   /** Withdraws open questions. Resolves when given answers have been delivered or have failed. */
   stop(): Promise<void>;
 };
 
 /** The terminal at which the person is asked; `input` is null without one. */
-type Terminal = Pick<Cli, 'self' | 'say' | 'env'> & { readonly input: Pick<Input, 'ask' | 'edit'> | null };
+type Terminal = Pick<Cli, 'self' | 'say' | 'env'> & { readonly input: Pick<Input, 'ask' | 'pick' | 'edit'> | null };
 
 type Sessions = Pick<PerdureClient, 'approve' | 'deny' | 'answer'>;
 type OpenQuestion = { readonly approval: WaitingApproval; readonly gone: AbortController };
@@ -41,8 +44,15 @@ export function askApprovals(cli: Terminal, sessions: Sessions, always = createA
       if (event.type === 'approval_settled') return close(open, event.call);
       const asked: OpenQuestion = { approval: event, gone: new AbortController() };
       open.set(event.call, asked);
-      if (always.ruleThatCovers(event) === null) cli.say(approvalHint(event, cli.self));
+      // Where one key decides, a command line is of no use.
+      if (!cli.input?.pick && always.ruleThatCovers(event) === null) cli.say(approvalHint(event, cli.self));
       asking = asking.then(() => untilDecided({ cli, sessions, always }, asked));
+    },
+    ask: (approval) => {
+      const asked: OpenQuestion = { approval, gone: new AbortController() };
+      open.set(approval.call, asked);
+      asking = asking.then(() => untilDecided({ cli, sessions, always }, asked));
+      return asking;
     },
     stop: async () => {
       for (const { gone } of open.values()) gone.abort();
@@ -66,6 +76,8 @@ async function untilDecided(person: Person, asked: OpenQuestion): Promise<void> 
     const rule = person.always.ruleThatCovers(approval);
     const line = rule === null ? await askForLine(cli, approval, gone.signal) : 'y';
     if (rule !== null) cli.say(`approved by your rule ${oneLine(rule, 200)}`);
+    // A menu was left by the way back.
+    if (line === '' && cli.input.pick) continue;
     if (line === null) return gone.signal.aborted ? undefined : cli.say(stillWaitsText(approval, cli.self));
     try {
       if (approval.question) return await answerFromLine(person, approval, line);
@@ -82,7 +94,10 @@ async function untilDecided(person: Person, asked: OpenQuestion): Promise<void> 
   }
 }
 
-function askForLine(cli: Terminal, { tool, question }: WaitingApproval, gone: AbortSignal): Promise<string | null> {
+function askForLine(cli: Terminal, approval: WaitingApproval, gone: AbortSignal): Promise<string | null> {
+  const { tool, question } = approval;
+  const { ask, pick } = cli.input ?? {};
+  if (ask && pick) return pickDecision({ ask, pick }, approval, gone);
   const prompt = question ? 'your answer: ' : `${oneLine(tool, 60)}? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt: `;
   return cli.input?.ask(prompt, gone) ?? Promise.resolve(null);
 }
@@ -122,7 +137,7 @@ async function carryOutLine(
       await sessions.approve(session, call);
       always.add(rule);
       cli.say(
-        `approved, and from here on ${rule} while this terminal follows; to keep it, start with --allow "${rule}"`,
+        `${cli.input?.pick ? 'from here on' : 'approved, and from here on'} ${rule} while this terminal follows; to keep it, start with --allow "${rule}"`,
       );
       return true;
     }

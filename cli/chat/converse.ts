@@ -1,7 +1,7 @@
 // Holds a conversation with a durable session: sends what is typed, shows what happens, until the
 // person leaves. The session stays and goes on.
 import { pause } from '../../system/async.ts';
-import { reasonOf } from '../../system/text.ts';
+import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Workplace } from '../../client/runtime/workplace.ts';
 import { isAtRest } from '../../client/follow/goal.ts';
@@ -13,7 +13,22 @@ import { STATUS, UsageError } from '../errors.ts';
 import { openRunScreen, type RunScreen } from '../run-screen.ts';
 import type { Hands } from '../typing/input.ts';
 import type { InputHistory } from './input-history.ts';
-import { slashCommand } from './slash-commands.ts';
+import { slashCommand, slashCommands } from './slash-commands.ts';
+import type { Talk } from './talk.ts';
+import { basename } from 'node:path';
+import type { RunConfig } from '../../store/configuration.ts';
+import { totalTokens } from '../../workflows/contract/loop.ts';
+import type { PermissionMode } from '../../workflows/contract/session.ts';
+import type { SessionFacts } from '../../workflows/contract/facts.ts';
+import { createRedactor } from '../../worker/redact.ts';
+import { oneLine } from '../../client/paint.ts';
+import { formatTokens } from '../../client/units.ts';
+import type { RunStatus } from '../render/run-status.ts';
+import { completeChat } from './chat-completion.ts';
+import { type FooterFacts, footerText } from './footer.ts';
+import { readGitBranch } from './git-branch.ts';
+import { runShellLine, shellLineOf, type ShellRun, withShellRuns } from './shell-line.ts';
+import { listWorkspaceFiles } from './workspace-files.ts';
 
 export type ChatConversation = {
   readonly workplace: Workplace;
@@ -26,6 +41,9 @@ export type ChatConversation = {
   /** Returns a sentence that says why a message cannot be sent here, or undefined. */
   readonly refuses: (text: string) => string | undefined;
   readonly cwd: string;
+  readonly mode: ChosenMode;
+  readonly readConfig: () => Promise<RunConfig | null>;
+  readonly openPage: () => Promise<void>;
   readonly history: InputHistory;
   /**
    * Says which session it is, once keys are read one by one: an Enter typed before that only ends a
@@ -38,6 +56,19 @@ export type ChatConversation = {
   readonly terminate: AbortSignal;
 };
 
+export type ChosenMode = {
+  /** The mode that the next message begins a run with. */
+  current(): PermissionMode;
+  /** Has the next message carry it. */
+  set(mode: PermissionMode): void;
+};
+
+/** How a conversation ended: the person left, or wants another session in the same terminal. */
+export type ConversationEnd = { readonly status: number; readonly isAnew: boolean };
+
+/** Modes that Shift-Tab goes through. One that asks about nothing is named, not come across. */
+const CYCLED: readonly PermissionMode[] = ['default', 'acceptEdits', 'plan'];
+
 /** Milliseconds between looks at a resting session, since others may write to it. */
 const LOOK_MS = 2_000;
 
@@ -49,24 +80,47 @@ export async function holdConversation(
   cli: Cli,
   talk: ChatConversation,
   onInterrupt: (press: () => void) => void,
-): Promise<number> {
+): Promise<ConversationEnd> {
   const left = new AbortController();
   const { workplace, session, terminate, history } = talk;
   const stop = AbortSignal.any([left.signal, terminate, workplace.failed, cli.unread]);
-  const state: State = { run: talk.run, running: false, begun: talk.isBegun, pressed: false, poke: () => undefined };
+  const state: State = {
+    run: talk.run,
+    running: false,
+    begun: talk.isBegun,
+    pressed: false,
+    poke: () => undefined,
+    facts: null,
+    modeOfRun: talk.mode.current(),
+    shell: null,
+    shellRuns: [],
+    isAnew: false,
+  };
   const press = (): void => onCtrlC(cli, talk, state, left);
   onInterrupt(press);
+  const complete = completeChat({ commands: slashCommands(), files: listWorkspaceFiles(talk.cwd) });
   const hands: Hands = {
     submit: (text, now) => {
       state.pressed = false;
       onSubmit(cli, { talk, screen, state, leave: () => left.abort() }, text, now);
     },
     interrupt: press,
+    escape: () => stopWhatRuns(cli, talk, state),
+    nextMode: () => {
+      const modes = [...new Set([...CYCLED, talk.mode.current()])];
+      const next = modes[(modes.indexOf(talk.mode.current()) + 1) % modes.length];
+      if (next !== undefined) talk.mode.set(next);
+      screen.redraw();
+    },
+    complete,
     leave: () => left.abort(),
     history: history.texts,
   };
+  const branch = readGitBranch(talk.cwd);
+  const footer: NonNullable<Parameters<typeof openRunScreen>[1]['footer']> = (run, columns) =>
+    footerText(footerFacts(talk, { state, branch, ...run }), columns);
   const sessions = { ...workplace.sessions, send: talk.send };
-  const screen = openRunScreen(cli, { sessions, session, own: null, hands });
+  const screen: RunScreen = openRunScreen(cli, { sessions, session, own: null, hands, footer });
   stop.addEventListener('abort', () => state.poke(), { once: true });
   try {
     await talk.greet();
@@ -76,12 +130,21 @@ export async function holdConversation(
     await screen.end();
   }
   if (workplace.failed.aborted) throw workplace.failed.reason;
-  if (cli.unread.aborted) return STATUS.unread;
+  if (cli.unread.aborted) return { status: STATUS.unread, isAnew: false };
   if (state.begun) cli.say(await farewellText(cli, talk));
-  return STATUS.ok;
+  return { status: STATUS.ok, isAnew: state.isAnew };
 }
 
 type State = {
+  /** Numbers of the session when it rested last. */
+  facts: SessionFacts | null;
+  /** The mode of the run that began last. */
+  modeOfRun: PermissionMode;
+  /** Ends the person's own command that runs now. */
+  shell: AbortController | null;
+  /** Commands of the person whose output goes with the next message. */
+  shellRuns: ShellRun[];
+  isAnew: boolean;
   run: number;
   running: boolean;
   begun: boolean;
@@ -117,6 +180,7 @@ async function oneRound(cli: Cli, { talk, screen, state, stop }: Round): Promise
     for await (const event of sessions.follow(talk.session, { ...which, signal: stop, onTrouble, onNotice: cli.say })) {
       screen.show(event);
       if (event.type === 'run_start' || event.type === 'result') state.pressed = false;
+      if (event.type === 'run_start') state.modeOfRun = talk.mode.current();
       if (event.type === 'result') state.run = Math.max(state.run, event.run);
     }
   } finally {
@@ -127,13 +191,15 @@ async function oneRound(cli: Cli, { talk, screen, state, stop }: Round): Promise
 /** Throws ClientProblem when the session is closed. */
 async function isBusy(
   { workplace, session }: ChatConversation,
-  screen: Pick<RunScreen, 'suggest'>,
-  { run }: State,
+  screen: Pick<RunScreen, 'suggest' | 'redraw'>,
+  state: State,
 ): Promise<boolean> {
   try {
     const seen = await workplace.sessions.describe(session);
     if (seen.status !== 'open') throw new ClientProblem('closed', `session ${session} is closed`);
-    const busy = !isAtRest(seen) || (seen.last?.run ?? 0) > run;
+    const busy = !isAtRest(seen) || (seen.last?.run ?? 0) > state.run;
+    state.facts = seen.facts ?? state.facts;
+    screen.redraw();
     screen.suggest(busy ? null : (seen.suggestion?.text ?? null));
     return busy;
   } catch (error) {
@@ -143,28 +209,104 @@ async function isBusy(
 }
 
 /**
- * The first press interrupts the current run. The second, or two in a row while nothing runs,
- * leaves.
+ * The first press interrupts what runs. The second, or two in a row while nothing runs, leaves.
  */
-function onCtrlC(cli: Cli, { workplace, session }: ChatConversation, state: State, left: AbortController): void {
+function onCtrlC(cli: Cli, talk: ChatConversation, state: State, left: AbortController): void {
   if (state.pressed) return left.abort();
   state.pressed = true;
-  if (!state.running) return cli.say('press Ctrl-C again to leave, or Ctrl-D');
-  cli.say('interrupting the run; press Ctrl-C again to leave');
+  if (!stopWhatRuns(cli, talk, state)) cli.say('press Ctrl-C again to leave, or Ctrl-D');
+}
+
+/** Returns false when nothing runs. The run's own end says that it was interrupted. */
+function stopWhatRuns(cli: Cli, { workplace, session }: ChatConversation, state: State): boolean {
+  if (state.shell) {
+    state.shell.abort();
+    return true;
+  }
+  if (!state.running) return false;
   workplace.sessions.interrupt(session).catch((error: unknown) => {
     cli.say(`the run could not be interrupted: ${reasonOf(error)}`);
   });
+  return true;
+}
+
+type FooterPlace = {
+  readonly state: State;
+  readonly branch: string | null;
+  readonly now: RunStatus | null;
+  readonly last: RunStatus | null;
+};
+
+function footerFacts(talk: ChatConversation, { state, branch, now, last }: FooterPlace): FooterFacts {
+  const { facts } = state;
+  const run = now ?? last;
+  const cents = facts ? facts.cents : 0;
+  // The numbers of a session under way are those of its last rest: the run's own are newer.
+  const spent = now?.spend;
+  const isPriced = cents !== null && spent?.usd !== null;
+  return {
+    model: run?.model ?? facts?.model ?? null,
+    folder: basename(talk.cwd),
+    branch,
+    turns: facts?.turns ?? now?.iteration ?? null,
+    tokens: (facts?.tokens ?? 0) + (spent ? totalTokens(spent.usage) : 0),
+    usd: isPriced ? (cents ?? 0) / 100 + (spent?.usd ?? 0) : null,
+    context: run && run.window !== null && run.context !== null ? run.context / run.window : null,
+    mode: talk.mode.current(),
+    isModeNext: state.running && talk.mode.current() !== state.modeOfRun,
+    running: state.running,
+  };
+}
+
+/** Runs a command of the person and keeps what it gave for the next message. */
+async function runHere(cli: Cli, { talk, state }: Pick<Submitting, 'talk' | 'state'>, command: string): Promise<void> {
+  if (state.shell) return cli.say('a command of yours still runs: Esc ends it');
+  state.shell = new AbortController();
+  cli.print(`${cli.out.bold('!')} ${oneLine(command, 400)}\n`);
+  try {
+    const show = (text: string): void => cli.print(cli.out.dim(showUnseen(text)));
+    const ran = await runShellLine(command, { cwd: talk.cwd, env: cli.env, signal: state.shell.signal, show });
+    if (!ran.output.endsWith('\n') && ran.output !== '') cli.print('\n');
+    state.shellRuns.push(ran);
+    const how = ran.status === 0 ? '' : ran.status === null ? 'it was ended; ' : `it ended with status ${ran.status}; `;
+    cli.say(`${how}your next message takes its output along`);
+  } catch (error) {
+    cli.say(`the command could not be started: ${reasonOf(error)}`);
+  } finally {
+    state.shell = null;
+  }
 }
 
 type Submitting = Omit<Round, 'stop'> & { readonly leave: () => void };
 
 function onSubmit(cli: Cli, { talk, screen, state, leave }: Submitting, text: string, now: boolean): void {
   talk.history.add(text);
+  const line = shellLineOf(text);
+  if (line !== null) return void runHere(cli, { talk, state }, line);
   try {
     const command = slashCommand(text);
     if (command) {
       const { session, cwd, workplace } = talk;
-      const about = { sessions: workplace.sessions, session, self: cli.self, say: cli.say, cwd, leave };
+      const { mode, readConfig, openPage } = talk;
+      const about: Talk = {
+        sessions: workplace.sessions,
+        session,
+        self: cli.self,
+        say: cli.say,
+        cwd,
+        leave,
+        readConfig,
+        openPage,
+        setMode: (next) => {
+          mode.set(next);
+          screen.redraw();
+        },
+        startAnew: () => {
+          state.isAnew = true;
+          leave();
+        },
+        contextWords: () => contextWords(screen.status()),
+      };
       command(about).catch((error: unknown) => cli.say(reasonOf(error)));
       return;
     }
@@ -175,8 +317,16 @@ function onSubmit(cli: Cli, { talk, screen, state, leave }: Submitting, text: st
   const problem = talk.refuses(text);
   if (problem !== undefined) return cli.say(problem);
   screen.suggest(null);
-  screen.typed.submit(text, now);
+  const runs = state.shellRuns.splice(0);
+  screen.typed.submit(runs.length === 0 ? text : withShellRuns(text, runs, createRedactor(cli.env)), now);
   state.poke();
+}
+
+function contextWords(status: RunStatus | null): string | null {
+  if (!status || status.window === null || status.context === null) return null;
+  const { context, window } = status;
+  const share = Math.round((context / window) * 100);
+  return `${formatTokens(context)} of ${formatTokens(window)}: ${share} % of the context; /compact sums it up`;
 }
 
 async function farewellText({ self }: Cli, { workplace, session }: ChatConversation): Promise<string> {

@@ -1,30 +1,20 @@
 // Slash commands of a chat: what the command line can do with the current session.
 import { didYouMean } from '../../workflows/contract/did-you-mean.ts';
-import type { OptionChanges } from '../../workflows/contract/session.ts';
+import type { OptionChanges, PermissionMode } from '../../workflows/contract/session.ts';
 import { formatMoney } from '../../client/units.ts';
 import { phaseText } from '../../client/sessions/info.ts';
 import { limitsOf, runOptions } from '../run-options.ts';
 import { UsageError } from '../errors.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
 import { topUpProblem } from '../../client/sessions/steer.ts';
+import { permissionModes } from '../../workflows/contract/options-problem.ts';
+import type { Sessions, Talk } from './talk.ts';
 import { sayAside } from './aside.ts';
+import { sayAgents, sayCost, sayFiles, sayPermissions } from './look-commands.ts';
 
-type Sessions = Pick<
-  PerdureClient,
-  'describe' | 'interrupt' | 'resume' | 'cancel' | 'setOptions' | 'topUp' | 'list' | 'askAside'
->;
-
-export type Talk = {
-  readonly sessions: Sessions;
-  readonly session: SessionId;
-  readonly self: string;
-  readonly say: (line: string) => void;
-  readonly cwd: string;
-  readonly leave: () => void;
-};
+type SlashGroup = 'Now' | 'Look' | 'Set' | 'End';
 
 type Slash = {
+  readonly group: SlashGroup;
   /** Placeholder for the argument. */
   readonly takes: string;
   readonly does: string;
@@ -44,6 +34,7 @@ async function setOption({ sessions, session, say }: Talk, changes: OptionChange
 
 const commands: Readonly<Record<string, Slash>> = {
   help: {
+    group: 'Look',
     takes: '',
     does: 'lists these',
     act: ({ say }) => {
@@ -52,6 +43,7 @@ const commands: Readonly<Record<string, Slash>> = {
     },
   },
   status: {
+    group: 'Look',
     takes: '',
     does: 'tells the session’s id, phase, turns and cost',
     act: async ({ sessions, session, say }) => {
@@ -62,41 +54,110 @@ const commands: Readonly<Record<string, Slash>> = {
     },
   },
   btw: {
+    group: 'Now',
     takes: 'QUESTION',
     does: 'asks something aside: the conversation keeps no trace of it',
     act: (talk, rest) => sayAside(talk, requireText(rest, 'a question')),
   },
   interrupt: {
+    group: 'Now',
     takes: '',
     does: 'stops the current run, as Ctrl-C does',
     act: ({ sessions, session }) => sessions.interrupt(session),
   },
   resume: {
+    group: 'Now',
     takes: '',
     does: 'ends a parked session’s wait now',
     act: ({ sessions, session }) => sessions.resume(session),
   },
+  compact: {
+    group: 'Now',
+    takes: '[WORDS]',
+    does: 'sums up what was said, and goes on with the summary; what it must keep may follow',
+    act: async ({ sessions, session, say }, rest) => {
+      const text = `/compact ${rest}`.trim();
+      await sessions.send(session, text, { compact: rest === '' ? {} : { instructions: rest } });
+      say('asked: it is summed up as soon as nothing else runs');
+    },
+  },
+  context: {
+    group: 'Look',
+    takes: '',
+    does: 'tells how full the model’s context is',
+    act: ({ contextWords, say }) => {
+      say(contextWords() ?? 'nothing has been counted yet: the next reply tells it');
+      return Promise.resolve();
+    },
+  },
+  cost: {
+    group: 'Look',
+    takes: '',
+    does: 'tells what the session and its agents have cost',
+    act: sayCost,
+  },
+  permissions: {
+    group: 'Look',
+    takes: '',
+    does: 'tells the mode and the rules of the last run',
+    act: sayPermissions,
+  },
+  files: {
+    group: 'Look',
+    takes: '',
+    does: 'lists the files that edits and writes changed',
+    act: sayFiles,
+  },
+  agents: {
+    group: 'Look',
+    takes: '',
+    does: 'lists the agents of the session',
+    act: sayAgents,
+  },
+  open: {
+    group: 'Look',
+    takes: '',
+    does: 'opens the session on the ops page',
+    act: ({ openPage }) => openPage(),
+  },
+  clear: {
+    group: 'End',
+    takes: '',
+    does: 'begins a new session here, which knows nothing of this one; this one stays',
+    act: ({ startAnew }) => Promise.resolve(startAnew()),
+  },
   model: {
+    group: 'Set',
     takes: 'NAME',
     does: 'the model from the next run on; `none`: as the worker says',
     act: (talk, rest) => setOption(talk, parseOptions({ model: requireText(rest, 'a model') })),
   },
   mode: {
+    group: 'Set',
     takes: 'MODE',
-    does: 'the permission mode from the next run on',
-    act: (talk, rest) => setOption(talk, parseOptions({ permissionMode: requireText(rest, 'a mode') })),
+    does: 'the permission mode from the next run on, as Shift-Tab',
+    act: (talk, rest) => {
+      const mode = requireText(rest, `a mode (${permissionModes.join(', ')})`);
+      parseOptions({ permissionMode: mode });
+      talk.setMode(mode as PermissionMode);
+      talk.say(`mode ${mode}: from your next message on`);
+      return Promise.resolve();
+    },
   },
   turns: {
+    group: 'Set',
     takes: 'N',
     does: 'raises the turns that the run under way may take',
     act: (talk, rest) => topUp(talk, { maxTurns: requireText(rest, 'how many') }),
   },
   budget: {
+    group: 'Set',
     takes: 'X',
     does: 'raises the US dollars that the run under way may cost',
     act: (talk, rest) => topUp(talk, { maxBudgetUsd: requireText(rest, 'how many') }),
   },
   cancel: {
+    group: 'End',
     takes: '',
     does: 'stops the session and closes it for good',
     act: async ({ sessions, session, leave }) => {
@@ -105,6 +166,7 @@ const commands: Readonly<Record<string, Slash>> = {
     },
   },
   exit: {
+    group: 'End',
     takes: '',
     does: 'leaves, as Ctrl-D does; the session stays',
     act: ({ leave }) => Promise.resolve(leave()),
@@ -122,12 +184,55 @@ async function topUp({ sessions, session, say }: Talk, flags: Parameters<typeof 
 /** Checks options as the command line does. Throws UsageError. */
 const parseOptions = (flags: Parameters<typeof runOptions>[0]): OptionChanges => runOptions(flags, () => '/');
 
+export type SlashCommandHelp = { readonly name: string; readonly takes: string; readonly does: string };
+
+export const slashCommands = (): readonly SlashCommandHelp[] =>
+  Object.entries(commands).map(([name, { takes, does }]) => ({ name, takes, does }));
+
+/** Values that may stand behind a command, each with a word about it. */
+export function slashArguments(name: string): readonly (readonly [value: string, about: string])[] {
+  if (name === 'mode') return permissionModes.map((mode) => [mode, MODES[mode]]);
+  if (name === 'model') return ['opus', 'sonnet', 'haiku', 'fable'].map((model) => [model, 'the newest of these']);
+  return [];
+}
+
+const MODES: Readonly<Record<PermissionMode, string>> = {
+  default: 'asks before files change and commands run',
+  acceptEdits: 'changes files of the workspace without asking',
+  plan: 'reads only',
+  dontAsk: 'denies what it would have to ask about',
+  bypass: 'asks about nothing',
+};
+
+const GROUPS: readonly (readonly [group: SlashGroup, heading: string])[] = [
+  ['Now', 'What runs'],
+  ['Look', 'Look'],
+  ['Set', 'Set'],
+  ['End', 'End'],
+];
+
+const KEYS: readonly (readonly [key: string, does: string])[] = [
+  ['Esc, Ctrl-C', 'stops the run; Ctrl-C twice or Ctrl-D leaves'],
+  ['Ctrl-S', 'sends at once: it interrupts what runs'],
+  ['Shift-Tab', 'the next permission mode, from the next run on'],
+  ['Tab', 'completes a command, its argument, or a file behind @'],
+  ['!command', 'runs a command here, as you; your next message takes its output along'],
+  ['Ctrl-O', 'the output of the newest call; again: of the one before'],
+  ['Ctrl-R, ↑', 'what you typed before'],
+  ['Ctrl-G', 'your editor'],
+];
+
 export function slashHelp(): readonly string[] {
-  const rows = Object.entries(commands).map(
-    ([name, { takes, does }]) => [`/${name} ${takes}`.trimEnd(), does] as const,
-  );
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, does]) => `${name.padEnd(width)}  ${does}`);
+  const rowOf = ([name, { takes, does }]: readonly [string, Slash]) => [`/${name} ${takes}`.trimEnd(), does] as const;
+  const all = Object.entries(commands);
+  const width = Math.max(...all.map((entry) => rowOf(entry)[0].length), ...KEYS.map(([key]) => key.length));
+  const lines = (rows: readonly (readonly [string, string])[]): readonly string[] =>
+    rows.map(([name, does]) => `  ${name.padEnd(width)}  ${does}`);
+  const groups = GROUPS.flatMap(([group, heading]) => [
+    heading,
+    ...lines(all.filter(([, command]) => command.group === group).map(rowOf)),
+  ]);
+  return [...groups, 'Keys', ...lines(KEYS)];
 }
 
 const LINE = /^\/([a-z-]+)(?:\s+(\S.*))?$/;

@@ -12,17 +12,30 @@ import { withServer, withSession } from '../with-server.ts';
 export function approvalsCommand(program: Command, cli: Cli): void {
   program
     .command('approvals')
-    .description('list the calls that wait for a decision, and the questions that wait for an answer')
+    .description('decide one after the other about what waits; without a terminal, list the calls and questions')
     .argument('[id]', 'of this session only')
+    .option('--list', 'only list them, at a terminal too')
     .option('--json', 'print one JSON object per call, with its whole input')
-    .action(async (id: string | undefined, flags: { readonly json?: boolean }) => {
-      cli.exit(await listApprovals(cli, id, flags.json ?? false));
+    .action(async (id: string | undefined, flags: Flags) => {
+      cli.exit(await showApprovals(cli, id, flags));
     });
 }
 
-async function listApprovals(cli: Cli, id: string | undefined, json: boolean): Promise<number> {
-  const list = async ({ sessions }: Opened, session?: SessionId): Promise<number> => {
+type Flags = { readonly json?: boolean; readonly list?: boolean };
+
+async function showApprovals(
+  cli: Cli,
+  id: string | undefined,
+  { json = false, list: only = false }: Flags,
+): Promise<number> {
+  const list = async (opened: Opened, session?: SessionId): Promise<number> => {
+    const { sessions } = opened;
     const waiting = await sessions.approvals(session);
+    if (waiting.length > 0 && !json && !only && cli.bottom !== null && cli.openInput !== null) {
+      const { decideInTurn } = await import('../approving/decide-in-turn.ts');
+      await decideInTurn(cli, opened, waiting);
+      return STATUS.ok;
+    }
     if (json) for (const approval of waiting) cli.print(`${jsonLine(approval)}\n`);
     else if (waiting.length > 0) cli.print(approvalsTable(cli.out, waiting));
     const decide = `decide with: ${cli.self} approve ID CALL, or ${cli.self} deny ID CALL --reason "why"`;

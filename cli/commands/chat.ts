@@ -8,7 +8,7 @@ import { stayingWorkers } from '../../client/runtime/session-workers.ts';
 import type { Workplace } from '../../client/runtime/workplace.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import type { PromptBlock } from '../../client/sessions/prompt.ts';
-import { holdConversation, type ChatConversation } from '../chat/converse.ts';
+import { holdConversation, type ChatConversation, type ChosenMode, type ConversationEnd } from '../chat/converse.ts';
 import { findSession, type Found, newestIn, type Wanted } from '../chat/find-session.ts';
 import { inputHistory } from '../chat/input-history.ts';
 import { showLately } from '../chat/show-lately.ts';
@@ -19,6 +19,9 @@ import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run
 import { withinWorkplace } from '../within-workplace.ts';
 import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig } from '../worker-config.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
+import { createConfigReader, type RunConfig } from '../../store/configuration.ts';
+import { readSession } from '../../client/sessions/read.ts';
+import { openPageAt } from '../open-page.ts';
 import { present } from '../../workflows/contract/present.ts';
 
 type Flags = RunFlags & ConfigFlags & MediaFlags & { readonly continue?: boolean; readonly resume?: string | true };
@@ -46,7 +49,15 @@ type Chat = {
   readonly media: readonly PromptBlock[];
 };
 
+/** Holds one conversation after the other, as long as the person begins another with `/clear`. */
 async function startChat(cli: Cli, first: string | undefined, flags: Flags): Promise<number> {
+  let end = await holdOne(cli, first, flags);
+  const { continue: _, resume: __, session: ___, ...again } = flags;
+  while (end.isAnew) end = await holdOne(cli, undefined, again);
+  return end.status;
+}
+
+async function holdOne(cli: Cli, first: string | undefined, flags: Flags): Promise<ConversationEnd> {
   if (cli.openInput === null) throw new UsageError('a chat needs a terminal: `perdure run "task"` needs none');
   const chosen = await workerConfig(cli, flags.config);
   const { session: _, ...options } = runOptions(flags, cli.cwd);
@@ -64,20 +75,19 @@ async function startChat(cli: Cli, first: string | undefined, flags: Flags): Pro
   const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
   try {
     const place = { anywhere: false, beforeWork, chosen, session: found?.session, signals };
-    return await withinWorkplace(cli, place, async (workplace, told) => {
+    let isAnew = false;
+    const status = await withinWorkplace(cli, place, async (workplace, told) => {
       await found?.close();
       const talk = await openConversation(
         cli,
         { options, ifNew, cwd, first, media },
         { workplace, found: found?.session },
       );
-      const status = await holdConversation(
-        cli,
-        { ...talk, terminate: told.terminate },
-        (press) => (keys.press = press),
-      );
-      return told.terminate.aborted ? told.status() : status;
+      const end = await holdConversation(cli, { ...talk, terminate: told.terminate }, (press) => (keys.press = press));
+      isAnew = end.isAnew && !told.terminate.aborted;
+      return told.terminate.aborted ? told.status() : end.status;
     });
+    return { status, isAnew };
   } finally {
     for (const name of ['SIGTERM', 'SIGHUP'] as const) process.off(name, forward);
     process.off('SIGINT', onInterrupt);
@@ -108,8 +118,17 @@ async function openConversation(
   const { sessions } = workplace;
   const session = workplace.session as SessionId;
   const seen = found === undefined ? null : await sessions.describe(found);
+  const readConfig = async (): Promise<RunConfig | null> => (begun ? readLastConfig(workplace, session) : null);
   let begun = seen !== null;
-  let given = options;
+  let given: Partial<ReturnType<typeof runOptions>> = options;
+  const before = seen === null ? null : await readConfig();
+  let lastMode = before?.mode ?? 'default';
+  const mode: ChosenMode = {
+    current: () => given.permissionMode ?? lastMode,
+    set: (next) => {
+      given = { ...given, permissionMode: next };
+    },
+  };
   let seenWith = media;
   const send: ChatConversation['send'] = async (id, text, sent = {}) => {
     const prompt = typeof text === 'string' ? withMedia(text, seenWith) : text;
@@ -117,11 +136,13 @@ async function openConversation(
     const withId = present({ messageId });
     if (begun) {
       const changed = Object.keys(given).length > 0 ? { options: given } : {};
+      lastMode = mode.current();
       const done = await sessions.send(id, prompt, { ...withId, ...present({ now }), ...changed });
       [given, seenWith] = [{}, []];
       return done;
     }
     const { workers } = workplace;
+    lastMode = mode.current();
     const done = await sessions.start(prompt, { ...given, cwd, newId: session, workers, ifNew, ...withId });
     [begun, given, seenWith] = [true, {}, []];
     return done;
@@ -130,7 +151,17 @@ async function openConversation(
   const history = inputHistory(cli.env, cli.say);
   const greeting = (): Promise<void> => greetPerson(cli, workplace, { seen, cwd });
   const refuses = createRefusal(cli, workplace);
-  return { workplace, session, run, isBegun: begun, send, refuses, cwd, history, greet: greeting, first };
+  const openPage = (): Promise<void> => openPageAt(cli, session);
+  const own = { mode, readConfig, openPage };
+  return { workplace, session, run, isBegun: begun, send, refuses, cwd, ...own, history, greet: greeting, first };
+}
+
+/** Reads the configuration of the last run that opened; null when it cannot be read. */
+async function readLastConfig(workplace: Workplace, session: SessionId): Promise<RunConfig | null> {
+  const { entries } = await readSession(workplace, session);
+  const opened = entries.findLast((entry) => entry.kind === 'run_started');
+  if (opened?.kind !== 'run_started' || !(await workplace.store.has(opened.config))) return null;
+  return createConfigReader(workplace.store)(opened.config);
 }
 
 /**
@@ -153,7 +184,7 @@ function createRefusal({ env }: Cli, { workers }: Workplace): ChatConversation['
 type Greeted = { readonly seen: SessionDescription | null; readonly cwd: string };
 
 async function greetPerson(cli: Cli, workplace: Workplace, { seen, cwd }: Greeted): Promise<void> {
-  const keys = 'Enter sends, Ctrl-C interrupts, Ctrl-D leaves; /help lists commands';
+  const keys = 'Enter sends, Esc interrupts, Ctrl-D leaves; /help lists commands and keys';
   if (seen) {
     await showLately(cli, workplace, seen.session);
     return cli.say(`session ${seen.session}; ${keys}`);

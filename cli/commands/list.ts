@@ -56,7 +56,7 @@ async function firstOf(sessions: PerdureClient, filter: string, limit: number) {
   let note: string | undefined;
   do {
     const size = Math.min(limit - shown.length, 1_000);
-    const page = await sessions.page(present({ filter, size, after }));
+    const page = await sessions.page(present({ filter, size, after, running: true }));
     shown.push(...page.sessions);
     note = page.note;
     after = page.next ?? undefined;

@@ -25,7 +25,7 @@ export function watchCommand(program: Command, cli: Cli): void {
     });
 }
 
-async function watch(cli: Cli, id: string, { json = false, config }: Flags): Promise<number> {
+export async function watch(cli: Cli, id: string, { json = false, config }: Flags): Promise<number> {
   const chosen = await workerConfig(cli, config);
   const { session, close } = await findSession(cli, { kind: 'id', id });
   const beforeWork = (opened: Opened): Promise<void> => checkKey(cli, opened, session);

@@ -35,6 +35,8 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
   interrupt: [['perdure interrupt s-4k2', 'the session stays open']],
   cancel: [['perdure cancel s-4k2', 'closes it for good']],
   resume: [['perdure resume s-4k2', 'ends its wait for the provider']],
+  compact: [['perdure compact s-4k2 keep the names of the tests', 'the summary keeps them']],
+  open: [['perdure open s-4k2', 'in the browser, signed in']],
   skills: [['perdure skills', 'those that runs in this folder may load']],
   memory: [
     ['perdure memory', 'the notes of this folder'],

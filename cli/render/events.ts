@@ -4,7 +4,10 @@ import type { Watched } from '../../store/live/events.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import type { RunOutcome } from '../../client/sessions/outcome.ts';
-import { approvalText } from '../../client/render/approval-text.ts';
+import { approvalText, callToDecideText } from '../../client/render/approval-text.ts';
+import { isOrdinary } from '../../client/render/words.ts';
+import { isPicked } from '../approving/pick-decision.ts';
+import { type CallRows, trackCallRows } from './call-rows.ts';
 import { fullCommand } from '../../client/render/context-words.ts';
 import { errorOf, unlessSaid, outcomeText } from '../../client/render/ending-words.ts';
 import { eventLine, type LineEvent } from './event-line.ts';
@@ -25,7 +28,22 @@ type Screen = {
    * A terminal to draw on, with rendered replies and lines wrapped between words. Absent: text as
    * it comes.
    */
-  readonly terminal?: TerminalPen | null;
+  readonly terminal?: DrawnTerminal | null;
+};
+
+/** The part of a terminal in which calls stand that have not ended. */
+type CallsBelow = {
+  readonly showCalls: (rows: readonly string[]) => void;
+  /** A person decides here, right below what a call would do. */
+  readonly decidesHere: boolean;
+};
+
+export type DrawnTerminal = TerminalPen & CallsBelow;
+
+type EventRenderer = {
+  (event: Followed): void;
+  /** Returns the output of the newest calls that were not asked for yet; null when there is none. */
+  output(): string | null;
 };
 
 type Of<Type extends Watched['type']> = Extract<Watched, { readonly type: Type }>;
@@ -34,20 +52,25 @@ type Sheet = Pick<Screen, 'paint'> & {
   readonly pen: Pen;
   readonly shown: ShownAttempts;
   readonly calls: ShownCalls;
+  /** Null where everything is written as it comes. */
+  readonly rows: CallRows | null;
+  readonly terminal: CallsBelow | null;
   /** The step whose thinking is being shown. */
   thinking: number | null;
   /** Text of the last error notice, until the run goes on. */
   error: string | null;
 };
 
-export function eventRenderer({ write, paint, own, session, terminal }: Screen): (event: Followed) => void {
+export function eventRenderer({ write, paint, own, session, terminal }: Screen): EventRenderer {
   const pen = terminal ? terminalPen(paint, terminal) : linePen(paint, write);
   const [shown, calls] = [trackAttempts(), trackCalls(paint)];
-  const sheet: Sheet = { paint, pen, shown, calls, thinking: null, error: null };
+  const rows = terminal ? trackCallRows(paint) : null;
+  const sheet: Sheet = { paint, pen, shown, calls, rows, terminal: terminal ?? null, thinking: null, error: null };
   const again = suppressRepeats();
   const full = fullCommand(session);
-  return (event) => {
+  const render = (event: Followed): void => {
     if ('step' in event && again(event)) return;
+    if (rows && writeCall(sheet, rows, event)) return;
     switch (event.type) {
       case 'text_delta':
         return writeText(sheet, event);
@@ -68,6 +91,73 @@ export function eventRenderer({ write, paint, own, session, terminal }: Screen):
       }
     }
   };
+  const renderAll = (event: Followed): void => {
+    render(event);
+    terminal?.showCalls(rows?.pending() ?? []);
+  };
+  return Object.assign(renderAll, { output: () => rows?.output() ?? null });
+}
+
+/** Events that write nothing, so that folded reads stay open. */
+const SILENT = new Set(['request_start', 'tool_start', 'approval_settled', 'hook_start', 'hook_end', 'run_end']);
+
+/**
+ * Writes what a terminal shows of calls, and of an interrupt, which its result tells. Returns false
+ * for events that are shown as everywhere.
+ */
+function writeCall(sheet: Sheet, rows: CallRows, event: Followed): boolean {
+  switch (event.type) {
+    case 'tool_use':
+      sheet.shown.add(event);
+      rows.use(event);
+      return true;
+    case 'tool_end': {
+      sheet.shown.add(event);
+      const lines = rows.end(event);
+      if (lines !== null) {
+        flushReads(sheet, rows);
+        writeLine(sheet, lines);
+      }
+      return true;
+    }
+    case 'approval':
+    case 'question':
+      flushReads(sheet, rows);
+      if (sheet.terminal?.decidesHere !== true || (event.question && !isPicked(event))) return false;
+      if (!event.agent) rows.ask(event.index);
+      writeLine(sheet, callToDecideText(sheet.paint, event));
+      return true;
+    case 'tombstone':
+      if (event.iteration !== null) rows.drop({ iteration: event.iteration });
+      flushReads(sheet, rows);
+      return false;
+    case 'reply':
+      return event.fate === 'interrupted' || isOrdinaryReply(event);
+    case 'notice':
+      if (event.notice.kind === 'interrupted') return true;
+      break;
+    case 'steered':
+      if (event.steered.action === 'interrupt') return true;
+      break;
+    case 'transition':
+      if (isOrdinary(event.reason)) return true;
+      break;
+    case 'result':
+      flushReads(sheet, rows);
+      for (const line of rows.leave()) writeLine(sheet, line);
+      return false;
+    default:
+      break;
+  }
+  if (!SILENT.has(event.type)) flushReads(sheet, rows);
+  return false;
+}
+
+const isOrdinaryReply = ({ fate }: Of<'reply'>): boolean => fate === 'whole';
+
+function flushReads(sheet: Sheet, rows: CallRows): void {
+  const line = rows.flush();
+  if (line !== null) writeLine(sheet, line);
 }
 
 function writeEvent(sheet: Sheet, event: LineEvent, full: string): void {

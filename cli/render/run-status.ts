@@ -15,6 +15,8 @@ export type RunStatus = {
   /** Calls that a person is asked about. */
   readonly asked: ReadonlySet<string>;
   readonly iteration: number | null;
+  /** The model that was asked last; null before. */
+  readonly model: string | null;
   /** Spend of this run's stored replies. */
   readonly spend: Spend;
   /** Tokens that fit into the context; null when unknown. */
@@ -30,7 +32,7 @@ const longest = 40;
  * over.
  */
 export function nextStatus(before: RunStatus | null, event: Followed, now: number): RunStatus | null {
-  if (event.type === 'run_start') return newStatus(now, event.window);
+  if (event.type === 'run_start') return { ...newStatus(now, event.window), model: event.model };
   if (event.type === 'run_end' || event.type === 'result') return null;
   const status = before ?? newStatus(now);
   const next = applyEvent(status, event);
@@ -43,6 +45,7 @@ const newStatus = (now: number, window: number | null = null): RunStatus => ({
   tools: new Map(),
   asked: new Set(),
   iteration: null,
+  model: null,
   spend: noSpend,
   window,
   context: null,
@@ -52,7 +55,7 @@ function applyEvent(status: RunStatus, event: Followed): RunStatus {
   switch (event.type) {
     case 'request_start': {
       const doing = `asks ${oneLine(event.model, longest)}${event.attempt > 1 ? ` again, attempt ${event.attempt}` : ''}`;
-      return { ...status, doing, iteration: event.iteration, tools: new Map() };
+      return { ...status, doing, model: event.model, iteration: event.iteration, tools: new Map() };
     }
     case 'thinking_delta':
       return { ...status, doing: 'the model thinks' };
@@ -106,22 +109,24 @@ const FRAMES = Array.from('⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏');
 /** Milliseconds that each frame is shown. */
 export const FRAME_MS = 100;
 
-/** Formats the status. If there is too little room, the tokens are dropped first, then the cost. */
-export function statusText(
-  { doing, since, iteration, spend, window, context }: RunStatus,
-  now: number,
-  columns = Number.POSITIVE_INFINITY,
-): string {
+/** Formats what the run does, and for how long. */
+export function activityText({ doing, since }: RunStatus, now: number): string {
   const took = now - since;
+  const long = took < 1_000 ? '' : `, ${shortTime(Math.floor(took / 1_000) * 1_000).replace('.0 s', ' s')}`;
+  return `${FRAMES[Math.floor(now / FRAME_MS) % FRAMES.length]} ${doing}${long}`;
+}
+
+/** Formats the status. If there is too little room, the tokens are dropped first, then the cost. */
+export function statusText(status: RunStatus, now: number, columns = Number.POSITIVE_INFINITY): string {
+  const { iteration, spend, window, context } = status;
   const parts = (...left: readonly string[]): string =>
     [
-      took < 1_000 ? doing : `${doing}, ${shortTime(Math.floor(took / 1_000) * 1_000).replace('.0 s', ' s')}`,
+      activityText(status, now),
       ...(iteration === null ? [] : [`iteration ${iteration}`]),
       ...left,
       ...(window === null || context === null ? [] : [`context ${Math.round((context / window) * 100)} %`]),
     ].join(' · ');
   const [tokens, cost] = [formatTokens(totalTokens(spend.usage)), formatMoney(spend.usd)];
   const ways = spend === noSpend ? [parts()] : [parts(tokens, cost), parts(cost), parts()];
-  const frame = FRAMES[Math.floor(now / FRAME_MS) % FRAMES.length];
-  return `${frame} ${ways.find((way) => way.length + 3 <= columns) ?? ways.at(-1)}`;
+  return ways.find((way) => way.length < columns) ?? ways.at(-1) ?? '';
 }

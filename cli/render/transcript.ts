@@ -21,6 +21,7 @@ import { type Paint, oneLine } from '../../client/paint.ts';
 import { markRows } from '../../client/render/width.ts';
 import { taskListOf } from '../../store/view/task-list.ts';
 import { showUnseen } from '../../system/text.ts';
+import { textStream } from '../terminal/markdown-stream.ts';
 import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
 import { formatCount, formatMoment } from '../../client/units.ts';
 
@@ -156,7 +157,7 @@ function replyLines(
   waiting: WaitingCalls,
 ): readonly string[] {
   const lines = reply.message.content.flatMap((block, index) => {
-    if (block.type === 'text') return block.text.trim() === '' ? [] : [shortenText(block.text)];
+    if (block.type === 'text') return block.text.trim() === '' ? [] : [proseText(paint, shortenText(block.text))];
     const searched = searchBlockLine(block);
     if (searched !== null) return inRows(paint, [paint.dim(`• ${searched}`)]);
     if (block.type !== 'tool_use') return [];
@@ -192,6 +193,14 @@ function outcomeLines(paint: Paint, outcome: Outcome): readonly string[] {
 function messageText(body: MessageBody, bodies: ReadonlyMap<Hash, string>): string {
   const text = body.kind === 'text' ? body.text : bodies.get(body.hash);
   return (text === undefined ? '(its text cannot be read)' : shortenText(text)) + mediaNote(body);
+}
+
+/** Renders a model's words as Markdown on a terminal with colours, wrapped between words. */
+function proseText(paint: Paint, text: string): string {
+  const columns = paint.columns();
+  if (!paint.on || columns === null) return text;
+  const stream = textStream({ paint, columns: () => columns });
+  return [...stream.add(text), ...stream.end()].join('\n');
 }
 
 function shortenText(text: string): string {

@@ -4,7 +4,7 @@
 import { truncateToWidth, displayWidth } from '../../client/render/width.ts';
 
 /** Parts from top to bottom. */
-const PARTS = ['said', 'queued', 'status', 'input'] as const;
+const PARTS = ['said', 'calls', 'queued', 'status', 'input', 'footer'] as const;
 export type AreaPart = (typeof PARTS)[number];
 
 /** `row` and `column` count from 0 within the part. */

@@ -1,7 +1,9 @@
 // Input from a person at a terminal while something runs: messages, and answers to questions. A
 // terminal with colours gets rows at the bottom with keys of their own; another one gives whole
 // lines.
+import type { Complete } from './completion.ts';
 import type { KeyPress } from './line-editor.ts';
+import type { Menu } from './menu.ts';
 
 /**
  * Returns the line that follows the question; null when the signal came first or typing has ended.
@@ -16,6 +18,13 @@ export type Hands = {
   interrupt(): void;
   /** Called at Ctrl-D, or at the end of the input. */
   leave(): void;
+  /** Called at Escape when nothing is open that it would close. */
+  escape?(): void;
+  /** Called at Ctrl-O: shows what calls gave. */
+  showOutput?(): void;
+  /** Called at Shift-Tab: takes the next permission mode. */
+  nextMode?(): void;
+  readonly complete?: Complete;
   /** Texts typed before, oldest first. */
   readonly history?: readonly string[];
   readonly prompt?: string;
@@ -23,6 +32,11 @@ export type Hands = {
 
 export type Input = {
   readonly ask: ReadLine;
+  /**
+   * Puts a question that one key answers, and returns the answer; null when the signal came first
+   * or typing has ended. Absent: only whole lines can be read.
+   */
+  readonly pick?: (menu: Menu, signal: AbortSignal) => Promise<string | null>;
   /**
    * Opens a text in the person's own editor. Returns null when there is no editor or it failed,
    * which has been reported.

@@ -11,6 +11,9 @@ type Terminal = {
   readonly write: (text: string) => unknown;
 };
 
+const ESCAPE = '\u001b';
+/** Milliseconds after which an Escape is a key of its own and not the beginning of another. */
+const ESCAPE_MS = 60;
 const PASTE_ON = '\u001b[?2004h';
 const PASTE_OFF = '\u001b[?2004l';
 
@@ -24,14 +27,27 @@ export function openKeyboard({ stdin, write }: Terminal): Keyboard {
       keys.on('keypress', onKey);
       const decoder = new StringDecoder('utf8');
       const split = pasteSplitter();
+      let lone: NodeJS.Timeout | undefined;
       const take = (bytes: Buffer): void => {
-        for (const { kind, text } of split(decoder.write(bytes))) {
+        const isHeld = lone !== undefined;
+        clearTimeout(lone);
+        lone = undefined;
+        const given = (isHeld ? ESCAPE : '') + decoder.write(bytes);
+        if (given === ESCAPE && !isHeld) {
+          lone = setTimeout(() => {
+            lone = undefined;
+            onKey(undefined, { name: 'escape' });
+          }, ESCAPE_MS);
+          return;
+        }
+        for (const { kind, text } of split(given)) {
           if (kind === 'paste') onKey(text, { name: 'paste' });
           else keys.emit('data', text);
         }
       };
       const end = (): void => {
         process.off('exit', end);
+        clearTimeout(lone);
         stdin.off('data', take);
         stdin.setRawMode(false);
         stdin.pause();

@@ -27,7 +27,8 @@ export type Editor = {
 };
 
 /** Enter gives `send`, Ctrl-S `now`, and Ctrl-D without text `leave`. */
-export type Act = 'send' | 'now' | 'interrupt' | 'leave' | 'suspend' | 'redraw' | 'edit';
+export type Act =
+  'send' | 'now' | 'interrupt' | 'leave' | 'suspend' | 'redraw' | 'edit' | 'escape' | 'output' | 'mode' | 'search';
 export type KeyResult = { readonly editor: Editor; readonly act: Act | null };
 
 export function newEditor(history: readonly string[] = [], text = ''): Editor {
@@ -47,6 +48,8 @@ export function pressKey(editor: Editor, typed: string | undefined, key: KeyPres
   if (key.name === 'paste') return withoutAct(paste(editor, typed ?? ''));
   if (editor.pasting) return withoutAct(insert(editor, textOfPaste(typed, key)));
   if (key.ctrl) return pressControlKey(editor, key.name ?? '');
+  // A terminal may tell Escape as a chord with nothing.
+  if (key.name === 'escape') return { editor, act: 'escape' };
   if (key.meta) return withoutAct(pressMetaKey(editor, key.name ?? ''));
   switch (key.name) {
     case 'return':
@@ -73,8 +76,7 @@ export function pressKey(editor: Editor, typed: string | undefined, key: KeyPres
     case 'down':
       return withoutAct(moveDown(editor));
     case 'tab':
-    case 'escape':
-      return withoutAct(editor);
+      return { editor, act: key.shift ? 'mode' : null };
     default:
       return withoutAct(insert(editor, isText(typed) ? typed : ''));
   }
@@ -137,6 +139,10 @@ function pressControlKey(editor: Editor, name: string): KeyResult {
       return { editor, act: 'redraw' };
     case 'g':
       return { editor, act: 'edit' };
+    case 'o':
+      return { editor, act: 'output' };
+    case 'r':
+      return { editor, act: 'search' };
     case 'a':
       return withoutAct(moveCursor(editor, lineStart(editor)));
     case 'e':

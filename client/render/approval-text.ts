@@ -15,6 +15,25 @@ const LINE = 300;
 const MARGIN = 5;
 
 /**
+ * Formats what a call would do, for a person who decides right below it: without its id, and
+ * without the reason, which the question gives. A question of the model comes without its options,
+ * which are the answers to pick from.
+ */
+export function callToDecideText(paint: Paint, approval: WaitingApproval): string {
+  const { tool, input, problem, question } = approval;
+  const columns = widthOf(paint);
+  const asked = question ? inputLines(paint, parseQuestion(input).question).map((line) => line.replace(/^│ /, '')) : [];
+  const lines = question
+    ? [`${paint.yellow('?')} ${paint.bold(asked[0] ?? '')}${ofAgent(approval)}`, ...asked.slice(1)]
+    : [
+        `${paint.yellow('●')} ${paint.bold(oneLine(tool, 60))}${ofAgent(approval)}`,
+        ...inputToShow(paint, tool, input).map((line) => `  ${line}`),
+      ];
+  const trouble = problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`];
+  return [...lines, ...trouble].flatMap((line) => markRows(columns, line)).join('\n');
+}
+
+/**
  * Formats an approval as rows, none wider than the terminal, with a mark on each row that continues
  * a line. Ends without a line break.
  */

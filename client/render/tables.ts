@@ -7,6 +7,7 @@ import { formatMoment, formatMoney, shortAge, shortTime } from '../units.ts';
 import type { ClockChange } from '../schedules/clock-changes.ts';
 import type { ScheduleInfo } from '../schedules/schedules.ts';
 import { phaseText, type SessionInfo } from '../sessions/info.ts';
+import { isAtLeast } from '../sessions/running/running-row.ts';
 import { reasonText } from './words.ts';
 
 /**
@@ -44,20 +45,55 @@ export function approvalsTable(paint: Paint, approvals: readonly WaitingApproval
 }
 
 const SESSION_HEADINGS = ['SESSION', 'PHASE', 'RUNS', 'TURNS', 'COST', 'LAST', 'AGE', 'TITLE'] as const;
+const LONGEST_TITLE = 60;
+const SHORTEST_TITLE = 12;
+/** An agent's id is long; the beginning of it names it on the command line. */
+const LONGEST_ID = 24;
 
-/** Formats sessions. `now` is in milliseconds since the epoch. Ends with a line break. */
+/**
+ * Formats sessions; on a terminal, titles are cut to the room that is left. `now` is in
+ * milliseconds since the epoch. Ends with a line break.
+ */
 export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now: number): string {
+  const columns = paint.columns();
   const rows = sessions.map((session) => [
-    oneLine(session.session, 200),
-    phaseText(session),
+    columns === null ? oneLine(session.session, 200) : session.session.slice(0, LONGEST_ID),
+    shortPhase(session),
     String(session.runs),
     session.facts ? String(session.facts.turns) : '-',
-    session.facts ? formatMoney(session.facts.cents === null ? null : session.facts.cents / 100) : '-',
+    session.facts ? costText(session) : '-',
     session.last ? reasonText(session.last.terminal.reason) : '-',
     shortAge(now - session.startedAt),
-    oneLine(session.title, 60),
   ]);
-  return formatTable(paint, SESSION_HEADINGS, rows);
+  const used = SESSION_HEADINGS.slice(0, -1).map((heading, column) =>
+    Math.max(heading.length, ...rows.map((row) => displayWidth(row[column] ?? ''))),
+  );
+  const left = (columns ?? Number.POSITIVE_INFINITY) - used.reduce((sum, width) => sum + width + 2, 0);
+  const most = Math.max(SHORTEST_TITLE, Math.min(LONGEST_TITLE, left));
+  return formatTable(
+    paint,
+    SESSION_HEADINGS,
+    rows.map((row, at) => [...row, oneLine(sessions[at]?.title ?? '', most)]),
+  );
+}
+
+function costText(session: SessionInfo): string {
+  const cents = session.facts?.cents ?? null;
+  const least = cents !== null && cents > 0 && isAtLeast(session) ? '≥' : '';
+  return `${least}${formatMoney(cents === null ? null : cents / 100)}`;
+}
+
+const PHASES: Readonly<Partial<Record<SessionInfo['phase'], string>>> = {
+  waiting_approval: 'needs you',
+  waiting_worker: 'no worker',
+};
+
+/** Says what a session is doing in a word or two, for columns. */
+function shortPhase(session: SessionInfo): string {
+  const { status, phase, parkedUntil, waitsFor, needsNewer } = session;
+  if (status !== 'open' || needsNewer || waitsFor !== undefined) return phaseText(session);
+  if (phase === 'parked' && parkedUntil !== undefined) return `parked to ${formatMoment(parkedUntil).slice(11, 16)}`;
+  return PHASES[phase] ?? phase;
 }
 
 const SCHEDULE_HEADINGS = ['SCHEDULE', 'CRON', 'NEXT', 'CATCH UP', 'LAST SESSION', 'STANDING', 'TITLE'] as const;

@@ -163,8 +163,8 @@ test.each([
     ['run', '--', '-- text'],
     ['run', '--', '-- text'],
   ],
-])('takes what begins with a dash and has a blank for a text: %j', (given, taken) => {
-  expect(textsLast(createProgram({} as Cli), given)).toEqual(taken);
+])('takes what begins with a dash and has a blank for a text: %j', async (given, taken) => {
+  expect(textsLast(await createProgram({} as Cli), given)).toEqual(taken);
 });
 
 const start = (run: number): LiveEvent => {

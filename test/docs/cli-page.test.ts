@@ -14,8 +14,10 @@ const root = resolve(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/cli.md'), 'utf8');
 const made = /(?<=<!-- made from the help -->\n)[\s\S]*(?=<!-- end -->)/;
 
+const program = await createProgram(cliOf(process, false, () => undefined));
+
 const commands = (): readonly Command[] => {
-  const { commands: all } = createProgram(cliOf(process, false, () => undefined));
+  const { commands: all } = program;
   const shown = all.filter((command) => command.name() !== 'start-here');
   return shown.flatMap((command) => (command.commands.length > 0 ? command.commands : [command]));
 };
@@ -65,7 +67,7 @@ function section(command: Command, shared: ReadonlySet<string>): string {
 }
 
 function reference(): string {
-  const options = addRunOptions(createProgram(cliOf(process, false, () => undefined)).createCommand('run')).options;
+  const options = addRunOptions(program.createCommand('run')).options;
   const shared = new Set(options.map(({ flags }) => flags));
   const rows = options.map((option): Row => [option.flags, meaning(option)]);
   const ofRun = `### Options of a run\n\n\`run\`, \`start\` and \`schedule create\` take these.\n${table(['option', 'meaning'], rows)}`;

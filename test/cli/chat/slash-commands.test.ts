@@ -1,6 +1,7 @@
 // Words behind a slash: which are commands, and what each asks of the session.
 import { expect, test, vi } from 'vitest';
-import { slashCommand, slashHelp, type Talk } from '../../../cli/chat/slash-commands.ts';
+import { slashCommand, slashHelp } from '../../../cli/chat/slash-commands.ts';
+import type { Talk } from '../../../cli/chat/talk.ts';
 import { description, session } from '../../client/support.ts';
 
 const aside = {
@@ -23,9 +24,17 @@ function talking() {
     askAside: vi.fn(() => Promise.resolve(aside)),
   };
   const said: string[] = [];
-  const leave = vi.fn();
-  const talk = { sessions, session, self: 'perdure', say: (line: string) => void said.push(line), cwd: '/w', leave };
-  return { talk: talk as unknown as Talk, sessions, said, leave };
+  const [leave, setMode] = [vi.fn(), vi.fn()];
+  const talk = {
+    setMode,
+    sessions,
+    session,
+    self: 'perdure',
+    say: (line: string) => void said.push(line),
+    cwd: '/w',
+    leave,
+  };
+  return { talk: talk as unknown as Talk, sessions, said, leave, setMode };
 }
 
 const run = async (text: string) => {
@@ -43,7 +52,8 @@ test('each asks of the session what the command line asks (O20)', async () => {
   const { sessions } = await run('/model claude-a');
   expect(sessions.setOptions.mock.calls).toEqual([[session, { model: 'claude-a' }]]);
   expect((await run('/model none')).sessions.setOptions.mock.calls).toEqual([[session, { model: null }]]);
-  expect((await run('/mode plan')).sessions.setOptions.mock.calls).toEqual([[session, { permissionMode: 'plan' }]]);
+  expect((await run('/mode plan')).setMode.mock.calls).toEqual([['plan']]);
+  await expect(run('/mode plann')).rejects.toThrow('plann');
   expect((await run('/turns 9')).sessions.topUp.mock.calls).toEqual([[session, { maxTurns: 9 }]]);
   expect((await run('/budget 2.5')).sessions.topUp.mock.calls).toEqual([[session, { maxBudgetUsd: 2.5 }]]);
   for (const name of ['interrupt', 'resume', 'cancel'] as const)

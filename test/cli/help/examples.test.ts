@@ -7,7 +7,8 @@ import { createProgram } from '../../../cli/program.ts';
 
 const cli = cliOf(process, false, () => undefined);
 const root = () => createProgram(cli);
-const commands = root().commands.map((command) => command.name());
+const whole = await root();
+const commands = whole.commands.map((command) => command.name());
 const shown = commands.filter((name) => name !== 'start-here');
 
 test.each(shown)('%s has an example in its help, which it takes (O19)', async (name) => {
@@ -19,7 +20,7 @@ test.each(shown)('%s has an example in its help, which it takes (O19)', async (n
     );
     const [first = '--'] = words.slice(1);
     const args = commands.includes(first) ? words.slice(1) : ['chat', ...words.slice(1)];
-    const parsing = root();
+    const parsing = await root();
     const ran: string[] = [];
     for (const command of parsing.commands)
       for (const each of command.commands.length > 0 ? command.commands : [command])
@@ -30,7 +31,7 @@ test.each(shown)('%s has an example in its help, which it takes (O19)', async (n
 });
 
 test.each(SHELLS)('completions for %s name every command and option, quoted, and nothing hidden (O19)', (shell) => {
-  const script = completionScript(shell, root());
+  const script = completionScript(shell, whole);
   for (const command of shown) expect(script).toContain(command);
   for (const option of ['permission-mode', 'log-format', 'timeline', 'continue']) expect(script).toContain(option);
   expect(script).toContain('acceptEdits');

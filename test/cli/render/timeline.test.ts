@@ -94,8 +94,8 @@ test('a step is a line: when, of which iteration, how long, by whom, and why an 
     endsCalls: [],
   };
   expect(stepLine(plain, step)).toBe(
-    '2026-01-02 03:04:08 UTC  run 2 #7    callModel       2.0 s  after 3.0 s  attempt 2: heartbeat timeout  by box/1/2/3',
+    '2026-01-02 03:04:08 UTC  run 2 #7    model               2.0 s  after 3.0 s  attempt 2: heartbeat timeout  by box/1/2/3',
   );
   const open = { ...step, iteration: null, beganAt: null, endedAt: null, attempt: 1, worker: null, failure: null };
-  expect(stepLine(plain, open)).toBe('2026-01-02 03:04:05 UTC  run 2       callModel       waits');
+  expect(stepLine(plain, open)).toBe('2026-01-02 03:04:05 UTC  run 2       model               waits');
 });

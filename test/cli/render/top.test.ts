@@ -1,31 +1,75 @@
 // The screen of `perdure top`.
 import { expect, test } from 'vitest';
 import { createPaint } from '../../../client/paint.ts';
-import { type TopFrame, topLines } from '../../../cli/render/top.ts';
+import { orderTop, type TopFrame, type TopLook, topLines } from '../../../cli/render/top.ts';
+import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
+import type { SessionDescription } from '../../../client/sessions/info.ts';
+import { displayWidth } from '../../../client/render/width.ts';
 import { description } from '../../client/support.ts';
 
 const none = { running: 0, waiting_worker: 0, waiting_approval: 0, parked: 0, idle: 0, closed: 0 };
-const frame: TopFrame = { counts: none, sessions: [], trouble: null, filter: '' };
-const lines = (changes: Partial<TopFrame>, rows?: number) =>
-  topLines(createPaint(false), { ...frame, ...changes }, Date.UTC(2026, 0, 2), rows);
+const frame: TopFrame = { counts: none, sessions: [], approvals: new Map(), trouble: null, filter: '' };
+const now = Date.UTC(2026, 0, 2);
+const look: TopLook = { now, columns: 80, sort: 'age', selected: null, note: null };
+const lines = (changes: Partial<TopFrame>, more: Partial<TopLook> = {}) =>
+  topLines(createPaint(false), { ...frame, ...changes }, { ...look, ...more });
+const one = (session: string, changes: Partial<SessionDescription>): SessionDescription =>
+  description({
+    session: session as SessionDescription['session'],
+    title: session,
+    startedAt: now - 60_000,
+    ...changes,
+  });
 
-test('the first line counts the phases that there are, and the rows are those of list (O19)', () => {
-  const sessions = [description({ title: 'one' }), description({ title: 'two' })];
-  const shown = lines({ counts: { ...none, parked: 3, waiting_approval: 1 }, sessions });
-  expect(shown[0]).toBe('0 running · 1 waiting for a decision · 3 parked  2026-01-02 00:00:00 UTC');
-  expect(shown[2]).toMatch(/^SESSION +PHASE/);
-  expect(shown.slice(3).map((line) => line.slice(-3))).toEqual(['one', 'two']);
+const facts = { turns: 7, tokens: 10, cents: 412 };
+const sessions = [
+  one('s-idle', { phase: 'idle' }),
+  one('s-works', { phase: 'running', facts }),
+  one('s-asks', { phase: 'waiting_approval', facts }),
+  one('s-parked', { phase: 'parked', parkedUntil: now + 60_000 }),
+];
+
+test('sessions stand in groups, what needs a person first, with turns and cost within 80 columns (F21)', () => {
+  const input = { command: 'make deploy' };
+  const asked = [{ tool: 'bash', input, call: '1.1.0', session: 's-asks' } as unknown as WaitingApproval];
+  const shown = lines({ sessions, approvals: new Map([['s-asks', asked]]), counts: { ...none, waiting_approval: 1 } });
+  expect(shown[0]).toBe('Perdure  1 need you · 0 working');
+  expect(shown.slice(2).map((line) => line.trim().split(/\s+/)[0])).toEqual([
+    'NEEDS',
+    's-asks',
+    'WORKING',
+    's-works',
+    'PARKED',
+    's-parked',
+    'IDLE',
+    's-idle',
+  ]);
+  expect(shown[3]).toMatch(/^ {2}s-asks +bash make deploy .* 7 +≥\$4\.12$/);
+  expect(shown.every((line) => displayWidth(line) < 80)).toBe(true);
+});
+
+test('the selected row is marked and stays in view, and the keys are in the last row (O19)', () => {
+  const many = Array.from({ length: 50 }, (_, at) => one(`s-${at}`, { phase: 'idle' }));
+  const shown = lines({ sessions: many }, { rows: 12, selected: 's-40' });
+  expect(shown).toHaveLength(12);
+  expect(shown.filter((line) => line.startsWith('▸'))).toEqual([expect.stringContaining('s-40')]);
+  expect(shown.at(-1)).toContain('a allow  d deny');
+  expect(lines({ sessions: many }, { rows: 12, selected: 's-40', note: 'allowed' }).at(-1)).toBe('allowed');
+});
+
+test('within a group the most expensive come first where they are sorted by cost (O19)', () => {
+  const two = [
+    one('s-cheap', { phase: 'running', facts }),
+    one('s-dear', { phase: 'running', facts: { ...facts, cents: 900 } }),
+  ];
+  const names = (sort: TopLook['sort']) => orderTop({ sessions: two }, sort, now).map(({ session }) => session);
+  expect(names('age')).toEqual(['s-cheap', 's-dear']);
+  expect(names('cost')).toEqual(['s-dear', 's-cheap']);
 });
 
 test('a server that does not answer is said above what was seen last, and so is the filter (O19)', () => {
-  const shown = lines({ filter: 'phase:parked', trouble: 'the server is away', sessions: [description({})] });
+  const shown = lines({ filter: 'phase:parked', trouble: 'the server is away', sessions });
   expect(shown.slice(1, 3)).toEqual(['filter: phase:parked', '! the server is away']);
-  expect(shown).toHaveLength(6);
-});
-
-test('rows that do not fit the terminal are left out, and no sessions are said to be none (O19)', () => {
-  const sessions = Array.from({ length: 50 }, () => description({}));
-  expect(lines({ sessions }, 10)).toHaveLength(10);
   expect(lines({}).slice(1)).toEqual(['no sessions yet']);
   expect(lines({ filter: 'x' }).at(-1)).toBe('no session fits the filter');
 });

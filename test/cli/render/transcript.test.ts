@@ -237,11 +237,11 @@ test('lists sessions in columns', () => {
   ];
   expect(sessionTable(createPaint(false), sessions, 3_660_000)).toBe(
     [
-      'SESSION  PHASE                                 RUNS  TURNS  COST   LAST       AGE  TITLE',
-      's-1      idle                                  12    7      $1.50  completed  1 h  a long title \\x1b[31mred',
-      's-1      terminated                            0     -      -      -          1 h  do it',
-      's-1      waiting for a decision                0     -      -      -          1 h  do it',
-      's-1      parked until 2030-01-02 03:04:05 UTC  0     -      -      -          1 h  do it',
+      'SESSION  PHASE            RUNS  TURNS  COST   LAST       AGE  TITLE',
+      's-1      idle             12    7      $1.50  completed  1 h  a long title \\x1b[31mred',
+      's-1      terminated       0     -      -      -          1 h  do it',
+      's-1      needs you        0     -      -      -          1 h  do it',
+      's-1      parked to 03:04  0     -      -      -          1 h  do it',
       '',
     ].join('\n'),
   );

@@ -1,0 +1,88 @@
+// Asks for a decision with one key. The answer is a line as a person could have typed it, so that
+// both ways of deciding have one meaning.
+import { oneLine } from '../../client/paint.ts';
+import { areNumbered, ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import type { Input } from '../typing/input.ts';
+import { offerRules } from './offer-rules.ts';
+
+type Asking = Required<Pick<Input, 'ask' | 'pick'>>;
+
+/** More options than this have no number of one key. */
+const MOST_OPTIONS = 9;
+const ANOTHER = 'another rule';
+
+/**
+ * Returns null when the question is gone or typing has ended, and an empty line to be asked again.
+ */
+export function pickDecision(input: Asking, approval: WaitingApproval, gone: AbortSignal): Promise<string | null> {
+  return approval.question ? pickAnswer(input, approval, gone) : pickForCall(input, approval, gone);
+}
+
+const KINDS: Readonly<Record<string, string>> = {
+  edit: 'this edit',
+  write: 'this file to be written',
+  bash: 'this command',
+};
+
+async function pickForCall(input: Asking, approval: WaitingApproval, gone: AbortSignal): Promise<string | null> {
+  const { tool, reason } = approval;
+  const [narrow] = offerRules(approval);
+  const always = narrow === undefined ? 'yes, and choose a rule for others' : 'yes, and not again for …';
+  const what = KINDS[tool] ?? oneLine(tool, 60);
+  const answer = await input.pick(
+    {
+      heading: `Allow ${what}${ofAgent(approval)}?  ${oneLine(reason, 200)}`,
+      options: [
+        { answer: 'y', words: 'yes', keys: ['y'] },
+        { answer: 'a', words: `${always}${narrow === undefined ? '' : ` ${oneLine(narrow, 100)}`}`, keys: ['a'] },
+        { answer: 'why', words: 'no, and say why' },
+        { answer: 'e', words: 'change it first', keys: ['e'] },
+        { answer: 'n', words: 'no  (n)', keys: ['n'] },
+        { answer: 'i', words: 'no, and stop the run  (Esc)', keys: ['i'] },
+      ],
+      escape: 'i',
+    },
+    gone,
+  );
+  if (answer === 'a') return pickRule(input, approval, gone);
+  if (answer !== 'why') return answer;
+  const why = await input.ask('why not (Enter: without a word): ', gone);
+  return why === null ? null : `n ${why}`;
+}
+
+async function pickRule(input: Asking, approval: WaitingApproval, gone: AbortSignal): Promise<string | null> {
+  const rules = offerRules(approval);
+  const [first] = rules;
+  if (first === undefined) return 'a';
+  const options = rules.map((rule, at) => ({
+    answer: rule,
+    words: oneLine(rule, 200),
+    ...(at === 0 && { keys: ['y', 'a'] }),
+  }));
+  const answer = await input.pick(
+    {
+      heading: 'Yes, and not again while this terminal follows, for:',
+      options: [...options, { answer: ANOTHER, words: 'another rule …' }, { answer: '', words: 'back  (Esc)' }],
+      escape: '',
+    },
+    gone,
+  );
+  if (answer === null || answer === '') return answer;
+  if (answer !== ANOTHER) return `a ${answer}`;
+  const typed = await input.ask(`which rule, such as ${oneLine(first, 100)} (Enter: back): `, gone);
+  return typed === null || typed.trim() === '' ? typed : `a ${typed}`;
+}
+
+/** Tells whether a question of the model is answered with one key. */
+export function isPicked({ input }: Pick<WaitingApproval, 'input'>): boolean {
+  const { options } = parseQuestion(input);
+  return options.length > 0 && options.length <= MOST_OPTIONS && areNumbered(options);
+}
+
+async function pickAnswer(input: Asking, question: WaitingApproval, gone: AbortSignal): Promise<string | null> {
+  if (!isPicked(question)) return input.ask('your answer: ', gone);
+  const { options } = parseQuestion(question.input);
+  const heading = 'Which one?';
+  return input.pick({ heading, options: options.map((option) => ({ answer: option, words: option })) }, gone);
+}

@@ -1,0 +1,29 @@
+// What a slash command of a chat works with.
+import type { PerdureClient } from '../../client/perdure-client.ts';
+import type { RunConfig } from '../../store/configuration.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { PermissionMode } from '../../workflows/contract/session.ts';
+
+export type Sessions = Pick<
+  PerdureClient,
+  'describe' | 'interrupt' | 'resume' | 'cancel' | 'setOptions' | 'topUp' | 'list' | 'askAside' | 'send' | 'transcript'
+>;
+
+export type Talk = {
+  readonly sessions: Sessions;
+  readonly session: SessionId;
+  readonly self: string;
+  readonly say: (line: string) => void;
+  readonly cwd: string;
+  readonly leave: () => void;
+  /** Ends this conversation and begins another one in the same terminal. */
+  readonly startAnew: () => void;
+  /** Sets the mode for the next message. */
+  readonly setMode: (mode: PermissionMode) => void;
+  /** Opens the page at this session. */
+  readonly openPage: () => Promise<void>;
+  /** How full the context is, in words; null while that is not known. */
+  readonly contextWords: () => string | null;
+  /** The configuration of the last run that opened; null before. */
+  readonly readConfig: () => Promise<RunConfig | null>;
+};
