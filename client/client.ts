@@ -36,7 +36,7 @@ import { parseSessionId } from './sessions/session-id.ts';
 import { countSessions, listSessions, listPage } from './sessions/find/list-sessions.ts';
 import { snipEntries } from './sessions/snip.ts';
 import { observeHosts, observePhases } from './sessions/observed-phase.ts';
-import { cancel, setOptions, topUp } from './sessions/steer.ts';
+import { cancel, changeRules, setOptions, topUp } from './sessions/steer.ts';
 
 const LOOK_MS = 1_000;
 
@@ -96,6 +96,11 @@ export function createClient(given: CreateClient): PerdureClient {
       wait('topUp()', asked, knownOptions.act, () => {
         refuseUnknown('topUp()', limits, knownOptions.topUp);
         return topUp(decisions, parseSessionId(id), limits, actor(asked));
+      }),
+    changeRules: (id, rules, asked) =>
+      wait('changeRules()', asked, knownOptions.act, () => {
+        refuseUnknown('changeRules()', rules, knownOptions.changeRules);
+        return changeRules(decisions, parseSessionId(id), rules, actor(asked));
       }),
     setOptions: (id, changes, asked) =>
       wait('setOptions()', asked, knownOptions.act, () => {

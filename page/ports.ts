@@ -39,6 +39,7 @@ export type Acting = Pick<
   | 'answer'
   | 'approvals'
   | 'topUp'
+  | 'changeRules'
   | 'setOptions'
   | 'snip'
   | 'askAside'

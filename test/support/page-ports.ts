@@ -106,6 +106,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     approve: noted('approve'),
     deny: noted('deny'),
     topUp: noted('topUp'),
+    changeRules: noted('changeRules'),
     setOptions: noted('setOptions'),
     background: () => ({
       read: () => Promise.resolve(null),
