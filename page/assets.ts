@@ -1,7 +1,7 @@
 // Serves the page's own files and those of the packages it needs. It has no build step: files are
 // served as they lie here.
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Context } from 'hono';
@@ -17,15 +17,16 @@ const SHEET = 'text/css; charset=utf-8';
 const ownFile = (name: string): string => `${folder ?? ''}${name}`;
 const { resolve } = createRequire(import.meta.url);
 
+const TYPES: Readonly<Record<string, string>> = { css: SHEET, js: SCRIPT, svg: 'image/svg+xml' };
+
+/** The page's own files, which are all that lie in the folder, by name. */
+const own = (folder === undefined ? [] : readdirSync(folder)).flatMap((name) => {
+  const type = TYPES[name.replace(/^.*\./, '')];
+  return type === undefined ? [] : [[name, [type, () => ownFile(name)]] as const];
+});
+
 const files: Readonly<Record<string, readonly [type: string, path: () => string]>> = {
-  'style.css': [SHEET, () => ownFile('style.css')],
-  'page.js': [SCRIPT, () => ownFile('page.js')],
-  'live.js': [SCRIPT, () => ownFile('live.js')],
-  'times.js': [SCRIPT, () => ownFile('times.js')],
-  'fleet.js': [SCRIPT, () => ownFile('fleet.js')],
-  'keys.js': [SCRIPT, () => ownFile('keys.js')],
-  'sign-in.js': [SCRIPT, () => ownFile('sign-in.js')],
-  'icon.svg': ['image/svg+xml', () => ownFile('icon.svg')],
+  ...Object.fromEntries(own),
   'htmx.js': [SCRIPT, () => resolve('htmx.org/dist/htmx.min.js')],
 };
 

@@ -5,14 +5,28 @@ import type { TerminalReason } from '../workflows/contract/loop.ts';
 import { reasonText } from '../client/render/words.ts';
 import { phaseText, type SessionInfo } from '../client/sessions/info.ts';
 import { formatMoment } from '../client/units.ts';
+import { Icon } from './icons.tsx';
+
+/** Sections of the page, as the rail names them. */
+export type Section = 'inbox' | 'sessions' | 'schedules' | 'workers' | 'usage' | 'compare';
 
 type Props = {
   readonly title: string;
+  /** The section that the view belongs to. */
+  readonly at?: Section;
   /** Path of the page's events, and the place up to which the page is drawn. */
   readonly feed?: { readonly path: string; readonly from: string };
   /** Changes are shown by drawing the page's parts anew. */
   readonly redrawn?: boolean;
   readonly scripts?: readonly string[];
+  /** Sheets of the view itself, after the page's. */
+  readonly styles?: readonly string[];
+  /** Banners of the view, which stay in sight under the bar; a feed keeps them in `#banners`. */
+  readonly banners?: Child;
+  /** The filter that the view shows, in the field on top. */
+  readonly filter?: string;
+  /** Without the frame, for a person who has not signed in. */
+  readonly bare?: boolean;
   readonly children: Child;
 };
 
@@ -22,7 +36,8 @@ type Props = {
  */
 const HTMX = JSON.stringify({ includeIndicatorCSS: false, history: false, defaultTimeout: 90_000 });
 
-export function Layout({ title, feed, redrawn = false, scripts = [], children }: Props) {
+export function Layout(props: Props) {
+  const { title, feed, redrawn = false, scripts = [], styles = [], bare = false, children } = props;
   return (
     <>
       {raw('<!doctype html>')}
@@ -33,27 +48,24 @@ export function Layout({ title, feed, redrawn = false, scripts = [], children }:
           <meta name="htmx-config" content={HTMX} />
           <title>{`${title} · Perdure`}</title>
           <link rel="icon" href="/static/icon.svg" type="image/svg+xml" />
-          <link rel="stylesheet" href="/static/style.css" />
+          {['style.css', ...styles].map((name) => (
+            <link rel="stylesheet" href={`/static/${name}`} />
+          ))}
           <script src="/static/htmx.js" defer />
-          {['page.js', ...scripts].map((name) => (
+          {['page.js', ...(bare ? [] : ['frame.js']), ...scripts].map((name) => (
             <script src={`/static/${name}`} type="module" />
           ))}
         </head>
-        <body data-feed={feed?.path} data-from={feed?.from} data-redrawn={redrawn ? '' : undefined}>
+        <body
+          class={bare ? 'bare' : undefined}
+          data-feed={feed?.path}
+          data-from={feed?.from}
+          data-redrawn={redrawn ? '' : undefined}
+        >
           <a class="skip" href="#main">
             Skip to the content
           </a>
-          <header class="top">
-            <a class="brand" href="/">
-              Perdure
-            </a>
-            <a href="/schedules">Schedules</a>
-            <span id="connection" role="status" />
-            <button type="button" class="plain" data-keys aria-haspopup="dialog">
-              Keys <kbd>?</kbd>
-            </button>
-          </header>
-          <main id="main">{children}</main>
+          {bare ? <main id="main">{children}</main> : <Frame {...props} />}
           <div id="said" role="status" aria-live="polite" />
           <KeyList />
         </body>
@@ -62,16 +74,135 @@ export function Layout({ title, feed, redrawn = false, scripts = [], children }:
   );
 }
 
+const SECTIONS: readonly (readonly [section: Section, path: string, name: string])[] = [
+  ['inbox', '/inbox', 'Inbox'],
+  ['sessions', '/', 'Sessions'],
+  ['schedules', '/schedules', 'Schedules'],
+  ['workers', '/workers', 'Workers'],
+  ['usage', '/usage', 'Usage'],
+  ['compare', '/compare', 'Compare'],
+];
+
+function Frame({ at, banners, filter = '', children }: Props) {
+  const current = (section: Section) => (section === at ? 'page' : undefined);
+  return (
+    <>
+      <header class="top">
+        <a class="brand" href="/">
+          <svg viewBox="0 0 18 18" aria-hidden="true">
+            <path d="M9 2a7 7 0 1 1-7 7M9 8.9v.2" />
+          </svg>
+          <span>Perdure</span>
+        </a>
+        <form class="find" role="search" action="/" id="find">
+          <Icon name="search" />
+          <input
+            id="search"
+            name="q"
+            type="search"
+            value={filter}
+            aria-label="Search sessions, or filter"
+            autocomplete="off"
+            spellcheck={false}
+            placeholder="Search sessions, or filter: phase:waiting cost&gt;1 tag:team=web"
+          />
+          <kbd>/</kbd>
+        </form>
+        <a class="health" id="health" href="/workers" aria-label="Health">
+          <i class="light" id="light" />
+          <span id="figures-of-health" />
+          <span id="connection" role="status" />
+        </a>
+        <button type="button" class="first" data-opens="new-task" aria-haspopup="dialog">
+          <Icon name="plus" />
+          New task <kbd>n</kbd>
+        </button>
+      </header>
+      <div class="app">
+        <nav class="rail" aria-label="Sections">
+          {SECTIONS.map(([section, path, name]) => (
+            <a href={path} aria-current={current(section)} title={name}>
+              <Icon name={section} />
+              <span>{name}</span>
+              <b class={section === 'inbox' ? 'count hot' : 'count'} data-count={section} />
+            </a>
+          ))}
+          <h2>Views</h2>
+          <ul id="views" />
+          <div class="rail-foot">
+            <button type="button" data-notify aria-pressed="false" title="Notify me when something new waits">
+              <Icon name="bell" />
+              <span>Notify me</span>
+            </button>
+            <button type="button" data-keys aria-haspopup="dialog" title="Keys">
+              <Icon name="keys" />
+              <span>Keys</span> <kbd class="far">?</kbd>
+            </button>
+          </div>
+        </nav>
+        <div class="page">
+          <div class="banners" role="region" aria-label="Notices">
+            <div id="alarms" />
+            <div id="banners" data-fresh>
+              {banners}
+            </div>
+          </div>
+          <main id="main">{children}</main>
+        </div>
+      </div>
+      <nav class="bottom" aria-label="Sections, at the bottom">
+        <a href="/inbox" aria-current={current('inbox')}>
+          <Icon name="inbox" />
+          <b class="count" data-count="inbox" />
+          Inbox
+        </a>
+        <a href="/" aria-current={current('sessions')}>
+          <Icon name="sessions" />
+          Sessions
+        </a>
+        <button type="button" data-opens="new-task" aria-haspopup="dialog">
+          <Icon name="plus" />
+          New
+        </button>
+        <button type="button" data-opens="more" aria-haspopup="dialog">
+          <Icon name="more" />
+          More
+        </button>
+      </nav>
+      <dialog id="more" aria-label="More">
+        <ul class="more-list">
+          {SECTIONS.slice(2).map(([, path, name]) => (
+            <li>
+              <a href={path}>{name}</a>
+            </li>
+          ))}
+        </ul>
+        <form method="dialog">
+          <button>Close</button>
+        </form>
+      </dialog>
+      <dialog id="new-task" aria-labelledby="new-task-title" data-from="/tasks/new" />
+    </>
+  );
+}
+
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['?', 'Show this list'],
+  ['/', 'Search, or filter the sessions'],
+  ['n', 'New task'],
   ['j / k', 'Next or previous row, call or message'],
   ['Enter or o', 'Open it'],
-  ['/', 'Search, or write to the session'],
+  ['x', 'Select the row, or not'],
+  ['r', 'Write to the session'],
+  ['i', 'Interrupt'],
+  ['p', 'Show or hide the plots'],
+  ['g i', 'Go to the inbox'],
   ['g f', 'Go to all sessions'],
   ['g s', 'Go to the schedules'],
+  ['g w', 'Go to the workers'],
+  ['g u', 'Go to the usage'],
   ['g a', 'Go to what waits for a decision'],
   ['g e', 'Go to the end'],
-  ['i', 'Interrupt'],
   ['Esc', 'Leave the field, close the list'],
 ];
 

@@ -13,6 +13,7 @@ import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
 import { eventStream } from './feed/event-stream.ts';
 import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
+import { readFrame } from './frame/frame-state.tsx';
 import { openSessionFeed, type SessionFeed } from './feed/session-feed.ts';
 import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';
@@ -56,6 +57,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     const view = viewOf(context);
     return withFeed(fleets, view, (feed) => context.html(htmlOf(fleetPage(feed, view))));
   });
+  app.get('/frame', async (context) => context.json(await readFrame(ports)));
   app.get('/live', async (context) => {
     const { feed, leave } = await fleets.enter(viewOf(context));
     return sendStream(context, eventStream(feed.ring, placeOf(context), leave));

@@ -25,6 +25,7 @@ import { stepReader, type StepReader } from '../client/sessions/history/steps.ts
 import { isQueuePolled } from '../client/sessions/worker-polls.ts';
 import { describeNoWorker } from '../client/sessions/no-worker.ts';
 import { RecentMap } from '../system/recent-map.ts';
+import { type Health, lookAtHealth } from './frame/health.ts';
 
 /** Methods that act on sessions for a person. */
 export type Acting = Pick<
@@ -66,6 +67,10 @@ export type PagePorts = Acting &
      * old.
      */
     inbox(): Promise<readonly WaitingApproval[]>;
+    /** Looks at server, store and workers; the result is at most a few seconds old. */
+    health(): Promise<Health>;
+    /** Counts the schedules; the result may be half a minute old. */
+    scheduleCount(): Promise<number>;
     /** Throws ClientProblem when the session does not exist. */
     describe(session: string): Promise<SessionDescription>;
     head(session: SessionId): Promise<Hash | null>;
@@ -104,6 +109,10 @@ const STEPS_HOLD_MS = 1_500;
 /** Most answers of one kind to keep: the question may be about many queues. */
 const MOST_HELD = 200;
 
+/** Milliseconds for which a look at the parts is reused, and the number of schedules. */
+const HEALTH_HOLD_MS = 3_000;
+const SCHEDULES_HOLD_MS = 30_000;
+
 const ALL: ListOptions = {};
 
 /**
@@ -128,6 +137,14 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
   const inbox = holdAnswers(
     (_which: 'all') => sessions.approvals(),
     () => INBOX_HOLD_MS,
+  );
+  const health = holdAnswers(
+    (_all: 'all') => lookAtHealth(client, store),
+    () => HEALTH_HOLD_MS,
+  );
+  const schedules = holdAnswers(
+    (_all: 'all') => countSchedules(sessions.schedules),
+    () => SCHEDULES_HOLD_MS,
   );
   const read = stepReader(client);
   const steps = holdAnswers(
@@ -154,6 +171,8 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     background: (session) => backgroundReader(backgroundRoot(folder.root), session),
     counts: () => counts(ALL),
     inbox: () => inbox('all'),
+    health: () => health('all'),
+    scheduleCount: () => schedules('all'),
     store,
     read: (session) => readSession(opened, session as SessionId),
     live: folderPorts(client, env).live,
@@ -186,6 +205,12 @@ export function holdAnswers<Key, Answer>(
     );
     return asked.answer;
   };
+}
+
+async function countSchedules({ list }: Pick<PerdureClient['schedules'], 'list'>): Promise<number> {
+  let count = 0;
+  for await (const _one of list()) count += 1;
+  return count;
 }
 
 /** Returns the address without a slash at its end. Throws SetupProblem. */

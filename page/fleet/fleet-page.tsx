@@ -15,27 +15,16 @@ export function fleetPage(feed: FleetFeed, view: string) {
       title="Sessions"
       feed={{ path: `/live?${view}&`, from }}
       scripts={['live.js', 'times.js', 'keys.js', 'fleet.js']}
+      at="sessions"
+      banners={into(FLEET.banners)}
+      filter={filter}
     >
-      <div id={FLEET.banners} data-fresh>
-        {into(FLEET.banners)}
-      </div>
       <h1>Sessions</h1>
       <section id={FLEET.inbox} aria-label="Inbox" data-fresh>
         {into(FLEET.inbox)}
       </section>
       <div id={FLEET.counts} data-fresh>
         {into(FLEET.counts)}
-      </div>
-      <div class="filter">
-        <label for="search">Filter</label>
-        <input
-          id="search"
-          type="search"
-          value={filter}
-          autocomplete="off"
-          spellcheck={false}
-          placeholder='phase:waiting cost&gt;1 -tag:team=web sort:-cost "words"'
-        />
       </div>
       {found.note === undefined ? null : <p class="quiet">{found.note}</p>}
       <div class="buttons" id="bulk" role="group" aria-label="With the selected sessions">

@@ -47,7 +47,7 @@ function ownPath(path: string): string {
 
 function SignIn({ access: { hosted } }: { readonly access: Access }) {
   return (
-    <Layout title="Sign in" scripts={['sign-in.js']}>
+    <Layout title="Sign in" scripts={['sign-in.js']} bare>
       <h1>Sign in</h1>
       <form id="sign-in" class="sign-in">
         <label>

@@ -13,10 +13,9 @@ export function schedulesPage({ parts, ring }: SchedulesFeed) {
       title="Schedules"
       feed={{ path: '/schedules/live?', from: `${ring.epoch}.${ring.now}` }}
       scripts={['live.js', 'times.js', 'keys.js']}
+      at="schedules"
+      banners={into(SCHEDULES.banners)}
     >
-      <div id={SCHEDULES.banners} data-fresh>
-        {into(SCHEDULES.banners)}
-      </div>
       <h1>Schedules</h1>
       <div id={SCHEDULES.count} data-fresh>
         {into(SCHEDULES.count)}

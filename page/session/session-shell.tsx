@@ -34,10 +34,9 @@ export function SessionShell({ feed, place, ui, part, children }: Props) {
       feed={{ path: `${path}/live`, from: place }}
       redrawn={part !== 'transcript'}
       scripts={['live.js', 'times.js', 'keys.js']}
+      at="sessions"
+      banners={into(PLACES.banners)}
     >
-      <div id={PLACES.banners} data-fresh>
-        {into(PLACES.banners)}
-      </div>
       <div class="title">
         <h1>{name}</h1>
         <p class="quiet">

@@ -1,12 +1,5 @@
 // The list of sessions: a filter is an address of its own, and what is done to many names how many they are.
 
-const search = document.getElementById('search');
-search?.addEventListener('keydown', (event) => {
-  if (event.key !== 'Enter') return;
-  event.preventDefault();
-  location.assign(search.value.trim() === '' ? '/' : `/?q=${encodeURIComponent(search.value.trim())}`);
-});
-
 const rows = document.getElementById('rows');
 const all = document.getElementById('all');
 const picked = document.getElementById('picked');

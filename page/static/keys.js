@@ -22,12 +22,15 @@ function step(by) {
 const press = (name) => document.querySelector(`[data-act="${name}"]:not([disabled])`)?.click();
 
 const places = {
+  i: () => location.assign('/inbox'),
   f: () => location.assign('/'),
   s: () => location.assign('/schedules'),
+  w: () => location.assign('/workers'),
+  u: () => location.assign('/usage'),
   a: () => {
     const first = document.querySelector('.approval textarea, .approval button');
     if (first) first.focus();
-    else location.assign('/#inbox');
+    else location.assign('/inbox');
   },
   e: () => scrollTo({ top: document.documentElement.scrollHeight }),
 };
@@ -38,7 +41,15 @@ const keys = {
   k: () => step(-1),
   o: () => document.activeElement?.click?.(),
   i: () => press('interrupt'),
-  '/': () => document.querySelector('#search, #message')?.focus(),
+  n: () => document.querySelector('[data-opens="new-task"]')?.click(),
+  p: () => document.querySelector('[data-plots]')?.click(),
+  r: () => document.getElementById('message')?.focus(),
+  x: () => document.activeElement?.closest('tr')?.querySelector('input[type=checkbox]')?.click(),
+  '/': () => {
+    const search = document.getElementById('search');
+    search?.focus();
+    search?.select();
+  },
 };
 
 let going = 0;
@@ -48,7 +59,7 @@ document.addEventListener('keydown', (event) => {
   const { target, key } = event;
   if (key === 'Escape' && writes(target)) return target.blur();
   if (writes(target)) return;
-  if (list?.open && key !== '?') return;
+  if (document.querySelector('dialog[open]') && key !== '?') return;
   const went = Date.now() - going < 1_500 ? places[key] : undefined;
   going = key === 'g' ? Date.now() : 0;
   const act = went ?? keys[key];

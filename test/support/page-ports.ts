@@ -81,6 +81,8 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     counts: () => Promise.resolve({ ...noSessions, [described.phase]: 1 }),
     describe: (id) =>
       id === 's-1' ? Promise.resolve(described) : Promise.reject(new ClientProblem('no_session', `no session ${id}`)),
+    health: () => Promise.resolve({ server: { ms: 4 }, store: { ms: 9 }, workers: 1 }),
+    scheduleCount: () => Promise.resolve(0),
     recent: () => Promise.resolve(noRecentRequests),
     head: () => Promise.resolve(view.head),
     live: () => live,

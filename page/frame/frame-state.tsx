@@ -1,0 +1,120 @@
+// What the frame of every page shows besides the page: how many wait, how the parts are, and what
+// is wrong with all of it.
+import { showUnseen } from '../../system/text.ts';
+import type { SessionCounts } from '../../client/sessions/find/list-sessions.ts';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import { formatCount } from '../../client/units.ts';
+import { htmlOf } from '../layout.tsx';
+import type { PagePorts } from '../ports.ts';
+import type { Answer, Health } from './health.ts';
+
+export type FrameState = {
+  /** By section of the rail. */
+  readonly counts: Readonly<Record<'inbox' | 'sessions' | 'schedules' | 'workers', number>>;
+  readonly health: { readonly state: 'ok' | 'wait' | 'fail'; readonly text: string };
+  /** HTML of the banners. */
+  readonly alarms: string;
+  /** Every call that waits, for notifications. */
+  readonly waiting: readonly { readonly id: string; readonly text: string }[];
+};
+
+type Looked = {
+  readonly health: Health;
+  readonly counts: SessionCounts | null;
+  readonly waiting: readonly WaitingApproval[];
+  readonly schedules: number;
+};
+
+/** Milliseconds above which a part counts as slow. */
+const SLOW_MS = 1_000;
+const MOST_TOLD = 200;
+
+export async function readFrame(
+  ports: Pick<PagePorts, 'health' | 'counts' | 'inbox' | 'scheduleCount'>,
+): Promise<FrameState> {
+  const [health, counts, waiting, schedules] = await Promise.all([
+    ports.health(),
+    orElse(ports.counts(), null),
+    orElse(ports.inbox(), []),
+    orElse(ports.scheduleCount(), 0),
+  ]);
+  const looked: Looked = { health, counts, waiting, schedules };
+  const all = counts === null ? 0 : sumCounts(counts);
+  return {
+    counts: { inbox: waiting.length, sessions: all, schedules, workers: health.workers ?? 0 },
+    health: healthOf(looked),
+    alarms: htmlOf(<Alarms {...looked} />),
+    waiting: waiting.slice(0, MOST_TOLD).map(({ session, call, tool }) => ({
+      id: `${session} ${call}`,
+      text: `${showUnseen(tool)} waits for a decision`,
+    })),
+  };
+}
+
+export const sumCounts = ({ note: _, ...counts }: SessionCounts): number =>
+  Object.values(counts).reduce((sum: number, count) => sum + (typeof count === 'number' ? count : 0), 0);
+
+/** A part that fails is named by `health`; the rest of the frame is shown all the same. */
+async function orElse<T, U>(asked: Promise<T>, other: U): Promise<T | U> {
+  try {
+    return await asked;
+  } catch {
+    return other;
+  }
+}
+
+const answerText = (name: string, answer: Answer): string =>
+  'ms' in answer ? `${name} ${Math.max(1, Math.round(answer.ms))} ms` : `${name} does not answer`;
+
+function healthOf({ health, counts }: Looked): FrameState['health'] {
+  const { server, store, workers } = health;
+  const polled = workers === null ? [] : [workers === 0 ? 'no worker' : formatCount(workers, 'worker')];
+  const text = [answerText('server', server), ...polled, answerText('store', store)].join(' · ');
+  const failed = 'problem' in server || 'problem' in store || (workers === 0 && (counts?.waiting_worker ?? 0) > 0);
+  const slow = [server, store].some((one) => 'ms' in one && one.ms > SLOW_MS) || workers === 0;
+  return { state: failed ? 'fail' : slow ? 'wait' : 'ok', text };
+}
+
+function Alarms({ health: { server, store, workers }, counts }: Looked) {
+  const waits = counts?.waiting_worker ?? 0;
+  return (
+    <>
+      {'problem' in server ? (
+        <Alarm kind="server" title="The Temporal server does not answer." detail={server.problem}>
+          What you see may be old, and buttons wait. It is tried again.
+        </Alarm>
+      ) : null}
+      {'problem' in store ? (
+        <Alarm kind="store" title="The store cannot be read." detail={store.problem}>
+          What was said since cannot be shown.
+        </Alarm>
+      ) : null}
+      {waits > 0 ? (
+        <Alarm kind="workers" title={workers === 0 ? 'No worker polls.' : 'Sessions wait for a worker.'}>
+          {`${formatCount(waits, 'session')} ${waits === 1 ? 'waits' : 'wait'}; nothing is lost. `}
+          <code>perdure worker</code> brings one. <a href="/?q=phase%3Awaiting_worker">Show them</a>
+        </Alarm>
+      ) : null}
+    </>
+  );
+}
+
+type AlarmProps = {
+  readonly kind: 'server' | 'store' | 'workers';
+  readonly title: string;
+  readonly detail?: string;
+  readonly children: unknown;
+};
+
+function Alarm({ kind, title, detail, children }: AlarmProps) {
+  return (
+    <div class="banner fail" id={`alarm-${kind}`} role="alert">
+      <b>{title}</b> {children}
+      {detail === undefined ? null : (
+        <details>
+          <summary>Details</summary> {showUnseen(detail)}
+        </details>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,47 @@
+// Looks at the parts that the page depends on: how fast the server and the store answer, and who
+// polls for work. One look serves all viewers.
+import type { Client } from '@temporalio/client';
+import { reasonOf } from '../../system/text.ts';
+import type { Store } from '../../store/values/store.ts';
+import { livePollers } from '../../client/sessions/worker-polls.ts';
+
+/** Milliseconds that a part took to answer, or why it did not. */
+export type Answer = { readonly ms: number } | { readonly problem: string };
+
+export type Health = {
+  readonly server: Answer;
+  readonly store: Answer;
+  /** Number of workers that poll the queue that every staying worker polls; null: not known. */
+  readonly workers: number | null;
+};
+
+/** A record that no one writes: reading it asks the store and costs next to nothing. */
+const PROBE = 'page/probe';
+
+export async function lookAtHealth(temporal: Client, store: Store): Promise<Health> {
+  const [server, kept, workers] = await Promise.all([
+    timeAnswer(() => temporal.workflowService.getSystemInfo({})),
+    timeAnswer(() => store.read(PROBE)),
+    countWorkers(temporal),
+  ]);
+  return { server, store: kept, workers };
+}
+
+async function timeAnswer(ask: () => Promise<unknown>): Promise<Answer> {
+  const begun = performance.now();
+  try {
+    await ask();
+    return { ms: performance.now() - begun };
+  } catch (error) {
+    return { problem: reasonOf(error) };
+  }
+}
+
+async function countWorkers(temporal: Client): Promise<number | null> {
+  try {
+    return new Set((await livePollers({ temporal })).map(({ identity }) => identity)).size;
+  } catch {
+    // The server's own answer says why.
+    return null;
+  }
+}

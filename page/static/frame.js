@@ -1,0 +1,104 @@
+// The frame of every page: what waits and how the parts are, asked of the server now and then; dialogs; saved views; notifications.
+
+const LOOK_MS = 4_000;
+/** Milliseconds between looks of a tab that is not shown: for its title, and for notifications. */
+const HIDDEN_LOOK_MS = 30_000;
+const KEPT = 'perdure.frame';
+const title = document.title;
+
+const set = (element, text) => {
+  if (element && element.textContent !== text) element.textContent = text;
+};
+
+function show({ counts, health, alarms }) {
+  for (const place of document.querySelectorAll('[data-count]')) set(place, String(counts[place.dataset.count] || ''));
+  document.title = counts.inbox > 0 ? `(${counts.inbox}) ${title}` : title;
+  set(document.getElementById('figures-of-health'), health.text);
+  const light = document.getElementById('light');
+  if (light) light.className = `light ${health.state}`;
+  const place = document.getElementById('alarms');
+  if (place && place.dataset.shown !== alarms) {
+    place.dataset.shown = alarms;
+    place.innerHTML = alarms;
+  }
+}
+
+async function look() {
+  try {
+    const answer = await fetch('/frame', { headers: { Accept: 'application/json' } });
+    if (!answer.ok) return;
+    const frame = await answer.json();
+    sessionStorage.setItem(KEPT, JSON.stringify(frame));
+    show(frame);
+    notify(frame);
+  } catch {
+    const light = document.getElementById('light');
+    if (light) light.className = 'light fail';
+    set(document.getElementById('figures-of-health'), 'the page’s server does not answer');
+  }
+}
+
+const kept = sessionStorage.getItem(KEPT);
+if (kept) show(JSON.parse(kept));
+
+let next = 0;
+async function again() {
+  clearTimeout(next);
+  await look();
+  next = setTimeout(() => void again(), document.hidden ? HIDDEN_LOOK_MS : LOOK_MS);
+}
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) void again();
+});
+void again();
+
+// Notifications: only when a person asked for them, and only of what is new.
+const NOTIFY = 'perdure.notify';
+const button = document.querySelector('[data-notify]');
+let known = null;
+
+const isOn = () =>
+  localStorage.getItem(NOTIFY) === 'yes' && 'Notification' in window && Notification.permission === 'granted';
+
+function notify({ waiting }) {
+  const fresh = known === null ? [] : waiting.filter(({ id }) => !known.has(id));
+  known = new Set(waiting.map(({ id }) => id));
+  if (fresh.length === 0 || !isOn() || !document.hidden) return;
+  const [{ text }] = fresh;
+  const note = new Notification(fresh.length === 1 ? text : `${fresh.length} new calls wait for a decision`, {
+    tag: 'perdure',
+  });
+  note.addEventListener('click', () => {
+    window.focus();
+    location.assign('/inbox');
+  });
+}
+
+const showNotify = () => button?.setAttribute('aria-pressed', String(isOn()));
+button?.addEventListener('click', () => {
+  void (async () => {
+    if (isOn()) localStorage.setItem(NOTIFY, 'no');
+    else if ('Notification' in window && (await Notification.requestPermission()) === 'granted')
+      localStorage.setItem(NOTIFY, 'yes');
+    showNotify();
+  })();
+});
+showNotify();
+
+// Dialogs: one that names where it comes from is filled when it is opened.
+document.addEventListener('click', (event) => {
+  const name = event.target.closest?.('[data-opens]')?.dataset.opens;
+  const dialog = name && document.getElementById(name);
+  if (dialog) void open(dialog);
+});
+
+async function open(dialog) {
+  const { from } = dialog.dataset;
+  if (from && !dialog.firstElementChild) {
+    const answer = await fetch(from, { headers: { Accept: 'text/html' } });
+    dialog.innerHTML = await answer.text();
+    globalThis.htmx?.process(dialog);
+    dialog.dispatchEvent(new CustomEvent('perdure:filled'));
+  }
+  if (!dialog.open) dialog.showModal();
+}
