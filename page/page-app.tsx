@@ -22,6 +22,9 @@ import { downloadTranscript, readMedium, readWholeText } from './session/downloa
 import { sessionFrame } from './session/frame.tsx';
 import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session/session-page.tsx';
 import { openFleetFeed } from './fleet/fleet-feed.tsx';
+import { allowMany, keepRule, undoRule, type InboxDone } from './inbox/inbox-actions.ts';
+import { openInboxFeed, type InboxFeed } from './inbox/inbox-feed.tsx';
+import { detailHtml, emptyHtml, inboxPage } from './inbox/inbox-page.tsx';
 import { timelinePage } from './timeline/timeline-page.tsx';
 import { fleetPage } from './fleet/fleet-page.tsx';
 import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-feed.tsx';
@@ -67,6 +70,8 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     return context.text(said, ok ? 200 : 409);
   });
   readingRoutes(app, ports, feeds);
+  const inboxes = openFeeds((_all: 'all') => openInboxFeed(ports));
+  inboxRoutes(app, { ports, inboxes, acting });
   const plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
   scheduleRoutes(app, plans, acting);
   app.post('/sessions/:id/:action', async (context) => {
@@ -75,13 +80,15 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     if (session === null || !isAction(name)) return context.notFound();
     return answer(context, async () => {
       const role = personIn(context, access)?.role ?? 'look';
+      const body = await jsonBody(context);
       const { said, message } = await actOnSession(
         { ports: acting(context), role },
         session,
         name,
-        await jsonBody(context),
+        body,
       );
       await withFeed(feeds, session, async (feed) => feed.wake(message));
+      await settleInInbox(inboxes, session, name, body);
       return said;
     });
   });
@@ -94,6 +101,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     feeds.close();
     fleets.close();
     plans.close();
+    inboxes.close();
   };
   return { app, feeds, api, close };
 }
@@ -147,6 +155,52 @@ function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
     const { feed, leave } = await feeds.enter(session);
     return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
   });
+}
+
+type Inboxes = OpenFeeds<'all', InboxFeed>;
+
+type InboxRoutes = {
+  readonly ports: PagePorts;
+  readonly inboxes: Inboxes;
+  readonly acting: (context: Context) => PagePorts;
+};
+
+function inboxRoutes(app: Hono, { ports, inboxes, acting }: InboxRoutes): void {
+  const chosen = (feed: InboxFeed, context: Context) =>
+    feed.find(context.req.query('session') ?? '', context.req.query('call') ?? '');
+  app.get('/inbox', (context) =>
+    withFeed(inboxes, 'all', async (feed) => context.html(await inboxPage(feed, ports, chosen(feed, context)))),
+  );
+  app.get('/inbox/item', (context) =>
+    withFeed(inboxes, 'all', async (feed) => {
+      const item = chosen(feed, context) ?? feed.items[0];
+      return context.html(item ? await detailHtml(feed, ports, item) : await emptyHtml(ports));
+    }),
+  );
+  app.get('/inbox/live', async (context) => {
+    const { feed, leave } = await inboxes.enter('all');
+    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
+  });
+  const doing = (path: string, act: (ports: PagePorts, feed: InboxFeed, body: unknown) => Promise<InboxDone>): void => {
+    app.post(path, async (context) => {
+      try {
+        const body = await jsonBody(context);
+        return context.json(await withFeed(inboxes, 'all', (feed) => act(acting(context), feed, body)));
+      } catch (error) {
+        return context.json({ said: showUnseen(reasonOf(error)) }, statusOf(error));
+      }
+    });
+  };
+  doing('/inbox/allow', allowMany);
+  doing('/inbox/always', keepRule);
+  doing('/inbox/undo', (to, _feed, body) => undoRule(to, body));
+}
+
+/** What was decided on any view of this page disappears from its inbox at once. */
+async function settleInInbox(inboxes: Inboxes, session: SessionId, action: string, body: unknown): Promise<void> {
+  if (inboxes.size === 0 || !['approve', 'deny', 'answer'].includes(action)) return;
+  const { call } = body as { readonly call: string };
+  await withFeed(inboxes, 'all', (feed) => feed.settle([{ session, call }]));
 }
 
 function scheduleRoutes(

@@ -87,6 +87,8 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     head: () => Promise.resolve(view.head),
     live: () => live,
     waiting: (session, pending) => Promise.resolve({ ...pending, session, input: { path: 'a.txt' } }),
+    said: () => Promise.resolve(''),
+    file: () => Promise.resolve({ kind: 'new' }),
     as: () => all,
     temporalUi: () => null,
     steps: () => Promise.resolve([]),
