@@ -35,10 +35,13 @@ import { examineDamage } from './sessions/repair.ts';
 import { parseSessionId } from './sessions/session-id.ts';
 import { countSessions, listSessions, listPage } from './sessions/find/list-sessions.ts';
 import { snipEntries } from './sessions/snip.ts';
+import { runningReader } from './sessions/running/read-running.ts';
 import { observeHosts, observePhases } from './sessions/observed-phase.ts';
 import { cancel, changeRules, setOptions, topUp } from './sessions/steer.ts';
 
 const LOOK_MS = 1_000;
+/** Milliseconds that a list waits for looks at running sessions. */
+const RUNNING_WAIT_MS = 2_000;
 
 /**
  * Creates a client. Like every method it throws ClientProblem for an unknown option; it throws
@@ -77,7 +80,8 @@ export function createClient(given: CreateClient): PerdureClient {
   const { wait, each } = createWaits(temporal);
   const observePhase = observePhases(temporal);
   const observeHost = observeHosts(temporal);
-  const finder = { ...options, observePhase };
+  const readRunning = runningReader(options, { waitMs: RUNNING_WAIT_MS });
+  const finder = { ...options, observePhase, readRunning };
   return {
     start: (task, start = {}) => wait('start()', start, knownOptions.start, () => startSession(options, task, start)),
     send: (id, text, sent = {}) =>

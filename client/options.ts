@@ -66,6 +66,7 @@ const clientKeys: KeysOf<CreateClient> = {
   store: true,
   storeId: true,
   live: true,
+  lastSign: true,
   visibility: true,
   taskQueue: true,
   profile: true,
@@ -112,7 +113,7 @@ const sendKeys: KeysOf<SendOptions> = {
 const approveKeys: KeysOf<ApproveOptions> = { input: true, by: true, signal: true };
 const denyKeys: KeysOf<DenyOptions> = { interrupt: true, by: true, signal: true };
 const actKeys: KeysOf<ActOptions> = { by: true, signal: true };
-const listKeys: KeysOf<ListOptions> = { open: true, filter: true, signal: true };
+const listKeys: KeysOf<ListOptions> = { open: true, filter: true, running: true, signal: true };
 const pageKeys: KeysOf<PageOptions> = { ...listKeys, size: true, after: true };
 const transcriptKeys: KeysOf<TranscriptOptions> = { from: true, signal: true };
 const topUpKeys: KeysOf<TopUp> = {

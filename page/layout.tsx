@@ -25,6 +25,8 @@ type Props = {
   readonly banners?: Child;
   /** The filter that the view shows, in the field on top. */
   readonly filter?: string;
+  /** Why that filter cannot be read. */
+  readonly filterProblem?: string | undefined;
   /** Without the frame, for a person who has not signed in. */
   readonly bare?: boolean;
   readonly children: Child;
@@ -83,7 +85,7 @@ const SECTIONS: readonly (readonly [section: Section, path: string, name: string
   ['compare', '/compare', 'Compare'],
 ];
 
-function Frame({ at, banners, filter = '', children }: Props) {
+function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
   const current = (section: Section) => (section === at ? 'page' : undefined);
   return (
     <>
@@ -104,11 +106,18 @@ function Frame({ at, banners, filter = '', children }: Props) {
             aria-label="Search sessions, or filter"
             autocomplete="off"
             spellcheck={false}
+            aria-invalid={filterProblem === undefined ? undefined : 'true'}
+            aria-describedby={filterProblem === undefined ? undefined : 'filter-problem'}
             placeholder="Search sessions, or filter: phase:waiting cost&gt;1 tag:team=web"
           />
           <kbd>/</kbd>
+          {filterProblem === undefined ? null : (
+            <p id="filter-problem" class="bad" role="alert">
+              {filterProblem}
+            </p>
+          )}
         </form>
-        <a class="health" id="health" href="/workers" aria-label="Health">
+        <a class="health" id="health" href="/workers" title="Health">
           <i class="light" id="light" />
           <span id="figures-of-health" />
           <span id="connection" role="status" />
@@ -129,6 +138,9 @@ function Frame({ at, banners, filter = '', children }: Props) {
           ))}
           <h2>Views</h2>
           <ul id="views" />
+          <template id="view-icon">
+            <Icon name="view" />
+          </template>
           <div class="rail-foot">
             <button type="button" data-notify aria-pressed="false" title="Notify me when something new waits">
               <Icon name="bell" />

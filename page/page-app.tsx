@@ -25,8 +25,14 @@ import { openFleetFeed } from './fleet/fleet-feed.tsx';
 import { allowMany, keepRule, undoRule, type InboxDone } from './inbox/inbox-actions.ts';
 import { openInboxFeed, type InboxFeed } from './inbox/inbox-feed.tsx';
 import { detailHtml, emptyHtml, inboxPage } from './inbox/inbox-page.tsx';
+import { fleetHistory } from './fleet/fleet-history.ts';
+import { filterProblem, fleetQuery, readFleetView } from './fleet/fleet-view.ts';
 import { timelinePage } from './timeline/timeline-page.tsx';
 import { fleetPage } from './fleet/fleet-page.tsx';
+import { newTaskForm, startTask } from './tasks/new-task.tsx';
+import { readUsage, usageCsv } from './usage/usage.ts';
+import { DAYS, usagePage } from './usage/usage-page.tsx';
+import { openWorkersFeed, type WorkersFeed, workersPage } from './workers/workers-page.tsx';
 import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-feed.tsx';
 import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/schedules-page.tsx';
 
@@ -44,7 +50,8 @@ const LARGEST_BODY = 2 * 1024 * 1024;
 export function opsPage(ports: PagePorts, access: Access): OpsPage {
   const app = new Hono();
   const feeds = openFeeds((session: SessionId) => openSessionFeed(ports, session, sessionFrame));
-  const fleets = openFeeds((view: string) => openFleetFeed(ports, view));
+  const history = fleetHistory(ports);
+  const fleets = openFeeds((query: string) => openFleetFeed(ports, history, query));
   const api = apiApp(ports, access);
   app.route(API, api.app);
   app.use(guardPage(access));
@@ -57,21 +64,27 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     ...ports.as(personIn(context, access)?.name ?? null, 'on the ops page'),
   });
   app.get('/', (context) => {
-    const view = viewOf(context);
-    return withFeed(fleets, view, (feed) => context.html(htmlOf(fleetPage(feed, view))));
+    const { query, refused } = fleetQueryOf(context);
+    return withFeed(fleets, query, (feed) => context.html(htmlOf(fleetPage(feed, { refused }))));
   });
   app.get('/frame', async (context) => context.json(await readFrame(ports)));
   app.get('/live', async (context) => {
-    const { feed, leave } = await fleets.enter(viewOf(context));
+    const { feed, leave } = await fleets.enter(fleetQueryOf(context).query);
     return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
   });
   app.post('/bulk', async (context) => {
-    const { said, ok } = await actOnMany(acting(context), await jsonBody(context));
-    return context.text(said, ok ? 200 : 409);
+    try {
+      const { said, ok } = await actOnMany(acting(context), await jsonBody(context));
+      return context.text(said, ok ? 200 : 409);
+    } catch (error) {
+      return context.text(showUnseen(reasonOf(error)), statusOf(error));
+    }
   });
   readingRoutes(app, ports, feeds);
   const inboxes = openFeeds((_all: 'all') => openInboxFeed(ports));
   inboxRoutes(app, { ports, inboxes, acting });
+  const workers = openFeeds((_all: 'all') => openWorkersFeed(ports));
+  overviewRoutes(app, ports, workers, acting);
   const plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
   scheduleRoutes(app, plans, acting);
   app.post('/sessions/:id/:action', async (context) => {
@@ -102,6 +115,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     fleets.close();
     plans.close();
     inboxes.close();
+    workers.close();
   };
   return { app, feeds, api, close };
 }
@@ -203,6 +217,41 @@ async function settleInInbox(inboxes: Inboxes, session: SessionId, action: strin
   await withFeed(inboxes, 'all', (feed) => feed.settle([{ session, call }]));
 }
 
+/** New tasks, who works, and what it took. */
+function overviewRoutes(
+  app: Hono,
+  ports: PagePorts,
+  workers: OpenFeeds<'all', WorkersFeed>,
+  acting: (context: Context) => Pick<PagePorts, 'start'>,
+): void {
+  app.get('/tasks/new', async (context) => context.html(htmlOf(await newTaskForm(ports))));
+  app.post('/tasks', async (context) =>
+    answer(context, async () => {
+      const session = await startTask(acting(context), await jsonBody(context));
+      context.header('HX-Redirect', `/sessions/${encodeURIComponent(session)}`);
+      return `Started: ${session}.`;
+    }),
+  );
+  app.get('/workers', (context) => withFeed(workers, 'all', (feed) => context.html(htmlOf(workersPage(feed)))));
+  app.get('/workers/live', async (context) => {
+    const { feed, leave } = await workers.enter('all');
+    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
+  });
+  const daysOf = (context: Context): number => {
+    const days = Number(context.req.query('days') ?? 7);
+    return DAYS.includes(days) ? days : 7;
+  };
+  app.get('/usage', async (context) => {
+    const days = daysOf(context);
+    return context.html(htmlOf(usagePage(await readUsage(ports, days), days)));
+  });
+  app.get('/usage.csv', async (context) => {
+    const days = daysOf(context);
+    context.header('Content-Disposition', `attachment; filename="perdure-usage-${days}d.csv"`);
+    return context.body(usageCsv(await readUsage(ports, days)), 200, { 'Content-Type': 'text/csv; charset=utf-8' });
+  });
+}
+
 function scheduleRoutes(
   app: Hono,
   plans: OpenFeeds<'all', SchedulesFeed>,
@@ -232,15 +281,18 @@ function sendStream(context: Context, response: Response): Response {
 
 const placeOf = (context: Context): string => context.req.header('last-event-id') ?? context.req.query('from') ?? '';
 
-/** Returns the part of the address that selects the shown sessions. */
-function viewOf(context: Context): string {
-  const view = new URLSearchParams();
-  for (const key of ['q', 'after']) {
-    const value = context.req.query(key);
-    if (value !== undefined && value !== '') view.set(key, value.slice(0, 2_000));
-  }
-  return view.toString();
+/** Returns the view that an address names; a filter that cannot be read is left out of it. */
+function fleetQueryOf(context: Context): FleetAsked {
+  const view = readFleetView(new URL(context.req.url).searchParams);
+  const problem = filterProblem(view.filter);
+  if (problem === null) return { query: fleetQuery(view) };
+  return { query: fleetQuery({ ...view, filter: '', after: null }), refused: { filter: view.filter, problem } };
 }
+
+type FleetAsked = {
+  readonly query: string;
+  readonly refused?: { readonly filter: string; readonly problem: string };
+};
 
 function idOf(context: Context): SessionId | null {
   const id = context.req.param('id') ?? '';

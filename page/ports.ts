@@ -29,6 +29,7 @@ import type { FileNow } from './call-views/file-change.ts';
 import { readWorkspaceFile } from './inbox/workspace-file.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { type Health, lookAtHealth } from './frame/health.ts';
+import { type ReadPollers, readPollers } from './workers/workers.ts';
 
 /** Methods that act on sessions for a person. */
 export type Acting = Pick<
@@ -63,8 +64,11 @@ export type PagePorts = Acting &
      * process.
      */
     as(name: string | null, place: Place): Acting;
-    /** Counts sessions by phase; the result is at most a few seconds old. */
-    counts(): Promise<SessionCounts>;
+    /**
+     * Counts the sessions that match a filter, or all, by phase; the result is at most a few seconds
+     * old.
+     */
+    counts(which?: Pick<ListOptions, 'filter'>): Promise<SessionCounts>;
     /**
      * Lists the calls of all sessions that wait for a person; the result is at most a second or two
      * old.
@@ -72,6 +76,8 @@ export type PagePorts = Acting &
     inbox(): Promise<readonly WaitingApproval[]>;
     /** Looks at server, store and workers; the result is at most a few seconds old. */
     health(): Promise<Health>;
+    /** Returns who polls a queue; the result is at most a few seconds old. */
+    readonly pollers: ReadPollers;
     /** Counts the schedules; the result may be half a minute old. */
     scheduleCount(): Promise<number>;
     /** Throws ClientProblem when the session does not exist. */
@@ -120,8 +126,6 @@ const MOST_HELD = 200;
 const HEALTH_HOLD_MS = 3_000;
 const SCHEDULES_HOLD_MS = 30_000;
 
-const ALL: ListOptions = {};
-
 /**
  * Makes the ports. `hosted` means that people of other machines open the page; the embedded
  * server's UI is out of their reach.
@@ -139,8 +143,12 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     () => POLLS_HOLD_MS,
   );
   const counts = holdAnswers(
-    (which: ListOptions) => sessions.counts(which),
+    (filter: string) => sessions.counts({ filter }),
     ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS),
+  );
+  const filtered = holdAnswers(
+    (filter: string) => sessions.counts({ filter }),
+    () => SLOW_COUNTS_HOLD_MS,
   );
   const inbox = holdAnswers(
     (_which: 'all') => sessions.approvals(),
@@ -153,6 +161,10 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
   const schedules = holdAnswers(
     (_all: 'all') => countSchedules(sessions.schedules),
     () => SCHEDULES_HOLD_MS,
+  );
+  const pollers = holdAnswers(
+    (queue: string) => readPollers(client, queue),
+    () => HEALTH_HOLD_MS,
   );
   const read = stepReader(client);
   const steps = holdAnswers(
@@ -177,10 +189,11 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
       return known;
     },
     background: (session) => backgroundReader(backgroundRoot(folder.root), session),
-    counts: () => counts(ALL),
+    counts: ({ filter = '' } = {}) => (filter === '' ? counts : filtered)(filter),
     inbox: () => inbox('all'),
     health: () => health('all'),
     scheduleCount: () => schedules('all'),
+    pollers: (queue) => pollers(queue),
     store,
     read: (session) => readSession(opened, session as SessionId),
     live: folderPorts(client, env).live,

@@ -14,7 +14,7 @@ import type { ClientOptions, CreateClient } from './start.ts';
 export function folderPorts(
   temporal: Client,
   env: Env,
-): Pick<ClientOptions, 'store' | 'storeId' | 'live' | 'visibility'> {
+): Pick<ClientOptions, 'store' | 'storeId' | 'live' | 'lastSign' | 'visibility'> {
   const folder = openDataFolder(env);
   const { store, id } = openStore({ ...folder, dataDir: folder.root });
   const live = openLive(folder);
@@ -23,6 +23,7 @@ export function folderPorts(
     store,
     storeId: id,
     live: (session, signal, onTrouble) => withoutCursors(live.follow(session, { signal, onTrouble })),
+    lastSign: (session) => live.lastSign(session),
     // A connection of a test or a worker cannot ask for attributes, so its sessions go without.
     visibility: async () => connection instanceof Connection && canUseAttributes(connection, options.namespace),
   };

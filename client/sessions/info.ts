@@ -5,6 +5,7 @@ import { querySources, type SessionFacts } from '../../workflows/contract/facts.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { isSuggestion } from '../../store/view/suggestion.ts';
 import { oneLine } from '../paint.ts';
+import type { RunningRow } from './running/running-row.ts';
 import { formatMoment } from '../units.ts';
 import { findUndecodable } from '../../workflows/contract/undecodable.ts';
 import {
@@ -47,6 +48,8 @@ export type SessionInfo = Omit<SessionMemo, 'phase'> & {
   readonly needsNewer?: true;
   /** Name of the session's host when a step waits for a worker there and none polls. */
   readonly waitsFor?: string;
+  /** A look at the run under way; absent in lists that did not take one. */
+  readonly running?: RunningRow;
 };
 
 export type SessionDescription = SessionInfo & {

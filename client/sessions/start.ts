@@ -129,6 +129,11 @@ export type ClientOptions = {
   /** The store that the client's workers use. */
   readonly store: Store;
   readonly live: LiveEvents;
+  /**
+   * Tells when a session last had output, in milliseconds since the epoch; null when that is not
+   * known. Absent: only its steps are signs of it.
+   */
+  readonly lastSign?: (session: SessionId) => Promise<number | null>;
   /** Tells whether the server has all search attributes registered. */
   readonly visibility: () => Promise<boolean>;
   /** Task queue of the sessions that it begins. */

@@ -1,68 +1,100 @@
 // Looks at all sessions, as one view shows them, for as long as it is watched: one look for all
 // viewers of the same view.
 import { pause } from '../../system/async.ts';
-import { showUnseen, reasonOf } from '../../system/text.ts';
+import { reasonOf } from '../../system/text.ts';
 import { StoreError } from '../../store/values/store.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { SessionCounts, SessionPage } from '../../client/sessions/find/list-sessions.ts';
-import type { SessionInfo } from '../../client/sessions/info.ts';
-import type { QuerySource } from '../../workflows/contract/facts.ts';
-import { formatCount, formatMoney, shortTime } from '../../client/units.ts';
+import { formatCount } from '../../client/units.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { type Trouble, createTroubles } from '../feed/troubles.ts';
-import { htmlOf, Moment, Phase, Reason } from '../layout.tsx';
+import { sumCounts } from '../frame/frame-state.tsx';
+import { Icon } from '../icons.tsx';
+import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
-import { ApprovalForm } from '../session/approval-form.tsx';
 import { Banner } from '../session/frame.tsx';
 import { present } from '../../workflows/contract/present.ts';
+import { FleetCards } from './fleet-cards.tsx';
+import type { FleetHistory, Plots } from './fleet-history.ts';
+import { type FleetView, fleetAddress, filterTerms, readFleetView, type Tab, tabs, wholeFilter } from './fleet-view.ts';
+import { type Need, NeedStrip, SHOWN } from './need-strip.tsx';
+import { rowId, SessionRow } from './session-row.tsx';
+import { flatRows, type TreeRow, treeRows } from './session-tree.ts';
 
-/** A page of matching sessions, and how many there are in all. */
-type SessionsFound = SessionPage & { readonly counts: SessionCounts };
+type TabCounts = Readonly<Record<Tab, number>>;
+
+/** A page of matching sessions, and how many there are in each tab. */
+type Looked = {
+  readonly page: SessionPage;
+  readonly all: SessionCounts;
+  readonly counts: TabCounts;
+  readonly waiting: readonly WaitingApproval[];
+  readonly needs: readonly Need[];
+  readonly plots: Plots;
+  /** How many match without one of the filter's terms; asked only when none matches with all. */
+  readonly without: readonly { readonly term: string; readonly count: number }[];
+};
 
 export type FleetFeed = {
   readonly ring: Ring;
   readonly parts: readonly FramePart[];
-  readonly found: SessionsFound;
+  readonly view: FleetView;
+  readonly next: string | null;
   close(): void;
 };
+
+export type FleetPorts = Pick<PagePorts, 'page' | 'counts' | 'inbox' | 'describe'>;
 
 /** Milliseconds between looks. */
 const LOOK_MS = 2_000;
 const PAGE = 100;
-/** Most approvals in the inbox. */
-const MOST_APPROVALS = 30;
 
-export const FLEET = { banners: 'banners', inbox: 'inbox', counts: 'counts', rows: 'rows' } as const;
+export const FLEET = {
+  banners: 'banners',
+  cards: 'card-place',
+  needs: 'need-place',
+  tabs: 'tab-place',
+  rows: 'rows',
+  empty: 'empty-place',
+} as const;
 
 /**
- * `view` has the query and the start of its page, as in the address. Throws ClientProblem for an
- * invalid query.
+ * `query` is that of the address. Throws ClientProblem for a filter that cannot be read.
  */
-export async function openFleetFeed(ports: PagePorts, view: string): Promise<FleetFeed> {
-  const asked = new URLSearchParams(view);
-  const [filter, after] = [asked.get('q') ?? '', asked.get('after')];
+export async function openFleetFeed(ports: FleetPorts, history: FleetHistory, query: string): Promise<FleetFeed> {
+  const view = readFleetView(new URLSearchParams(query));
   const ring = changeRing();
   const trouble = createTroubles();
   const drawn = new Map<string, string>();
   const stop = new AbortController();
-  const look = async () => {
-    const [page, counted, approvals] = await Promise.all([
-      ports.page(present({ filter, size: PAGE, after: after ?? undefined })),
+  const titles = new Map<string, string>();
+  const look = async (): Promise<Looked> => {
+    const [page, all, counts, waiting] = await Promise.all([
+      ports.page(
+        present({ filter: wholeFilter(view), size: PAGE, after: view.after ?? undefined, running: true as const }),
+      ),
       ports.counts(),
+      countTabs(ports, view.filter),
       readInbox(ports, trouble),
     ]);
-    return { found: { ...page, counts: counted }, approvals };
+    history.note(all);
+    const [needs, plots, without] = await Promise.all([
+      nameNeeds(ports, titles, waiting.slice(0, SHOWN)),
+      history.read(view.span),
+      page.sessions.length === 0 ? countWithout(ports, view) : [],
+    ]);
+    return { page, all, counts, waiting, needs, plots, without };
   };
-  let { found, approvals } = await look();
-  trouble.set('workers', missingWorkers(found));
-  const draw = (): readonly FramePart[] => fleetParts({ found, approvals, troubles: trouble.list(), filter });
+  let looked = await look();
+  trouble.set('workers', missingWorkers(looked.all));
+  const draw = (): readonly FramePart[] => fleetParts(looked, trouble.list(), view);
   let parts = draw();
   frameChanges(drawn, parts);
   const goOn = async (): Promise<void> => {
     while (await pause(LOOK_MS, stop.signal)) {
       try {
-        ({ found, approvals } = await look());
-        trouble.set('workers', missingWorkers(found));
+        looked = await look();
+        trouble.set('workers', missingWorkers(looked.all));
         trouble.set('server', null);
       } catch (error) {
         trouble.set('server', reasonOf(error));
@@ -70,8 +102,11 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
       parts = draw();
       const changes = frameChanges(drawn, parts);
       if (changes.length === 0) continue;
-      const ids = found.sessions.map(({ session }) => rowId(session));
-      ring.push(...changes, { do: 'order', into: FLEET.rows, ids });
+      ring.push(...changes, {
+        do: 'order',
+        into: FLEET.rows,
+        ids: rowsOf(looked, view).map(({ session }) => rowId(session.session)),
+      });
     }
   };
   void goOn();
@@ -80,15 +115,45 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
     get parts() {
       return parts;
     },
-    get found() {
-      return found;
+    view,
+    get next() {
+      return looked.page.next;
     },
     close: () => stop.abort(),
   };
 }
 
+/** Counts the sessions of each tab that the person's own filter leaves. */
+async function countTabs({ counts }: Pick<FleetPorts, 'counts'>, filter: string): Promise<TabCounts> {
+  const total = async (tab: Tab): Promise<number> => sumCounts(await counts({ filter: wholeFilter({ filter, tab }) }));
+  const [phases, stuck, failed] = await Promise.all([counts({ filter }), total('stuck'), total('failed')]);
+  return {
+    all: sumCounts(phases),
+    working: phases.running,
+    waiting: phases.waiting_approval,
+    stuck,
+    failed,
+    parked: phases.parked,
+    unworked: phases.waiting_worker,
+    idle: phases.idle,
+    closed: phases.closed,
+  };
+}
+
+/** Most terms that are left out one by one. */
+const MOST_TERMS = 5;
+
+async function countWithout({ counts }: Pick<FleetPorts, 'counts'>, view: FleetView): Promise<Looked['without']> {
+  const terms = filterTerms(wholeFilter(view)).filter((term) => !term.startsWith('sort:'));
+  const counted = terms.slice(0, MOST_TERMS).map(async (term) => {
+    const rest = terms.filter((other) => other !== term).join(' ');
+    return { term, count: sumCounts(await counts({ filter: rest })) };
+  });
+  return (await Promise.all(counted)).filter(({ count }) => count > 0);
+}
+
 /** Null when each session that has work has a worker. */
-function missingWorkers({ counts }: SessionsFound): string | null {
+function missingWorkers(counts: SessionCounts): string | null {
   const waiting = counts.waiting_worker;
   if (waiting === 0) return null;
   return `${formatCount(waiting, 'session')} without one: \`perdure worker\` on a machine that reaches the server and the store takes them up.`;
@@ -110,108 +175,94 @@ async function readInbox(
   }
 }
 
-type Fleet = {
-  readonly found: SessionsFound;
-  readonly approvals: readonly WaitingApproval[];
-  readonly troubles: readonly Trouble[];
-  readonly filter: string;
-};
-
-function fleetParts({ found, approvals, troubles: wrong, filter }: Fleet): readonly FramePart[] {
-  const part = (id: string, into: string, node: unknown): FramePart => ({ id, into, html: htmlOf(node) });
-  const shown = approvals.slice(0, MOST_APPROVALS);
-  return [
-    ...wrong.map((trouble) => part(`trouble-${trouble.kind}`, FLEET.banners, <Banner trouble={trouble} />)),
-    part('inbox-count', FLEET.inbox, <InboxTitle waiting={approvals.length} shown={shown.length} />),
-    ...shown.map((approval) => {
-      const form = <ApprovalForm approval={approval} linked />;
-      return part(`${approval.session}-approval-${approval.call.replace(/[^\w-]/g, '-')}`, FLEET.inbox, form);
+async function nameNeeds(
+  { describe }: Pick<FleetPorts, 'describe'>,
+  titles: Map<string, string>,
+  waiting: readonly WaitingApproval[],
+): Promise<readonly Need[]> {
+  return Promise.all(
+    waiting.map(async (approval) => {
+      const title = titles.get(approval.session) ?? (await describe(approval.session)).title;
+      titles.set(approval.session, title);
+      return { approval, title };
     }),
-    part('phases', FLEET.counts, <PhaseCounts found={found} filter={filter} />),
-    ...found.sessions.map((session) => part(rowId(session.session), FLEET.rows, <SessionRow session={session} />)),
-  ];
-}
-
-const rowId = (session: string): string => `row-${session}`;
-
-function InboxTitle({ waiting, shown }: { readonly waiting: number; readonly shown: number }) {
-  const more = waiting > shown ? `, the ${shown} most urgent are below` : '';
-  return (
-    <h2 id="inbox-count" class={waiting > 0 ? 'warn' : 'quiet'}>
-      {waiting === 0 ? 'Nothing waits for a decision' : `${waiting} waiting for a decision${more}`}
-    </h2>
   );
 }
 
-const PHASES = ['running', 'waiting_worker', 'waiting_approval', 'parked', 'idle', 'closed'] as const;
-const names: Readonly<Record<(typeof PHASES)[number], string>> = {
-  running: 'running',
-  waiting_worker: 'without a worker',
-  waiting_approval: 'waiting',
-  parked: 'parked',
-  idle: 'idle',
-  closed: 'closed',
-};
+const rowsOf = ({ page }: Looked, { flat }: FleetView): readonly TreeRow[] =>
+  flat ? flatRows(page.sessions) : treeRows(page.sessions);
 
-function PhaseCounts({ found, filter }: { readonly found: SessionsFound; readonly filter: string }) {
-  const { counts } = found;
-  const all = PHASES.reduce((sum, phase) => sum + counts[phase], 0);
+function fleetParts(looked: Looked, troubles: readonly Trouble[], view: FleetView): readonly FramePart[] {
+  const part = (id: string, into: string, node: unknown): FramePart => ({ id, into, html: htmlOf(node) });
+  const { all, counts, waiting, needs, plots } = looked;
+  const now = Date.now();
+  const rows = rowsOf(looked, view);
+  return [
+    ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, FLEET.banners, <Banner trouble={trouble} />)),
+    part('cards', FLEET.cards, <FleetCards counts={all} waiting={waiting} plots={plots} span={view.span} />),
+    part('needs', FLEET.needs, <NeedStrip needs={needs} waiting={waiting} />),
+    part('tabs', FLEET.tabs, <Tabs counts={counts} view={view} />),
+    ...rows.map((row) => part(rowId(row.session.session), FLEET.rows, <SessionRow row={row} now={now} />)),
+    part('empty', FLEET.empty, <EmptyState looked={looked} view={view} />),
+  ];
+}
+
+function Tabs({ counts, view }: { readonly counts: TabCounts; readonly view: FleetView }) {
   return (
-    <nav class="tabs" id="phases" aria-label="Sessions by phase">
-      <a href="/" aria-current={filter === '' ? 'page' : undefined}>{`all ${all}`}</a>
-      {PHASES.map((phase) => (
-        <a
-          href={`/?q=${encodeURIComponent(`phase:${phase}`)}`}
-          aria-current={filter === `phase:${phase}` ? 'page' : undefined}
-        >
-          {`${names[phase]} ${counts[phase]}`}
+    <nav id="tabs" class="fleet-tabs" aria-label="Sessions by state">
+      {(Object.keys(tabs) as Tab[]).map((tab) => (
+        <a href={fleetAddress(view, { tab })} aria-current={view.tab === tab ? 'page' : undefined} data-tab={tab}>
+          {tabs[tab][0]} <span class="count">{counts[tab]}</span>
         </a>
       ))}
     </nav>
   );
 }
 
-const SOURCES: Readonly<Record<QuerySource, string>> = {
-  cli: 'from the command line',
-  page: 'from this page',
-  api: 'over the HTTP API',
-  sdk: 'from a program',
-  schedule: 'by a schedule',
-  agent: 'by an agent',
-};
-
-/** Says how the last prompt came. */
-function cameBy({ facts }: Pick<SessionInfo, 'facts'>): readonly string[] {
-  return facts?.querySource ? [SOURCES[facts.querySource]] : [];
+function EmptyState({ looked: { page, all, without }, view }: { readonly looked: Looked; readonly view: FleetView }) {
+  if (page.sessions.length > 0) return <div id="empty" hidden />;
+  if (sumCounts(all) === 0)
+    return (
+      <div id="empty" class="card empty">
+        <Icon name="sessions" />
+        <b>No sessions yet</b>
+        <p>
+          Give an agent its first task here, or <code>perdure run "…"</code>.
+        </p>
+        <button type="button" class="first" data-opens="new-task" aria-haspopup="dialog">
+          <Icon name="plus" />
+          New task
+        </button>
+      </div>
+    );
+  const filter = wholeFilter(view);
+  return (
+    <div id="empty" class="card empty">
+      <Icon name="search" />
+      <b>No session is like that</b>
+      {filter === '' ? null : (
+        <p>
+          <code>{filter}</code>
+        </p>
+      )}
+      {without.map(({ term, count }) => (
+        <p>
+          {count === 1 ? '1 matches without ' : `${count} match without `}
+          <a href={fleetAddress(view, leftOut(view, term))}>
+            <code>{term}</code>
+          </a>
+        </p>
+      ))}
+      <a class="button" href="/">
+        All sessions
+      </a>
+    </div>
+  );
 }
 
-function SessionRow({ session }: { readonly session: SessionInfo }) {
-  const { session: id, title, runs, last, startedAt, closedAt, cwd, facts } = session;
-  const name = showUnseen(title) || '(no title)';
-  return (
-    <tr id={rowId(id)} data-row>
-      <td class="pick">
-        <input type="checkbox" name="session" value={id} aria-label={`Select ${name}`} />
-      </td>
-      <td class="task">
-        <a href={`/sessions/${encodeURIComponent(id)}`}>{name}</a>
-        <small>{[showUnseen(id), showUnseen(cwd), ...cameBy(session)].join(' · ')}</small>
-      </td>
-      <td data-label="Phase">
-        <Phase session={session} />
-      </td>
-      <td data-label="Runs">{runs}</td>
-      <td data-label="Turns">{facts?.turns ?? ''}</td>
-      <td data-label="Cost">
-        {facts === undefined ? '' : formatMoney(facts.cents === null ? null : facts.cents / 100)}
-      </td>
-      <td data-label="Last">
-        <Reason reason={last?.terminal.reason ?? null} />
-      </td>
-      <td data-label="Begun">
-        <Moment at={startedAt} />
-        {closedAt === null ? null : <small>{`ended after ${shortTime(closedAt - startedAt)}`}</small>}
-      </td>
-    </tr>
-  );
+/** A term is the person's own, or comes with the tab. */
+function leftOut({ filter }: FleetView, term: string): Partial<FleetView> {
+  const terms = filterTerms(filter);
+  if (!terms.includes(term)) return { tab: 'all' };
+  return { filter: terms.filter((other) => other !== term).join(' ') };
 }

@@ -1,67 +1,134 @@
-// Shows all sessions: what waits for a person on top, the number in each phase, and a live page of
-// them.
+// Shows all sessions: figures over time and what waits for a person on top, below them a live page
+// of the list.
 import { raw } from 'hono/html';
+import { Icon } from '../icons.tsx';
 import { Layout } from '../layout.tsx';
 import { FLEET, type FleetFeed } from './fleet-feed.tsx';
+import { fleetAddress, fleetQuery, type FleetView, type Span, spans, wholeFilter } from './fleet-view.ts';
+import { columnList, Headings } from './session-row.tsx';
 
-export function fleetPage(feed: FleetFeed, view: string) {
-  const asked = new URLSearchParams(view);
-  const filter = asked.get('q') ?? '';
-  const { found, parts, ring } = feed;
+type FleetProps = {
+  /** The filter that the person wrote, and why it cannot be read; the page shows all without it. */
+  readonly refused?: { readonly filter: string; readonly problem: string } | undefined;
+};
+
+export function fleetPage(feed: FleetFeed, { refused }: FleetProps = {}) {
+  const { parts, ring, view, next } = feed;
   const into = (container: string) => raw(parts.flatMap((part) => (part.into === container ? part.html : [])).join(''));
   const from = `${ring.epoch}.${ring.now}`;
   return (
     <Layout
       title="Sessions"
-      feed={{ path: `/live?${view}&`, from }}
-      scripts={['live.js', 'times.js', 'keys.js', 'fleet.js']}
       at="sessions"
+      feed={{ path: `/live?${fleetQuery(view)}&`, from }}
+      scripts={['live.js', 'times.js', 'keys.js', 'fleet.js']}
+      styles={['sessions.css']}
       banners={into(FLEET.banners)}
-      filter={filter}
+      filter={refused?.filter ?? view.filter}
+      filterProblem={refused?.problem}
     >
-      <h1>Sessions</h1>
-      <section id={FLEET.inbox} aria-label="Inbox" data-fresh>
-        {into(FLEET.inbox)}
-      </section>
-      <div id={FLEET.counts} data-fresh>
-        {into(FLEET.counts)}
+      <header class="fleet-head">
+        <h1>Sessions</h1>
+        <small class="inline">updates by itself</small>
+        <nav class="choice far" aria-label="Time that the plots show">
+          {(Object.keys(spans) as Span[]).map((span) => (
+            <a href={fleetAddress(view, { span })} aria-current={span === view.span ? 'page' : undefined}>
+              {span.replace(/(\d+)/, '$1 ')}
+            </a>
+          ))}
+        </nav>
+        <button type="button" class="plain small wide-only" data-plots aria-pressed="false">
+          <span data-plots-word>Hide plots</span> <kbd>p</kbd>
+        </button>
+      </header>
+      <div id={FLEET.cards} data-fresh>
+        {into(FLEET.cards)}
       </div>
-      {found.note === undefined ? null : <p class="quiet">{found.note}</p>}
-      <div class="buttons" id="bulk" role="group" aria-label="With the selected sessions">
-        {['interrupt', 'resume', 'cancel'].map((action) => (
-          <button type="button" data-bulk={action} disabled>
-            {action[0]?.toUpperCase() + action.slice(1)}
-          </button>
-        ))}
-        <span id="picked" class="quiet" role="status">
-          None selected
-        </span>
+      <div id={FLEET.needs} data-fresh>
+        {into(FLEET.needs)}
       </div>
-      <table class="fleet">
-        <thead>
-          <tr>
-            <th class="pick">
-              <input type="checkbox" id="all" aria-label="Select all on this page" />
-            </th>
-            {['Task', 'Phase', 'Runs', 'Turns', 'Cost', 'Last', 'Begun'].map((heading) => (
-              <th scope="col">{heading}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody id={FLEET.rows} data-fresh>
-          {into(FLEET.rows)}
-        </tbody>
-      </table>
-      {found.sessions.length === 0 ? (
-        <p class="quiet">{filter === '' ? 'No sessions yet.' : 'No session is like that.'}</p>
-      ) : null}
-      {found.next === null ? null : (
+      <div class="fleet-bar">
+        <div id={FLEET.tabs} class="tab-place" data-fresh>
+          {into(FLEET.tabs)}
+        </div>
+        <ListTools view={view} />
+      </div>
+      <div class="list-place">
+        <table
+          class="sessions"
+          id="sessions"
+          data-filter={wholeFilter(view)}
+          data-hidden={columnList.flatMap(([id, { shown }]) => (shown ? [] : id)).join(' ')}
+        >
+          <caption class="unseen">Sessions</caption>
+          <thead>
+            <Headings view={view} />
+          </thead>
+          <tbody id={FLEET.rows} data-fresh>
+            {into(FLEET.rows)}
+          </tbody>
+        </table>
+        <div id={FLEET.empty} data-fresh>
+          {into(FLEET.empty)}
+        </div>
+      </div>
+      {next === null ? null : (
         <p class="more">
-          <a rel="next" href={`/?${new URLSearchParams({ q: filter, after: found.next }).toString()}`}>
+          <a rel="next" href={fleetAddress(view, { after: next })}>
             Older sessions
           </a>
         </p>
       )}
+      <BulkBar />
     </Layout>
+  );
+}
+
+function ListTools({ view }: { readonly view: FleetView }) {
+  return (
+    <div class="row list-tools">
+      <nav class="choice" aria-label="Layout">
+        <a href={fleetAddress(view, { flat: false })} aria-current={view.flat ? undefined : 'true'}>
+          Tree
+        </a>
+        <a href={fleetAddress(view, { flat: true })} aria-current={view.flat ? 'true' : undefined}>
+          Flat
+        </a>
+      </nav>
+      <details class="menu" id="columns">
+        <summary class="button small">Columns</summary>
+        <fieldset class="card">
+          <legend class="unseen">Columns to show</legend>
+          {columnList.map(([id, { name, shown }]) => (
+            <label>
+              <input type="checkbox" name="column" value={id} checked={shown} /> {name}
+            </label>
+          ))}
+        </fieldset>
+      </details>
+      <button type="button" class="plain small" data-save-view>
+        Save view
+      </button>
+    </div>
+  );
+}
+
+function BulkBar() {
+  return (
+    <div class="bulk" id="bulk" role="group" aria-label="With the selected sessions" hidden>
+      <span id="picked" role="status" />
+      <button type="button" class="small" data-all-matching hidden />
+      {['interrupt', 'resume', 'cancel'].map((action) => (
+        <button type="button" class="small" data-bulk={action}>
+          {action[0]?.toUpperCase() + action.slice(1)}
+        </button>
+      ))}
+      <button type="button" class="small" data-compare>
+        Compare
+      </button>
+      <button type="button" class="small" data-unpick aria-label="Select none">
+        <Icon name="close" />
+      </button>
+    </div>
   );
 }

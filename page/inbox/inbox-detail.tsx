@@ -3,7 +3,7 @@
 import { escapeUnseen, showUnseen } from '../../system/text.ts';
 import { isElicited } from '../../workflows/contract/people.ts';
 import { ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
-import { formatCount } from '../../client/units.ts';
+import { formatCount, formatMoment } from '../../client/units.ts';
 import { CallView } from '../call-views/call-view.tsx';
 import type { FileNow } from '../call-views/file-change.ts';
 import { Icon } from '../icons.tsx';
@@ -66,13 +66,13 @@ export function InboxDetail(props: DetailProps) {
           <dt>Until</dt>
           <dd>
             {isQuestion ? 'goes on without an answer ' : 'denied by itself '}
-            <Moment at={deadline} />
+            <Moment at={deadline} /> <span class="quiet">{`(${formatMoment(deadline)})`}</span>
           </dd>
         </dl>
         {said === '' ? null : (
           <section class="inbox-said" aria-label="It said, just before">
-            <h2>It said, just before</h2>
-            <p>{showUnseen(said.slice(-LONGEST_SAID))}</p>
+            <p class="label">It said, just before</p>
+            <p class="words">{showUnseen(said.slice(-LONGEST_SAID))}</p>
           </section>
         )}
         {problem === undefined ? null : <p class="bad inbox-problem">{showUnseen(problem)}</p>}

@@ -131,10 +131,11 @@ export async function actOnSession(
   return action(ports, session, body, role);
 }
 
-const several = z.object({
-  action: z.enum(['interrupt', 'resume', 'cancel']),
-  sessions: z.array(text).min(1).max(1_000),
-});
+/** `count` is how many the person was asked about: the filter has to match no more than that. */
+const several = z.union([
+  z.object({ action: z.enum(['interrupt', 'resume', 'cancel']), sessions: z.array(text).min(1).max(1_000) }),
+  z.object({ action: z.enum(['interrupt', 'resume', 'cancel']), filter: text, count: z.int().positive().max(1_000) }),
+]);
 
 /** Most requests on the way to the server at once. */
 const TOGETHER = 10;
@@ -144,16 +145,36 @@ export async function actOnMany(
   ports: PagePorts,
   body: unknown,
 ): Promise<{ readonly said: string; readonly ok: boolean }> {
-  const { action, sessions } = readForm(several, body);
+  const asked = readForm(several, body);
+  const { action } = asked;
+  const sessions = 'sessions' in asked ? asked.sessions : await matchingIds(ports, asked);
+  if (sessions.length === 0) throw new ClientProblem('refused', 'no session matches now: nothing was done');
   const few = createLimit(TOGETHER);
-  const asked = sessions.map((session) => few(() => ports[action](session)));
-  const failed = (await Promise.allSettled(asked)).flatMap((one) =>
+  const sent = sessions.map((session) => few(() => ports[action](session)));
+  const failed = (await Promise.allSettled(sent)).flatMap((one) =>
     one.status === 'rejected' ? [reasonOf(one.reason)] : [],
   );
   const done = sessions.length - failed.length;
   const said = `Asked ${formatCount(done, 'session')} to ${action}.`;
   if (failed.length === 0) return { said, ok: true };
   return { said: `${said} ${formatCount(failed.length, 'session')} not: ${failed[0]}`, ok: false };
+}
+
+/** Throws ClientProblem when more match now than the person was asked about. */
+async function matchingIds(
+  ports: Pick<PagePorts, 'page'>,
+  { filter, count }: { readonly filter: string; readonly count: number },
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  let after: string | undefined;
+  do {
+    const page = await ports.page(present({ filter, size: 1_000, after }));
+    found.push(...page.sessions.map(({ session }) => session));
+    after = page.next ?? undefined;
+  } while (after !== undefined && found.length <= count);
+  if (found.length > count)
+    throw new ClientProblem('refused', `more than the ${count} you were asked about match now: nothing was done`);
+  return found;
 }
 
 /** Throws ClientProblem for a body of another shape. */

@@ -102,3 +102,77 @@ async function open(dialog) {
   }
   if (!dialog.open) dialog.showModal();
 }
+
+document.addEventListener('click', (event) => {
+  if (event.target.closest?.('[data-closes]')) event.target.closest('dialog')?.close();
+  if (event.target.closest?.('[data-copy-command]')) void copyCommand(event.target.closest('form'));
+});
+
+const word = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`);
+
+/** The command line that starts what the form says. */
+async function copyCommand(form) {
+  const fields = Object.fromEntries(new FormData(form));
+  const flags = {
+    cwd: 'cwd',
+    model: 'model',
+    permissionMode: 'permission-mode',
+    maxBudgetUsd: 'max-budget-usd',
+    maxTurns: 'max-turns',
+  };
+  const given = Object.entries(flags).flatMap(([name, flag]) =>
+    fields[name] ? [`--${flag} ${word(fields[name].trim())}`] : [],
+  );
+  const tags = fields.tags.split(/[\s,]+/).flatMap((tag) => (tag === '' ? [] : [`--tag ${word(tag)}`]));
+  const command = ['perdure run', ...given, ...tags, word(fields.task)].join(' ');
+  const place = document.getElementById('task-said');
+  try {
+    await navigator.clipboard.writeText(command);
+    place.textContent = `Copied: ${command}`;
+  } catch {
+    place.textContent = command;
+  }
+}
+
+// Views that a person keeps, in this browser.
+const VIEWS = 'perdure.views';
+const FIRST = [
+  { name: 'Stuck or silent', address: '/?tab=stuck' },
+  { name: 'Over $5 today', address: '/?q=cost%3E5+age%3C24h+sort%3A-cost' },
+  { name: 'Failed', address: '/?tab=failed' },
+];
+const views = () => JSON.parse(localStorage.getItem(VIEWS) ?? 'null') ?? FIRST;
+const list = document.getElementById('views');
+
+function keep(kept) {
+  localStorage.setItem(VIEWS, JSON.stringify(kept));
+  showViews();
+}
+
+function showViews() {
+  list?.replaceChildren(
+    ...views().map(({ name, address }, at) => {
+      const row = document.createElement('li');
+      const link = document.createElement('a');
+      link.href = address;
+      link.title = name;
+      const text = document.createElement('span');
+      text.className = 'cut';
+      text.textContent = name;
+      const icon = document.getElementById('view-icon')?.content.cloneNode(true);
+      link.append(...(icon ? [icon] : []), text);
+      if (`${location.pathname}${location.search}` === address) link.setAttribute('aria-current', 'page');
+      const drop = document.createElement('button');
+      drop.type = 'button';
+      drop.textContent = '×';
+      drop.setAttribute('aria-label', `Drop the view ${name}`);
+      drop.addEventListener('click', () => keep(views().filter((_, other) => other !== at)));
+      row.append(link, drop);
+      return row;
+    }),
+  );
+}
+document.addEventListener('perdure:keep-view', ({ detail: { name, address } }) =>
+  keep([...views().filter((view) => view.name !== name), { name, address }]),
+);
+showViews();

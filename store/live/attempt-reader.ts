@@ -129,7 +129,7 @@ function openFile(path: string): number | null {
   }
 }
 
-function readBytes(descriptor: number, from: number, to: number): Uint8Array {
+export function readBytes(descriptor: number, from: number, to: number): Uint8Array {
   const bytes = Buffer.alloc(Math.max(0, to - from));
   let length = 0;
   while (length < bytes.length) {

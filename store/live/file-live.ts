@@ -10,6 +10,7 @@ import { BATCH, type LiveFate, type LiveLine, type LiveWriter } from './events.t
 import { attemptFile, isMissing, listAttempts, sessionFolder } from './files.ts';
 import { folderChanges } from './folder-changes.ts';
 import { followAttempts, type Live } from './follow.ts';
+import { lastSignIn } from './last-sign.ts';
 
 export type FileLiveOptions = {
   readonly dir: string;
@@ -45,6 +46,14 @@ export function fileLive({ dir, log = () => undefined }: FileLiveOptions): Live 
       const folder = sessionFolder(dir, session);
       const reader = createAttemptReader(folder, tell);
       return followAttempts({ reader, changes: folderChanges(folder, signal), signal, from, log: tell });
+    },
+    lastSign: async (session) => {
+      try {
+        return lastSignIn(sessionFolder(dir, session));
+      } catch (error) {
+        report(error);
+        return null;
+      }
     },
     check: () => Promise.resolve(null),
     close: () => Promise.resolve(),

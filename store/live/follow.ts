@@ -18,6 +18,11 @@ export type Live = LiveChannel & {
    */
   follow(session: SessionId, watching: Watching): AsyncGenerator<LiveItem, void>;
   /**
+   * Resolves to the time of a session's newest output, in milliseconds since the epoch; null when
+   * it is not known. Never rejects.
+   */
+  lastSign(session: SessionId): Promise<number | null>;
+  /**
    * Resolves to null when the channel can be used, else to a sentence that says why not, and what
    * to do.
    */

@@ -4,7 +4,9 @@
 import { awaitInTime } from '../../system/async.ts';
 import type { Log } from '../../system/log.ts';
 import type { Live } from './follow.ts';
-import { createSessionKeys, decodeListed, type SessionKeys } from './redis-keys.ts';
+import { isOutput } from './last-sign.ts';
+import { parseLines } from './lines.ts';
+import { createSessionKeys, decodeChunk, decodeListed, type SessionKeys } from './redis-keys.ts';
 import { openRedisLink, type RedisLink } from './redis-link.ts';
 import { createRedisWriters } from './redis-writers.ts';
 import { RedisFollowers } from './redis-followers.ts';
@@ -44,6 +46,7 @@ export function redisLive({ url, scope, log = () => undefined }: RedisLiveOption
       return Promise.resolve();
     },
     follow: (session, watching) => followers.follow(session, watching),
+    lastSign: (session) => lastSignOf(connected(), keys(session)).catch(() => null),
     check: () => checkLink(url),
     close: async () => {
       await writers.close();
@@ -61,6 +64,21 @@ async function forgetAttempts(link: RedisLink, { list, stream }: SessionKeys, st
   if (old.length === 0) return;
   await link.send((pipeline) => pipeline.del(...old.map(({ key }) => key)).xdel(list, ...old.map(({ id }) => id)));
 }
+
+/** Reads the newest piece of the newest attempt; its id begins with the Redis's time. */
+async function lastSignOf(link: RedisLink, { list, stream }: SessionKeys): Promise<number | null> {
+  const [listed] = await link.send((pipeline) => pipeline.xrevrange(list, '+', '-', 'COUNT', 1));
+  const [newest] = (listed as Entries).flatMap(([, fields]) => decodeListed(fields) ?? []);
+  if (!newest) return null;
+  const [pieces] = await link.send((pipeline) => pipeline.xrevrange(stream(newest), '+', '-', 'COUNT', 1));
+  const [piece] = pieces as Entries;
+  if (!piece) return null;
+  const { lines } = parseLines(Buffer.from(decodeChunk(piece[1]).text), 0);
+  const last = lines.at(-1)?.line;
+  return last && isOutput(last) ? Number.parseInt(piece[0], 10) : null;
+}
+
+type Entries = readonly (readonly [id: string, fields: readonly string[]])[];
 
 /** Resolves to null when the Redis can be used, else to a sentence. */
 async function checkLink(url: string): Promise<string | null> {

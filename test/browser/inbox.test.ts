@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { reply, text, toolUse, type Reply } from '../../scripted-model/index.ts';
 import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
 
@@ -12,6 +12,7 @@ beforeAll(async () => {
   stage = await openStage();
 });
 afterAll(() => stage.close());
+afterEach(() => cancelAll());
 
 const SOURCE = [
   'from lib.util import load',
@@ -49,7 +50,6 @@ async function ask(task: string, cwd: string, blocks: Parameters<typeof reply>[0
   return session;
 }
 
-const chosen = (tab: Page) => tab.locator('#inbox-list a[aria-current]');
 const detail = (tab: Page, title: string) => tab.locator('#inbox-detail', { hasText: title });
 
 /** Ends what a test leaves waiting. */
@@ -173,7 +173,6 @@ test('an edit that cannot apply is answered to the model, and nobody is asked ab
   await tab.locator('.view-note.bad', { hasText: 'Would not apply: the text to replace is not in the file' }).waitFor();
   await shoot(tab, 'inbox-would-not-apply');
   await close();
-  await cancelAll();
 });
 
 test('on a telephone the card has three buttons of 44 pixels, and what is decided makes room (O11)', async () => {
@@ -192,5 +191,4 @@ test('on a telephone the card has three buttons of 44 pixels, and what is decide
   expect(await tab.locator('.view-file figcaption').innerText()).toContain('new, 2 lines');
   expect(problems).toEqual([]);
   await close();
-  await cancelAll();
 });

@@ -23,6 +23,8 @@ export type CompileOptions = {
   readonly open?: boolean | undefined;
   /** Only sessions with something that waits for a person, if the server knows which. */
   readonly waiting?: boolean | undefined;
+  /** Running sessions are looked at, and may have more turns and cost than their attributes say. */
+  readonly looks?: boolean | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 };
@@ -34,13 +36,22 @@ export function compileFilter({ terms }: Pick<Filter, 'terms'>, options: Compile
     options.waiting && options.attributes ? orWithoutAttributes(`${ATTRIBUTES.waitingSince.name} IS NOT NULL`) : null;
   const query = [SESSIONS, status, waits, ...clauses].filter((clause) => clause !== null).join(' AND ');
   const seenOnly = terms.some(
-    (term) => term.kind === 'field' && term.field === 'phase' && term.values.some(isSeenOnly),
+    (term) =>
+      term.kind === 'field' && (term.field === 'idle' || (term.field === 'phase' && term.values.some(isSeenOnly))),
   );
   return { query, exact: !seenOnly && clauses.every((clause) => clause !== null) };
 }
 
+/** Numbers of a running session that are ahead of its attributes. */
+const grows: ReadonlySet<string> = new Set(['turns', 'tokens', 'cost', 'model']);
+
+const runningPhase: FieldTerm = { kind: 'field', field: 'phase', operator: ':', values: ['running'], not: false };
+
 /** Returns null for a term that is left to the memos. */
-function clauseOf(term: FieldTerm, { attributes, now }: CompileOptions): string | null {
+function clauseOf(term: FieldTerm, options: CompileOptions): string | null {
+  const { attributes, now, looks } = options;
+  if (term.field === 'idle') return term.not ? null : phaseClause(runningPhase, attributes);
+  if (looks && grows.has(term.field)) return null;
   if (term.field === 'status') return oneOf('ExecutionStatus', term.values.map(statusOf), term.not);
   if (term.field === 'phase') return phaseClause(term, attributes);
   if (term.field === 'age') return ageClause(term, now);

@@ -1,6 +1,7 @@
 // The fields of the query language (O3): how each is written, and its value in a session.
 import type { TerminalReason } from '../../../workflows/contract/loop.ts';
 import type { SeenPhase, SessionInfo, SessionStatus } from '../info.ts';
+import { silenceOf } from '../running/running-row.ts';
 
 /** `time` is a span until now in milliseconds. `money` is US dollars, kept as cents. */
 export type FieldKind = 'choice' | 'text' | 'tag' | 'number' | 'money' | 'time';
@@ -72,6 +73,7 @@ export const fields = {
   tokens: { kind: 'number', value: ({ facts }) => facts?.tokens, sorts: true },
   cost: { kind: 'money', value: ({ facts }) => facts?.cents, sorts: true },
   waiting: { kind: 'time', value: ({ facts }, now) => timeSince(facts?.waitingSince, now), sorts: true },
+  idle: { kind: 'time', value: (session, now) => silenceOf(session, now) ?? undefined, sorts: true },
   age: { kind: 'time', value: ({ startedAt }, now) => timeSince(startedAt, now), sorts: true },
 } as const satisfies Readonly<Record<string, Field>>;
 

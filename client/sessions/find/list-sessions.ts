@@ -6,6 +6,8 @@ import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import type { Abortable } from '../../async.ts';
 import { ClientProblem } from '../../problem.ts';
 import { type SeenPhase, type SessionInfo, sessionInfo } from '../info.ts';
+import type { ReadRunning } from '../running/read-running.ts';
+import { withRunning } from '../running/running-row.ts';
 import { patience, callUntilAnswered } from '../persist.ts';
 import { compileFilter, type Compiled } from './compile-filter.ts';
 import { matchesFilter, sortSessions } from './match-session.ts';
@@ -20,6 +22,12 @@ export type ListOptions = Abortable & {
    * ClientProblem `refused` with its place.
    */
   readonly filter?: string;
+  /**
+   * Looks at the sessions that have a run under way: their numbers are as of now instead of their
+   * last handover, and each has `running`. What cannot be read in two seconds is left as it is. A
+   * filter or order by `idle` looks by itself.
+   */
+  readonly running?: boolean;
 };
 
 /** `size` is at most 1,000 and defaults to 50. `after` is the `next` of the page before. */
@@ -41,6 +49,7 @@ export type Finder = {
   readonly visibility: () => Promise<boolean>;
   /** Returns the session with the phase that an observer sees. */
   readonly observePhase: (session: SessionInfo) => Promise<SessionInfo>;
+  readonly readRunning?: ReadRunning;
 };
 
 /**
@@ -52,6 +61,8 @@ const MOST_SCANNED = 5_000;
 const SERVER_PAGE = 500;
 const PAGE = 50;
 const LARGEST_PAGE = 1_000;
+/** Most running sessions of a group that are looked at. */
+const MOST_LOOKED = 300;
 
 const impatient = { ...patience, total: patience.oneCall };
 
@@ -59,36 +70,89 @@ export const NO_ATTRIBUTES =
   'the server lacks search attributes, so that every session is read: `perdure setup` adds them';
 const SORT_CUT = `only the newest ${MOST_SORTED.toLocaleString('en')} sessions were sorted: narrow the filter`;
 
-type Plan = { readonly filter: Filter; readonly compiled: Compiled; readonly now: number; readonly note?: string };
+type Plan = {
+  readonly filter: Filter;
+  readonly compiled: Compiled;
+  readonly now: number;
+  readonly note?: string;
+  /** Running sessions are looked at before the filter decides. */
+  readonly looks: boolean;
+};
 
 type Wanted = Omit<ListOptions, 'signal'> & {
   /** Only sessions with something that waits for a person; others too if the server cannot tell. */
   readonly waiting?: boolean;
 };
 
-async function planSearch({ visibility }: Finder, { open, waiting, filter: text = '' }: Wanted): Promise<Plan> {
+async function planSearch(
+  { visibility }: Finder,
+  { open, waiting, running = false, filter: text = '' }: Wanted,
+): Promise<Plan> {
   const filter = parseFilter(text);
+  const byIdle =
+    filter.sort?.field === 'idle' || filter.terms.some((term) => term.kind === 'field' && term.field === 'idle');
+  const looks = byIdle || (running && needsNumbers(filter));
   const now = Date.now();
   const attributes = (filter.terms.length > 0 || waiting === true) && (await visibility());
-  const compiled = compileFilter(filter, { attributes, open, waiting, now });
+  const compiled = compileFilter(filter, { attributes, open, waiting, now, looks });
   const slow = filter.terms.length > 0 && !attributes;
-  return present({ filter, compiled, now, note: slow ? NO_ATTRIBUTES : undefined });
+  return present({ filter, compiled, now, looks, note: slow ? NO_ATTRIBUTES : undefined });
+}
+
+/** Fields of a session under way that its memo has as of its last handover. */
+const NUMBERS: ReadonlySet<string> = new Set(['turns', 'tokens', 'cost', 'model']);
+
+function needsNumbers({ sort, terms }: Filter): boolean {
+  return (
+    (sort !== undefined && NUMBERS.has(sort.field)) ||
+    terms.some((term) => term.kind === 'field' && NUMBERS.has(term.field))
+  );
+}
+
+/** Adds a look at those of the sessions that have a run under way. */
+async function lookAtRunning(
+  { readRunning }: Finder,
+  sessions: readonly SessionInfo[],
+): Promise<readonly SessionInfo[]> {
+  const running = sessions
+    .filter(({ status, phase }) => status === 'open' && phase === 'running')
+    .slice(0, MOST_LOOKED);
+  if (!readRunning || running.length === 0) return sessions;
+  const rows = await readRunning(running.map(({ session }) => session));
+  return sessions.map((session) => withRunning(session, rows.get(session.session)));
+}
+
+/** Collects items in groups: a look at many sessions at once is quicker than one after the other. */
+async function* inGroups<Item>(items: AsyncIterable<Item>, size: number): AsyncIterable<readonly Item[]> {
+  let group: Item[] = [];
+  for await (const item of items) {
+    group.push(item);
+    if (group.length < size) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
 }
 
 /** Yields sessions newest first, or in the filter's order. */
 export async function* listSessions(finder: Finder, options: Wanted): AsyncIterable<SessionInfo> {
   const plan = await planSearch(finder, options);
-  if (plan.filter.sort === undefined) yield* matchingSessions(finder, plan);
-  else yield* (await collectSorted(finder, plan)).sessions;
+  const found = plan.filter.sort === undefined ? matchingSessions(finder, plan) : sortedSessions(finder, plan);
+  if (!options.running || plan.looks) yield* found;
+  else for await (const group of inGroups(found, SERVER_PAGE)) yield* await lookAtRunning(finder, group);
 }
 
-async function* matchingSessions(
-  { temporal, observePhase: seen }: Finder,
-  { filter, compiled, now }: Plan,
-): AsyncIterable<SessionInfo> {
-  for await (const execution of temporal.workflow.list({ query: compiled.query, pageSize: SERVER_PAGE })) {
-    const session = await seen(sessionInfo(execution));
-    if (matchesFilter(filter, session, now)) yield session;
+async function* sortedSessions(finder: Finder, plan: Plan): AsyncIterable<SessionInfo> {
+  yield* (await collectSorted(finder, plan)).sessions;
+}
+
+async function* matchingSessions(finder: Finder, { filter, compiled, now, looks }: Plan): AsyncIterable<SessionInfo> {
+  const { temporal, observePhase } = finder;
+  const all = temporal.workflow.list({ query: compiled.query, pageSize: SERVER_PAGE });
+  for await (const group of inGroups(all, looks ? SERVER_PAGE : 1)) {
+    const seen = await Promise.all(group.map((execution) => observePhase(sessionInfo(execution))));
+    for (const session of looks ? await lookAtRunning(finder, seen) : seen)
+      if (matchesFilter(filter, session, now)) yield session;
   }
 }
 
@@ -112,6 +176,11 @@ export async function listPage(finder: Finder, options: PageOptions): Promise<Se
     throw new ClientProblem('refused', `a page of ${size} sessions: give a whole number from 1 to ${LARGEST_PAGE}`);
   const cursor = readCursor(options.after);
   const plan = await planSearch(finder, options);
+  const page = await findPage(finder, plan, size, cursor);
+  return options.running && !plan.looks ? { ...page, sessions: await lookAtRunning(finder, page.sessions) } : page;
+}
+
+async function findPage(finder: Finder, plan: Plan, size: number, cursor: Cursor): Promise<SessionPage> {
   if (plan.filter.sort === undefined) return scanPage(finder, plan, size, cursor);
   const { sessions, cut } = await collectSorted(finder, plan);
   const from = cursor.offset ?? 0;
@@ -131,7 +200,8 @@ async function scanPage(finder: Finder, plan: Plan, size: number, cursor: Cursor
   // Ask for one more than wanted: only then is there a next page.
   const pageSize = plan.compiled.exact ? Math.min(size + 1, SERVER_PAGE) : SERVER_PAGE;
   for (let scanned = 0; scanned < MOST_SCANNED;) {
-    const page = await serverPage(finder, { query: plan.compiled.query, pageSize, token });
+    const read = await serverPage(finder, { query: plan.compiled.query, pageSize, token });
+    const page = plan.looks ? { ...read, sessions: await lookAtRunning(finder, read.sessions) } : read;
     const at = last === undefined ? -1 : page.sessions.findIndex(({ session }) => session === last);
     for (const session of page.sessions.slice(at + 1)) {
       if (!matchesFilter(plan.filter, session, plan.now)) continue;

@@ -96,7 +96,7 @@ async function listExecutions(client: Client, session: SessionId, newest: Descri
 }
 
 type KeyedStep = Step & { readonly id: string };
-type Pending = NonNullable<Description['raw']['pendingActivities']>[number];
+export type Pending = NonNullable<Description['raw']['pendingActivities']>[number];
 
 /**
  * Adds what only the description knows: the history of an unfinished activity says just that it was
@@ -117,14 +117,14 @@ async function withPending(
   };
 }
 
-type Failure = Pending['lastFailure'];
+export type Failure = Pending['lastFailure'];
 const sealedCause = z.object({ message: z.string() });
 
 /**
  * Reads why an attempt failed. Workers seal the message of a failure beside it, and what stands in
  * its place says only that it is sealed.
  */
-async function whyOf(client: Client, session: SessionId, activity: string, failure: Failure): Promise<string | null> {
+export async function whyOf(client: Client, session: SessionId, activity: string, failure: Failure): Promise<string | null> {
   if (!failure) return null;
   const { encodedAttributes, message } = failure;
   if (!encodedAttributes) return message?.slice(0, LONGEST_FAILURE) ?? null;
@@ -133,7 +133,7 @@ async function whyOf(client: Client, session: SessionId, activity: string, failu
 }
 
 /** Tells whether the last attempt is over and the next has not begun. */
-const isBackingOff = ({ lastStartedTime, scheduledTime }: Pending): boolean =>
+export const isBackingOff = ({ lastStartedTime, scheduledTime }: Pending): boolean =>
   scheduledTime != null && timeOf(scheduledTime) > timeOf(lastStartedTime);
 
 async function readExecution(client: Client, session: SessionId, runId: string): Promise<readonly KeyedStep[]> {

@@ -1,0 +1,211 @@
+// Counts what a session has taken so far from the history of its current workflow execution, as the
+// machine counts it: a handover carries the sums of all before, and each step answers what it took.
+// So the numbers of a run under way are exact, with compactions, notes and agents that have ended.
+import { z } from 'zod';
+import { DELEGATED_SIGNAL } from '../../../workflows/contract/delegation.ts';
+import { type Hash, isHash } from '../../../workflows/contract/ids.ts';
+import { addSpend, nothingSpent, noSpend, type Spend } from '../../../workflows/contract/loop.ts';
+import { type HistoryEvent, timeOf } from '../history/steps.ts';
+
+/** A step that a worker was asked for. */
+export type AskedStep = {
+  /** Name of the activity: callModel, runTool, … */
+  readonly name: string;
+  readonly config: Hash | null;
+  /** Position of the model; 0 is the primary. */
+  readonly model: number;
+  /** Index of the call in the newest reply; null for steps other than calls. */
+  readonly index: number | null;
+};
+
+export type Account = {
+  readonly turns: number;
+  readonly spend: Spend;
+  /** Tokens in context at the newest reply; null before one is known. */
+  readonly contextTokens: number | null;
+  /** Head of the newest reply's segment. */
+  readonly reply: Hash | null;
+  readonly config: Hash | null;
+  readonly model: number;
+  /** When a step last began, ended or was asked for, in milliseconds since the epoch. */
+  readonly progressAt: number;
+  /** Steps that have not ended, by their activity's id. */
+  readonly open: ReadonlyMap<string, AskedStep>;
+};
+
+export type Accountant = {
+  readonly account: Account;
+  /** Id of the newest event that was absorbed. */
+  readonly newest: number;
+  /** Takes events oldest first; passes over those it has taken. */
+  absorb(event: HistoryEvent): Promise<void>;
+};
+
+type Payloads = NonNullable<NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>['input']>['payloads'];
+
+/** Decodes the first of some payloads; `activity` is null for those of the workflow. */
+export type DecodePayload = (activity: string | null, payloads: Payloads) => Promise<unknown>;
+
+const aHash = z.custom<Hash>(isHash);
+const usage = z.object({ input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number() });
+const aSpend = z.object({ usage, usd: z.number().nullable() });
+const spent = z.object({ turns: z.number(), spend: aSpend });
+const transitions = z.array(
+  z.looseObject({ kind: z.string(), reason: z.unknown().optional(), iteration: z.unknown().optional() }),
+);
+const carried = z.object({
+  carry: z
+    .object({
+      spent: spent.optional(),
+      run: z
+        .object({
+          state: z.object({
+            turn: z.number(),
+            spend: aSpend,
+            contextTokens: z.number().optional(),
+            modelPosition: z.number().optional(),
+            pending: transitions.optional(),
+          }),
+          snapshot: z.object({ config: aHash }),
+        })
+        .nullish(),
+    })
+    .optional(),
+});
+const asked = z.object({
+  config: aHash.nullish().catch(null),
+  model: z.number().optional().catch(undefined),
+  index: z.number().optional().catch(undefined),
+  append: transitions.optional().catch(undefined),
+});
+const answered = z.object({
+  done: z.object({
+    kind: z.string().optional().catch(undefined),
+    head: aHash.nullish().catch(null),
+    spend: aSpend.optional().catch(undefined),
+    contextTokens: z.number().optional().catch(undefined),
+    after: z.number().optional().catch(undefined),
+    calls: z
+      .array(z.looseObject({ outcome: z.looseObject({ spend: aSpend.optional() }).optional() }))
+      .optional()
+      .catch(undefined),
+  }),
+});
+const report = z.object({ key: z.string(), end: z.object({ kind: z.literal('agent'), spend: aSpend }) });
+
+type Draft = { -readonly [Key in keyof Account]: Account[Key] };
+
+const isNextTurn = ({ kind, reason }: z.infer<typeof transitions>[number]): boolean =>
+  kind === 'transition' && reason === 'next_turn';
+
+export function createAccountant(decode: DecodePayload): Accountant {
+  const scheduled = new Map<string, { readonly id: string; readonly step: AskedStep }>();
+  const open = new Map<string, AskedStep>();
+  const counted = new Set<string>();
+  const account: Draft = {
+    turns: 0,
+    spend: noSpend,
+    contextTokens: null,
+    reply: null,
+    config: null,
+    model: 0,
+    progressAt: 0,
+    open,
+  };
+  let newest = 0;
+  let run = 0;
+  /** What a step failed to append comes again with the next one, and counts once. */
+  const countTurns = (append: z.infer<typeof transitions> = [], isNew = true): void => {
+    for (const one of append.filter(isNextTurn)) {
+      const name = `${run}.${String(one.iteration)}`;
+      if (isNew && !counted.has(name)) account.turns += 1;
+      counted.add(name);
+    }
+  };
+  const takeUp = ({ carry }: z.infer<typeof carried>): void => {
+    const { turns, spend } = carry?.spent ?? nothingSpent;
+    Object.assign(account, { turns, spend });
+    if (!carry?.run) return;
+    const { state, snapshot } = carry.run;
+    account.turns += state.turn;
+    account.spend = addSpend(spend, state.spend);
+    account.contextTokens = state.contextTokens ?? null;
+    account.model = state.modelPosition ?? 0;
+    account.config = snapshot.config;
+    countTurns(state.pending, false);
+  };
+  const ask = async (event: HistoryEvent): Promise<void> => {
+    const { activityId, activityType, input } = event.activityTaskScheduledEventAttributes ?? {};
+    const id = activityId ?? '';
+    const given = asked.safeParse(await decode(id, input?.payloads)).data ?? {};
+    const name = (activityType?.name ?? '').replace(/^perdure\./, '');
+    const step = { name, config: given.config ?? null, model: given.model ?? 0, index: given.index ?? null };
+    scheduled.set(String(event.eventId), { id, step });
+    open.set(id, step);
+    if (name === 'openRun') run += 1;
+    if (given.config) account.config = given.config;
+    if (name === 'callModel') account.model = step.model;
+    countTurns(given.append);
+  };
+  const end = async (event: HistoryEvent, scheduledId: unknown): Promise<void> => {
+    const known = scheduled.get(String(scheduledId));
+    scheduled.delete(String(scheduledId));
+    if (!known) return;
+    open.delete(known.id);
+    const payloads = event.activityTaskCompletedEventAttributes?.result?.payloads;
+    const done = answered.safeParse(payloads ? await decode(known.id, payloads) : null).data?.done;
+    if (!done) return;
+    for (const spend of [done.spend, ...(done.calls ?? []).map(({ outcome }) => outcome?.spend)])
+      if (spend) account.spend = addSpend(account.spend, spend);
+    if (done.kind === 'compacted') account.contextTokens = done.after ?? account.contextTokens;
+    if (known.step.name === 'openRun' && done.kind === 'opened') account.turns += 1;
+    if (known.step.name !== 'callModel' || done.contextTokens === undefined) return;
+    account.contextTokens = done.contextTokens;
+    account.reply = done.head ?? account.reply;
+  };
+  return {
+    get account() {
+      return account;
+    },
+    get newest() {
+      return newest;
+    },
+    absorb: async (event) => {
+      if (Number(event.eventId) <= newest) return;
+      newest = Number(event.eventId);
+      if (isProgress(event)) account.progressAt = timeOf(event.eventTime);
+      const ended = endOf(event);
+      if (event.workflowExecutionStartedEventAttributes) {
+        const { input } = event.workflowExecutionStartedEventAttributes;
+        takeUp(carried.safeParse(await decode(null, input?.payloads)).data ?? {});
+      } else if (event.activityTaskScheduledEventAttributes) await ask(event);
+      else if (ended) await end(event, ended.scheduledEventId);
+      else if (event.workflowExecutionSignaledEventAttributes?.signalName === DELEGATED_SIGNAL) {
+        const { input } = event.workflowExecutionSignaledEventAttributes;
+        const told = report.safeParse(await decode(null, input?.payloads)).data;
+        if (!told || counted.has(told.key)) return;
+        counted.add(told.key);
+        account.spend = addSpend(account.spend, told.end.spend);
+      }
+    },
+  };
+}
+
+const endOf = (event: HistoryEvent) =>
+  event.activityTaskCompletedEventAttributes ??
+  event.activityTaskFailedEventAttributes ??
+  event.activityTaskTimedOutEventAttributes ??
+  event.activityTaskCanceledEventAttributes;
+
+/** Tells whether the session itself did something; what people send it is no sign of it. */
+function isProgress(event: HistoryEvent): boolean {
+  return Boolean(
+    event.workflowExecutionStartedEventAttributes ??
+    event.activityTaskScheduledEventAttributes ??
+    event.activityTaskStartedEventAttributes ??
+    endOf(event) ??
+    event.timerFiredEventAttributes ??
+    event.childWorkflowExecutionStartedEventAttributes ??
+    event.childWorkflowExecutionCompletedEventAttributes,
+  );
+}

@@ -1,0 +1,240 @@
+// Reads running rows for lists: one look at a workflow for all its viewers, a few at a time. The
+// first look reads the history of the current execution, later ones only what came since.
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { createConfigReader } from '../../../store/configuration.ts';
+import { readSegment } from '../../../store/log/read-chain.ts';
+import { type Store, StoreError } from '../../../store/values/store.ts';
+import { createLimit } from '../../../system/async.ts';
+import { RecentMap } from '../../../system/recent-map.ts';
+import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import { type HistoryEvent, isBackingOff, type Pending, timeOf, whyOf } from '../history/steps.ts';
+import { sealingContextOf } from '../newest-head.ts';
+import { type Accountant, type AskedStep, createAccountant } from './account.ts';
+import { type Doing, type RunningRow, runningRow } from './running-row.ts';
+
+export type RunningPorts = {
+  readonly temporal: Client;
+  readonly store: Store;
+  /** Returns when the live channel last told of output of a session; null when it does not say. */
+  readonly lastSign?: (session: SessionId) => Promise<number | null>;
+};
+
+/**
+ * Returns the rows of the sessions that have a run under way and could be read in time. It waits a
+ * little for rows that are not known yet; the others come with a later call.
+ */
+export type ReadRunning = (sessions: readonly SessionId[]) => Promise<ReadonlyMap<SessionId, RunningRow>>;
+
+export type RunningBounds = {
+  /** Milliseconds for which a row is not read again. */
+  readonly holdMs?: number;
+  /** Most milliseconds that a call waits for rows. */
+  readonly waitMs?: number;
+};
+
+/** Rows that are read at once. */
+const TOGETHER = 8;
+/** Sessions that are remembered. */
+const MOST_KEPT = 1_000;
+const HOLD_MS = 4_000;
+const WAIT_MS = 400;
+/** Far more events than a session adds between two looks. */
+const PAGE = 100;
+
+type Known = { runId: string; length: number; accountant: Accountant };
+type Entry = { row: RunningRow | null; at: number; reading: Promise<void> | null; known: Known | null };
+
+export function runningReader(
+  ports: RunningPorts,
+  { holdMs = HOLD_MS, waitMs = WAIT_MS }: RunningBounds = {},
+): ReadRunning {
+  const entries = new RecentMap<SessionId, Entry>(MOST_KEPT);
+  const few = createLimit(TOGETHER);
+  const words = createWordReader(ports.store);
+  const refresh = (session: SessionId): Promise<void> => {
+    const entry = entries.get(session) ?? { row: null, at: 0, reading: null, known: null };
+    entries.set(session, entry);
+    if (entry.reading) return entry.reading;
+    if (Date.now() - entry.at < holdMs) return Promise.resolve();
+    const read = few(() => readRow(ports, words, session, entry));
+    entry.reading = read
+      // A session that cannot be read now keeps its last row, which says how old it is.
+      .catch(() => undefined)
+      .finally(() => Object.assign(entry, { reading: null, at: Date.now() }));
+    return entry.reading;
+  };
+  return async (sessions) => {
+    await inTime(Promise.all(sessions.map(refresh)), waitMs);
+    const rows = sessions.flatMap((session) => entries.get(session)?.row ?? []);
+    return new Map(rows.map((row) => [row.session, row]));
+  };
+}
+
+async function inTime(work: Promise<unknown>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
+}
+
+async function readRow(ports: RunningPorts, words: WordReader, session: SessionId, entry: Entry): Promise<void> {
+  const { temporal, lastSign } = ports;
+  const described = await temporal.workflow.getHandle(session).describe();
+  if (described.status.name !== 'RUNNING') {
+    Object.assign(entry, { row: null, known: null });
+    return;
+  }
+  const { runId, historyLength } = described;
+  if (entry.known?.runId !== runId) {
+    const accountant = createAccountant(async (activity, payloads) =>
+      decodeFirst(temporal, session, activity, payloads),
+    );
+    entry.known = { runId, length: 0, accountant };
+  }
+  const { known } = entry;
+  if (known.length !== historyLength) await readEvents(temporal, session, known);
+  known.length = historyLength;
+  const { account } = known.accountant;
+  const [doing, model, sign] = await Promise.all([
+    doingOf(temporal, words, session, described, known.accountant),
+    words.model(account.config, account.model),
+    lastSign?.(session) ?? null,
+  ]);
+  entry.row = runningRow(account, {
+    session,
+    at: Date.now(),
+    doing,
+    model: model?.name ?? null,
+    window: model?.window ?? null,
+    liveSign: sign,
+  });
+}
+
+async function decodeFirst(
+  client: Client,
+  session: SessionId,
+  activity: string | null,
+  payloads: Parameters<typeof decodeArrayFromPayloads>[1],
+): Promise<unknown> {
+  const context = sealingContextOf(client, session, activity);
+  return (await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads, context))[0];
+}
+
+/** Reads the events since the last look, newest first, or all of them at the first. */
+async function readEvents(client: Client, session: SessionId, { runId, accountant }: Known): Promise<void> {
+  const { namespace } = client.options;
+  const execution = { workflowId: session, runId };
+  const newestFirst: HistoryEvent[] = [];
+  let nextPageToken: Uint8Array | undefined;
+  do {
+    const request = { namespace, execution, maximumPageSize: PAGE, ...(nextPageToken && { nextPageToken }) };
+    const page = await client.workflowService.getWorkflowExecutionHistoryReverse(request);
+    const events = page.history?.events ?? [];
+    newestFirst.push(...events);
+    nextPageToken = page.nextPageToken?.length ? page.nextPageToken : undefined;
+    if (events.some(({ eventId }) => Number(eventId) <= accountant.newest)) break;
+  } while (nextPageToken);
+  for (const event of newestFirst.toReversed()) await accountant.absorb(event);
+}
+
+const kinds: Readonly<Record<string, Doing['kind']>> = {
+  callModel: 'model',
+  findReply: 'model',
+  runTool: 'tool',
+  compact: 'compaction',
+  collapse: 'compaction',
+};
+
+/** Work beside the run: it does not hold it up. */
+const BESIDE: ReadonlySet<string> = new Set(['tellAlert', 'summarizeBatch', 'prepareCompaction', 'answerAside']);
+
+async function doingOf(
+  client: Client,
+  words: WordReader,
+  session: SessionId,
+  { raw }: WorkflowExecutionDescription,
+  { account }: Accountant,
+): Promise<readonly Doing[]> {
+  const steps = (raw.pendingActivities ?? []).filter((one) => !BESIDE.has(nameOf(one)));
+  const doing = steps.map(async (pending): Promise<Doing> => {
+    const id = pending.activityId ?? '';
+    const step = account.open.get(id);
+    const name = nameOf(pending);
+    return {
+      kind: kinds[name] ?? 'other',
+      step: name,
+      since: beganAt(pending, account.progressAt),
+      attempt: pending.attempt ?? 1,
+      failure: await whyOf(client, session, id, pending.lastFailure),
+      isTaken: pending.lastStartedTime != null && !isBackingOff(pending),
+      worker: pending.lastWorkerIdentity || null,
+      call: step ? await words.call(session, account.reply, step) : null,
+      agents: 0,
+    };
+  });
+  const agents = (raw.pendingChildren ?? []).length;
+  const waits: readonly Doing[] =
+    agents === 0
+      ? []
+      : [
+          {
+            kind: 'agents',
+            step: null,
+            since: account.progressAt,
+            attempt: 1,
+            failure: null,
+            isTaken: true,
+            worker: null,
+            call: null,
+            agents,
+          },
+        ];
+  return [...(await Promise.all(doing)), ...waits];
+}
+
+const nameOf = ({ activityType }: Pending): string => (activityType?.name ?? '').replace(/^perdure\./, '');
+
+/** The server tells when an attempt was scheduled; the step itself was asked for with the first. */
+const beganAt = ({ attempt, scheduledTime }: Pending, asked: number): number =>
+  (attempt ?? 1) > 1 || !scheduledTime ? asked : timeOf(scheduledTime);
+
+type WordReader = ReturnType<typeof createWordReader>;
+
+/** Reads from the store how models and calls are named. What cannot be read has no name. */
+function createWordReader(store: Store) {
+  const config = createConfigReader(store);
+  const replies = new RecentMap<Hash, readonly { readonly tool: string; readonly input: unknown }[]>(MOST_KEPT);
+  const callsOf = async (session: SessionId, head: Hash) => {
+    const known = replies.get(head);
+    if (known) return known;
+    const { segment } = await readSegment(store, head, { session, entry: null });
+    const reply = segment.entries.findLast((entry) => entry.kind === 'reply');
+    const calls = (reply?.message.content ?? []).map((block) =>
+      block.type === 'tool_use' ? { tool: block.name, input: block.input } : { tool: '', input: null },
+    );
+    replies.set(head, calls);
+    return calls;
+  };
+  return {
+    model: (hash: Hash | null, position: number) =>
+      orNull(async () => (hash === null ? null : ((await config(hash)).models[position] ?? null))),
+    call: (session: SessionId, reply: Hash | null, { name, index }: AskedStep) =>
+      orNull(async () => {
+        if (name !== 'runTool' || index === null || reply === null) return null;
+        const call = (await callsOf(session, reply))[index];
+        return call && call.tool !== '' ? call : null;
+      }),
+  };
+}
+
+async function orNull<Value>(read: () => Promise<Value | null>): Promise<Value | null> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof StoreError) return null;
+    throw error;
+  }
+}

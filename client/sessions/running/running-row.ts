@@ -1,0 +1,117 @@
+// A session with a run under way, as a look at its workflow finds it: what it does now, what it has
+// taken so far, and when it last did something. Lists know these numbers only as of the last change
+// of phase or handover. Pure.
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { totalTokens } from '../../../workflows/contract/loop.ts';
+import type { SessionInfo } from '../info.ts';
+import type { Account } from './account.ts';
+
+/** One thing that a session does, or waits for. Times are in milliseconds since the epoch. */
+export type Doing = {
+  /** `agents`: it waits for agents of its own. `other`: opening a run, ending it, hooks. */
+  readonly kind: 'model' | 'tool' | 'compaction' | 'agents' | 'other';
+  /** Name of the activity, such as callModel; null where no worker is asked. */
+  readonly step: string | null;
+  /** Since when, all attempts included. */
+  readonly since: number;
+  /** From 1. */
+  readonly attempt: number;
+  /** Why the attempt before died. */
+  readonly failure: string | null;
+  /** False while no worker has taken it, or the next attempt waits. */
+  readonly isTaken: boolean;
+  /** Identity of the process that has it, or had it last. */
+  readonly worker: string | null;
+  /** A call's tool and input; null where the transcript does not say. */
+  readonly call: { readonly tool: string; readonly input: unknown } | null;
+  /** Number of agents that it waits for; 0 for other kinds. */
+  readonly agents: number;
+};
+
+export type RunningRow = {
+  readonly session: SessionId;
+  /** When this was read, in milliseconds since the epoch. */
+  readonly at: number;
+  readonly doing: readonly Doing[];
+  /** Over all runs of the session. */
+  readonly turns: number;
+  readonly tokens: number;
+  /** US cents with compactions, notes and agents that have ended; null when a price is not known. */
+  readonly cents: number | null;
+  /** More was spent: agents are at work, whose spending counts when they end. */
+  readonly isLeast: boolean;
+  readonly model: string | null;
+  /** Tokens in context, and the model's window where it is known; null before the first reply. */
+  readonly context: { readonly tokens: number; readonly window: number | null } | null;
+  /** When a step or its output was last seen to go on, in milliseconds since the epoch. */
+  readonly lastSign: number;
+};
+
+/** Milliseconds without a sign after which a run under way counts as silent. */
+export const SILENT_MS = 5 * 60_000;
+
+export type RowFacts = Pick<RunningRow, 'session' | 'at' | 'doing' | 'model'> & {
+  readonly window: number | null;
+  /** When the live channel last told of output; null when it does not say. */
+  readonly liveSign: number | null;
+};
+
+export function runningRow(account: Account, { window, liveSign, ...facts }: RowFacts): RunningRow {
+  const { turns, spend, contextTokens, progressAt } = account;
+  return {
+    ...facts,
+    turns,
+    tokens: totalTokens(spend.usage),
+    cents: spend.usd === null ? null : Math.round(spend.usd * 100_000) / 1_000,
+    isLeast: facts.doing.some(({ kind }) => kind === 'agents'),
+    context: contextTokens === null ? null : { tokens: contextTokens, window },
+    lastSign: Math.max(progressAt, liveSign ?? 0),
+  };
+}
+
+/** Returns the share of the window that is full, or null when it is not known. */
+export function contextShare({ context }: Pick<RunningRow, 'context'>): number | null {
+  return context?.window ? Math.min(1, context.tokens / context.window) : null;
+}
+
+/**
+ * Returns the session with the row's numbers in place of those that visibility knows. A number
+ * never falls: visibility may know of a later moment than the row.
+ */
+export function withRunning<Info extends SessionInfo>(info: Info, running: RunningRow | undefined): Info {
+  if (!running || info.status !== 'open') return info;
+  const { facts } = info;
+  const cents = running.cents === null || facts?.cents === null ? null : Math.max(running.cents, facts?.cents ?? 0);
+  return {
+    ...info,
+    running,
+    facts: {
+      ...facts,
+      turns: Math.max(running.turns, facts?.turns ?? 0),
+      tokens: Math.max(running.tokens, facts?.tokens ?? 0),
+      cents,
+      ...(running.model === null ? {} : { model: running.model }),
+    },
+  };
+}
+
+/**
+ * Tells whether a session's numbers are as of an earlier moment or leave something out, so that
+ * lists show them as "at least".
+ */
+export function isAtLeast({ phase, status, running }: Pick<SessionInfo, 'phase' | 'status' | 'running'>): boolean {
+  const isUnderWay = status === 'open' && phase !== 'idle' && phase !== 'closed';
+  return isUnderWay && (running ? running.isLeast : true);
+}
+
+/** Returns the milliseconds since the last sign of a run that should go on by itself, or null. */
+export function silenceOf(
+  { phase, status, running }: Pick<SessionInfo, 'phase' | 'status' | 'running'>,
+  now: number,
+): number | null {
+  return running && status === 'open' && phase === 'running' ? Math.max(0, now - running.lastSign) : null;
+}
+
+export function isSilent(info: Pick<SessionInfo, 'phase' | 'status' | 'running'>, now: number): boolean {
+  return (silenceOf(info, now) ?? 0) > SILENT_MS;
+}

@@ -1,0 +1,115 @@
+// The cards above the list: how many work and wait, what it costs, what goes wrong, over time.
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import type { SessionCounts } from '../../client/sessions/find/list-sessions.ts';
+import { formatMoney } from '../../client/units.ts';
+import { Age, AreaPlot, BarPlot, shortAmount } from '../figures.tsx';
+import { sumCounts } from '../frame/frame-state.tsx';
+import type { Plots } from './fleet-history.ts';
+import { type Span, spans } from './fleet-view.ts';
+
+type CardsProps = {
+  readonly counts: SessionCounts;
+  readonly waiting: readonly WaitingApproval[];
+  readonly plots: Plots;
+  readonly span: Span;
+};
+
+export function FleetCards({ counts, waiting, plots, span }: CardsProps) {
+  const oldest = Math.min(...waiting.map(({ askedAt }) => askedAt ?? Infinity));
+  const [cents, tokens, failed] = [plots.cents, plots.tokens, plots.failed].map((values) =>
+    values.reduce((sum, value) => sum + value, 0),
+  );
+  const known = knownSince(plots);
+  return (
+    <div class="cards" id="cards">
+      <Card name="Working" span={span} note={known}>
+        <Figure value={String(counts.running)}>{`of ${sumCounts(counts)}`}</Figure>
+        <AreaPlot values={plots.working} tone="run" />
+      </Card>
+      <Card name="Needs you" span={span} note={known}>
+        <Figure value={String(waiting.length)} tone={waiting.length > 0 ? 'warn' : undefined}>
+          {Number.isFinite(oldest) ? (
+            <>
+              oldest <Age at={oldest} />
+            </>
+          ) : (
+            ''
+          )}
+        </Figure>
+        <AreaPlot values={plots.waiting} tone="wait" />
+      </Card>
+      <Card name="Cost" span={span} wide note={BEGUN}>
+        <Figure value={formatMoney((cents ?? 0) / 100)}>
+          {plots.rate === null
+            ? span.replace(/(\d+)/, '$1 ')
+            : `${span.replace(/(\d+)/, '$1 ')} · ${perMinute(plots.rate)}`}
+        </Figure>
+        <BarPlot values={plots.cents} tone="park" />
+      </Card>
+      <Card name="Tokens" span={span} wide note={BEGUN}>
+        <Figure value={shortAmount(tokens ?? 0)}>{span.replace(/(\d+)/, '$1 ')}</Figure>
+        <BarPlot values={plots.tokens} tone="ctx" />
+      </Card>
+      <Card name="Errors" span={span} wide note="Sessions whose last run ended badly, at their end.">
+        <Figure value={String(failed ?? 0)} tone={(failed ?? 0) > 0 ? 'bad' : undefined}>
+          {failed === 1 ? 'bad end' : 'bad ends'}
+        </Figure>
+        <BarPlot values={plots.failed} tone="fail" />
+      </Card>
+    </div>
+  );
+}
+
+const BEGUN = 'Of the sessions begun in this time, at their beginning; agents count with their callers.';
+
+const perMinute = (cents: number): string => `${formatMoney(cents / 100)}/min`;
+
+function knownSince({ since, from }: Plots): string {
+  if (since <= from) return 'As this page saw it.';
+  return `As this page saw it, since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
+}
+
+type CardProps = {
+  readonly name: string;
+  readonly span: Span;
+  readonly wide?: boolean;
+  readonly note: string;
+  readonly children: unknown;
+};
+
+function Card({ name, span, wide = false, note, children }: CardProps) {
+  return (
+    <section class={wide ? 'card figure-card wide-card' : 'card figure-card'} aria-label={name} title={note}>
+      <h2>{name}</h2>
+      {children}
+      <div class="axis" aria-hidden="true">
+        {(wide ? [1, 0.75, 0.5, 0.25] : [1]).map((part) => (
+          <span>{`−${axisText(spans[span] * part)}`}</span>
+        ))}
+        <span>now</span>
+      </div>
+    </section>
+  );
+}
+
+function axisText(ms: number): string {
+  const hours = ms / 3_600_000;
+  if (hours < 1) return `${Math.round(hours * 60)} min`;
+  return hours <= 24 ? `${hours} h` : `${(hours / 24).toFixed(hours % 24 === 0 ? 0 : 1)} d`;
+}
+
+function Figure({
+  value,
+  tone,
+  children,
+}: {
+  readonly value: string;
+  readonly tone?: string | undefined;
+  readonly children: unknown;
+}) {
+  return (
+    <p class="value">
+      <b class={tone}>{value}</b> <small class="inline">{children}</small>
+    </p>
+  );
+}

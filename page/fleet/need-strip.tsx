@@ -1,0 +1,137 @@
+// The most urgent of what waits for a person, a row each: what it is, and one press to decide it.
+import { showUnseen } from '../../system/text.ts';
+import { parseQuestion } from '../../client/render/approval-text.ts';
+import { changeOf, diffRows } from '../../client/render/diff-rows.ts';
+import { compactInput } from '../../client/render/tool-lines.ts';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import { formatCount } from '../../client/units.ts';
+import { oneLine } from '../../client/paint.ts';
+import { Age } from '../figures.tsx';
+import { Icon, type IconName } from '../icons.tsx';
+
+/** Rows of the strip: with them the list below still begins within the first screen. */
+export const SHOWN = 3;
+
+export type Need = { readonly approval: WaitingApproval; readonly title: string };
+
+type StripProps = { readonly needs: readonly Need[]; readonly waiting: readonly WaitingApproval[] };
+
+export function NeedStrip({ needs, waiting }: StripProps) {
+  if (waiting.length === 0) return <section id="needs" hidden />;
+  const oldest = Math.min(...waiting.map(({ askedAt }) => askedAt ?? Infinity));
+  return (
+    <section class="card needs" id="needs" aria-label="Needs you">
+      <header>
+        <Icon name="waiting" />
+        <h2>{waiting.length === 1 ? '1 needs you' : `${waiting.length} need you`}</h2>
+        <small class="inline cut">
+          {Number.isFinite(oldest) ? (
+            <>
+              oldest <Age at={oldest} /> ·{' '}
+            </>
+          ) : null}
+          {kindsText(waiting)}
+        </small>
+        <a class="far" href="/inbox">
+          Open inbox <kbd>g</kbd> <kbd>i</kbd>
+        </a>
+      </header>
+      {needs.slice(0, SHOWN).map((need) => (
+        <NeedRow {...need} />
+      ))}
+    </section>
+  );
+}
+
+const EDITS: readonly string[] = ['edit', 'write', 'multi_edit', 'notebook_edit'];
+
+type Kind = 'question' | 'edit' | 'command' | 'call';
+
+function kindOf({ question, tool }: WaitingApproval): Kind {
+  if (question) return 'question';
+  if (EDITS.includes(tool)) return 'edit';
+  return tool === 'bash' ? 'command' : 'call';
+}
+
+const KINDS: readonly Kind[] = ['edit', 'command', 'call', 'question'];
+
+function kindsText(waiting: readonly WaitingApproval[]): string {
+  const found = waiting.map(kindOf);
+  return KINDS.flatMap((kind) => {
+    const count = found.filter((each) => each === kind).length;
+    return count === 0 ? [] : [formatCount(count, kind)];
+  }).join(', ');
+}
+
+const icons: Readonly<Record<Kind, IconName>> = { question: 'question', edit: 'edit', command: 'shell', call: 'tool' };
+
+const MOST = 160;
+
+function NeedRow({ approval, title }: Need) {
+  const { session, call, inputHash, tool, input, problem, askedAt } = approval;
+  const kind = kindOf(approval);
+  const path = `/sessions/${session}`;
+  const name = showUnseen(tool.slice(0, 60));
+  return (
+    <div class="need" id={needId(approval)}>
+      <Icon name={icons[kind]} />
+      <b class="tool">{kind === 'question' ? 'asks' : name}</b>
+      <a class="cut need-task" href={path}>
+        {showUnseen(title) || session}
+      </a>
+      <span class="cut need-what">
+        {problem === undefined ? <What approval={approval} kind={kind} /> : showUnseen(problem)}
+      </span>
+      <span class="number quiet need-age">{askedAt === undefined ? '' : <Age at={askedAt} />}</span>
+      <span class="row need-do">
+        {kind === 'edit' && problem === undefined ? (
+          <form hx-post={`${path}/approve`} hx-target="#said">
+            <input type="hidden" name="call" value={call} />
+            <input type="hidden" name="inputHash" value={inputHash} />
+            <input type="hidden" name="input" value={JSON.stringify(input)} />
+            <button class="small allow" aria-label={`Allow ${name} in ${showUnseen(title)}`}>
+              Allow
+            </button>
+          </form>
+        ) : (
+          <a class="button small" href="/inbox">
+            {kind === 'question' ? 'Answer' : 'Review'}
+          </a>
+        )}
+        {kind === 'question' ? null : (
+          <form hx-post={`${path}/deny`} hx-target="#said">
+            <input type="hidden" name="call" value={call} />
+            <input type="hidden" name="reason" value="a person denied it" />
+            <button class="small plain" aria-label={`Deny ${name} in ${showUnseen(title)}`}>
+              Deny
+            </button>
+          </form>
+        )}
+      </span>
+    </div>
+  );
+}
+
+export const needId = ({ session, call }: WaitingApproval): string => `need-${session}-${call.replace(/[^\w-]/g, '-')}`;
+
+function What({ approval: { tool, input }, kind }: { readonly approval: WaitingApproval; readonly kind: Kind }) {
+  if (kind === 'question') {
+    const { question, options } = parseQuestion(input);
+    return (
+      <>
+        {showUnseen(oneLine(question, MOST))}{' '}
+        <span class="quiet">{showUnseen(oneLine(options.join(' · '), MOST))}</span>
+      </>
+    );
+  }
+  const change = kind === 'edit' ? changeOf(tool, input) : null;
+  if (change === null) return <code>{showUnseen(oneLine(compactInput(input, MOST), MOST))}</code>;
+  const { lines, left } = diffRows(change.before, change.after);
+  const count = (wanted: string): string =>
+    `${lines.filter(({ mark }) => mark === wanted).length}${left > 0 ? '…' : ''}`;
+  return (
+    <>
+      {showUnseen(change.path)} <span class="good">{`+${count('+')}`}</span> <span class="bad">{`−${count('-')}`}</span>
+    </>
+  );
+}

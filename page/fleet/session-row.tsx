@@ -1,0 +1,183 @@
+// A row of the list of sessions, and the headings above: what each does now, and its figures.
+import { showUnseen } from '../../system/text.ts';
+import type { SessionInfo } from '../../client/sessions/info.ts';
+import { contextShare, isAtLeast } from '../../client/sessions/running/running-row.ts';
+import { formatMoney } from '../../client/units.ts';
+import { tagValues } from '../../workflows/contract/facts.ts';
+import { Age, Meter, shortAmount } from '../figures.tsx';
+import { Icon } from '../icons.tsx';
+import { type FleetView, fleetAddress, sortedBy, sortOf } from './fleet-view.ts';
+import { doesNow, stateOf, stateOfTree } from './session-state.ts';
+import type { TreeRow } from './session-tree.ts';
+
+/** Columns behind the task. `sort` is the order of a first press on the heading. */
+export const columns = {
+  tags: { name: 'Tags', shown: true },
+  folder: { name: 'Folder', shown: false },
+  model: { name: 'Model', shown: false, sort: 'model' },
+  begun: { name: 'Begun', shown: true, sort: 'age', number: true },
+  sign: { name: 'Last sign', shown: true, sort: '-idle', number: true },
+  runs: { name: 'Runs', shown: false, sort: '-runs', number: true },
+  turns: { name: 'Turns', shown: true, sort: '-turns', number: true },
+  context: { name: 'Context', shown: true },
+  tokens: { name: 'Tokens', shown: true, sort: '-tokens', number: true },
+  cost: { name: 'Cost', shown: true, sort: '-cost', number: true },
+} as const satisfies Readonly<
+  Record<string, { readonly name: string; readonly shown: boolean; readonly sort?: string; readonly number?: true }>
+>;
+
+export type ColumnName = keyof typeof columns;
+type Column = { readonly name: string; readonly shown: boolean; readonly sort?: string; readonly number?: true };
+
+export const columnList = Object.entries(columns) as readonly (readonly [ColumnName, Column])[];
+
+export const rowId = (session: string): string => `row-${session}`;
+
+export function Headings({ view }: { readonly view: FleetView }) {
+  return (
+    <tr>
+      <th class="pick">
+        <input type="checkbox" id="all" aria-label="Select all on this page" />
+      </th>
+      <th class="state-cell">
+        <span class="unseen">State</span>
+      </th>
+      <Heading name="Task, and what it does now" sort="title" view={view} className="task" />
+      {columnList.map(([id, { name, sort, number }]) => (
+        <Heading
+          name={name}
+          sort={sort}
+          view={view}
+          className={`column-${id}${number === undefined ? '' : ' number'}`}
+        />
+      ))}
+    </tr>
+  );
+}
+
+type HeadingProps = {
+  readonly name: string;
+  readonly sort: string | undefined;
+  readonly view: FleetView;
+  readonly className: string;
+};
+
+/** A press sorts; another turns the order around. */
+function Heading({ name, sort, view, className }: HeadingProps) {
+  if (sort === undefined)
+    return (
+      <th scope="col" class={className}>
+        {name}
+      </th>
+    );
+  const field = sort.replace(/^-/, '');
+  const now = sortOf(view.filter);
+  const isSorted = now === field || now === `-${field}`;
+  const other = now === sort ? (sort.startsWith('-') ? field : `-${field}`) : sort;
+  const order = now?.startsWith('-') ? 'descending' : 'ascending';
+  return (
+    <th scope="col" class={className} aria-sort={isSorted ? order : undefined}>
+      <a href={fleetAddress(view, { filter: sortedBy(view.filter, other) })}>
+        {name}
+        {isSorted ? <span aria-hidden="true">{now?.startsWith('-') ? ' ↓' : ' ↑'}</span> : null}
+      </a>
+    </th>
+  );
+}
+
+export function SessionRow({ row: { session, depth, below }, now }: { readonly row: TreeRow; readonly now: number }) {
+  const { session: id, title } = session;
+  const name = showUnseen(title) || '(no title)';
+  const own = stateOf(session, now);
+  const state = stateOfTree(
+    own,
+    below.map((one) => stateOf(one, now)),
+  );
+  const asking = below.filter((one) => stateOf(one, now).word === state.word).length;
+  const does = state === own ? doesNow(session) : `${asking} of ${below.length} agents: ${state.word}`;
+  return (
+    <tr id={rowId(id)} data-row class={depth > 0 ? `agent-row depth-${depth}` : undefined}>
+      <td class="pick">
+        <input type="checkbox" name="session" value={id} aria-label={`Select ${name}`} />
+      </td>
+      <td class={`state-cell tone-${state.tone}`} title={state.word}>
+        <Icon name={state.icon} />
+        <span class="unseen">{state.word}</span>
+      </td>
+      <td class="task">
+        <a class="cut" href={`/sessions/${encodeURIComponent(id)}`}>
+          {name}
+        </a>
+        <small class={state.tone === 'fail' ? 'cut bad' : 'cut'} title={does}>
+          {does}
+        </small>
+      </td>
+      {columnList.map(([column, { name: label, number }]) => (
+        <td class={`column-${column}${number === undefined ? '' : ' number'}`} data-label={label}>
+          <Cell session={session} column={column} isSilent={state.word === 'silent'} />
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+type CellProps = { readonly session: SessionInfo; readonly column: ColumnName; readonly isSilent: boolean };
+
+function Cell({ session, column, isSilent }: CellProps) {
+  const { facts, startedAt, cwd, runs, running } = session;
+  const least = isAtLeast(session) ? '≥ ' : '';
+  switch (column) {
+    case 'tags':
+      return (
+        <>
+          {tagValues(facts?.tags ?? {}).map((tag) => (
+            <>
+              <a class="chip tag" href={`/?q=${encodeURIComponent(`tag:${tag}`)}`}>
+                {showUnseen(tag)}
+              </a>{' '}
+            </>
+          ))}
+        </>
+      );
+    case 'folder':
+      return (
+        <span class="cut folder" title={showUnseen(cwd)}>
+          {showUnseen(cwd)}
+        </span>
+      );
+    case 'model':
+      return <>{showUnseen((facts?.model ?? '').slice(0, 60))}</>;
+    case 'begun':
+      return <Age at={startedAt} />;
+    case 'sign': {
+      const sign = lastSignOf(session);
+      if (sign === null) return <span class="quiet">–</span>;
+      return (
+        <span class={isSilent ? 'bad' : undefined}>
+          <Age at={sign} />
+        </span>
+      );
+    }
+    case 'runs':
+      return <>{runs}</>;
+    case 'turns':
+      return <>{facts === undefined ? '' : `${least}${facts.turns}`}</>;
+    case 'context': {
+      const share = running ? contextShare(running) : null;
+      return share === null ? <span class="quiet">–</span> : <Meter share={share} name="of the context window" />;
+    }
+    case 'tokens':
+      return <>{facts === undefined ? '' : `${least}${shortAmount(facts.tokens)}`}</>;
+    case 'cost':
+      return (
+        <>{facts === undefined ? '' : `${least}${formatMoney(facts.cents === null ? null : facts.cents / 100)}`}</>
+      );
+  }
+}
+
+/** When a session was last seen to go on; null where lists do not know. */
+function lastSignOf({ running, closedAt, phase, facts }: SessionInfo): number | null {
+  if (running) return running.lastSign;
+  if (closedAt !== null) return closedAt;
+  return phase === 'waiting_approval' ? (facts?.waitingSince ?? null) : null;
+}

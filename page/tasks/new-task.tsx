@@ -1,0 +1,145 @@
+// The form of a new task, which every page opens: what to do, where, with which model, what it has
+// to ask before, and how much it may take.
+import { z } from 'zod';
+import { showUnseen } from '../../system/text.ts';
+import type { SessionInfo } from '../../client/sessions/info.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import { permissionModes } from '../../workflows/contract/options-problem.ts';
+import { present } from '../../workflows/contract/present.ts';
+import type { PermissionMode } from '../../workflows/contract/session.ts';
+import type { PagePorts } from '../ports.ts';
+
+const MODES: Readonly<Record<PermissionMode, string>> = {
+  default: 'edits, commands and hosts',
+  acceptEdits: 'commands and hosts',
+  plan: 'all that changes something: it plans only',
+  dontAsk: 'nothing: what needs a person is denied',
+  bypass: 'nothing: everything is allowed',
+};
+
+/** Most folders, models and tags that are offered. */
+const MOST_OFFERED = 20;
+
+/** Offers what the newest sessions were begun with. */
+export async function newTaskForm({ page }: Pick<PagePorts, 'page'>) {
+  const { sessions } = await page({ size: 100 });
+  const folders = offers(sessions, ({ cwd }) => cwd);
+  const models = offers(sessions, ({ facts }) => facts?.model);
+  return (
+    <form id="task-form" hx-post="/tasks" hx-target="#task-said">
+      <header class="row">
+        <h2 id="new-task-title">New task</h2>
+        <button type="button" class="plain small far" data-closes aria-label="Close">
+          <kbd>Esc</kbd>
+        </button>
+      </header>
+      <label>
+        <span>Task</span>
+        <textarea name="task" rows={4} required maxlength={100_000} autofocus placeholder="What shall it do?" />
+      </label>
+      <div class="fields">
+        <label>
+          <span>Folder, where the worker is</span>
+          <input
+            name="cwd"
+            required
+            list="task-folders"
+            value={folders[0] ?? ''}
+            autocomplete="off"
+            spellcheck={false}
+          />
+        </label>
+        <label>
+          <span>Model</span>
+          <input name="model" list="task-models" placeholder="the worker’s own" autocomplete="off" spellcheck={false} />
+        </label>
+        <label>
+          <span>Asks before</span>
+          <select name="permissionMode">
+            <option value="">as the worker is configured</option>
+            {permissionModes.map((mode) => (
+              <option value={mode}>{MODES[mode]}</option>
+            ))}
+          </select>
+        </label>
+      </div>
+      <div class="fields">
+        <label>
+          <span>At most, US dollars</span>
+          <input name="maxBudgetUsd" inputmode="decimal" autocomplete="off" />
+        </label>
+        <label>
+          <span>At most, turns</span>
+          <input name="maxTurns" inputmode="numeric" autocomplete="off" />
+        </label>
+        <label>
+          <span>Tags, as name=value</span>
+          <input name="tags" autocomplete="off" spellcheck={false} placeholder="team=web kind=fix" />
+        </label>
+      </div>
+      <p id="task-said" role="alert" />
+      <div class="buttons">
+        <button class="first">Start</button>
+        <button type="button" data-copy-command>
+          Copy as command
+        </button>
+      </div>
+      <Offers id="task-folders" values={folders} />
+      <Offers id="task-models" values={models} />
+    </form>
+  );
+}
+
+function Offers({ id, values }: { readonly id: string; readonly values: readonly string[] }) {
+  return (
+    <datalist id={id}>
+      {values.map((value) => (
+        <option value={value}>{showUnseen(value)}</option>
+      ))}
+    </datalist>
+  );
+}
+
+function offers(
+  sessions: readonly SessionInfo[],
+  value: (session: SessionInfo) => string | undefined,
+): readonly string[] {
+  return [...new Set(sessions.flatMap((session) => value(session) || []))].slice(0, MOST_OFFERED);
+}
+
+const text = z.string();
+const amount = text
+  .transform((given) => (given.trim() === '' ? undefined : Number(given)))
+  .refine((given) => given === undefined || Number.isFinite(given), 'is no number');
+const optional = text.transform((given) => (given.trim() === '' ? undefined : given.trim()));
+const form = z.object({
+  task: text,
+  cwd: optional,
+  model: optional,
+  permissionMode: z.union([z.literal('').transform(() => undefined), z.enum(permissionModes as [PermissionMode])]),
+  maxBudgetUsd: amount,
+  maxTurns: amount,
+  tags: text.transform(readTags),
+});
+
+/** Starts the task and returns its session. Throws ClientProblem. */
+export async function startTask({ start }: Pick<PagePorts, 'start'>, body: unknown): Promise<string> {
+  const { success, data, error } = form.safeParse(body);
+  if (!success) {
+    const [issue] = error.issues;
+    throw new ClientProblem('refused', `${issue?.path.join('.')} ${issue?.message}`);
+  }
+  const { task, ...options } = data;
+  if (task.trim() === '') throw new ClientProblem('refused', 'the task is empty: say what to do');
+  const { session } = await start(task, { ...present(options), querySource: 'page' });
+  return session;
+}
+
+/** Reads `team=web kind=fix`; the client checks names and values. */
+function readTags(given: string, context: z.RefinementCtx): Readonly<Record<string, string>> | undefined {
+  const parts = given.split(/[\s,]+/).filter((part) => part !== '');
+  if (parts.length === 0) return undefined;
+  const wrong = parts.find((part) => !/^[^=]+=.+$/.test(part));
+  if (wrong !== undefined) context.addIssue(`has ${JSON.stringify(wrong)}: write name=value`);
+  return Object.fromEntries(parts.map((part) => [part.split('=', 1)[0] ?? '', part.slice(part.indexOf('=') + 1)]));
+}

@@ -1,0 +1,198 @@
+// Shows who works: each worker with what it has in hand, each queue with who polls it, and how fast
+// server and store answer.
+import { raw } from 'hono/html';
+import { pause } from '../../system/async.ts';
+import { reasonOf, showUnseen } from '../../system/text.ts';
+import { nowText } from '../../client/render/now-words.ts';
+import { formatCount } from '../../client/units.ts';
+import { Age } from '../figures.tsx';
+import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
+import { createTroubles } from '../feed/troubles.ts';
+import type { Answer, Health } from '../frame/health.ts';
+import { Icon } from '../icons.tsx';
+import { htmlOf, Layout } from '../layout.tsx';
+import type { PagePorts } from '../ports.ts';
+import { Banner } from '../session/frame.tsx';
+import { type InHand, readWorkforce, type SeenWorker, type Workforce } from './workers.ts';
+
+export type WorkersFeed = { readonly ring: Ring; readonly parts: readonly FramePart[]; close(): void };
+
+type WorkersPorts = Pick<PagePorts, 'page' | 'pollers' | 'health'>;
+
+/** Milliseconds between looks. */
+const LOOK_MS = 4_000;
+
+const PLACES = { banners: 'banners', workers: 'worker-place' } as const;
+
+export async function openWorkersFeed(ports: WorkersPorts): Promise<WorkersFeed> {
+  const ring = changeRing();
+  const trouble = createTroubles();
+  const drawn = new Map<string, string>();
+  const stop = new AbortController();
+  const look = async () => ({ workforce: await readWorkforce(ports), health: await ports.health() });
+  let looked = await look();
+  const draw = (): readonly FramePart[] => [
+    ...trouble.list().map((one) => ({
+      id: `trouble-${one.kind}`,
+      into: PLACES.banners,
+      html: htmlOf(<Banner trouble={one} />),
+    })),
+    { id: 'workforce', into: PLACES.workers, html: htmlOf(<WorkforceView {...looked} />) },
+  ];
+  let parts = draw();
+  frameChanges(drawn, parts);
+  const goOn = async (): Promise<void> => {
+    while (await pause(LOOK_MS, stop.signal)) {
+      try {
+        looked = await look();
+        trouble.set('server', null);
+      } catch (error) {
+        trouble.set('server', reasonOf(error));
+      }
+      parts = draw();
+      ring.push(...frameChanges(drawn, parts));
+    }
+  };
+  void goOn();
+  return {
+    ring,
+    get parts() {
+      return parts;
+    },
+    close: () => stop.abort(),
+  };
+}
+
+export function workersPage({ ring, parts }: WorkersFeed) {
+  const into = (container: string) => raw(parts.flatMap((part) => (part.into === container ? part.html : [])).join(''));
+  return (
+    <Layout
+      title="Workers"
+      at="workers"
+      feed={{ path: '/workers/live?', from: `${ring.epoch}.${ring.now}` }}
+      scripts={['live.js', 'times.js', 'keys.js']}
+      styles={['sessions.css']}
+      banners={into(PLACES.banners)}
+    >
+      <h1>Workers</h1>
+      <div id={PLACES.workers} data-fresh>
+        {into(PLACES.workers)}
+      </div>
+    </Layout>
+  );
+}
+
+function WorkforceView({
+  workforce: { workers, queues },
+  health,
+}: {
+  readonly workforce: Workforce;
+  readonly health: Health;
+}) {
+  return (
+    <div id="workforce">
+      <p class="quiet">
+        {`${workers.length === 0 ? 'No worker polls' : formatCount(workers.length, 'worker')} · server ${answerText(health.server)} · store ${answerText(health.store)}`}
+      </p>
+      {workers.length === 0 ? (
+        <div class="card empty">
+          <Icon name="unplugged" />
+          <b>No worker polls</b>
+          <p>
+            <code>perdure worker</code> on a machine that reaches the server and the store brings one.
+          </p>
+        </div>
+      ) : (
+        <div class="wide" tabindex={0} role="region" aria-label="Workers">
+          <table class="amounts">
+            <thead>
+              <tr>
+                <th scope="col">Worker</th>
+                <th scope="col">Queues</th>
+                <th scope="col">Has in hand</th>
+                <th scope="col" class="number">
+                  Last sign
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {workers.map((worker) => (
+                <WorkerRow worker={worker} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      <h2>Queues</h2>
+      <div class="wide" tabindex={0} role="region" aria-label="Queues">
+        <table class="amounts">
+          <thead>
+            <tr>
+              <th scope="col">Queue</th>
+              <th scope="col">For</th>
+              <th scope="col" class="number">
+                Polled by
+              </th>
+              <th scope="col" class="number">
+                Sessions with work
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {queues.map(({ queue, of, pollers, sessions }) => (
+              <tr>
+                <td>
+                  <code>{showUnseen(queue)}</code>
+                </td>
+                <td>{showUnseen(of)}</td>
+                <td class={pollers.length === 0 && sessions > 0 ? 'number bad' : 'number'}>
+                  {pollers.length === 0 ? 'no one' : pollers.length}
+                </td>
+                <td class="number">{sessions}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </div>
+  );
+}
+
+const answerText = (answer: Answer): string =>
+  'ms' in answer ? `${Math.max(1, Math.round(answer.ms / 10) * 10)} ms` : 'does not answer';
+
+const MOST_IN_HAND = 8;
+
+function WorkerRow({ worker: { identity, queues, inHand, seen } }: { readonly worker: SeenWorker }) {
+  return (
+    <tr>
+      <td>
+        <code>{showUnseen(identity)}</code>
+      </td>
+      <td>
+        {queues.map((queue) => (
+          <small>{showUnseen(queue)}</small>
+        ))}
+      </td>
+      <td>
+        {inHand.length === 0 ? <span class="quiet">nothing</span> : null}
+        {inHand.slice(0, MOST_IN_HAND).map((one) => (
+          <InHandLine {...one} />
+        ))}
+        {inHand.length > MOST_IN_HAND ? <small>{`and ${inHand.length - MOST_IN_HAND} more`}</small> : null}
+      </td>
+      <td class="number">
+        <Age at={seen} />
+      </td>
+    </tr>
+  );
+}
+
+function InHandLine({ session, doing }: InHand) {
+  return (
+    <div>
+      <a href={`/sessions/${encodeURIComponent(session.session)}`}>{showUnseen(session.title) || session.session}</a>{' '}
+      <small class="inline">{showUnseen(nowText({ doing: [doing], model: session.running?.model ?? null }))}</small>
+    </div>
+  );
+}
