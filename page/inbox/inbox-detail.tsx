@@ -198,7 +198,6 @@ const SCOPES = [
 ] as const;
 
 function AlwaysDialog({ rules, waiting }: DetailProps) {
-  const chosen = Math.min(1, rules.length - 1);
   return (
     <dialog id="always" class="always" aria-labelledby="always-title">
       <h2 id="always-title">Allow, and do not ask again for</h2>
@@ -209,7 +208,7 @@ function AlwaysDialog({ rules, waiting }: DetailProps) {
               type="radio"
               name="rule"
               value={rule}
-              checked={nth === chosen}
+              checked={nth === 0}
               data-session={covers.session}
               data-folder={covers.folder}
             />

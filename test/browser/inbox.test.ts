@@ -52,6 +52,10 @@ async function ask(task: string, cwd: string, blocks: Parameters<typeof reply>[0
 
 const detail = (tab: Page, title: string) => tab.locator('#inbox-detail', { hasText: title });
 
+async function expectEnd(session: string, said: string): Promise<void> {
+  await expect.poll(async () => (await stage.opened.sessions.result(session))?.text, { timeout: 60_000 }).toBe(said);
+}
+
 /** Ends what a test leaves waiting. */
 async function cancelAll(): Promise<void> {
   for (const { session } of await stage.opened.sessions.approvals()) await stage.opened.sessions.cancel(session);
@@ -82,9 +86,9 @@ test('a call is decided with one key, the next one has the focus, and no key typ
   await detail(tab, 'Move the retries.').waitFor();
   await tab.keyboard.press('a');
   await detail(tab, 'Clean up.').waitFor();
-  expect(await tab.evaluate(() => document.activeElement?.getAttribute('data-session'))).toBe(second);
+  expect(await tab.locator('*:focus').getAttribute('data-session')).toBe(second);
   await tab.locator('#said', { hasText: 'Allowed.' }).waitFor();
-  expect((await stage.opened.sessions.result(first))?.answer).toBe('Done.');
+  await expectEnd(first, 'Done.');
   expect(readFileSync(join(cwd, 'app', 'payments.py'), 'utf8')).toContain(NEW);
   await tab.keyboard.press('d');
   await detail(tab, 'Which region?').waitFor();
@@ -108,7 +112,7 @@ test('calls that are alike are allowed together, in all their sessions (O8)', as
   await tab.keyboard.press('Shift+A');
   await tab.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
   await tab.locator('#said', { hasText: 'Allowed 3 calls.' }).waitFor();
-  for (const session of sessions) expect((await stage.opened.sessions.result(session))?.answer).toBe('Done.');
+  for (const session of sessions) await expectEnd(session, 'Done.');
   for (const name of names) expect(readFileSync(join(stage.cwd, name, 'app', 'payments.py'), 'utf8')).toContain(NEW);
   expect(problems).toEqual([]);
   await close();
@@ -140,7 +144,7 @@ test('an "always" holds in the run under way, says what it covers, and can be ta
   await tab.keyboard.press('Enter');
   await tab.locator('#said', { hasText: 'bash is allowed in this run from here on' }).waitFor();
   await tab.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
-  expect((await stage.opened.sessions.result(session))?.answer).toBe('Made.');
+  await expectEnd(session, 'Made.');
   const other = await ask('Ask again.', cwd, [toolUse('bash', { command: 'touch asked' })], [
     reply([toolUse('bash', { command: 'touch asked-again' })]),
     reply('Asked.'),
@@ -151,7 +155,7 @@ test('an "always" holds in the run under way, says what it covers, and can be ta
   await tab.keyboard.press('a');
   await detail(tab, 'asked-again').waitFor();
   await tab.keyboard.press('a');
-  expect((await stage.opened.sessions.result(other))?.answer).toBe('Asked.');
+  await expectEnd(other, 'Asked.');
   expect(problems).toEqual([]);
   await close();
 });
@@ -185,7 +189,7 @@ test('on a telephone the card has three buttons of 44 pixels, and what is decide
   expect(await buttons.allInnerTexts()).toEqual(['Allow', 'Always…', 'Deny']);
   for (const box of await Promise.all((await buttons.all()).map((button) => button.boundingBox())))
     expect(box?.height).toBeGreaterThanOrEqual(44);
-  expect(await tab.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  expect(await tab.locator('html').evaluate((page) => page.scrollWidth)).toBeLessThanOrEqual(390);
   await buttons.first().click();
   await detail(tab, 'Another one.').waitFor();
   expect(await tab.locator('.view-file figcaption').innerText()).toContain('new, 2 lines');
