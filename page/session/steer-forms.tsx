@@ -29,7 +29,7 @@ function MoreForm({ path, config }: Props) {
         <AmountField name="maxTokens" label="Tokens" now={rules?.maxTokens ?? null} />
         <AmountField name="minutes" label="Minutes" now={minutes} />
       </div>
-      <button>Set</button>
+      <button>Set limits</button>
     </form>
   );
 }
