@@ -136,7 +136,17 @@ export const notice = z.discriminatedUnion('kind', [
 ]);
 
 export const steered = z.strictObject({
-  action: z.enum(['interrupt', 'resume', 'cancel', 'topUp', 'setLimits', 'changeRules', 'setOptions', 'snip', 'repair']),
+  action: z.enum([
+    'interrupt',
+    'resume',
+    'cancel',
+    'topUp',
+    'setLimits',
+    'changeRules',
+    'setOptions',
+    'snip',
+    'repair',
+  ]),
   at: z.number().describe('milliseconds since the epoch'),
   by: z.string().optional().describe('whoever did it; absent where nobody said it'),
   limits: z.record(z.string(), z.number()).optional().describe('of the run under way, as they were set'),

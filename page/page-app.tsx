@@ -94,12 +94,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     return answer(context, async () => {
       const role = personIn(context, access)?.role ?? 'look';
       const body = await jsonBody(context);
-      const { said, message } = await actOnSession(
-        { ports: acting(context), role },
-        session,
-        name,
-        body,
-      );
+      const { said, message } = await actOnSession({ ports: acting(context), role }, session, name, body);
       await withFeed(feeds, session, async (feed) => feed.wake(message));
       await settleInInbox(inboxes, session, name, body);
       return said;

@@ -135,7 +135,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
   const { client } = temporal;
   const people = new RecentMap<string, Acting>(MOST_HELD);
   const named = readUiAddress(env);
-  const here = findSessionHost(env, folder.storePlace, folder.root);
+  const here = () => findSessionHost(env, folder.storePlace, folder.root);
   // The embedded server's UI may come and go with its starts.
   const uiNow = (): string | null => named ?? (hosted ? null : (embedded?.ui() ?? null));
   const polls = holdAnswers(
@@ -201,7 +201,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     recent: (session) => readRecent(client, session),
     waiting: (session, pending) => transcriptReader(store).waiting(session, pending),
     said: (session, pending) => transcriptReader(store).said(session, pending),
-    file: (seen, path) => readWorkspaceFile(seen, path, here),
+    file: (seen, path) => readWorkspaceFile(seen, path, here()),
     nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : describeNoWorker(seen, seen.session)),
   };
 }

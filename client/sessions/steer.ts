@@ -1,6 +1,12 @@
 // Changes limits and rules of the current run and sets options for the next one (Q10), by updates
 // that a session accepts or refuses with a sentence. It also cancels a session.
-import { SIGNALS, UPDATES, type OptionChanges, type RuleChanges, type TopUp } from '../../workflows/contract/session.ts';
+import {
+  SIGNALS,
+  UPDATES,
+  type OptionChanges,
+  type RuleChanges,
+  type TopUp,
+} from '../../workflows/contract/session.ts';
 import type { Client } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
 import type { SignalOnce } from '../../workflows/contract/steered.ts';

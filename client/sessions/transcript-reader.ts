@@ -52,7 +52,8 @@ function openReader(store: Store): TranscriptReader {
     waiting: (session, pending) =>
       waitingApproval(store, () => view(pending.agent?.session ?? session, pending.head), session, pending),
     said: async (session, { agent, head, index }) => {
-      const blocks = lastReply(await view(agent?.session ?? session, head))?.reply.message.content.slice(0, index) ?? [];
+      const blocks =
+        lastReply(await view(agent?.session ?? session, head))?.reply.message.content.slice(0, index) ?? [];
       return blocks.flatMap((block) => (block.type === 'text' ? [block.text.trim()] : [])).join('\n\n');
     },
     outcome: async (session, head, run) => {

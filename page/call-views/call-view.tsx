@@ -208,7 +208,9 @@ function FieldsView({
           <tr>
             <th scope="row">{showUnseen(name.slice(0, 100))}</th>
             <td>
-              <pre>{showUnseen((typeof value === 'string' ? value : JSON.stringify(value, null, 2)).slice(0, LONGEST))}</pre>
+              <pre>
+                {showUnseen((typeof value === 'string' ? value : JSON.stringify(value, null, 2)).slice(0, LONGEST))}
+              </pre>
             </td>
           </tr>
         ))}

@@ -154,7 +154,12 @@ type RawHunk = { readonly oldStart: number; readonly newStart: number; readonly 
 
 function replaceAll(before: string, after: string): RawHunk {
   const lines = (text: string, mark: string): string[] =>
-    text === '' ? [] : text.replace(/\n$/, '').split('\n').map((line) => mark + line);
+    text === ''
+      ? []
+      : text
+          .replace(/\n$/, '')
+          .split('\n')
+          .map((line) => mark + line);
   return { oldStart: 1, newStart: 1, lines: [...lines(before, '-'), ...lines(after, '+')] };
 }
 

@@ -78,13 +78,21 @@ export async function keepRule(ports: PagePorts, feed: InboxFeed, body: unknown)
   const others = scope === 'folder' ? await sessionsIn(ports, item.session.cwd) : [];
   const lasts: Pick<RuleChanges, 'lasts'> = scope === 'run' ? {} : { lasts: 'session' };
   await ports.changeRules(own, { allow: [rule], ...lasts });
-  const given = await changeAll(ports, others.filter((other) => other !== own), { allow: [rule], ...lasts });
+  const given = await changeAll(
+    ports,
+    others.filter((other) => other !== own),
+    { allow: [rule], ...lasts },
+  );
   const sessions = [own, ...given];
   const covered = feed.items.filter(
     (one) => isDecidable(one) && sessions.includes(runOf(one.approval)) && isCovered(rule, one),
   );
   const { allowed, failed } = await allowAll(ports, feed, covered);
-  const where = { run: 'in this run', session: 'in this session', folder: `in ${formatCount(sessions.length, 'session')} of this folder` };
+  const where = {
+    run: 'in this run',
+    session: 'in this session',
+    folder: `in ${formatCount(sessions.length, 'session')} of this folder`,
+  };
   const missed = failed.length === 0 ? '' : ` ${formatCount(failed.length, 'call')} not: ${failed[0]}`;
   return {
     said: `Allowed ${formatCount(allowed, 'call')}; ${rule} is allowed ${where[scope]} from here on.${missed}`,

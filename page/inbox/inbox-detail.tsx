@@ -159,7 +159,12 @@ function DecisionBar({ item: { approval } }: DetailProps) {
           Edit input <kbd>e</kbd>
         </button>
       ) : null}
-      <button type="button" class="plain wide copy" data-copy={`perdure approve ${session} ${call}`} title="Copy as command">
+      <button
+        type="button"
+        class="plain wide copy"
+        data-copy={`perdure approve ${session} ${call}`}
+        title="Copy as command"
+      >
         Copy <kbd>y</kbd>
       </button>
     </footer>
@@ -184,7 +189,12 @@ function AnswerBar({ item: { approval } }: DetailProps) {
           </button>
         </>
       )}
-      <button type="button" class="plain wide copy" data-copy={`perdure answer ${session} ${call} "…"`} title="Copy as command">
+      <button
+        type="button"
+        class="plain wide copy"
+        data-copy={`perdure answer ${session} ${call} "…"`}
+        title="Copy as command"
+      >
         Copy <kbd>y</kbd>
       </button>
     </footer>
@@ -247,8 +257,12 @@ export function NothingWaits({ working }: { readonly working: number }) {
     <article id="inbox-detail" class="inbox-detail" data-empty>
       <div class="empty">
         <Icon name="done" />
-        <h2>Nothing waits for you</h2>
-        <p>{working === 0 ? 'No session works now.' : `${formatCount(working, 'session')} work${working === 1 ? 's' : ''}.`}</p>
+        <h1>Nothing waits for you</h1>
+        <p>
+          {working === 0
+            ? 'No session works now.'
+            : `${formatCount(working, 'session')} work${working === 1 ? 's' : ''}.`}
+        </p>
         <a class="button" href="/">
           All sessions
         </a>
@@ -262,4 +276,3 @@ function jsonOf(input: unknown): string {
   const json = JSON.stringify(input, null, 2) ?? 'null';
   return json.split('\n').map(escapeUnseen).join('\n');
 }
-

@@ -127,11 +127,7 @@ async function readInbox(
   }
 }
 
-function inboxParts(
-  items: readonly InboxItem[],
-  waiting: number,
-  troubles: readonly Trouble[],
-): readonly FramePart[] {
+function inboxParts(items: readonly InboxItem[], waiting: number, troubles: readonly Trouble[]): readonly FramePart[] {
   const part = (id: string, into: string, node: unknown): FramePart => ({ id, into, html: htmlOf(node) });
   const soon = items.filter(({ isSoon }) => isSoon);
   const rest = items.filter(({ isSoon }) => !isSoon);
@@ -140,7 +136,9 @@ function inboxParts(
   return [
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, INBOX.banners, <Banner trouble={trouble} />)),
     part('inbox-count', INBOX.head, <InboxCount waiting={waiting} shown={items.length} />),
-    ...(isSplit ? [part('group-soon', INBOX.list, <Group id="group-soon" name="Denied by itself within the hour" />)] : []),
+    ...(isSplit
+      ? [part('group-soon', INBOX.list, <Group id="group-soon" name="Denied by itself within the hour" />)]
+      : []),
     ...soon.map(row),
     ...(isSplit ? [part('group-rest', INBOX.list, <Group id="group-rest" name="Waiting" />)] : []),
     ...rest.map(row),
@@ -149,7 +147,9 @@ function inboxParts(
 
 function InboxCount({ waiting, shown }: { readonly waiting: number; readonly shown: number }) {
   const more = waiting > shown ? `, ${shown} shown` : '';
-  return <span id="inbox-count">{waiting === 0 ? 'Nothing waits' : `${waiting} waiting, most urgent first${more}`}</span>;
+  return (
+    <span id="inbox-count">{waiting === 0 ? 'Nothing waits' : `${waiting} waiting, most urgent first${more}`}</span>
+  );
 }
 
 function Group({ id, name }: { readonly id: string; readonly name: string }) {

@@ -44,7 +44,12 @@ function folder(name: string): string {
 }
 
 /** Starts a session that asks in this folder, and waits until its call waits. */
-async function ask(task: string, cwd: string, blocks: Parameters<typeof reply>[0], rest: readonly Reply[] = [reply('Done.')]) {
+async function ask(
+  task: string,
+  cwd: string,
+  blocks: Parameters<typeof reply>[0],
+  rest: readonly Reply[] = [reply('Done.')],
+) {
   const session = await stage.play(task, [reply(blocks), ...rest], { cwd, permissionMode: 'default' });
   await expect.poll(async () => (await stage.opened.sessions.approvals(session)).length, { timeout: 60_000 }).toBe(1);
   return session;
@@ -64,8 +69,13 @@ async function cancelAll(): Promise<void> {
 
 test('a call is decided with one key, the next one has the focus, and no key types anything (O8)', async () => {
   const cwd = folder('keys');
-  const first = await ask('Move the retries.', cwd, [text('Two places loop. Now the edit.'), toolUse('edit', payments)]);
-  const second = await ask('Clean up.', cwd, [toolUse('bash', { command: 'rm -rf build', description: 'Old artefacts' })]);
+  const first = await ask('Move the retries.', cwd, [
+    text('Two places loop. Now the edit.'),
+    toolUse('edit', payments),
+  ]);
+  const second = await ask('Clean up.', cwd, [
+    toolUse('bash', { command: 'rm -rf build', description: 'Old artefacts' }),
+  ]);
   await ask('Choose a region.', cwd, [toolUse('ask_user', { question: 'Which region?', options: ['eu', 'us'] })]);
   const { tab, problems, close } = await stage.visit('/inbox');
   await detail(tab, 'Move the retries.').waitFor();
@@ -121,12 +131,12 @@ test('calls that are alike are allowed together, in all their sessions (O8)', as
 test('an "always" holds in the run under way, says what it covers, and can be taken back (L55 O8)', async () => {
   const cwd = folder('always');
   const call = (nth: number) => reply([toolUse('bash', { command: `touch made-${nth}` })]);
-  const session = await ask('Make files.', cwd, [toolUse('bash', { command: 'touch made-1' })], [
-    call(2),
-    reply([toolUse('bash', { command: 'mkdir made-3' })]),
-    call(4),
-    reply('Made.'),
-  ]);
+  const session = await ask(
+    'Make files.',
+    cwd,
+    [toolUse('bash', { command: 'touch made-1' })],
+    [call(2), reply([toolUse('bash', { command: 'mkdir made-3' })]), call(4), reply('Made.')],
+  );
   const { tab, problems, close } = await stage.visit('/inbox');
   await detail(tab, 'Make files.').waitFor();
   await tab.keyboard.press('w');
@@ -145,10 +155,12 @@ test('an "always" holds in the run under way, says what it covers, and can be ta
   await tab.locator('#said', { hasText: 'bash is allowed in this run from here on' }).waitFor();
   await tab.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
   await expectEnd(session, 'Made.');
-  const other = await ask('Ask again.', cwd, [toolUse('bash', { command: 'touch asked' })], [
-    reply([toolUse('bash', { command: 'touch asked-again' })]),
-    reply('Asked.'),
-  ]);
+  const other = await ask(
+    'Ask again.',
+    cwd,
+    [toolUse('bash', { command: 'touch asked' })],
+    [reply([toolUse('bash', { command: 'touch asked-again' })]), reply('Asked.')],
+  );
   await detail(tab, 'Ask again.').waitFor();
   await stage.opened.sessions.changeRules(other, { allow: ['bash'] });
   await stage.opened.sessions.changeRules(other, { drop: ['bash'] });

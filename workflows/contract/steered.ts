@@ -5,7 +5,8 @@ import { RUN_OPTIONS } from './options-problem.ts';
 import type { NewLimits, OptionChanges, RuleChanges, RunOptions } from './session.ts';
 
 export type Steered = {
-  readonly action: 'interrupt' | 'resume' | 'cancel' | 'topUp' | 'setLimits' | 'changeRules' | 'setOptions' | 'snip' | 'repair';
+  readonly action:
+    'interrupt' | 'resume' | 'cancel' | 'topUp' | 'setLimits' | 'changeRules' | 'setOptions' | 'snip' | 'repair';
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** The name of the person who did it; absent where it was not given. */

@@ -121,7 +121,9 @@ function topUpProblem(given: TopUp, rules: Rules | null): string | undefined {
 function raiseProblem(name: string, more: number | undefined, now: number | null): string | undefined {
   if (more === undefined) return undefined;
   if (now === null) return `the run has no limit of ${name}, so there is nothing to raise: set one exactly`;
-  return more > now ? undefined : `the run's limit of ${name} is ${now} already: give more than that, or set it exactly`;
+  return more > now
+    ? undefined
+    : `the run's limit of ${name} is ${now} already: give more than that, or set it exactly`;
 }
 
 /** Returns a sentence that says why the session does not take these rules, or undefined. */

@@ -124,7 +124,12 @@ const sealedCause = z.object({ message: z.string() });
  * Reads why an attempt failed. Workers seal the message of a failure beside it, and what stands in
  * its place says only that it is sealed.
  */
-export async function whyOf(client: Client, session: SessionId, activity: string, failure: Failure): Promise<string | null> {
+export async function whyOf(
+  client: Client,
+  session: SessionId,
+  activity: string,
+  failure: Failure,
+): Promise<string | null> {
   if (!failure) return null;
   const { encodedAttributes, message } = failure;
   if (!encodedAttributes) return message?.slice(0, LONGEST_FAILURE) ?? null;

@@ -55,7 +55,11 @@ test.each([
   ['bash', { command: 'git status -s' }, ['bash(git status -s)', 'bash(git status:*)', 'bash']],
   ['bash', { command: 'python x.py' }, ['bash(python x.py)', 'bash']],
   ['bash', { command: 'rm a && rm b' }, ['bash']],
-  ['web_fetch', { url: 'https://api.example.com/x' }, ['web_fetch(api.example.com)', 'web_fetch(*.example.com)', 'web_fetch']],
+  [
+    'web_fetch',
+    { url: 'https://api.example.com/x' },
+    ['web_fetch(api.example.com)', 'web_fetch(*.example.com)', 'web_fetch'],
+  ],
   ['mcp__tracker__create', {}, ['mcp__tracker__create', 'mcp__tracker__*']],
 ])('rules for %s %j go from narrow to wide: %j (L55)', (tool, input, rules) => {
   expect(rulesFor({ tool, input })).toEqual(rules);
@@ -128,8 +132,7 @@ test('a call is denied without a reason, and allowed as it is without its input 
 test('a stranger reads no inbox (O12)', async () => {
   const { ask } = await stagedPage();
   const headers = { authorization: basic('guess') };
-  for (const path of ['/inbox', '/inbox/item', '/inbox/live'])
-    expect((await ask(path, { headers })).status).toBe(401);
+  for (const path of ['/inbox', '/inbox/item', '/inbox/live']) expect((await ask(path, { headers })).status).toBe(401);
 });
 
 test('a file is shown from the session’s folder alone: no link out of it, no other host (O12)', async () => {
@@ -146,5 +149,7 @@ test('a file is shown from the session’s folder alone: no link out of it, no o
   expect(await read('new.txt')).toEqual({ kind: 'new' });
   for (const path of ['link.txt', 'up/out.txt', '../out.txt', join(root, 'out.txt')])
     expect(await read(path)).toMatchObject({ kind: 'unseen' });
-  expect(await read('in.txt', { id: 'b', name: 'b' })).toMatchObject({ why: expect.stringContaining('host b') as string });
+  expect(await read('in.txt', { id: 'b', name: 'b' })).toMatchObject({
+    why: expect.stringContaining('host b') as string,
+  });
 });
