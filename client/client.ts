@@ -37,7 +37,7 @@ import { countSessions, listSessions, listPage } from './sessions/find/list-sess
 import { snipEntries } from './sessions/snip.ts';
 import { runningReader } from './sessions/running/read-running.ts';
 import { observeHosts, observePhases } from './sessions/observed-phase.ts';
-import { cancel, setOptions, topUp } from './sessions/steer.ts';
+import { cancel, changeRules, setOptions, topUp } from './sessions/steer.ts';
 
 const LOOK_MS = 1_000;
 /** Milliseconds that a list waits for looks at running sessions. */
@@ -100,6 +100,11 @@ export function createClient(given: CreateClient): PerdureClient {
       wait('topUp()', asked, knownOptions.act, () => {
         refuseUnknown('topUp()', limits, knownOptions.topUp);
         return topUp(decisions, parseSessionId(id), limits, actor(asked));
+      }),
+    changeRules: (id, rules, asked) =>
+      wait('changeRules()', asked, knownOptions.act, () => {
+        refuseUnknown('changeRules()', rules, knownOptions.changeRules);
+        return changeRules(decisions, parseSessionId(id), rules, actor(asked));
       }),
     setOptions: (id, changes, asked) =>
       wait('setOptions()', asked, knownOptions.act, () => {

@@ -136,10 +136,21 @@ export const notice = z.discriminatedUnion('kind', [
 ]);
 
 export const steered = z.strictObject({
-  action: z.enum(['interrupt', 'resume', 'cancel', 'topUp', 'setOptions', 'snip', 'repair']),
+  action: z.enum([
+    'interrupt',
+    'resume',
+    'cancel',
+    'topUp',
+    'setLimits',
+    'changeRules',
+    'setOptions',
+    'snip',
+    'repair',
+  ]),
   at: z.number().describe('milliseconds since the epoch'),
   by: z.string().optional().describe('whoever did it; absent where nobody said it'),
-  limits: z.record(z.string(), z.number()).optional().describe('of the run under way, as raised'),
+  limits: z.record(z.string(), z.number()).optional().describe('of the run under way, as they were set'),
+  rules: z.record(z.string(), z.unknown()).optional().describe('given to the run under way, or taken back from it'),
   changes: z.record(z.string(), z.unknown()).optional().describe('options for the next run'),
   untold: z
     .array(z.string())

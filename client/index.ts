@@ -31,6 +31,7 @@ export type {
   Phase,
   RunOptions,
   RunSummary,
+  RuleChanges,
   TopUp,
 } from '../workflows/contract/session.ts';
 export type { ForWorkers } from '../workflows/contract/task-queue.ts';

@@ -5,7 +5,7 @@ import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
 import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import type { Abortable } from './async.ts';
-import type { TopUp } from '../workflows/contract/session.ts';
+import type { RuleChanges, TopUp } from '../workflows/contract/session.ts';
 import type { TranscriptOptions } from './perdure-client.ts';
 import { ClientProblem } from './problem.ts';
 import type { ListOptions, PageOptions } from './sessions/find/list-sessions.ts';
@@ -116,7 +116,14 @@ const actKeys: KeysOf<ActOptions> = { by: true, signal: true };
 const listKeys: KeysOf<ListOptions> = { open: true, filter: true, running: true, signal: true };
 const pageKeys: KeysOf<PageOptions> = { ...listKeys, size: true, after: true };
 const transcriptKeys: KeysOf<TranscriptOptions> = { from: true, signal: true };
-const topUpKeys: KeysOf<TopUp> = { maxTurns: true, maxBudgetUsd: true, maxTokens: true, timeoutMs: true };
+const topUpKeys: KeysOf<TopUp> = {
+  maxTurns: true,
+  maxBudgetUsd: true,
+  maxTokens: true,
+  timeoutMs: true,
+  exact: true,
+};
+const ruleKeys: KeysOf<RuleChanges> = { allow: true, drop: true, lasts: true };
 const waitKeys: KeysOf<Abortable> = { signal: true };
 const followKeys: KeysOf<FollowOptions> = {
   messageId: true,
@@ -141,6 +148,7 @@ export const knownOptions = {
   page: pageKeys,
   transcript: transcriptKeys,
   topUp: topUpKeys,
+  changeRules: ruleKeys,
   setOptions: RUN_OPTIONS,
   wait: waitKeys,
   follow: followKeys,

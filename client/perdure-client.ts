@@ -1,6 +1,6 @@
 // The type of the client: each method with its arguments and its result (Q10).
 import type { Entry } from '../store/log/entries.ts';
-import type { OptionChanges, PendingApproval, TopUp } from '../workflows/contract/session.ts';
+import type { OptionChanges, PendingApproval, RuleChanges, TopUp } from '../workflows/contract/session.ts';
 import type { Abortable } from './async.ts';
 import type { Followed } from './follow/cursor.ts';
 import type { FollowOptions } from './follow/follow.ts';
@@ -48,9 +48,15 @@ export type PerdureClient = {
   /** Ends a parking early (L14). */
   resume(session: string, options?: OnceOptions): Promise<void>;
   /**
-   * Raises limits of the current run; its next decision counts with them. Needs a running worker.
+   * Raises limits of the current run, or sets and lowers them with `exact`; its next decision counts
+   * with them. Needs a running worker.
    */
   topUp(session: string, limits: TopUp, options?: ActOptions): Promise<void>;
+  /**
+   * Gives the current run more rules that allow, or takes such rules back; they hold from the next
+   * call on, and calls that wait go on waiting. Needs a running worker.
+   */
+  changeRules(session: string, rules: RuleChanges, options?: ActOptions): Promise<void>;
   /**
    * Sets options from the next run on; the current run keeps its own (L57). null takes one back.
    * Needs a running worker.

@@ -22,6 +22,9 @@ import type { PagePorts } from './ports.ts';
 import { actOnSession, actOnMany, isAction } from './session/actions.ts';
 import { sessionFrame } from './session/frame.tsx';
 import { openFleetFeed } from './fleet/fleet-feed.tsx';
+import { allowMany, keepRule, undoRule, type InboxDone } from './inbox/inbox-actions.ts';
+import { openInboxFeed, type InboxFeed } from './inbox/inbox-feed.tsx';
+import { detailHtml, emptyHtml, inboxPage } from './inbox/inbox-page.tsx';
 import { filterProblem, fleetQuery, readFleetView } from './fleet/fleet-view.ts';
 import { fleetPage } from './fleet/fleet-page.tsx';
 import { newTaskForm, startTask } from './tasks/new-task.tsx';
@@ -74,6 +77,8 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     }
   });
   readingRoutes(app, ports, feeds);
+  const inboxes = openFeeds((_all: 'all') => openInboxFeed(ports));
+  inboxRoutes(app, { ports, inboxes, acting });
   const workers = openFeeds((_all: 'all') => openWorkersFeed(ports));
   overviewRoutes(app, ports, workers, acting);
   addComparing(app, feeds);
@@ -87,13 +92,10 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     if (session === null || !isAction(name)) return context.notFound();
     return answer(context, async () => {
       const role = personIn(context, access)?.role ?? 'look';
-      const { said, message, link } = await actOnSession(
-        { ports: acting(context), role },
-        session,
-        name,
-        await jsonBody(context),
-      );
+      const body = await jsonBody(context);
+      const { said, message, link } = await actOnSession({ ports: acting(context), role }, session, name, body);
       await withFeed(feeds, session, async (feed) => feed.wake(message));
+      await settleInInbox(inboxes, session, name, body);
       return link === undefined ? said : <AnswerWithLink said={said} link={link} />;
     });
   });
@@ -106,9 +108,56 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     feeds.close();
     fleets.close();
     plans.close();
+    inboxes.close();
     workers.close();
   };
   return { app, feeds, api, close };
+}
+
+type Inboxes = OpenFeeds<'all', InboxFeed>;
+
+type InboxRoutes = {
+  readonly ports: PagePorts;
+  readonly inboxes: Inboxes;
+  readonly acting: (context: Context) => PagePorts;
+};
+
+function inboxRoutes(app: Hono, { ports, inboxes, acting }: InboxRoutes): void {
+  const chosen = (feed: InboxFeed, context: Context) =>
+    feed.find(context.req.query('session') ?? '', context.req.query('call') ?? '');
+  app.get('/inbox', (context) =>
+    withFeed(inboxes, 'all', async (feed) => context.html(await inboxPage(feed, ports, chosen(feed, context)))),
+  );
+  app.get('/inbox/item', (context) =>
+    withFeed(inboxes, 'all', async (feed) => {
+      const item = chosen(feed, context) ?? feed.items[0];
+      return context.html(item ? await detailHtml(feed, ports, item) : await emptyHtml(ports));
+    }),
+  );
+  app.get('/inbox/live', async (context) => {
+    const { feed, leave } = await inboxes.enter('all');
+    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
+  });
+  const doing = (path: string, act: (ports: PagePorts, feed: InboxFeed, body: unknown) => Promise<InboxDone>): void => {
+    app.post(path, async (context) => {
+      try {
+        const body = await jsonBody(context);
+        return context.json(await withFeed(inboxes, 'all', (feed) => act(acting(context), feed, body)));
+      } catch (error) {
+        return context.json({ said: showUnseen(reasonOf(error)) }, statusOf(error));
+      }
+    });
+  };
+  doing('/inbox/allow', allowMany);
+  doing('/inbox/always', keepRule);
+  doing('/inbox/undo', (to, _feed, body) => undoRule(to, body));
+}
+
+/** What was decided on any view of this page disappears from its inbox at once. */
+async function settleInInbox(inboxes: Inboxes, session: SessionId, action: string, body: unknown): Promise<void> {
+  if (inboxes.size === 0 || !['approve', 'deny', 'answer'].includes(action)) return;
+  const { call } = body as { readonly call: string };
+  await withFeed(inboxes, 'all', (feed) => feed.settle([{ session, call }]));
 }
 
 /** New tasks, who works, and what it took. */

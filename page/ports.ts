@@ -26,6 +26,9 @@ import { readStartOptions } from '../client/sessions/history/start-options.ts';
 import { stepReader, type StepReader } from '../client/sessions/history/steps.ts';
 import { isQueuePolled } from '../client/sessions/worker-polls.ts';
 import { describeNoWorker } from '../client/sessions/no-worker.ts';
+import { findSessionHost } from '../worker/config/session-host.ts';
+import type { FileNow } from './call-views/file-change.ts';
+import { readWorkspaceFile } from './inbox/workspace-file.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { countBy, type FleetHistorian, fleetHistorian } from './fleet/fleet-history.ts';
 import { readPrometheusAddress } from './fleet/prometheus-range.ts';
@@ -45,6 +48,7 @@ export type Acting = Pick<
   | 'answer'
   | 'approvals'
   | 'topUp'
+  | 'changeRules'
   | 'setOptions'
   | 'snip'
   | 'askAside'
@@ -90,6 +94,10 @@ export type PagePorts = Acting &
     startOptions(session: SessionId): Promise<RunOptions | null>;
     live(session: SessionId, signal: AbortSignal): AsyncIterable<Told>;
     waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
+    /** Returns what the model said before the call, in the same reply. */
+    said(session: SessionId, pending: PendingApproval): Promise<string>;
+    /** Looks at a file of the session's folder, as it is now on this host. */
+    file(seen: Pick<SessionDescription, 'cwd' | 'host'>, path: string): Promise<FileNow>;
     /** Returns a sentence when no worker polls for the session, else null. */
     nobodyWorks(session: SessionDescription): Promise<string | null>;
     /** Reads steps; the result is at most a second or two old. */
@@ -138,6 +146,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
   const { client } = temporal;
   const people = new RecentMap<string, Acting>(MOST_HELD);
   const named = readUiAddress(env);
+  const here = () => findSessionHost(env, folder.storePlace, folder.root);
   // The embedded server's UI may come and go with its starts.
   const uiNow = (): string | null => named ?? (hosted ? null : (embedded?.ui() ?? null));
   const polls = holdAnswers(
@@ -217,6 +226,8 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     recent: (session) => readRecent(client, session),
     startOptions: (session) => readStartOptions(client, session),
     waiting: (session, pending) => transcriptReader(store).waiting(session, pending),
+    said: (session, pending) => transcriptReader(store).said(session, pending),
+    file: (seen, path) => readWorkspaceFile(seen, path, here()),
     nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : describeNoWorker(seen, seen.session)),
   };
 }

@@ -234,6 +234,12 @@ export type ToolSpec<Schema extends InputSchema> = {
    */
   readonly validate?: (input: InputOf<Schema>, context: ToolContext) => Promise<string | Validated | undefined>;
   /**
+   * Says why the call would fail as things stand, without changing anything; undefined when it would
+   * not. It is called before a person is asked about the call, and only where the run may read what
+   * the call is about without asking.
+   */
+  readonly wouldFail?: (input: InputOf<Schema>, context: ToolContext) => Promise<string | undefined>;
+  /**
    * The tool's own permission rule, above the mode's: deny > ask > allow. Absent or undefined: the
    * mode decides. In mode `bypass`, which asks nothing, only its `deny` holds. A call whose rule
    * answers later (a promise) is not started while the reply streams.

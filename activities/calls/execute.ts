@@ -9,6 +9,7 @@ import { endsCall, reportStopped, denyByPerson, refuseCall, reportMaybeStarted, 
 import { formatOutcome } from './format-outcome.ts';
 import { callIdOf } from '../../system/process/environment.ts';
 import { concludeDelegated, readEarlierDelegation, delegateCall } from './delegated.ts';
+import { findFailure } from './find-failure.ts';
 import { readCall, recordOutcome, type RecordedOutcome } from './journal.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { recoverCall } from './recover.ts';
@@ -168,7 +169,11 @@ async function runWithInput(
   const context = buildToolContext(environment, { ...run, id: run.key, generation: null });
   const decided = run.decision && (chosen.edited ? 'edited' : 'as_asked');
   const checked = await checkCall(environment, run, { call, input: chosen.input, context, decided });
-  if (checked.kind === 'ask') return { kind: 'ask', ask: await askAbout(environment, run, checked) };
+  if (checked.kind === 'ask') {
+    const failure = await findFailure(environment, checked.ready, context);
+    if (failure !== null) return refuseCall(`Not run: ${failure}`);
+    return { kind: 'ask', ask: await askAbout(environment, run, checked) };
+  }
   const { approved, edited } = chosen;
   if (checked.kind === 'verdict' && checked.ofInput && edited && approved) {
     return askAgain(call, approved.inputHash, checked.content);

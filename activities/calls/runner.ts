@@ -172,10 +172,10 @@ function pickSettings(
   { mode, permissions = {}, cwd, folders, tools, toolNames }: RunConfig,
   context: ToolContextState = {},
 ): CallSettings {
-  const { cwd: dir, allowedTools } = context;
+  const { cwd: dir, allowedTools, granted } = context;
   return {
     mode,
-    permissions,
+    permissions: granted ? { ...permissions, allow: [...(permissions.allow ?? []), ...granted] } : permissions,
     cwd,
     ...(folders && { folders }),
     ...present({ tools, toolNames, dir, allowedTools }),

@@ -1,5 +1,5 @@
 // Says in words who steered a session and how (O12).
-import type { OptionChanges, TopUp } from '../../workflows/contract/session.ts';
+import type { NewLimits, OptionChanges, RuleChanges } from '../../workflows/contract/session.ts';
 import { LIMITS } from '../../workflows/contract/options-problem.ts';
 import type { Steered } from '../../workflows/contract/steered.ts';
 import { oneLine } from '../paint.ts';
@@ -21,10 +21,14 @@ export const PLAIN_ACTIONS = {
   snip: 'entries taken out of the model’s view',
 } as const;
 
-function actionText({ action, limits = {}, changes = {}, untold = [] }: Steered): string {
+function actionText({ action, limits = {}, rules = {}, changes = {}, untold = [] }: Steered): string {
   switch (action) {
     case 'topUp':
       return `limits raised to ${limitsText(limits)}`;
+    case 'setLimits':
+      return `limits set to ${limitsText(limits)}`;
+    case 'changeRules':
+      return rulesText(rules);
     case 'setOptions':
       return `options for the next run set (${[optionsText(changes), ...untold.map((name) => oneLine(name, 60))].filter((text) => text !== '').join(', ')})`;
     default:
@@ -32,10 +36,18 @@ function actionText({ action, limits = {}, changes = {}, untold = [] }: Steered)
   }
 }
 
-export function limitsText(limits: TopUp): string {
+/** Says which rules a run was given, and which were taken back. */
+export function rulesText({ allow = [], drop = [], lasts }: RuleChanges): string {
+  const list = (rules: readonly string[]): string => rules.map((rule) => oneLine(rule, LONGEST)).join(', ');
+  const given = allow.length > 0 ? [`allowed from here on: ${list(allow)}`] : [];
+  const taken = drop.length > 0 ? [`asked about again: ${list(drop)}`] : [];
+  return `${[...given, ...taken].join('; ')}${lasts ? ', also in later runs' : ''}`;
+}
+
+export function limitsText(limits: NewLimits): string {
   return Object.entries(limits)
     .map(([key, value]) => {
-      const what = LIMITS[key as keyof TopUp] ?? oneLine(key, 60);
+      const what = LIMITS[key as keyof NewLimits] ?? oneLine(key, 60);
       // An update written by hand may contain null, which the session passes over.
       return typeof value === 'number' ? `${value.toLocaleString('en')} ${what}` : `${what} as the worker says`;
     })

@@ -63,6 +63,37 @@ export function ruleFor({ tool, input }: Call): string | null {
   return `${tool}(${isAbsolute(path) ? '/' : ''}${path})`;
 }
 
+/**
+ * Proposes up to three rules, from the narrow one of `ruleFor` to every call of the tool. Each covers
+ * the call.
+ */
+export function rulesFor(call: Call): readonly string[] {
+  const narrow = ruleFor(call);
+  const wider = [...widerRules(call), call.tool].filter((rule) => permissionsProblem({ allow: [rule] }) === undefined);
+  const all = [...new Set([...(narrow === null ? [] : [narrow]), ...wider])];
+  return all.length <= 3 ? all : [...all.slice(0, 2), ...all.slice(-1)];
+}
+
+/** Returns the folder of a file, the first words of a command, the domain of a host. */
+function widerRules({ tool, input }: Call): readonly string[] {
+  const { command, path, url } = fieldsOf(input);
+  if ((tool === 'edit' || tool === 'write') && typeof path === 'string' && /^[\w./ -]+$/.test(path)) {
+    const folder = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '';
+    return folder === '' ? [] : [`${tool}(${isAbsolute(path) ? '/' : ''}${folder}/**)`];
+  }
+  if (tool === 'bash' && typeof command === 'string') {
+    const [only, ...others] = parseShell(command) ?? [];
+    if (!only || others.length > 0 || only.redirects.length > 0 || !isPlain(only.words)) return [];
+    return [`bash(${only.words[0]?.text} ${only.words[1]?.text}:*)`];
+  }
+  if (tool === 'web_fetch' && typeof url === 'string' && URL.canParse(url)) {
+    const parts = toHost(new URL(url)).split('.');
+    return parts.length > 2 && /[a-z]/i.test(parts.at(-1) ?? '') ? [`web_fetch(*.${parts.slice(1).join('.')})`] : [];
+  }
+  const [, server] = /^mcp__(.+?)__/.exec(tool) ?? [];
+  return server === undefined ? [] : [`mcp__${server}__*`];
+}
+
 function hostRule(url: unknown): string | null {
   if (typeof url !== 'string' || !URL.canParse(url)) return null;
   const rule = `web_fetch(${toHost(new URL(url))})`;

@@ -9,6 +9,7 @@ import {
   type OptionChanges,
   type PendingApproval,
   type Repair,
+  type RuleChanges,
   type TopUp,
 } from '../../workflows/contract/session.ts';
 import { LARGEST_ANSWER, type Answer, type AskingAgent } from '../../workflows/contract/people.ts';
@@ -33,7 +34,7 @@ export type DecidePorts = {
   readonly update: (
     session: SessionId,
     name: string,
-    arg: Approval | Denial | Answer | Repair | OptionChanges | TopUp,
+    arg: Approval | Denial | Answer | Repair | OptionChanges | TopUp | RuleChanges,
     signed?: Signed,
   ) => Promise<void>;
 };

@@ -1,11 +1,18 @@
-// Raises limits of the current run and sets options for the next one (Q10), by updates that a
-// session accepts or refuses with a sentence. It also cancels a session.
-import { SIGNALS, UPDATES, type OptionChanges, type TopUp } from '../../workflows/contract/session.ts';
+// Changes limits and rules of the current run and sets options for the next one (Q10), by updates
+// that a session accepts or refuses with a sentence. It also cancels a session.
+import {
+  SIGNALS,
+  UPDATES,
+  type OptionChanges,
+  type RuleChanges,
+  type TopUp,
+} from '../../workflows/contract/session.ts';
 import type { Client } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
 import type { SignalOnce } from '../../workflows/contract/steered.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { LIMITS, optionsProblem } from '../../workflows/contract/options-problem.ts';
+import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import { ClientProblem } from '../problem.ts';
 import type { DecidePorts } from './decide.ts';
 import { patience, callUntilAnswered } from './persist.ts';
@@ -21,9 +28,22 @@ export async function topUp({ look, update }: DecidePorts, session: SessionId, m
 }
 
 /** Returns a sentence that says what is wrong with the limits in any run, or undefined. */
-export function topUpProblem(more: TopUp): string | undefined {
+export function topUpProblem({ exact: _, ...more }: TopUp): string | undefined {
   if (Object.keys(more).length === 0) return `no limit is named: give ${Object.keys(LIMITS).join(', ')}`;
   return optionsProblem(more);
+}
+
+export async function changeRules(
+  { look, update }: DecidePorts,
+  session: SessionId,
+  rules: RuleChanges,
+  by: string,
+): Promise<void> {
+  const problem = permissionsProblem({ allow: rules.allow }) ?? permissionsProblem({ allow: rules.drop });
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+  const seen = await look(session);
+  if (seen.status !== 'open') throw sessionClosedProblem(seen);
+  await update(session, UPDATES.changeRules, rules, { by });
 }
 
 export async function setOptions(

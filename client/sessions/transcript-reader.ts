@@ -2,7 +2,7 @@
 import type { Entry } from '../../store/log/entries.ts';
 import { resultOf } from '../../store/view/result.ts';
 import { type Store, StoreError } from '../../store/values/store.ts';
-import { loadRun, loadView, type View } from '../../store/view/view.ts';
+import { lastReply, loadRun, loadView, type View } from '../../store/view/view.ts';
 import { createViewCache } from '../../store/view/view-cache.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { outputReader, runOutcome, type RunOutcome } from './outcome.ts';
@@ -17,6 +17,8 @@ export type TranscriptReader = {
    * transcript. Throws StoreError.
    */
   since(session: SessionId, head: Hash, run: number, mark?: EntryMark): Promise<RunEntries>;
+  /** Returns what the model said before the call, in the same reply. Throws StoreError. */
+  said(session: SessionId, pending: PendingApproval): Promise<string>;
   /** Throws StoreError, also when the run's end is not in the transcript. */
   outcome(session: SessionId, head: Hash | null, run: number): Promise<RunOutcome>;
   /** Adds the call's input. Throws StoreError only when the store cannot be used. */
@@ -49,6 +51,11 @@ function openReader(store: Store): TranscriptReader {
     },
     waiting: (session, pending) =>
       waitingApproval(store, () => view(pending.agent?.session ?? session, pending.head), session, pending),
+    said: async (session, { agent, head, index }) => {
+      const blocks =
+        lastReply(await view(agent?.session ?? session, head))?.reply.message.content.slice(0, index) ?? [];
+      return blocks.flatMap((block) => (block.type === 'text' ? [block.text.trim()] : [])).join('\n\n');
+    },
     outcome: async (session, head, run) => {
       const read = head === null ? [] : (await loadRun(store, session, head, { run, cache })).entries;
       const result = resultOf({ entries: read }, run);

@@ -87,6 +87,12 @@ export const limits = z.strictObject({
   maxBudgetUsd: number.optional(),
   maxTokens: number.optional(),
   timeoutMs: number.optional(),
+  exact: z.literal(true).optional(),
+});
+export const ruleChanges = z.strictObject({
+  allow: z.array(text).readonly().optional(),
+  drop: z.array(text).readonly().optional(),
+  lasts: z.literal('session').optional(),
 });
 export const snipBody = z.strictObject({ entries: z.array(count).readonly() });
 export const aside = z.strictObject({ question: text });

@@ -81,15 +81,31 @@ export const steerings: readonly Operation[] = [
       name: 'topUp',
       path: '/sessions/{session}/top-up',
       role: 'steer',
-      says: 'Raises limits of the run under way, each counted from its beginning.',
+      says: 'Raises limits of the run under way, each counted from its beginning; `exact` also sets and lowers them.',
       answer: shapes.done,
     },
     shapes.limits,
     async (asking, body) => {
       const { acting, session, signal } = asking;
       const limits = present(body);
-      const isIt = (one: PersonRequest): boolean => one.kind === 'topUp' && isDeepStrictEqual(one.limits, limits);
+      const { exact, ...asked } = limits;
+      const isIt = (one: PersonRequest): boolean =>
+        one.kind === 'topUp' && one.exact === exact && isDeepStrictEqual(one.limits, asked);
       await unlessDone(asking, isIt, acting.topUp(session, limits, { signal }));
+      return { session };
+    },
+  ),
+  postOperation(
+    {
+      name: 'changeRules',
+      path: '/sessions/{session}/rules',
+      role: 'steer',
+      says: 'Gives the run under way more rules that allow, or takes such rules back.',
+      answer: shapes.done,
+    },
+    shapes.ruleChanges,
+    async ({ acting, session, signal }, body) => {
+      await acting.changeRules(session, present(body), { signal });
       return { session };
     },
   ),

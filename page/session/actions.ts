@@ -23,8 +23,11 @@ type Done = { readonly said: string; readonly message?: PendingMessage; readonly
 
 const text = z.string();
 const sent = z.object({ text, now: z.literal('true').optional() });
-const allowed = z.object({ call: text, inputHash: text, input: text });
-const denied = z.object({ call: text, reason: text });
+/** Without `input` the call runs as it is. */
+const allowed = z.object({ call: text, inputHash: text, input: text.optional() });
+const denied = z.object({ call: text, reason: text.optional() });
+/** The model is told this where a person gives no reason. */
+const NO_REASON = 'no reason was given';
 const answered = z.object({ call: text, answer: text });
 const questionForm = z.object({ question: text });
 
@@ -87,12 +90,12 @@ const actions: Readonly<Record<string, Act>> = {
   },
   approve: async (ports, session, body, role) => {
     const { call, inputHash, input } = readForm(allowed, body);
-    const edited = parseInput(input);
     const waiting = (await ports.approvals(session)).find((one) => one.call === call);
     if (waiting && waiting.inputHash !== inputHash)
       throw new ClientProblem('refused', `the input of call ${call} is another one now: look at it again`);
     if (waiting?.problem !== undefined)
       throw new ClientProblem('refused', `call ${call} can only be denied: ${waiting.problem}`);
+    const edited = input === undefined ? waiting?.input : parseInput(input);
     const same = waiting !== undefined && JSON.stringify(waiting.input) === JSON.stringify(edited);
     if (!same && waiting !== undefined) refuseUnless(role, 'steer', 'to change what a call does');
     await firstDecision(ports, session, call, () =>
@@ -101,8 +104,8 @@ const actions: Readonly<Record<string, Act>> = {
     return { said: same ? 'Allowed.' : 'Allowed, with the input as you changed it.' };
   },
   deny: async (ports, session, body) => {
-    const { call, reason } = readForm(denied, body);
-    await firstDecision(ports, session, call, () => ports.deny(session, call, reason));
+    const { call, reason = '' } = readForm(denied, body);
+    await firstDecision(ports, session, call, () => ports.deny(session, call, reason.trim() || NO_REASON));
     return { said: 'Denied.' };
   },
   answer: async (ports, session, body) => {
@@ -113,8 +116,8 @@ const actions: Readonly<Record<string, Act>> = {
   topUp: async (ports, session, body) => {
     const { minutes, ...given } = readForm(more, body);
     const limits = { ...given, ...(minutes === undefined ? {} : { timeoutMs: minutes * 60_000 }) };
-    await ports.topUp(session, limits);
-    return { said: 'Raised: the run goes on with it.' };
+    await ports.topUp(session, { ...limits, exact: true });
+    return { said: 'Set: the run goes on with it.' };
   },
   options: async (ports, session, body) => {
     const { allow, ask, deny, ...given } = readForm(next, body);
@@ -205,7 +208,8 @@ async function matchingIds(
   return found;
 }
 
-function readForm<T>(schema: z.ZodType<T>, body: unknown): T {
+/** Throws ClientProblem for a body of another shape. */
+export function readForm<T>(schema: z.ZodType<T>, body: unknown): T {
   const { success, data, error } = schema.safeParse(body);
   if (success) return data;
   const where = error.issues[0];

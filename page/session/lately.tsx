@@ -1,7 +1,7 @@
 // Shows what people have asked of a session, who it was, and what waits for its next run.
 import { showUnseen } from '../../system/text.ts';
 import type { PersonRequest, RecentRequests } from '../../client/sessions/history/recent.ts';
-import { PLAIN_ACTIONS, limitsText, optionsText } from '../../client/render/steered-words.ts';
+import { PLAIN_ACTIONS, limitsText, optionsText, rulesText } from '../../client/render/steered-words.ts';
 import { Moment } from '../layout.tsx';
 
 /** Most requests to show, the newest ones. */
@@ -41,7 +41,9 @@ export function requestText(one: PersonRequest): string {
     case 'answer':
       return `question ${showUnseen(one.call.slice(0, 60))} answered`;
     case 'topUp':
-      return `limits raised to ${limitsText(one.limits)}`;
+      return `limits ${one.exact ? 'set' : 'raised'} to ${limitsText(one.limits)}`;
+    case 'changeRules':
+      return showUnseen(rulesText(one.rules));
     case 'setOptions':
       return `options for the next run set: ${optionsText(one.changes)};`;
     default:

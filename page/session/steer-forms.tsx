@@ -1,4 +1,4 @@
-// Forms to raise limits of the current run and to set options for the next. They are drawn once
+// Forms to set limits of the current run and to set options for the next. They are drawn once
 // with the page, so that typed text stays while everything else changes.
 import { showUnseen } from '../../system/text.ts';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -20,15 +20,15 @@ function MoreForm({ path, config }: Props) {
   const minutes = rules?.timeoutMs == null ? null : rules.timeoutMs / 60_000;
   return (
     <form hx-post={`${path}/topUp`} hx-target="#said" aria-labelledby="more-title">
-      <h2 id="more-title">More for the run under way</h2>
-      <p class="quiet">Each is counted from the run’s beginning, and must be above the limit it has.</p>
+      <h2 id="more-title">Limits of the run under way</h2>
+      <p class="quiet">Each is counted from the run’s beginning. A limit that the run has passed already ends it.</p>
       <div class="fields">
         <AmountField name="maxTurns" label="Turns" now={rules?.maxTurns ?? null} />
         <AmountField name="maxBudgetUsd" label="US dollars" now={rules?.maxBudgetUsd ?? null} />
         <AmountField name="maxTokens" label="Tokens" now={rules?.maxTokens ?? null} />
         <AmountField name="minutes" label="Minutes" now={minutes} />
       </div>
-      <button>Raise</button>
+      <button>Set limits</button>
     </form>
   );
 }
@@ -45,7 +45,7 @@ function AmountField({
   return (
     <label>
       <span>{label}</span>
-      <input name={name} inputmode="decimal" autocomplete="off" placeholder={now === null ? '' : `${now} now`} />
+      <input name={name} inputmode="decimal" autocomplete="off" placeholder={now === null ? 'none now' : `${now} now`} />
     </label>
   );
 }

@@ -116,11 +116,11 @@ test('who decides second is told who was first; limits are raised and options se
   const [one, other] = [await stage.visit(`/sessions/${session}`), await stage.visit(`/sessions/${session}`)];
   await one.tab.getByRole('tab', { name: 'Limits' }).click();
   await one.tab.locator('input[name=maxTurns]').fill('9');
-  await one.tab.getByRole('button', { name: 'Raise' }).click();
-  await other.tab.getByText('limits raised to 9 turns').waitFor();
+  await one.tab.getByRole('button', { name: 'Set limits' }).click();
+  await other.tab.getByText('limits set to 9 turns').waitFor();
   await other.tab.locator('#figures', { hasText: 'of 9 turns' }).waitFor();
   await one.tab.locator('select[name=permissionMode]').selectOption('plan');
-  await one.tab.getByRole('button', { name: 'Set' }).click();
+  await one.tab.getByRole('button', { name: 'Set', exact: true }).click();
   await one.tab.getByRole('tab', { name: 'Now' }).click();
   await one.tab.getByText('For the next run: permissionMode plan').waitFor();
   await shoot(one.tab, 'steer');

@@ -53,7 +53,7 @@ test('a call that waits is shown with its question, its input and its deadline (
     expect(page).toContain(part);
 });
 
-test('limits of the run under way are raised, as numbers, and only those that were given (O8)', async () => {
+test('limits of the run under way are set, as numbers, and only those that were given (O8)', async () => {
   const given: unknown[] = [];
   const { post } = await stagedPage({
     ports: { topUp: (_, limits) => Promise.resolve(void given.push(limits)) },
@@ -62,7 +62,7 @@ test('limits of the run under way are raised, as numbers, and only those that we
   expect((await post('/sessions/s-1/topUp', { ...empty, maxTurns: '50', minutes: '1.5' })).status).toBe(200);
   const wrong = await post('/sessions/s-1/topUp', { ...empty, maxTurns: 'many' });
   expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('maxTurns is no number')]);
-  expect(given).toEqual([{ maxTurns: 50, timeoutMs: 90_000 }]);
+  expect(given).toEqual([{ maxTurns: 50, timeoutMs: 90_000, exact: true }]);
 });
 
 test('a question aside is answered in words, shown as they are, with what it took (O8)', async () => {

@@ -29,6 +29,49 @@ test('a run under way gets more turns, tokens and time, and goes on past its old
   await expect(sessions.topUp(session.id, { maxTurns: 9 })).rejects.toMatchObject({ kind: 'refused' });
 });
 
+test('a run under way is given limits that it did not have and lower ones, which end it (Q10 L45 L51)', async () => {
+  const [first, second] = [gate(), gate()];
+  const h = await harness({
+    script: [
+      reply([look], { hold: first.hold, holdAfterEvent: 1 }),
+      reply([look], { hold: second.hold, holdAfterEvent: 1 }),
+      reply('Too late.'),
+    ],
+  });
+  const sessions = clientOf(h);
+  const session = await h.open('Look.', { maxTurns: 9 });
+  await until(() => h.bodies().length === 1);
+  await sessions.topUp(session.id, { maxBudgetUsd: 5, maxTokens: 1_000_000, timeoutMs: 3_600_000, exact: true });
+  first.release();
+  await until(() => h.bodies().length === 2);
+  await sessions.topUp(session.id, { maxTokens: 1, exact: true });
+  second.release();
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'budget_exceeded', limitTokens: 1 } });
+  expect(JSON.stringify(await session.entries())).toContain('"action":"setLimits"');
+  await keepHistory('a run whose limits were set and lowered', session.handle);
+});
+
+test('a run is given rules while it is under way: they allow at once, and can be taken back (Q10 L55)', async () => {
+  const call = (nth: number) => reply([toolUse('bash', { command: `touch made-${nth}` })]);
+  const h = await harness({
+    script: [call(1), call(2), call(3), reply('Done.')],
+    handover: { events: 10_000, signals: 10_000, iterations: 1 },
+  });
+  const sessions = clientOf(h);
+  const session = await h.open('Make.', { permissionMode: 'default' });
+  const waits = (name: string) => until(async () => (await sessions.approvals(session.id))[0]?.call === name);
+  await waits('1.1.0');
+  await expect(sessions.changeRules(session.id, { allow: ['bash(('] })).rejects.toThrow('cannot be read');
+  await sessions.changeRules(session.id, { allow: ['bash(touch made-2)'] });
+  await sessions.approve(session.id, '1.1.0');
+  await waits('1.3.0');
+  await sessions.changeRules(session.id, { allow: ['bash'], lasts: 'session' });
+  await sessions.changeRules(session.id, { drop: ['bash'], lasts: 'session' });
+  await sessions.approve(session.id, '1.3.0');
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  await keepHistory('a run that was given rules while it ran', session.handle);
+});
+
 test('what a run was given survives a handover (Q10 L4)', async () => {
   const held = gate();
   const h = await harness({

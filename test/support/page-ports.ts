@@ -93,6 +93,8 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     head: () => Promise.resolve(view.head),
     live: () => live,
     waiting: (session, pending) => Promise.resolve({ ...pending, session, input: { path: 'a.txt' } }),
+    said: () => Promise.resolve(''),
+    file: () => Promise.resolve({ kind: 'new' }),
     as: () => all,
     temporalUi: () => null,
     steps: () => Promise.resolve([]),
@@ -114,6 +116,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     approve: noted('approve'),
     deny: noted('deny'),
     topUp: noted('topUp'),
+    changeRules: noted('changeRules'),
     setOptions: noted('setOptions'),
     background: () => ({
       read: () => Promise.resolve(null),

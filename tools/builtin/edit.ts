@@ -20,6 +20,17 @@ import { describeParted, writeInside } from './files/write-inside.ts';
 const MAX_BYTES = 16 * 1024 * 1024;
 
 export function createEditTool({ dataDir, sandbox: { places, programs } }: BuiltinOptions): Tool {
+  /** Finds the file and replaces in memory. Throws ToolFailure. */
+  const prepareEdit = async (input: EditInput, context: ToolContext) => {
+    const workspace = toWorkspace(context, dataDir);
+    const target = await confine(workspace, input.path);
+    const problem =
+      checkHiddenGit(fromRoot(input.path, context), target.name) ??
+      checkHiddenGuard(places, input.path, target.path, context);
+    if (problem !== undefined) throw new ToolFailure(problem);
+    const { bytes, stats } = await readWhole(workspace, target);
+    return { workspace, target, stats, replaced: replaceIn(bytes, input) };
+  };
   return defineTool({
     name: 'edit',
     description:
@@ -35,16 +46,18 @@ export function createEditTool({ dataDir, sandbox: { places, programs } }: Built
     recovery: 'report',
     canUse: ({ path }, context) => decideByGuard(places, path, context),
     subject: ({ path }, context) => ({ kind: 'path', path: fromRoot(path, context) }),
+    wouldFail: async (input, context) => {
+      try {
+        await prepareEdit(input, context);
+        return undefined;
+      } catch (error) {
+        if (error instanceof ToolFailure) return error.message;
+        throw error;
+      }
+    },
     async call(input, context: ToolContext) {
       const { signal, fence } = context;
-      const workspace = toWorkspace(context, dataDir);
-      const target = await confine(workspace, input.path);
-      const problem =
-        checkHiddenGit(fromRoot(input.path, context), target.name) ??
-        checkHiddenGuard(places, input.path, target.path, context);
-      if (problem !== undefined) throw new ToolFailure(problem);
-      const { bytes, stats } = await readWhole(workspace, target);
-      const replaced = replaceIn(bytes, input);
+      const { workspace, target, stats, replaced } = await prepareEdit(input, context);
       const { parted, facts } = await writeInside(workspace, target, replaced.bytes, {
         fence,
         signal,

@@ -30,6 +30,7 @@ const toolFields = {
   asksModel: functionSchema.optional(),
   asksPeople: z.literal(true).optional(),
   validate: functionSchema.optional(),
+  wouldFail: functionSchema.optional(),
   canUse: functionSchema.optional(),
   subject: functionSchema.optional(),
   call: functionSchema,

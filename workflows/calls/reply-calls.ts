@@ -3,7 +3,7 @@ import type { Call, OutcomeItem, RunTool } from '../contract/activities.ts';
 import { type CallKey, callKey, type Hash } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/session.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
-import { toolContextAfter, withCallsSpend } from '../machine/calls.ts';
+import { toolContextAfter, withCallsSpend, withGranted } from '../machine/calls.ts';
 import type { CallResult, Move } from '../machine/events.ts';
 import { budgetLeft } from '../machine/limits.ts';
 import type { RunState } from '../machine/state.ts';
@@ -74,10 +74,10 @@ export class ReplyCalls {
 
   /** `results`: of the calls whose changes and spending count for the next activity. */
   sharedInput(results: readonly (CallResult | undefined)[]): SharedInput {
-    const { config, rules } = this.context.snapshot;
+    const { config, rules, granted } = this.context.snapshot;
     const { iteration, toolContext, spend } = this.state;
     const { head } = this;
-    const context = toolContextAfter(toolContext, results);
+    const context = withGranted(toolContextAfter(toolContext, results), granted);
     const left = budgetLeft({ spend: withCallsSpend(spend, results) }, rules);
     return { head, config, iteration, ...(context && { context }), ...(left && { left }) };
   }

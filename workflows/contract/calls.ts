@@ -113,6 +113,8 @@ export type ToolContextState = {
   readonly cwd?: string;
   /** The only tools that may still be called. */
   readonly allowedTools?: readonly string[];
+  /** Rules that a person gave the run while it was under way; they allow. */
+  readonly granted?: readonly string[];
 };
 
 export type RunTool = {

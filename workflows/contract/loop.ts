@@ -241,6 +241,8 @@ export type RunSnapshot = {
    * run (L71).
    */
   readonly whole?: Limits;
+  /** Rules that a person gave the run while it was under way. Absent: none. */
+  readonly granted?: readonly string[];
 };
 
 export type Limits = Pick<Rules, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;

@@ -6,7 +6,7 @@ import { extraFoldersProblem } from './extra-folders.ts';
 import { tagsProblem } from './facts.ts';
 import { toolEnvProblem } from './tool-env.ts';
 import type { Effort } from './loop.ts';
-import type { PermissionMode, RunOptions, OptionChanges, TopUp } from './session.ts';
+import type { PermissionMode, RunOptions, OptionChanges, NewLimits } from './session.ts';
 
 export const efforts: readonly Effort[] = ['low', 'medium', 'high', 'xhigh', 'max'];
 export const permissionModes: readonly PermissionMode[] = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypass'];
@@ -67,8 +67,8 @@ export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
   tags: true,
 };
 
-/** The limits of a run that can be raised, and how sentences name them. */
-export const LIMITS: Readonly<Record<keyof TopUp, string>> = {
+/** The limits of a run that can be changed, and how sentences name them. */
+export const LIMITS: Readonly<Record<keyof NewLimits, string>> = {
   maxTurns: 'turns',
   maxBudgetUsd: 'US dollars',
   maxTokens: 'tokens',

@@ -42,8 +42,9 @@ export const SIGNALS = {
 } as const;
 /**
  * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81), `repair` a
- * Repair, `setOptions` OptionChanges for the next run, `topUp` a TopUp for the one under way; each
- * is refused with a sentence. The last three take a Signed besides. At most a few in flight.
+ * Repair, `setOptions` OptionChanges for the next run, `topUp` a TopUp for the one under way,
+ * `changeRules` RuleChanges for it; each is refused with a sentence. The last four take a Signed
+ * besides. At most a few in flight.
  */
 export const UPDATES = {
   approve: 'approve',
@@ -52,6 +53,7 @@ export const UPDATES = {
   repair: 'repair',
   setOptions: 'setOptions',
   topUp: 'topUp',
+  changeRules: 'changeRules',
   aside: 'aside',
 } as const;
 /** Queries: `view` returns a SessionView, `elicited` an ElicitationEnd. */
@@ -159,11 +161,27 @@ export type Repair = { readonly from: Hash; readonly to: Hash; readonly lost: st
 /** Characters of a repair's `lost`. */
 export const LONGEST_LOSS = 4_000;
 
+/** Limits of the run under way. They count from the run's beginning, as in its options. */
+export type NewLimits = Pick<Partial<RunOptions>, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;
+
 /**
- * New limits of the run under way, each above the present one. They count from the run's beginning,
- * as in its options.
+ * New limits of the run under way, each above the present one. With `exact` a limit may also be
+ * lowered, or set where the run has none; a limit that the run has passed already ends it.
  */
-export type TopUp = Pick<Partial<RunOptions>, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;
+export type TopUp = NewLimits & { readonly exact?: true };
+
+/**
+ * Rules that allow calls of the run under way from now on, and those to take back. Only rules that
+ * were given like this are taken back. `lasts: 'session'`: later runs of the session have them too.
+ */
+export type RuleChanges = {
+  readonly allow?: readonly string[];
+  readonly drop?: readonly string[];
+  readonly lasts?: 'session';
+};
+
+/** Rules that a run may be given while it is under way. */
+export const MOST_GRANTED = 100;
 
 /**
  * A message from a user. The client puts texts over 1 KB into the store, and sends them by hash.

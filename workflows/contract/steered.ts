@@ -2,15 +2,18 @@
 // (O12).
 import { isName } from './people.ts';
 import { RUN_OPTIONS } from './options-problem.ts';
-import type { OptionChanges, RunOptions, TopUp } from './session.ts';
+import type { NewLimits, OptionChanges, RuleChanges, RunOptions } from './session.ts';
 
 export type Steered = {
-  readonly action: 'interrupt' | 'resume' | 'cancel' | 'topUp' | 'setOptions' | 'snip' | 'repair';
+  readonly action:
+    'interrupt' | 'resume' | 'cancel' | 'topUp' | 'setLimits' | 'changeRules' | 'setOptions' | 'snip' | 'repair';
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** The name of the person who did it; absent where it was not given. */
   readonly by?: string;
-  readonly limits?: TopUp;
+  readonly limits?: NewLimits;
+  /** The rules that the run was given, or that were taken back. */
+  readonly rules?: RuleChanges;
   /** The options that were changed for the next run. */
   readonly changes?: OptionChanges;
   /**

@@ -12,7 +12,7 @@ import {
   type RunSnapshot,
 } from '../contract/loop.ts';
 import { present } from '../contract/present.ts';
-import type { TopUp } from '../contract/session.ts';
+import type { NewLimits } from '../contract/session.ts';
 import type { RunState } from '../machine/state.ts';
 import type { HostSession } from './host-session.ts';
 import type { RunTaken, SpentSince } from './spent.ts';
@@ -28,7 +28,7 @@ type LiveLimits = {
   readonly snapshot: RunSnapshot;
   readonly leftMs: number | null;
   takeWhole(): Limits | null;
-  raise(more: TopUp): void;
+  change(limits: NewLimits): void;
 };
 
 /** A session that may be an agent's, as far as its grant needs it. */
@@ -107,7 +107,7 @@ export function withinPrompt(rules: Rules, { facts, delegations }: GrantedSessio
  * Returns the limits of a run that ends of agents opened, once a person's message has come to it:
  * all that a prompt has, on top of what the run has taken already.
  */
-export function topUpForPrompt(whole: Limits, run: RunTaken, rest: Grant): TopUp {
+export function topUpForPrompt(whole: Limits, run: RunTaken, rest: Grant): NewLimits {
   const { turn, spend, ms } = run;
   const { maxTurns, maxBudgetUsd, maxTokens, timeoutMs } = whole;
   const all = {
@@ -139,7 +139,7 @@ export function bringPrompt(session: HostSession, limits: LiveLimits, { turn, sp
   if (!whole || !patched('perdure-whole-prompt')) return;
   const { timeoutMs } = limits.snapshot.rules;
   const taken = { turn: turn - 1, spend, ms: (timeoutMs ?? 0) - (limits.leftMs ?? 0) };
-  limits.raise(topUpForPrompt(whole, taken, remainingGrant(session)));
+  limits.change(topUpForPrompt(whole, taken, remainingGrant(session)));
   session.facts.beginPrompt(taken);
   session.delegations.agents.beginPrompt();
 }
@@ -148,7 +148,7 @@ export function bringPrompt(session: HostSession, limits: LiveLimits, { turn, sp
  * Returns a sentence that says why a person cannot give an agent's run this much; undefined when
  * its grant covers it.
  */
-export function grantProblem(more: TopUp, session: GrantedSession): string | undefined {
+export function grantProblem(more: NewLimits, session: GrantedSession): string | undefined {
   const rest = remainingGrant(session);
   const beyond = KEYS.find((key) => more[key] !== undefined && more[key] > (rest[key] ?? Infinity));
   if (beyond === undefined) return undefined;

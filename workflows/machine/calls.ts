@@ -8,6 +8,14 @@ export function withCallsSpend(spend: Spend, results: readonly (CallResult | und
   return results.reduce((sum, result) => (result?.facts.spend ? addSpend(sum, result.facts.spend) : sum), spend);
 }
 
+/** Adds the rules that a person gave the run; the context is as before where there are none. */
+export function withGranted(
+  context: ToolContextState | null,
+  granted: readonly string[] | undefined,
+): ToolContextState | null {
+  return granted === undefined ? context : { ...context, granted };
+}
+
 /**
  * Applies the changes of context modifiers in the model's order, in whichever order the calls
  * finished (L38). A result is undefined while its call has none.

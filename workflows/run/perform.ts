@@ -16,6 +16,7 @@ import { modelResultOf } from '../contract/model-call.ts';
 import { noSpend, type Rules, type Spend } from '../contract/loop.ts';
 import { collapseInput, compactionInput, budgetInput, modelInput, preparationInput } from '../machine/step-inputs.ts';
 import type { Event, Move } from '../machine/events.ts';
+import { withGranted } from '../machine/calls.ts';
 import { findSpentBudget, budgetLeft } from '../machine/limits.ts';
 import type { LoopPort } from '../machine/loop.ts';
 import { isTooClose } from '../machine/prepare.ts';
@@ -58,7 +59,12 @@ export function createPerform(context: RunContext): LoopPort['perform'] {
 
 function callModel(context: RunContext, state: RunState): Promise<Event> {
   const { session, snapshot } = context;
-  const input = { ...makeAppendingStep(context, state), ...modelInput(state, snapshot.rules) };
+  const rules = withGranted(state.toolContext, snapshot.granted);
+  const input = {
+    ...makeAppendingStep(context, state),
+    ...modelInput(state, snapshot.rules),
+    ...(rules && { context: rules }),
+  };
   const { pendingSummary } = state;
   if (pendingSummary && canPaySummary(state, snapshot.rules)) {
     const terms = { config: snapshot.config, left: budgetInput(state, snapshot.rules) };

@@ -53,7 +53,7 @@ class CurrentRun implements RunContext {
     this.startedAt = startedAt;
     this.messages = messages;
     this.clock = new RunClock(deadlineOf(carry), () => session.stop('timeout'), session.pauses.setRunPaused);
-    this.limits = new RunLimits(snapshot, this.clock);
+    this.limits = new RunLimits(snapshot, this.clock, startedAt);
     session.setLimits(this.limits);
     this.iterationAt = carry.iterationAt ?? (state.iteration > 1 ? Date.now() : startedAt);
   }

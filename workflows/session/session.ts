@@ -107,8 +107,8 @@ export class Session {
     return live && limits && { state: live.state, snapshot: limits.snapshot, leftMs: limits.leftMs, now: Date.now() };
   }
 
-  /** The limits that a person may raise; null while no run is under way, and while the run ends. */
-  get raisableLimits(): RunLimits | null {
+  /** The limits and rules that a person may change; null while no run is under way, and while the run ends. */
+  get changeableLimits(): RunLimits | null {
     return this.finishing || this.stopCause !== null ? null : this.limits;
   }
 

@@ -8,6 +8,9 @@ export const UPDATE_DESCRIPTIONS: Readonly<Record<keyof typeof UPDATES, string>>
   answer: 'Answers a question: {"call": "…", "by": "ana", "body": {"kind": "text", "text": "…"}}.',
   repair: 'Goes on from an earlier head of a damaged transcript: {"from": "…", "to": "…", "lost": "…"}.',
   setOptions: 'Changes the options of the next run, such as {"maxTurns": 50}; null takes one back.',
-  topUp: 'Raises limits of the run under way: {"maxTurns": 80, "maxBudgetUsd": 5}.',
+  topUp:
+    'Raises limits of the run under way: {"maxTurns": 80, "maxBudgetUsd": 5}. With "exact": true it also sets and lowers them.',
+  changeRules:
+    'Allows more calls of the run under way: {"allow": ["bash(npm test)"]}; "drop" takes such rules back, and "lasts": "session" keeps them.',
   aside: 'Asks the model aside; nothing of it is stored: {"question": "…"}.',
 };

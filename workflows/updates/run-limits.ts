@@ -1,8 +1,8 @@
-// The limits of a run under way, which a person may raise. The runtime limit (L51) is an absolute
+// The limits of a run under way, which a person may change, and the rules it is given. The runtime limit (L51) is an absolute
 // deadline that stands still while the run is parked, and survives a handover.
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import type { Limits, RunSnapshot } from '../contract/loop.ts';
-import type { TopUp } from '../contract/session.ts';
+import type { NewLimits, RuleChanges } from '../contract/session.ts';
 import { present } from '../contract/present.ts';
 
 /**
@@ -12,10 +12,13 @@ import { present } from '../contract/present.ts';
 export class RunLimits {
   private current: RunSnapshot;
   private readonly clock: RunClock;
+  private readonly startedAt: number;
 
-  constructor(snapshot: RunSnapshot, clock: RunClock) {
+  /** `startedAt`: milliseconds since the epoch, when the run began. */
+  constructor(snapshot: RunSnapshot, clock: RunClock, startedAt: number) {
     this.current = snapshot;
     this.clock = clock;
+    this.startedAt = startedAt;
   }
 
   get snapshot(): RunSnapshot {
@@ -34,14 +37,26 @@ export class RunLimits {
     return whole ?? null;
   }
 
-  raise({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }: TopUp): void {
+  change({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }: NewLimits): void {
     const { rules } = this.current;
-    if (timeoutMs !== undefined && rules.timeoutMs !== null) this.clock.extend(timeoutMs - rules.timeoutMs);
-    const raised = {
-      ...present({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }),
-    };
-    this.current = { ...this.current, rules: { ...rules, ...raised } };
+    const changed = present({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs });
+    this.current = { ...this.current, rules: { ...rules, ...changed } };
+    if (timeoutMs === undefined) return;
+    if (rules.timeoutMs === null) this.clock.begin(this.startedAt + timeoutMs);
+    else this.clock.extend(timeoutMs - rules.timeoutMs);
   }
+
+  /** Adds rules that allow, and takes back those that were added like this. */
+  changeRules({ allow = [], drop = [] }: RuleChanges): void {
+    const { granted: before = [], ...rest } = this.current;
+    const granted = withRules(before, { allow, drop });
+    this.current = { ...rest, ...(granted.length > 0 && { granted }) };
+  }
+}
+
+/** Returns the list with the rules added, each once, and without those that are taken back. */
+export function withRules(list: readonly string[], { allow = [], drop = [] }: RuleChanges): readonly string[] {
+  return [...new Set([...list, ...allow])].filter((rule) => !drop.includes(rule));
 }
 
 export class RunClock {
@@ -92,7 +107,13 @@ export class RunClock {
     this.changed(false);
   }
 
-  /** Moves the deadline on by milliseconds. */
+  /** Gives a run without a limit one: it has until this time, milliseconds since the epoch. */
+  begin(deadline: number): void {
+    this.limit = deadline;
+    if (this.pausedAt === null) this.start();
+  }
+
+  /** Moves the deadline by milliseconds. */
   extend(ms: number): void {
     if (this.limit === null) return;
     this.limit += ms;

@@ -1,15 +1,19 @@
-// Handles the updates that steer a session: a repair, options for its next run, more for the run
-// under way (Q10). Each is refused with a sentence before it is accepted.
+// Handles the updates that steer a session: a repair, options for its next run, other limits and
+// more rules for the run under way (Q10). Each is refused with a sentence before it is accepted.
 import { defineUpdate, setHandler } from '@temporalio/workflow';
 import type { Rules } from '../contract/loop.ts';
 import { didYouMean } from '../contract/did-you-mean.ts';
 import { LIMITS, optionsProblem, withChanges } from '../contract/options-problem.ts';
 import { isHash, type Hash } from '../contract/ids.ts';
+import { permissionsProblem, type PermissionRules } from '../contract/permission-rules.ts';
 import {
   LONGEST_LOSS,
+  MOST_GRANTED,
   UPDATES,
   type OptionChanges,
   type Repair,
+  type NewLimits,
+  type RuleChanges,
   type RunOptions,
   type TopUp,
 } from '../contract/session.ts';
@@ -18,6 +22,7 @@ import { grantProblem } from '../delegated/grant.ts';
 import type { Session } from '../session/session.ts';
 import type { SteeredLog } from './steered-log.ts';
 import { refuse } from './approvals.ts';
+import { withRules } from './run-limits.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 
 const CLOSING = 'the session is closing: nothing runs in it any more';
@@ -48,17 +53,28 @@ export function handleSteering(session: Session): void {
   takeUpdate<TopUp>(
     steered,
     UPDATES.topUp,
-    (more) => topUpProblem(more, session.raisableLimits?.snapshot.rules ?? null) ?? grantProblem(more, session),
-    (more, by) => {
-      session.raisableLimits?.raise(more);
-      steered.note({ action: 'topUp', limits: more }, by);
+    (more) => topUpProblem(more, session.changeableLimits?.snapshot.rules ?? null) ?? grantProblem(more, session),
+    ({ exact, ...limits }, by) => {
+      session.changeableLimits?.change(limits);
+      steered.note({ action: exact ? 'setLimits' : 'topUp', limits }, by);
+    },
+  );
+  takeUpdate<RuleChanges>(
+    steered,
+    UPDATES.changeRules,
+    (rules) => rulesProblem(rules, session),
+    (rules, by) => {
+      session.changeableLimits?.changeRules(rules);
+      if (rules.lasts) facts.bringOptions([{ options: { permissions: lastingRules(facts.now.options, rules) } }]);
+      steered.note({ action: 'changeRules', rules }, by);
+      memoWriter.markChanged();
     },
   );
 }
 
 function takeUpdate<Asked>(
   log: SteeredLog,
-  name: 'repair' | 'setOptions' | 'topUp',
+  name: 'repair' | 'setOptions' | 'topUp' | 'changeRules',
   problem: (asked: Asked) => string | undefined,
   act: (asked: Asked, by: unknown) => void,
 ): void {
@@ -86,24 +102,51 @@ function changesProblem(options: RunOptions, changes: OptionChanges): string | u
  * Returns a sentence that says why a run with these rules cannot be given more, or undefined.
  * `rules`: null when nothing runs.
  */
-function topUpProblem(more: TopUp, rules: Rules | null): string | undefined {
-  if (!isObject(more)) return 'the limits are no object';
+function topUpProblem(given: TopUp, rules: Rules | null): string | undefined {
+  if (!isObject(given)) return 'the limits are no object';
+  const { exact, ...more } = given;
+  if (exact !== undefined && exact !== true) return '"exact" is true or absent';
   if (rules === null) return 'nothing runs whose limits could be raised: set the limits of the next run';
-  const names = Object.keys(LIMITS) as (keyof TopUp)[];
-  const given = Object.keys(more);
-  if (given.length === 0) return `no limit is named: give ${names.join(', ')}`;
-  const unknown = given.find((key) => !Object.hasOwn(LIMITS, key));
+  const names = Object.keys(LIMITS) as (keyof NewLimits)[];
+  const keys = Object.keys(more);
+  if (keys.length === 0) return `no limit is named: give ${names.join(', ')}`;
+  const unknown = keys.find((key) => !Object.hasOwn(LIMITS, key));
   if (unknown !== undefined)
     return `there is no limit ${JSON.stringify(unknown.slice(0, 60))}: ${didYouMean(unknown, names)}`;
   const wrong = optionsProblem(more);
-  if (wrong !== undefined) return wrong;
+  if (wrong !== undefined || exact) return wrong;
   return names.map((key) => raiseProblem(LIMITS[key], more[key], rules[key])).find((problem) => problem !== undefined);
 }
 
 function raiseProblem(name: string, more: number | undefined, now: number | null): string | undefined {
   if (more === undefined) return undefined;
-  if (now === null) return `the run has no limit of ${name}, so there is nothing to raise`;
-  return more > now ? undefined : `the run's limit of ${name} is ${now} already: give more than that`;
+  if (now === null) return `the run has no limit of ${name}, so there is nothing to raise: set one exactly`;
+  return more > now
+    ? undefined
+    : `the run's limit of ${name} is ${now} already: give more than that, or set it exactly`;
+}
+
+/** Returns a sentence that says why the session does not take these rules, or undefined. */
+function rulesProblem(rules: RuleChanges, session: Session): string | undefined {
+  if (!isObject(rules)) return 'the rules are no object';
+  const { allow = [], drop = [], lasts, ...rest } = rules;
+  const unknown = Object.keys(rest)[0];
+  if (unknown !== undefined) return `there are no rules ${JSON.stringify(unknown.slice(0, 60))}: give allow or drop`;
+  if (lasts !== undefined && lasts !== 'session') return '"lasts" is "session" or absent';
+  const wrong = permissionsProblem({ allow }) ?? permissionsProblem({ allow: drop });
+  if (wrong !== undefined) return wrong;
+  if (allow.length + drop.length === 0) return 'no rule is given';
+  const limits = session.changeableLimits;
+  if (limits === null && lasts === undefined) return 'nothing runs whose rules could be changed';
+  const all = withRules(limits?.snapshot.granted ?? [], rules);
+  if (all.length > MOST_GRANTED) return `a run takes ${MOST_GRANTED} more rules at most`;
+  if (!lasts) return undefined;
+  const { options } = session.facts.now;
+  return optionsProblem(withChanges(options, { permissions: lastingRules(options, rules) }));
+}
+
+function lastingRules({ permissions = {} }: RunOptions, rules: RuleChanges): PermissionRules {
+  return { ...permissions, allow: withRules(permissions.allow ?? [], rules) };
 }
 
 /**

@@ -10,10 +10,12 @@ import { withChanges } from '../../../workflows/contract/options-problem.ts';
 import {
   type OptionChanges,
   SIGNALS,
-  type TopUp,
+  type NewLimits,
+  type RuleChanges,
   UPDATES,
   type UserMessage,
 } from '../../../workflows/contract/session.ts';
+import { present } from '../../../workflows/contract/present.ts';
 import { sealingContextOf } from '../newest-head.ts';
 import { type HistoryEvent, timeOf } from './steps.ts';
 
@@ -22,7 +24,8 @@ export type PersonRequest = { readonly at: number; readonly by: string } & (
   | { readonly kind: 'approve'; readonly call: string; readonly edited: boolean }
   | { readonly kind: 'deny'; readonly call: string; readonly reason: string }
   | { readonly kind: 'answer'; readonly call: string }
-  | { readonly kind: 'topUp'; readonly limits: TopUp }
+  | { readonly kind: 'topUp'; readonly limits: NewLimits; readonly exact?: true }
+  | { readonly kind: 'changeRules'; readonly rules: RuleChanges }
   | { readonly kind: 'setOptions'; readonly changes: OptionChanges }
   | { readonly kind: 'interrupt' | 'resume' | 'repair' | 'cancel' }
 );
@@ -38,7 +41,7 @@ export type RecentRequests = {
   /** Requests that the session has taken, oldest first. */
   readonly asked: readonly PersonRequest[];
   /** Limits that the current run was given in addition to its own. */
-  readonly raised: TopUp;
+  readonly raised: NewLimits;
   /** Options that wait for the next run. */
   readonly next: OptionChanges;
 };
@@ -49,7 +52,7 @@ type Draft = {
   messages: UserMessage[];
   before: readonly string[];
   asked: PersonRequest[];
-  raised: TopUp;
+  raised: NewLimits;
   next: OptionChanges;
 };
 
@@ -119,7 +122,9 @@ function updateOf(name: string, given: unknown): Bare<PersonRequest> | null {
   }
   const { data: object } = anObject.safeParse(unwrapAsked(given));
   if (!object) return null;
-  if (name === UPDATES.topUp) return { kind: 'topUp', limits: limits.parse(object) };
+  if (name === UPDATES.topUp)
+    return { kind: 'topUp', limits: limits.parse(object), ...(object['exact'] === true && { exact: true }) };
+  if (name === UPDATES.changeRules) return { kind: 'changeRules', rules: ruleChanges.parse(object) };
   if (name === UPDATES.setOptions) return { kind: 'setOptions', changes: object };
   return name === UPDATES.repair ? { kind: 'repair' } : null;
 }
@@ -139,7 +144,11 @@ const answer = z.object({ call: z.string() });
 const limit = z.number().optional().catch(undefined);
 const limits = z
   .object({ maxTurns: limit, maxBudgetUsd: limit, maxTokens: limit, timeoutMs: limit })
-  .transform((given) => withChanges<TopUp>({}, given as OptionChanges));
+  .transform((given) => withChanges<NewLimits>({}, given as OptionChanges));
+const ruleList = z.array(z.string()).optional().catch(undefined);
+const ruleChanges = z
+  .object({ allow: ruleList, drop: ruleList, lasts: z.literal('session').optional().catch(undefined) })
+  .transform((given): RuleChanges => present(given));
 /** A handover in the middle of a run carries its limits. */
 const carried = z.object({
   carry: z.object({ run: z.object({ snapshot: z.object({ rules: limits }) }).nullish() }).optional(),

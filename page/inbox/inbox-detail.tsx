@@ -1,0 +1,278 @@
+// One waiting call in full: why it is asked, where, until when, what the model said before it, what
+// it would do, and the answers.
+import { escapeUnseen, showUnseen } from '../../system/text.ts';
+import { isElicited } from '../../workflows/contract/people.ts';
+import { ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
+import { formatCount, formatMoment } from '../../client/units.ts';
+import { CallView } from '../call-views/call-view.tsx';
+import type { FileNow } from '../call-views/file-change.ts';
+import { Icon } from '../icons.tsx';
+import { Moment } from '../layout.tsx';
+
+import { runOf, type InboxItem, type OfferedRule } from './inbox-items.ts';
+
+export type DetailProps = {
+  readonly item: InboxItem;
+  /** How many calls wait in all. */
+  readonly waiting: number;
+  /** What the model said before the call. */
+  readonly said: string;
+  /** The folder in which the call runs. */
+  readonly cwd: string;
+  readonly file: FileNow | null;
+  readonly rules: readonly OfferedRule[];
+};
+
+const LONGEST_SAID = 4_000;
+
+export function InboxDetail(props: DetailProps) {
+  const { item, said, cwd } = props;
+  const { id, approval, summary, session } = item;
+  const { session: name, call, inputHash, reason, deadline, problem, question } = approval;
+  const isQuestion = question !== undefined;
+  const asker = isElicited(approval) ? showUnseen(approval.tool.slice(0, 80)) : 'The model';
+  return (
+    <article
+      id="inbox-detail"
+      class="inbox-detail"
+      aria-labelledby="inbox-title"
+      data-item={id}
+      data-session={name}
+      data-call={call}
+      data-hash={inputHash}
+      data-kind={isQuestion ? 'question' : 'call'}
+    >
+      <div class="inbox-body">
+        <header class="inbox-top">
+          <span class="chip asks">
+            <Icon name={summary.icon} />
+            {showUnseen(isQuestion ? 'question' : approval.tool.slice(0, 80))}
+          </span>
+          <h1 id="inbox-title" tabindex={-1}>
+            {showUnseen(session.title.slice(0, 300))}
+          </h1>
+          <a class="open" href={`/sessions/${encodeURIComponent(name)}`} data-open>
+            Open session <kbd>o</kbd>
+          </a>
+        </header>
+        <dl class="inbox-facts">
+          <dt>Why asked</dt>
+          <dd>{isQuestion ? `${asker} asks` : showUnseen(reason.slice(0, 500))}</dd>
+          <dt>Where</dt>
+          <dd>
+            <code>{showUnseen(cwd)}</code>
+            {showUnseen(ofAgent(approval))}
+          </dd>
+          <dt>Until</dt>
+          <dd>
+            {isQuestion ? 'goes on without an answer ' : 'denied by itself '}
+            <Moment at={deadline} /> <span class="quiet">{`(${formatMoment(deadline)})`}</span>
+          </dd>
+        </dl>
+        {said === '' ? null : (
+          <section class="inbox-said" aria-label="It said, just before">
+            <p class="label">It said, just before</p>
+            <p class="words">{showUnseen(said.slice(-LONGEST_SAID))}</p>
+          </section>
+        )}
+        {problem === undefined ? null : <p class="bad inbox-problem">{showUnseen(problem)}</p>}
+        <WhatItDoes {...props} />
+        <Alike item={item} />
+      </div>
+      {isQuestion ? <AnswerBar {...props} /> : <DecisionBar {...props} />}
+      {isQuestion || problem !== undefined ? null : <AlwaysDialog {...props} />}
+    </article>
+  );
+}
+
+/** The view of the tool, and the input as JSON, which is where it is changed. */
+function WhatItDoes({ item: { approval }, cwd, file }: DetailProps) {
+  const { tool, input, question, problem } = approval;
+  if (question) return <CallView tool={tool} input={input} question={question} cwd={cwd} />;
+  if (problem !== undefined) return null;
+  return (
+    <section class="inbox-what" aria-label="What it would do">
+      <div class="choice" role="group" aria-label="Shown as">
+        <button type="button" data-pane="view" aria-pressed="true">
+          View
+        </button>
+        <button type="button" data-pane="json" aria-pressed="false">
+          JSON
+        </button>
+      </div>
+      <div data-shows="view">
+        <CallView tool={tool} input={input} cwd={cwd} {...(file && { file })} />
+      </div>
+      <div data-shows="json" hidden>
+        <label>
+          <span>Input, as JSON; change it and that is what runs</span>
+          <textarea name="input" spellcheck={false} rows={14} data-original>
+            {jsonOf(input)}
+          </textarea>
+        </label>
+      </div>
+    </section>
+  );
+}
+
+function Alike({ item: { alike, approval } }: { readonly item: InboxItem }) {
+  if (alike.length === 0) return null;
+  const all = [approval, ...alike].map(({ session, call, inputHash }) => ({ session, call, inputHash }));
+  return (
+    <section class="inbox-alike" aria-label="Alike">
+      <b>{`${alike.length} more like this`}</b>
+      <span class="quiet">{`in ${formatCount(new Set(alike.map(runOf)).size, 'session')}`}</span>
+      <button type="button" data-do="allow-alike" data-alike={JSON.stringify(all)}>
+        {`Allow all ${all.length}`} <kbd>⇧A</kbd>
+      </button>
+    </section>
+  );
+}
+
+function DecisionBar({ item: { approval } }: DetailProps) {
+  const { session, call, problem } = approval;
+  return (
+    <footer class="inbox-bar" role="group" aria-label="Decide">
+      {problem === undefined ? (
+        <>
+          <button type="button" class="allow" data-do="allow">
+            <Icon name="done" />
+            <span data-allow>Allow</span> <kbd>a</kbd>
+          </button>
+          <button type="button" data-do="always" aria-haspopup="dialog">
+            Always… <kbd>w</kbd>
+          </button>
+        </>
+      ) : null}
+      <button type="button" class="bad" data-do="deny">
+        Deny <kbd>d</kbd>
+      </button>
+      <input
+        name="reason"
+        maxlength={2000}
+        autocomplete="off"
+        aria-label="Reason for the model, optional"
+        placeholder="Reason for the model, optional"
+      />
+      {problem === undefined ? (
+        <button type="button" class="plain wide" data-do="edit">
+          Edit input <kbd>e</kbd>
+        </button>
+      ) : null}
+      <button
+        type="button"
+        class="plain wide copy"
+        data-copy={`perdure approve ${session} ${call}`}
+        title="Copy as command"
+      >
+        Copy <kbd>y</kbd>
+      </button>
+    </footer>
+  );
+}
+
+function AnswerBar({ item: { approval } }: DetailProps) {
+  const { options } = parseQuestion(approval.input);
+  const { session, call } = approval;
+  return (
+    <footer class="inbox-bar question" role="group" aria-label="Answer">
+      {options.map((option, nth) => (
+        <button type="button" data-do="answer" value={option} class={nth === 0 ? 'first' : undefined}>
+          {showUnseen(option)} {nth < 9 ? <kbd>{nth + 1}</kbd> : null}
+        </button>
+      ))}
+      {options.length > 0 ? null : (
+        <>
+          <textarea name="answer" rows={2} maxlength={100_000} aria-label="Answer" placeholder="Answer" />
+          <button type="button" class="first" data-do="answer">
+            Answer <kbd>Ctrl ⏎</kbd>
+          </button>
+        </>
+      )}
+      <button
+        type="button"
+        class="plain wide copy"
+        data-copy={`perdure answer ${session} ${call} "…"`}
+        title="Copy as command"
+      >
+        Copy <kbd>y</kbd>
+      </button>
+    </footer>
+  );
+}
+
+const SCOPES = [
+  ['run', 'this run'],
+  ['session', 'this session'],
+  ['folder', 'all sessions of this folder'],
+] as const;
+
+function AlwaysDialog({ rules, waiting }: DetailProps) {
+  return (
+    <dialog id="always" class="always" aria-labelledby="always-title">
+      <h2 id="always-title">Allow, and do not ask again for</h2>
+      <div class="always-rules">
+        {rules.map(({ rule, says, covers }, nth) => (
+          <label class="always-rule">
+            <input
+              type="radio"
+              name="rule"
+              value={rule}
+              checked={nth === 0}
+              data-session={covers.session}
+              data-folder={covers.folder}
+            />
+            <code>{showUnseen(rule)}</code>
+            <span class="quiet">{says}</span>
+          </label>
+        ))}
+        {rules.length === 0 ? <p class="quiet">No rule can be proposed for this call: allow it alone.</p> : null}
+      </div>
+      <fieldset class="always-scope">
+        <legend>For</legend>
+        {SCOPES.map(([value, name], nth) => (
+          <label>
+            <input type="radio" name="scope" value={value} checked={nth === 0} /> {name}
+          </label>
+        ))}
+      </fieldset>
+      <p class="quiet" role="status">
+        It would cover <b data-covers /> {`of the ${waiting} that wait now.`}
+      </p>
+      <div class="buttons">
+        <button type="button" data-do="close-always">
+          Back
+        </button>
+        <button type="button" class="allow" data-do="keep-rule" disabled={rules.length === 0}>
+          Allow and keep the rule
+        </button>
+      </div>
+    </dialog>
+  );
+}
+
+/** Shown when nothing waits. */
+export function NothingWaits({ working }: { readonly working: number }) {
+  return (
+    <article id="inbox-detail" class="inbox-detail" data-empty>
+      <div class="empty">
+        <Icon name="done" />
+        <h1>Nothing waits for you</h1>
+        <p>
+          {working === 0
+            ? 'No session works now.'
+            : `${formatCount(working, 'session')} work${working === 1 ? 's' : ''}.`}
+        </p>
+        <a class="button" href="/">
+          All sessions
+        </a>
+      </div>
+    </article>
+  );
+}
+
+/** Escapes unseen characters; JSON reads the escapes back as the characters that they were. */
+function jsonOf(input: unknown): string {
+  const json = JSON.stringify(input, null, 2) ?? 'null';
+  return json.split('\n').map(escapeUnseen).join('\n');
+}

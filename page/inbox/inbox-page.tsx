@@ -1,0 +1,86 @@
+// The inbox: what waits for a person as a list, and the chosen call in full.
+import { raw } from 'hono/html';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import { StoreError } from '../../store/values/store.ts';
+import { readWanted, type FileNow } from '../call-views/file-change.ts';
+import { htmlOf, Layout } from '../layout.tsx';
+import type { PagePorts } from '../ports.ts';
+import { InboxDetail, NothingWaits } from './inbox-detail.tsx';
+import { INBOX, type InboxFeed } from './inbox-feed.tsx';
+import { offeredRules, runOf, type InboxItem } from './inbox-items.ts';
+
+export async function inboxPage(feed: InboxFeed, ports: PagePorts, chosen: InboxItem | undefined): Promise<string> {
+  const item = chosen ?? feed.items[0];
+  const { parts, ring } = feed;
+  const into = (container: string) => raw(parts.flatMap((part) => (part.into === container ? part.html : [])).join(''));
+  const detail = item ? await detailHtml(feed, ports, item) : await emptyHtml(ports);
+  return htmlOf(
+    <Layout
+      title="Inbox"
+      at="inbox"
+      feed={{ path: '/inbox/live?', from: `${ring.epoch}.${ring.now}` }}
+      scripts={['live.js', 'times.js', 'inbox.js', 'keys.js']}
+      styles={['call-views.css', 'inbox.css']}
+      banners={into(INBOX.banners)}
+    >
+      <div class="inbox" id="inbox" data-chosen={chosen ? '' : undefined}>
+        <nav class="inbox-nav" aria-label="Waiting calls">
+          <div class="inbox-head" id={INBOX.head} data-fresh>
+            {into(INBOX.head)}
+          </div>
+          <ul id={INBOX.list} data-fresh>
+            {into(INBOX.list)}
+          </ul>
+        </nav>
+        <div class="inbox-pane" id="inbox-pane" aria-live="off">
+          {raw(detail)}
+        </div>
+      </div>
+    </Layout>,
+  );
+}
+
+export async function emptyHtml(ports: Pick<PagePorts, 'counts'>): Promise<string> {
+  const { running } = await ports.counts();
+  return htmlOf(<NothingWaits working={running} />);
+}
+
+/** The chosen call in full. The page looks at the file only where it is on this host. */
+export async function detailHtml(feed: InboxFeed, ports: PagePorts, item: InboxItem): Promise<string> {
+  const { approval } = item;
+  const [said, place] = await Promise.all([readSaid(ports, approval), readPlace(ports, item)]);
+  return htmlOf(
+    <InboxDetail
+      item={item}
+      waiting={feed.items.length}
+      said={said}
+      {...place}
+      rules={approval.question || approval.problem !== undefined ? [] : offeredRules(item, feed.items)}
+    />,
+  );
+}
+
+async function readSaid(ports: Pick<PagePorts, 'said'>, approval: WaitingApproval): Promise<string> {
+  try {
+    return await ports.said(approval.session, approval);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return '';
+  }
+}
+
+/** An agent may work in a folder of its own. */
+async function readPlace(
+  ports: Pick<PagePorts, 'describe' | 'file'>,
+  { approval, session }: InboxItem,
+): Promise<{ readonly cwd: string; readonly file: FileNow | null }> {
+  const wanted = approval.problem === undefined ? readWanted(approval.tool, approval.input) : null;
+  try {
+    const seen = await ports.describe(runOf(approval));
+    return { cwd: seen.cwd, file: wanted && (await ports.file(seen, wanted.path)) };
+  } catch (error) {
+    if (!(error instanceof ClientProblem)) throw error;
+    return { cwd: session.cwd, file: null };
+  }
+}

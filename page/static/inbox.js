@@ -1,0 +1,337 @@
+// The inbox: the chosen call is drawn next to the list, and one key decides about it. The list is never
+// loaded again: what is decided leaves it, and the next one is chosen with the focus on it.
+import { showTimes } from './times.js';
+
+const list = document.getElementById('inbox-list');
+const pane = document.getElementById('inbox-pane');
+const inbox = document.getElementById('inbox');
+const said = document.getElementById('said');
+
+const rows = () => [...list.querySelectorAll('a[data-item]:not([data-leaving])')];
+const rowOf = (id) => list.querySelector(`a[data-item="${CSS.escape(id ?? '')}"]`);
+const detail = () => document.getElementById('inbox-detail');
+const part = (selector) => detail()?.querySelector(selector);
+const writes = (element) => element?.matches?.('input:not([type=radio]), textarea, select') ?? false;
+const narrow = matchMedia('(max-width: 860px)');
+
+let selected = detail()?.dataset.item ?? null;
+
+function mark() {
+  for (const row of list.querySelectorAll('a[data-item]')) {
+    if (row.dataset.item === selected) row.setAttribute('aria-current', 'true');
+    else row.removeAttribute('aria-current');
+  }
+}
+
+const addressOf = ({ session, call }) => `?${new URLSearchParams({ session, call })}`;
+
+/** Details that were asked for ahead, by call and input: they are shown once, and then asked for anew. */
+const ahead = new Map();
+const keyOf = ({ item, hash }) => `${item} ${hash}`;
+
+function ask(row) {
+  return fetch(`/inbox/item${addressOf(row.dataset)}`, { headers: { Accept: 'text/html' } }).then((answer) => {
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    return answer.text();
+  });
+}
+
+function askAhead(row) {
+  if (!row || ahead.has(keyOf(row.dataset))) return;
+  const asked = ask(row);
+  ahead.set(keyOf(row.dataset), asked);
+  // It is asked for again when it is chosen.
+  asked.catch(() => ahead.delete(keyOf(row.dataset)));
+}
+
+async function choose(row, { focus = true } = {}) {
+  if (!row) return showEmpty();
+  const { item } = row.dataset;
+  selected = item;
+  mark();
+  if (focus) row.focus({ preventScroll: true });
+  row.scrollIntoView({ block: 'nearest' });
+  const key = keyOf(row.dataset);
+  const asked = ahead.get(key) ?? ask(row);
+  ahead.delete(key);
+  try {
+    const html = await asked;
+    if (selected !== item) return;
+    show(html);
+    history.replaceState(null, '', `/inbox${addressOf(row.dataset)}`);
+    if (focus && narrow.matches) document.getElementById('inbox-title')?.focus({ preventScroll: true });
+    askAhead(rows()[rows().indexOf(row) + 1]);
+  } catch {
+    say('It did not come from the page’s server. Trying again with the next key.', 'bad');
+  }
+}
+
+function show(html) {
+  pane.innerHTML = html;
+  showTimes(pane);
+  pane.scrollTop = 0;
+  if (narrow.matches) scrollTo({ top: 0 });
+}
+
+async function showEmpty() {
+  selected = null;
+  history.replaceState(null, '', '/inbox');
+  const answer = await fetch('/inbox/item', { headers: { Accept: 'text/html' } }).catch(() => null);
+  if (answer?.ok) show(await answer.text());
+  const shown = detail()?.dataset.item;
+  if (shown) selected = shown;
+  mark();
+}
+
+let clearing = 0;
+
+function say(text, kind = 'good', undo) {
+  const line = document.createElement('p');
+  line.className = kind;
+  line.textContent = text;
+  if (undo) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'plain';
+    button.textContent = 'Undo';
+    button.addEventListener('click', () => void takeBack(undo));
+    line.append(' ', button);
+  }
+  said.replaceChildren(line);
+  clearTimeout(clearing);
+  clearing = setTimeout(() => line.remove(), undo ? 30_000 : 8_000);
+}
+
+/** Resolves with what was said and whether it was done. */
+async function post(path, body) {
+  try {
+    const answer = await fetch(path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const text = await answer.text();
+    const done = answer.headers.get('content-type')?.includes('json') ? JSON.parse(text) : { said: plain(text) };
+    return { ...done, ok: answer.ok };
+  } catch {
+    const text = 'It did not reach the page’s server, and may not have been done: look before you try again.';
+    return { said: text, ok: false };
+  }
+}
+
+const plain = (html) => new DOMParser().parseFromString(html, 'text/html').body.textContent ?? '';
+
+async function takeBack(undo) {
+  const { said: text, ok } = await post('/inbox/undo', undo);
+  say(text, ok ? 'good' : 'bad');
+}
+
+/** The next call is chosen at once; if the decision is refused, the one that it was about comes back. */
+async function decide(items, path, body) {
+  const all = rows();
+  const leaving = items.map(rowOf).filter(Boolean);
+  const at = all.indexOf(leaving[0]);
+  for (const row of leaving) row.dataset.leaving = '';
+  const rest = all.filter((row) => !leaving.includes(row));
+  const next = rest.find((row) => all.indexOf(row) > at) ?? rest.at(-1);
+  const chosen = choose(next);
+  const { said: text, ok, undo } = await post(path, body);
+  say(text, ok ? 'good' : 'bad', undo);
+  await chosen;
+  if (ok) for (const row of leaving) row.closest('li')?.remove();
+  else {
+    for (const row of leaving) delete row.dataset.leaving;
+    if (leaving[0]?.isConnected) await choose(leaving[0]);
+  }
+  if (ok && rows().length === 0) await showEmpty();
+}
+
+const here = () => {
+  const { item, session, call, hash: inputHash } = detail().dataset;
+  return { item, session, call, inputHash };
+};
+
+/** The input as a person has changed it, or nothing. */
+function changedInput() {
+  const field = part('textarea[name=input]');
+  return field && field.value !== field.defaultValue ? { input: field.value } : {};
+}
+
+const actions = {
+  allow: () => {
+    const { item, session, call, inputHash } = here();
+    return decide([item], `/sessions/${session}/approve`, { call, inputHash, ...changedInput() });
+  },
+  deny: () => {
+    const { item, session, call } = here();
+    return decide([item], `/sessions/${session}/deny`, { call, reason: part('input[name=reason]')?.value ?? '' });
+  },
+  'allow-alike': () => {
+    const items = JSON.parse(part('[data-alike]').dataset.alike);
+    const ids = rows()
+      .filter(({ dataset }) => items.some(({ session, call }) => dataset.session === session && dataset.call === call))
+      .map(({ dataset }) => dataset.item);
+    return decide(ids, '/inbox/allow', { items });
+  },
+  answer: (button) => {
+    const { item, session, call } = here();
+    const answer = button?.value || part('textarea[name=answer]')?.value || '';
+    if (answer.trim() === '') return part('textarea[name=answer]')?.focus();
+    return decide([item], `/sessions/${session}/answer`, { call, answer });
+  },
+  edit: () => {
+    showPane('json');
+    part('textarea[name=input]')?.focus();
+  },
+  always: () => {
+    const dialog = document.getElementById('always');
+    if (!dialog) return;
+    countCovered();
+    dialog.showModal();
+    dialog.querySelector('input[name=rule]:checked')?.focus();
+  },
+  'close-always': () => document.getElementById('always').close(),
+  'keep-rule': () => {
+    const dialog = document.getElementById('always');
+    const rule = dialog.querySelector('input[name=rule]:checked')?.value;
+    if (!rule) return;
+    const scope = dialog.querySelector('input[name=scope]:checked').value;
+    dialog.close();
+    const { item, session, call, inputHash } = here();
+    return decide([item], '/inbox/always', { session, call, inputHash, rule, scope });
+  },
+};
+
+function countCovered() {
+  const dialog = document.getElementById('always');
+  const rule = dialog.querySelector('input[name=rule]:checked');
+  const scope = dialog.querySelector('input[name=scope]:checked')?.value;
+  const count = rule?.dataset[scope === 'folder' ? 'folder' : 'session'] ?? '0';
+  dialog.querySelector('[data-covers]').textContent = count;
+}
+
+function showPane(name) {
+  for (const one of detail().querySelectorAll('[data-shows]')) one.hidden = one.dataset.shows !== name;
+  for (const one of detail().querySelectorAll('[data-pane]'))
+    one.setAttribute('aria-pressed', String(one.dataset.pane === name));
+}
+
+function step(by) {
+  const all = rows();
+  const at = all.findIndex(({ dataset }) => dataset.item === selected);
+  const next = all[Math.max(0, Math.min(all.length - 1, at + by))];
+  if (next && next.dataset.item !== selected) void choose(next);
+}
+
+document.addEventListener('click', (event) => {
+  const row = event.target.closest?.('a[data-item]');
+  const plainClick = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
+  if (row && plainClick) {
+    event.preventDefault();
+    inbox.dataset.chosen = '';
+    void choose(row);
+    return;
+  }
+  const button = event.target.closest?.('[data-do]');
+  if (button) void actions[button.dataset.do]?.(button);
+  const tab = event.target.closest?.('[data-pane]');
+  if (tab) showPane(tab.dataset.pane);
+  if (event.target.closest?.('[data-back]')) delete inbox.dataset.chosen;
+});
+
+pane.addEventListener('input', ({ target }) => {
+  if (target.name !== 'input') return;
+  const changed = target.value !== target.defaultValue;
+  part('[data-allow]').textContent = changed ? 'Allow as changed' : 'Allow';
+  part('[data-do=always]')?.toggleAttribute('disabled', changed);
+});
+pane.addEventListener('change', ({ target }) => {
+  if (target.closest('#always')) countCovered();
+});
+
+const press = (name) => part(`[data-do="${name}"]:not([disabled])`)?.click();
+
+const keys = {
+  j: () => step(1),
+  k: () => step(-1),
+  ArrowDown: () => step(1),
+  ArrowUp: () => step(-1),
+  a: () => press('allow'),
+  d: () => press('deny'),
+  w: () => press('always'),
+  e: () => press('edit'),
+  o: () => part('[data-open]')?.click(),
+  Enter: () => part('[data-open]')?.click(),
+  y: () => part('[data-copy]')?.click(),
+  A: () => press('allow-alike'),
+};
+
+let going = 0;
+
+/** Before the keys of every page: what a key does here, it does to the chosen call. */
+document.addEventListener(
+  'keydown',
+  (event) => {
+    const { target, key } = event;
+    if (event.altKey) return;
+    if (writes(target)) return inField(event);
+    const dialog = document.getElementById('always');
+    if (dialog?.open) return inDialog(event, dialog);
+    if (event.ctrlKey || event.metaKey || document.querySelector('dialog[open]')) return;
+    const goes = Date.now() - going < 1_500;
+    going = key === 'g' ? Date.now() : 0;
+    if (goes || key === 'g') return;
+    const isButton = key === 'Enter' && target.closest?.('button, a:not([data-item]), summary');
+    const option = /^[1-9]$/.test(key) ? detail()?.querySelectorAll('[data-do=answer]')[Number(key) - 1] : undefined;
+    const act = option ? () => option.click() : keys[key];
+    if (!act || isButton || event.repeat) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    act();
+  },
+  true,
+);
+
+function inField(event) {
+  const { target, key } = event;
+  const sends = key === 'Enter' && (event.ctrlKey || event.metaKey);
+  if (target.name === 'answer' && sends) void actions.answer();
+  else if (target.name === 'input' && sends) press('allow');
+  else if (target.name === 'reason' && key === 'Enter') press('deny');
+  else if (key === 'Escape' && target.name === 'input') showPane('view');
+  else return;
+  if (key === 'Enter') event.preventDefault();
+}
+
+function inDialog(event, dialog) {
+  const rule = dialog.querySelectorAll('input[name=rule]')[Number(event.key) - 1];
+  if (rule) {
+    rule.checked = true;
+    rule.focus();
+    countCovered();
+  } else if (event.key === 'Enter' && !event.target.matches('button')) press('keep-rule');
+  else return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}
+
+/** What others decided leaves the list; what was changed meanwhile is drawn anew unless it is being edited. */
+document.addEventListener('perdure:changed', () => {
+  mark();
+  ahead.clear();
+  const row = rowOf(selected);
+  if (row) {
+    const isOther = row.dataset.hash !== detail()?.dataset.hash && !('leaving' in row.dataset);
+    if (isOther && !document.getElementById('always')?.open) void choose(row, { focus: false });
+    return;
+  }
+  const [first] = rows();
+  const gone = detail()?.dataset.item;
+  if (gone && gone === selected) say('It was decided elsewhere, or its time is over.', 'quiet');
+  if (first) void choose(first, { focus: false });
+  else if (gone || selected) void showEmpty();
+});
+
+mark();
+askAhead(rows()[rows().findIndex(({ dataset }) => dataset.item === selected) + 1]);
+if (!narrow.matches) rowOf(selected)?.focus({ preventScroll: true });

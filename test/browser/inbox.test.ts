@@ -1,0 +1,210 @@
+// The inbox in a browser, on live runs: what is shown of each call, and that one key decides about
+// the chosen one.
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { reply, text, toolUse, type Reply } from '../../scripted-model/index.ts';
+import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+afterEach(() => cancelAll());
+
+const SOURCE = [
+  'from lib.util import load',
+  '',
+  '',
+  'def charge(card, amount):',
+  '    for n in range(3):',
+  '        try:',
+  '            return gateway.charge(card, amount)',
+  '        except Timeout:',
+  '            time.sleep(1)',
+  '    raise Failed()',
+  '',
+  '',
+  'def refund(charge_id):',
+  '    return gateway.refund(charge_id)',
+  '',
+].join('\n');
+const OLD = SOURCE.split('\n').slice(4, 10).join('\n');
+const NEW = '    return with_retry(lambda: gateway.charge(card, amount), tries=5)';
+
+const payments = { path: 'app/payments.py', old_string: OLD, new_string: NEW };
+
+function folder(name: string): string {
+  const cwd = join(stage.cwd, name);
+  mkdirSync(join(cwd, 'app'), { recursive: true });
+  writeFileSync(join(cwd, 'app', 'payments.py'), SOURCE);
+  return cwd;
+}
+
+/** Starts a session that asks in this folder, and waits until its call waits. */
+async function ask(
+  task: string,
+  cwd: string,
+  blocks: Parameters<typeof reply>[0],
+  rest: readonly Reply[] = [reply('Done.')],
+) {
+  const session = await stage.play(task, [reply(blocks), ...rest], { cwd, permissionMode: 'default' });
+  await expect.poll(async () => (await stage.opened.sessions.approvals(session)).length, { timeout: 60_000 }).toBe(1);
+  return session;
+}
+
+const detail = (tab: Page, title: string) => tab.locator('#inbox-detail', { hasText: title });
+
+async function expectEnd(session: string, said: string): Promise<void> {
+  await expect.poll(async () => (await stage.opened.sessions.result(session))?.text, { timeout: 60_000 }).toBe(said);
+}
+
+/** Ends what a test leaves waiting. */
+async function cancelAll(): Promise<void> {
+  for (const { session } of await stage.opened.sessions.approvals()) await stage.opened.sessions.cancel(session);
+  await expect.poll(async () => (await stage.opened.sessions.approvals()).length, { timeout: 60_000 }).toBe(0);
+}
+
+test('a call is decided with one key, the next one has the focus, and no key types anything (O8)', async () => {
+  const cwd = folder('keys');
+  const first = await ask('Move the retries.', cwd, [
+    text('Two places loop. Now the edit.'),
+    toolUse('edit', payments),
+  ]);
+  const second = await ask('Clean up.', cwd, [
+    toolUse('bash', { command: 'rm -rf build', description: 'Old artefacts' }),
+  ]);
+  await ask('Choose a region.', cwd, [toolUse('ask_user', { question: 'Which region?', options: ['eu', 'us'] })]);
+  const { tab, problems, close } = await stage.visit('/inbox');
+  await detail(tab, 'Move the retries.').waitFor();
+  expect(await tab.locator('.inbox-said').innerText()).toContain('Two places loop. Now the edit.');
+  expect(await tab.locator('.lines .del').count()).toBe(6);
+  expect(await tab.locator('.lines .add code').innerText()).toBe(NEW);
+  expect(await tab.locator('.lines .del i').first().innerText()).toBe('5');
+  await shoot(tab, 'inbox-edit');
+  expect(await axeFindings(tab)).toEqual([]);
+  await tab.keyboard.press('g');
+  await tab.keyboard.press('z');
+  await tab.keyboard.press('j');
+  await detail(tab, 'Clean up.').waitFor();
+  expect(await tab.locator('.view-command mark').innerText()).toBe('rm -rf');
+  expect(await tab.locator('.view-command').innerText()).toContain(cwd);
+  await shoot(tab, 'inbox-command');
+  await tab.keyboard.press('k');
+  await detail(tab, 'Move the retries.').waitFor();
+  await tab.keyboard.press('a');
+  await detail(tab, 'Clean up.').waitFor();
+  expect(await tab.locator('*:focus').getAttribute('data-session')).toBe(second);
+  await tab.locator('#said', { hasText: 'Allowed.' }).waitFor();
+  await expectEnd(first, 'Done.');
+  expect(readFileSync(join(cwd, 'app', 'payments.py'), 'utf8')).toContain(NEW);
+  await tab.keyboard.press('d');
+  await detail(tab, 'Which region?').waitFor();
+  await shoot(tab, 'inbox-question');
+  await tab.keyboard.press('2');
+  await tab.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+  await shoot(tab, 'inbox-empty');
+  expect(await axeFindings(tab)).toEqual([]);
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test('calls that are alike are allowed together, in all their sessions (O8)', async () => {
+  const names = ['web', 'api', 'infra'];
+  const sessions: string[] = [];
+  for (const name of names) sessions.push(await ask(`Retries of ${name}.`, folder(name), [toolUse('edit', payments)]));
+  const { tab, problems, close } = await stage.visit('/inbox');
+  await tab.getByText('3 alike').first().waitFor();
+  await tab.locator('.inbox-alike', { hasText: '2 more like this' }).waitFor();
+  await shoot(tab, 'inbox-alike');
+  await tab.keyboard.press('Shift+A');
+  await tab.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+  await tab.locator('#said', { hasText: 'Allowed 3 calls.' }).waitFor();
+  for (const session of sessions) await expectEnd(session, 'Done.');
+  for (const name of names) expect(readFileSync(join(stage.cwd, name, 'app', 'payments.py'), 'utf8')).toContain(NEW);
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test('an "always" holds in the run under way, says what it covers, and can be taken back (L55 O8)', async () => {
+  const cwd = folder('always');
+  const call = (nth: number) => reply([toolUse('bash', { command: `touch made-${nth}` })]);
+  const session = await ask(
+    'Make files.',
+    cwd,
+    [toolUse('bash', { command: 'touch made-1' })],
+    [call(2), reply([toolUse('bash', { command: 'mkdir made-3' })]), call(4), reply('Made.')],
+  );
+  const { tab, problems, close } = await stage.visit('/inbox');
+  await detail(tab, 'Make files.').waitFor();
+  await tab.keyboard.press('w');
+  const dialog = tab.locator('#always');
+  await dialog.getByText('bash(touch made-1:*)').waitFor();
+  expect(await dialog.locator('.always-rule code').allInnerTexts()).toEqual([
+    'bash(touch made-1)',
+    'bash(touch made-1:*)',
+    'bash',
+  ]);
+  await tab.keyboard.press('3');
+  expect(await dialog.locator('[role=status]').innerText()).toBe('It would cover 1 of the 1 that wait now.');
+  await shoot(tab, 'inbox-always');
+  expect(await axeFindings(tab)).toEqual([]);
+  await tab.keyboard.press('Enter');
+  await tab.locator('#said', { hasText: 'bash is allowed in this run from here on' }).waitFor();
+  await tab.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+  await expectEnd(session, 'Made.');
+  const other = await ask(
+    'Ask again.',
+    cwd,
+    [toolUse('bash', { command: 'touch asked' })],
+    [reply([toolUse('bash', { command: 'touch asked-again' })]), reply('Asked.')],
+  );
+  await detail(tab, 'Ask again.').waitFor();
+  await stage.opened.sessions.changeRules(other, { allow: ['bash'] });
+  await stage.opened.sessions.changeRules(other, { drop: ['bash'] });
+  await tab.keyboard.press('a');
+  await detail(tab, 'asked-again').waitFor();
+  await tab.keyboard.press('a');
+  await expectEnd(other, 'Asked.');
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test('an edit that cannot apply is answered to the model, and nobody is asked about it (L33 L55)', async () => {
+  const cwd = folder('futile');
+  const wrong = { ...payments, old_string: 'def pay(' };
+  const session = await stage.play(
+    'Edit what is not there.',
+    [reply([toolUse('edit', wrong)]), reply([toolUse('edit', payments)]), reply('Done.')],
+    { cwd, permissionMode: 'default' },
+  );
+  const { tab, close } = await stage.visit('/inbox');
+  await detail(tab, 'Edit what is not there.').waitFor();
+  const waiting = await stage.opened.sessions.approvals(session);
+  expect(waiting.map(({ call, input }) => [call, input])).toEqual([['1.2.0', payments]]);
+  writeFileSync(join(cwd, 'app', 'payments.py'), 'changed\n');
+  await tab.reload();
+  await tab.locator('.view-note.bad', { hasText: 'Would not apply: the text to replace is not in the file' }).waitFor();
+  await shoot(tab, 'inbox-would-not-apply');
+  await close();
+});
+
+test('on a telephone the card has three buttons of 44 pixels, and what is decided makes room (O11)', async () => {
+  const cwd = folder('phone');
+  await ask('A narrow one.', cwd, [toolUse('edit', payments)]);
+  await ask('Another one.', cwd, [toolUse('write', { path: 'app/export.py', content: 'def export():\n    pass\n' })]);
+  const { tab, problems, close } = await stage.visit('/inbox', { viewport: { width: 390, height: 844 } });
+  await detail(tab, 'A narrow one.').waitFor();
+  const buttons = tab.locator('.inbox-bar button:visible');
+  expect(await buttons.allInnerTexts()).toEqual(['Allow', 'Always…', 'Deny']);
+  for (const box of await Promise.all((await buttons.all()).map((button) => button.boundingBox())))
+    expect(box?.height).toBeGreaterThanOrEqual(44);
+  expect(await tab.locator('html').evaluate((page) => page.scrollWidth)).toBeLessThanOrEqual(390);
+  await buttons.first().click();
+  await detail(tab, 'Another one.').waitFor();
+  expect(await tab.locator('.view-file figcaption').innerText()).toContain('new, 2 lines');
+  expect(problems).toEqual([]);
+  await close();
+});

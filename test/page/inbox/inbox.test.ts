@@ -1,0 +1,155 @@
+// The inbox without a browser: its order, its rules, and what reaches sessions.
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { rulesFor } from '../../../client/sessions/always-allow.ts';
+import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
+import { inboxItems, offeredRules } from '../../../page/inbox/inbox-items.ts';
+import { readWorkspaceFile } from '../../../page/inbox/workspace-file.ts';
+import { hashOf } from '../../../store/values/store.ts';
+import type { RuleChanges } from '../../../workflows/contract/session.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { basic, stagedPage } from '../../support/page-ports.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+const NOW = Date.UTC(2030, 0, 1);
+const DAY = 86_400_000;
+
+const waiting = (session: string, input: unknown, more: Partial<WaitingApproval> = {}): WaitingApproval => ({
+  call: '1.1.0',
+  tool: 'bash',
+  reason: 'it changes things',
+  inputHash: 'h',
+  head: hashOf(Buffer.from('x')),
+  index: 0,
+  deadline: NOW + DAY,
+  askedAt: NOW - 1_000,
+  session: session as SessionId,
+  input,
+  ...more,
+});
+
+const inWork = () => ({ title: 'do it', cwd: '/work', tags: [] });
+
+test('what is soon denied by itself comes first, then what waits longest, alike ones together (O8)', () => {
+  const items = inboxItems(
+    [
+      waiting('s-1', { command: 'ls' }),
+      waiting('s-2', { command: 'make' }, { askedAt: NOW - 5_000 }),
+      waiting('s-3', { command: 'pwd' }, { deadline: NOW + 60_000 }),
+      waiting('s-4', { command: 'make' }),
+    ],
+    inWork,
+    NOW,
+  );
+  expect(items.map(({ approval, alike }) => [approval.session, alike.length])).toEqual([
+    ['s-3', 0],
+    ['s-2', 1],
+    ['s-4', 1],
+    ['s-1', 0],
+  ]);
+});
+
+test.each([
+  ['edit', { path: 'app/pay.py' }, ['edit(app/pay.py)', 'edit(app/**)', 'edit']],
+  ['bash', { command: 'git status -s' }, ['bash(git status -s)', 'bash(git status:*)', 'bash']],
+  ['bash', { command: 'python x.py' }, ['bash(python x.py)', 'bash']],
+  ['bash', { command: 'rm a && rm b' }, ['bash']],
+  [
+    'web_fetch',
+    { url: 'https://api.example.com/x' },
+    ['web_fetch(api.example.com)', 'web_fetch(*.example.com)', 'web_fetch'],
+  ],
+  ['mcp__tracker__create', {}, ['mcp__tracker__create', 'mcp__tracker__*']],
+])('rules for %s %j go from narrow to wide: %j (L55)', (tool, input, rules) => {
+  expect(rulesFor({ tool, input })).toEqual(rules);
+});
+
+test('each rule says how much of what waits it would cover, in the session and in the folder (O8 L55)', () => {
+  const items = inboxItems(
+    [
+      waiting('s-1', { command: 'git status -s' }),
+      waiting('s-2', { command: 'git status' }),
+      waiting('s-3', { command: 'rm x' }),
+    ],
+    inWork,
+    NOW,
+  );
+  const [first] = items;
+  if (!first) throw new Error('nothing waits');
+  expect(offeredRules(first, items).map(({ covers }) => [covers.session, covers.folder])).toEqual([
+    [1, 1],
+    [1, 2],
+    [1, 3],
+  ]);
+});
+
+test('a rule is given to the run, what it covers is allowed, and it can be taken back (L55 O8)', async () => {
+  const changed: [string, RuleChanges][] = [];
+  const allowed: string[] = [];
+  const { post, text } = await stagedPage({
+    ports: {
+      inbox: () => Promise.resolve([waiting('s-1', { command: 'ls' }), waiting('s-2', { command: 'ls' })]),
+      describe: () => Promise.reject(new Error('not asked')),
+      changeRules: (session, rules) => Promise.resolve(void changed.push([session, rules])),
+      approve: (session) => Promise.resolve(void allowed.push(session)) as never,
+    },
+  }).then(({ post: send, text: read, ports }) => {
+    Object.assign(ports, { describe: () => Promise.resolve({ title: 'do it', cwd: '/work', facts: {} }) });
+    return { post: send, text: read };
+  });
+  const item = { session: 's-1', call: '1.1.0', inputHash: 'h' };
+  const refused = await post('/inbox/always', { ...item, rule: 'bash(rm:*)', scope: 'run' });
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('does not cover this call')]);
+  const kept = (await (await post('/inbox/always', { ...item, rule: 'bash(ls)', scope: 'run' })).json()) as {
+    said: string;
+    undo: object;
+  };
+  expect(kept.said).toBe('Allowed 1 call; bash(ls) is allowed in this run from here on.');
+  expect([changed, allowed]).toEqual([[['s-1', { allow: ['bash(ls)'] }]], ['s-1']]);
+  expect(await text('/inbox')).not.toContain('data-session="s-1"');
+  await post('/inbox/undo', kept.undo);
+  expect(changed.at(-1)).toEqual(['s-1', { drop: ['bash(ls)'] }]);
+});
+
+test('a call is denied without a reason, and allowed as it is without its input being sent again (O8)', async () => {
+  const asked: unknown[] = [];
+  const { post } = await stagedPage({
+    ports: {
+      approvals: () => Promise.resolve([waiting('s-1', { command: 'ls' })]),
+      approve: (...given) => Promise.resolve(void asked.push(given)) as never,
+      deny: (...given) => Promise.resolve(void asked.push(given)) as never,
+    },
+  });
+  await post('/sessions/s-1/approve', { call: '1.1.0', inputHash: 'h' });
+  await post('/sessions/s-1/deny', { call: '1.1.0', reason: '' });
+  expect(asked).toEqual([
+    ['s-1', '1.1.0', {}],
+    ['s-1', '1.1.0', 'no reason was given'],
+  ]);
+});
+
+test('a stranger reads no inbox (O12)', async () => {
+  const { ask } = await stagedPage();
+  const headers = { authorization: basic('guess') };
+  for (const path of ['/inbox', '/inbox/item', '/inbox/live']) expect((await ask(path, { headers })).status).toBe(401);
+});
+
+test('a file is shown from the session’s folder alone: no link out of it, no other host (O12)', async () => {
+  const root = tempDir();
+  const cwd = join(root, 'work');
+  mkdirSync(cwd);
+  writeFileSync(join(cwd, 'in.txt'), 'in');
+  writeFileSync(join(root, 'out.txt'), 'out');
+  symlinkSync(join(root, 'out.txt'), join(cwd, 'link.txt'));
+  symlinkSync(root, join(cwd, 'up'));
+  const read = (path: string, host?: { id: string; name: string }) =>
+    readWorkspaceFile({ cwd, ...(host && { host }) }, path, undefined);
+  expect(await read('in.txt')).toEqual({ kind: 'text', text: 'in' });
+  expect(await read('new.txt')).toEqual({ kind: 'new' });
+  for (const path of ['link.txt', 'up/out.txt', '../out.txt', join(root, 'out.txt')])
+    expect(await read(path)).toMatchObject({ kind: 'unseen' });
+  expect(await read('in.txt', { id: 'b', name: 'b' })).toMatchObject({
+    why: expect.stringContaining('host b') as string,
+  });
+});
