@@ -15,11 +15,11 @@ import { streamReply } from './stream/stream.ts';
 import { leastThinking } from './request.ts';
 import type { ModelPort, ModelRequest } from '../deps.ts';
 
-/** The reason why there is no text. `empty`: the model said nothing. */
+/** Why there is no text. `empty`: the model said nothing. */
 export type AskFailure = Verdict | { readonly kind: 'empty'; readonly detail: string };
 
 export type Asked =
-  /** `cut`: it reached `maxTokens` and stops in the middle. */
+  /** `cut`: the text reached `maxTokens` and stops in the middle. */
   | { readonly kind: 'text'; readonly text: string; readonly cut: boolean; readonly spend: Spend }
   | { readonly kind: 'failed'; readonly failure: AskFailure; readonly spend: Spend }
   /** The signal was aborted. */
@@ -33,7 +33,10 @@ export type AskPort = {
   readonly signal: AbortSignal;
   readonly now: () => number;
   readonly redact: Redact;
-  /** Called when something is billed, with the total so far: an attempt may die at any time. */
+  /**
+   * Called with the total so far whenever something is billed, because an attempt may die at any
+   * time.
+   */
   readonly billed?: (spend: Spend) => void;
 };
 

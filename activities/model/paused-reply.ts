@@ -1,7 +1,7 @@
-// A reply that the API has paused in the middle, for what it carries out by itself takes long
-// (`pause_turn`, L88): it goes on when what there is of it is sent back as it came. That is one
-// reply and one step of the loop, so it happens here, in the activity: the workflow knows nothing
-// of it, and schedules nothing more.
+// Continues a reply that the API paused in the middle because its own tools take long
+// (`pause_turn`, L88): sending the received part back as it came makes the reply go on. It is one
+// reply and one step of the loop, so the activity handles it alone, and the workflow schedules
+// nothing more.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { addSpend, spentLimit } from '../../workflows/contract/loop.ts';
@@ -15,20 +15,20 @@ import { pricesOf, spendOf } from './bill.ts';
 import type { ModelStep } from './step.ts';
 import type { PausedReply } from './tell-preamble.ts';
 
-/** A reply that is paused still more often is taken as it is. */
+/** A reply that was paused this often is taken as it is. */
 const MOST_PAUSES = 20;
 
-/** `of`: the digest of the request that it answers. */
+/** `of` is the digest of the request that it answers. */
 type Kept = { readonly v: 1; readonly of: Hash; readonly message: Message };
 
-/** The same request, so that the reply goes on. */
+/** Repeats the request with the received part at its end, so that the reply goes on. */
 export function continueRequest({ messages, ...body }: ModelRequest, { message }: PausedReply): ModelRequest {
   return { ...body, messages: [...messages, { role: 'assistant', content: [...pausedBlocks(message)] }] };
 }
 
 /**
- * What is to go on, stored: an attempt after this one goes on from there, and pays for no search
- * twice. Null: the reply stands as it is. `body`: the request without what was paused before.
+ * Stores the received part, so that a later attempt continues there and pays for no search twice.
+ * Returns null when the reply stands as it is. `body` is the request without paused parts.
  */
 export async function keepPaused(
   step: ModelStep & { readonly paused?: PausedReply | null },
@@ -57,8 +57,8 @@ function isPaused({ judged, message }: Extract<Attempted, { kind: 'judged' }>): 
 }
 
 /**
- * What an attempt before this one had of the reply to this request, told again to watchers. Null:
- * nothing, or the request has changed since, or it is lost.
+ * Finds the part of the reply to this request that an earlier attempt received, and shows it to
+ * watchers again. Null when there is none, when the request has changed since, or when it is lost.
  */
 export async function resumePaused(step: ModelStep, body: ModelRequest): Promise<PausedReply | null> {
   const { deps, tries, input, attempt, live } = step;
@@ -72,7 +72,10 @@ export async function resumePaused(step: ModelStep, body: ModelRequest): Promise
   return { message, times: 1 };
 }
 
-/** Nothing else counts on it: where it is damaged, the reply begins anew. */
+/**
+ * Reads the stored part. Null for a damaged one: the reply begins anew, as nothing else relies on
+ * it.
+ */
 async function readKept({ deps }: ModelStep, hash: Hash): Promise<Kept | null> {
   try {
     const value = parseStored(await deps.store.get(hash));
@@ -83,7 +86,7 @@ async function readKept({ deps }: ModelStep, hash: Hash): Promise<Kept | null> {
   }
 }
 
-/** What thinking in the reply is bound to, and the model. */
+/** Hashes the model and everything that thinking in the reply is bound to. */
 function digestOf({ model, system, tools, messages }: ModelRequest): Hash {
   return hashOf(Buffer.from(JSON.stringify([model, system, tools, messages])));
 }

@@ -1,4 +1,4 @@
-// Settles an attempt at a reply: stores it, gives it up with a value, parks, or throws for another
+// Settles an attempt at a reply: stores it, gives up with a value, parks, or throws for another
 // attempt (L14–L16, L19).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelCallAnswer } from '../../workflows/contract/activities.ts';
@@ -23,9 +23,9 @@ import { MOST_NAME, storeReply, UnwritableReply } from './store-reply.ts';
 import type { ModelStep } from './step.ts';
 import { runFields } from '../../system/log.ts';
 
-/** The model is told at most this many calls of an abandoned attempt. */
+/** The model hears of at most this many calls of an abandoned attempt. */
 const MOST_CALLS = 20;
-/** Characters of a name that are searched for secrets: what lies beyond is not told. */
+/** How many characters of a name are searched for secrets; the rest is not shown. */
 const MOST_REDACTED = 2_000;
 
 export async function settle(step: ModelStep, attempted: Attempted): Promise<ModelCallAnswer> {
@@ -80,7 +80,7 @@ async function settleJudged(
   const say = (detail: string): string => shortenDetail(detail, step.deps.redact);
   switch (verdict.kind) {
     case 'empty': {
-      // A run that sums up has kept back what one call takes (L51).
+      // A run that sums up reserved the cost of one call only (L51).
       if (step.input.wrapUp) return { kind: 'failed', detail: say(`${message.model} answered with nothing`), spend };
       const counted = { ...step.tries, empties: step.tries.empties + 1, spend };
       return settleDeath(step, counted, afterEmpty(counted, step.config, step.deps.random()));
@@ -111,15 +111,15 @@ function describeAbandoned({ deps, chosen: { model, next } }: ModelStep, message
   };
 }
 
-/** Tells of a failed attempt, a compaction's too. */
+/** The step of a failed attempt, which may also be a compaction. */
 type Dying = Waiting &
   Pick<ModelStep, 'attempt' | 'live'> & {
     readonly input: Pick<ModelStep['input'], 'iteration' | 'left'>;
   };
 
 /**
- * Remember, announce before the wait, and throw for Temporal; or the value it came to. A parking is
- * a wait as well.
+ * Remembers and announces the wait, then throws for Temporal. Returns the value if the failure
+ * ended in one. A parking is a wait, too.
  */
 export async function settleDeath(dying: Dying, tries: Tries, after: AfterFailure): Promise<GivenUp> {
   const { input, live, attempt } = dying;
@@ -143,19 +143,19 @@ export async function settleDeath(dying: Dying, tries: Tries, after: AfterFailur
 }
 
 /**
- * Null where what attempts before were billed leaves something of the run's budget (L51 L69).
- * `died`: how the last of them ended.
+ * Returns the end of the call once the bills of earlier attempts use up the run's budget (L51 L69),
+ * else null. `died` says how the last of them ended.
  */
 export function notAgain({ left = {} }: Dying['input'], { spend }: Tries, died: string): GivenUp | null {
   if (totalTokens(spend.usage) === 0 || !spentLimit(left, spend)) return null;
   return { kind: 'failed', detail: `${died}; not tried again, for the budget of the run is spent`, spend };
 }
 
-// What is thrown while a reply is taken or written, and is no failure of the model or the store, is
-// a defect of ours. What the reply holds set it off: the attempt counts, with what it was billed,
-// or it would be paid for again without end (L14, L51).
+// Below: errors that come from neither the model nor the store while a reply is read or written.
+// Such an error is a defect of ours that the reply's content set off, so the attempt counts with
+// its bill. Otherwise it would repeat and be paid for without end (L14, L51).
 
-/** Said in the worker's log with where it was thrown, and to whoever reads why the call failed. */
+/** Reports the defect in the worker's log with its stack, and to the readers of the failed call. */
 function reportDefect(
   { deps, config, input, attempt }: Pick<ModelStep, 'deps' | 'config' | 'input' | 'attempt'>,
   error: unknown,
