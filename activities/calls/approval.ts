@@ -12,7 +12,7 @@ import { describeQuestion } from '../../tools/rules/permission.ts';
 import type { CallVerdict } from './verdict.ts';
 import type { ApprovalNeeded, CallRequest, CallRun, CallEnvironment } from './call-environment.ts';
 
-type Allowed = Extract<Decision, { kind: 'allow' }>;
+type AllowDecision = Extract<Decision, { kind: 'allow' }>;
 
 const MAX_REASON = 500;
 const NOT_STORED = 'it is not in the store';
@@ -95,7 +95,7 @@ function joinLines(text: string): string {
 export async function chooseInput(
   environment: CallEnvironment,
   request: CallRequest,
-  { key, decision }: Pick<CallRun, 'key'> & { readonly decision?: Allowed | undefined },
+  { key, decision }: Pick<CallRun, 'key'> & { readonly decision?: AllowDecision | undefined },
 ): Promise<ChosenInput | ApprovalNeeded | string> {
   const { input } = request;
   if (decision === undefined) return { input };
@@ -114,7 +114,11 @@ export async function chooseInput(
 }
 
 /** Reads the input that a person wrote, or says what is wrong with the stored value. */
-export async function readEditedInput(store: Store, decision: Allowed, edited: Hash): Promise<ChosenInput | string> {
+export async function readEditedInput(
+  store: Store,
+  decision: AllowDecision,
+  edited: Hash,
+): Promise<ChosenInput | string> {
   if (!isHash(edited)) return NOT_STORED;
   try {
     const input = await readStoredInput(store, edited);

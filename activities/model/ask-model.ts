@@ -8,8 +8,8 @@ import { wellFormedText } from '../../system/text.ts';
 import type { Redact } from '../../system/redact.ts';
 import { waitLimitsOf, type RunConfig } from '../../store/configuration.ts';
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
-import { shortenDetail, classify, type Verdict } from './classify.ts';
-import { judge } from './judge.ts';
+import { shortenDetail, classifyFailure, type Verdict } from './classify.ts';
+import { judgeMessage } from './judge.ts';
 import { type Prices, spendOf } from './bill.ts';
 import { streamReply } from './stream/stream.ts';
 import { leastThinking } from './request.ts';
@@ -18,7 +18,7 @@ import type { ModelPort, ModelRequest } from '../deps.ts';
 /** Why there is no text. `empty`: the model said nothing. */
 export type AskFailure = Verdict | { readonly kind: 'empty'; readonly detail: string };
 
-export type Asked =
+export type QuestionOutcome =
   /** `cut`: the text reached `maxTokens` and stops in the middle. */
   | { readonly kind: 'text'; readonly text: string; readonly cut: boolean; readonly spend: Spend }
   | { readonly kind: 'failed'; readonly failure: AskFailure; readonly spend: Spend }
@@ -41,13 +41,13 @@ export type AskPort = {
 };
 
 /** Asks the question. Throws only for a bug. */
-export async function askModel(port: AskPort, question: ModelQuestion): Promise<Asked> {
+export async function askModel(port: AskPort, question: ModelQuestion): Promise<QuestionOutcome> {
   const replied = await askUnwatched(port, buildQuestion(port, question), port.config.smallModel);
   if (replied.kind !== 'message') return replied;
   return readAnswer(replied.message, replied.blocks, replied.spend, port.redact);
 }
 
-export type Replied =
+export type UnwatchedReply =
   | {
       readonly kind: 'message';
       readonly message: Message;
@@ -68,14 +68,14 @@ export async function askUnwatched(
   { model, config, signal, now, redact, billed = () => {} }: UnwatchedPort,
   body: ModelRequest,
   prices: Prices,
-): Promise<Replied> {
+): Promise<UnwatchedReply> {
   const into = createAccumulator();
   const spent = (): Spend => spendOf(into.message()?.usage, prices);
   const onStart = (usage: Message['usage']): void => billed(spendOf(usage, prices));
   try {
     await streamReply(model, body, into, { signal, ...waitLimitsOf(config) }, { onStart, ...unheard });
   } catch (error) {
-    const failure = classify(error, now(), redact, config.overflowWords);
+    const failure = classifyFailure(error, now(), redact, config.overflowWords);
     if (!failure) throw error;
     return { kind: 'failed', failure, spend: spent() };
   }
@@ -87,11 +87,11 @@ export async function askUnwatched(
 
 const unheard = { onText: () => {}, onThinking: () => {}, onBlock: () => {} };
 
-function readAnswer(message: Message, blocks: readonly BlockState[], spend: Spend, redact: Redact): Asked {
-  const failed = (kind: 'failed' | 'too_long' | 'empty', detail: string): Asked => {
+function readAnswer(message: Message, blocks: readonly BlockState[], spend: Spend, redact: Redact): QuestionOutcome {
+  const failed = (kind: 'failed' | 'too_long' | 'empty', detail: string): QuestionOutcome => {
     return { kind: 'failed', failure: { kind, detail: shortenDetail(detail, redact) }, spend };
   };
-  const judged = judge(message, blocks);
+  const judged = judgeMessage(message, blocks);
   if (judged.kind === 'refused') return failed('failed', judged.detail);
   if (judged.kind === 'window_exceeded') return failed('too_long', `${message.model}: the context window is exceeded`);
   const text = messageText(message);

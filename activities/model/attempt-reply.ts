@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Message, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
-import { callBlocks, keepInterruptedPart, judge, type Judged } from './judge.ts';
+import { callBlocks, keepInterruptedPart, judgeMessage, type MessageVerdict } from './judge.ts';
 import type { CallBlock, CallTraits, CallOutcome } from '../calls/call-port.ts';
 import type { ModelRequest, ModelPort } from '../deps.ts';
 import { streamReply, type StreamLimits } from './stream/stream.ts';
@@ -19,10 +19,10 @@ import { waitLimitsOf } from '../../store/configuration.ts';
 import { inOwnNames } from '../../store/transcript/tool-names.ts';
 import { queryOf } from '../../store/transcript/server-tools.ts';
 
-export type Attempted =
+export type AttemptOutcome =
   | {
       readonly kind: 'judged';
-      readonly judged: Judged;
+      readonly judged: MessageVerdict;
       readonly message: Message;
       readonly early: ReadonlyMap<number, CallOutcome>;
       /** The bill of this request alone. */
@@ -66,7 +66,7 @@ export async function attemptReply(
   body: ModelRequest,
   port: ReplyPort,
   paused: Message | null = null,
-): Promise<Attempted> {
+): Promise<AttemptOutcome> {
   const into = createAccumulator(paused, port.named);
   const early = earlyCalls(port.traits, port.run);
   try {
@@ -82,7 +82,7 @@ export async function attemptReply(
     const part = message && keepInterruptedPart(message, into.blocks);
     return { kind: 'aborted', message, part, calls: callBlocks(into.blocks), usage };
   }
-  const judged = judge(message, into.blocks);
+  const judged = judgeMessage(message, into.blocks);
   return { kind: 'judged', judged, message, early: await early.settle(port.graceMs), usage };
 }
 

@@ -86,7 +86,12 @@ export class StalledStream extends Error {
  * Classifies an error; null for a bug of ours. `words` are the configuration's words for a request
  * that is too long.
  */
-export function classify(error: unknown, now: number, redact: Redact, words: readonly string[] = []): Verdict | null {
+export function classifyFailure(
+  error: unknown,
+  now: number,
+  redact: Redact,
+  words: readonly string[] = [],
+): Verdict | null {
   if (error instanceof UnusableReply)
     return { kind: 'failed', detail: shortenDetail(error.message, redact), unusable: true };
   if (error instanceof StalledStream || error instanceof GarbledStream) {

@@ -4,7 +4,7 @@ import type { BlockState } from './stream/accumulate.ts';
 import { isThinking } from '../../store/view/sent-reply.ts';
 import type { CallBlock } from '../calls/call-port.ts';
 
-export type Judged =
+export type MessageVerdict =
   /**
    * Calls are the complete tool_use blocks, first of their id each (L39). `cut`: the last tool_use
    * was truncated and is dropped.
@@ -17,7 +17,7 @@ export type Judged =
   | { readonly kind: 'window_exceeded' }
   | { readonly kind: 'empty' };
 
-export function judge(message: Message, blocks: readonly BlockState[]): Judged {
+export function judgeMessage(message: Message, blocks: readonly BlockState[]): MessageVerdict {
   if (message.stop_reason === 'refusal') return { kind: 'refused', detail: describeRefusal(message) };
   if (message.stop_reason === 'model_context_window_exceeded') return { kind: 'window_exceeded' };
   const truncated = message.stop_reason === 'max_tokens' ? indexOfTruncatedCall(blocks) : -1;

@@ -7,10 +7,10 @@ import type { Hash } from '../../workflows/contract/ids.ts';
 import { addSpend, spentLimit } from '../../workflows/contract/loop.ts';
 import { runFields } from '../../system/log.ts';
 import { listContentEvents } from '../../store/live/retell.ts';
-import { pausedBlocks } from '../../store/view/sent-reply.ts';
+import { listResumableBlocks } from '../../store/view/sent-reply.ts';
 import { findNewerVersion, hashOf, isDamage, parseStored } from '../../store/values/store.ts';
 import type { ModelRequest } from '../deps.ts';
-import type { Attempted } from './attempt-reply.ts';
+import type { AttemptOutcome } from './attempt-reply.ts';
 import { pricesOf, spendOf } from './bill.ts';
 import type { ModelStep } from './step.ts';
 import type { PausedReply } from './tell-preamble.ts';
@@ -19,11 +19,11 @@ import type { PausedReply } from './tell-preamble.ts';
 const MOST_PAUSES = 20;
 
 /** `of` is the digest of the request that it answers. */
-type Kept = { readonly v: 1; readonly of: Hash; readonly message: Message };
+type StoredPause = { readonly v: 1; readonly of: Hash; readonly message: Message };
 
 /** Repeats the request with the received part at its end, so that the reply goes on. */
 export function continueRequest({ messages, ...body }: ModelRequest, { message }: PausedReply): ModelRequest {
-  return { ...body, messages: [...messages, { role: 'assistant', content: [...pausedBlocks(message)] }] };
+  return { ...body, messages: [...messages, { role: 'assistant', content: [...listResumableBlocks(message)] }] };
 }
 
 /**
@@ -33,7 +33,7 @@ export function continueRequest({ messages, ...body }: ModelRequest, { message }
 export async function keepPaused(
   step: ModelStep & { readonly paused?: PausedReply | null },
   body: ModelRequest,
-  attempted: Attempted,
+  attempted: AttemptOutcome,
 ): Promise<{ readonly tries: ModelStep['tries']; readonly paused: PausedReply } | null> {
   if (attempted.kind !== 'judged' || !isPaused(attempted)) return null;
   const { deps, attempt, input, config } = step;
@@ -45,14 +45,14 @@ export async function keepPaused(
     deps.log('warn', `a reply that the API has paused does not go on: ${why}`, { ...runFields(config) });
     return null;
   }
-  const kept: Kept = { v: 1, of: digestOf(body), message };
+  const kept: StoredPause = { v: 1, of: digestOf(body), message };
   const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(kept)));
   const tries = { ...step.tries, spend, paused: hash };
   attempt.remember(tries, 'now');
   return { tries, paused: { message, times } };
 }
 
-function isPaused({ judged, message }: Extract<Attempted, { kind: 'judged' }>): boolean {
+function isPaused({ judged, message }: Extract<AttemptOutcome, { kind: 'judged' }>): boolean {
   return message.stop_reason === 'pause_turn' && judged.kind === 'reply' && judged.calls.length === 0;
 }
 
@@ -63,7 +63,7 @@ function isPaused({ judged, message }: Extract<Attempted, { kind: 'judged' }>): 
 export async function resumePaused(step: ModelStep, body: ModelRequest): Promise<PausedReply | null> {
   const { deps, tries, input, attempt, live } = step;
   if (tries.paused === undefined) return null;
-  const kept = await readKept(step, tries.paused);
+  const kept = await readStoredPause(step, tries.paused);
   if (kept === null || kept.of !== digestOf(body)) return null;
   const { message } = kept;
   const told = { iteration: input.iteration, attempt: attempt.number, message };
@@ -76,10 +76,10 @@ export async function resumePaused(step: ModelStep, body: ModelRequest): Promise
  * Reads the stored part. Null for a damaged one: the reply begins anew, as nothing else relies on
  * it.
  */
-async function readKept({ deps }: ModelStep, hash: Hash): Promise<Kept | null> {
+async function readStoredPause({ deps }: ModelStep, hash: Hash): Promise<StoredPause | null> {
   try {
     const value = parseStored(await deps.store.get(hash));
-    return findNewerVersion(value) === undefined ? (value as Kept) : null;
+    return findNewerVersion(value) === undefined ? (value as StoredPause) : null;
   } catch (error) {
     if (isDamage(error)) return null;
     throw error;

@@ -7,8 +7,8 @@ import type { ModelRequest } from '../deps.ts';
 import { isThinkingDropped } from '../../store/transcript/preamble.ts';
 import { callIdsIn } from '../../store/transcript/call-ids.ts';
 import { changesTools } from '../../store/transcript/system-message.ts';
-import { type Attempted, attemptReply, replyPort } from './attempt-reply.ts';
-import { classify, isRefusal, type Verdict } from './classify.ts';
+import { type AttemptOutcome, attemptReply, replyPort } from './attempt-reply.ts';
+import { classifyFailure, isRefusal, type Verdict } from './classify.ts';
 import { BETA_HEADER } from './refused/request-parts.ts';
 import { partToLeaveOut, toolAt } from './refused/refused-part.ts';
 import { asServed, buildRequest, REFUSABLE } from './request.ts';
@@ -17,13 +17,13 @@ import type { ModelStep } from './step.ts';
 import { beginAnew, leaveOut, type PreparedStep, withPreamble } from './tell-preamble.ts';
 
 /** `step` includes the entries that were appended on the way. */
-type Requested = { readonly step: ModelStep; readonly attempted: Attempted };
+type RequestOutcome = { readonly step: ModelStep; readonly attempted: AttemptOutcome };
 
-export async function requestReply(given: ModelStep): Promise<Requested> {
+export async function requestReply(given: ModelStep): Promise<RequestOutcome> {
   return requestWith(withPreamble(given));
 }
 
-async function requestWith(given: PreparedStep): Promise<Requested> {
+async function requestWith(given: PreparedStep): Promise<RequestOutcome> {
   const { step, body, plain, attempted } = await requestOnce(given);
   const verdict = refusalOf(step, attempted);
   const changed = verdict && (withoutRefused(step, verdict, body) ?? withoutPaused(step, verdict));
@@ -77,14 +77,14 @@ function withoutRefused(step: PreparedStep, verdict: Verdict, body: ModelRequest
 }
 
 /** `plain` is the request without the part of a paused reply. */
-type Asked = {
+type RequestAttempt = {
   readonly step: PreparedStep;
   readonly body: ModelRequest;
   readonly plain: ModelRequest;
-  readonly attempted: Attempted;
+  readonly attempted: AttemptOutcome;
 };
 
-async function requestOnce(given: PreparedStep): Promise<Asked> {
+async function requestOnce(given: PreparedStep): Promise<RequestAttempt> {
   const { deps, attempt, input, config, chosen, live, base, preamble } = given;
   const messages = await deps.transcripts.messages(base, asServed(chosen.model, deps.models));
   const binding = !deps.models.isRefused(chosen.model.name, REFUSABLE.binding);
@@ -98,8 +98,8 @@ async function requestOnce(given: PreparedStep): Promise<Asked> {
   return { step, body, plain, attempted: await attemptReply(body, replyPort(step), paused?.message) };
 }
 
-function refusalOf({ deps }: ModelStep, attempted: Attempted): Verdict | null {
-  return attempted.kind === 'failed' ? classify(attempted.error, deps.now(), deps.redact) : null;
+function refusalOf({ deps }: ModelStep, attempted: AttemptOutcome): Verdict | null {
+  return attempted.kind === 'failed' ? classifyFailure(attempted.error, deps.now(), deps.redact) : null;
 }
 
 /** Reports a refusal that should never happen, loudly. */

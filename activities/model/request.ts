@@ -22,7 +22,7 @@ export function buildRequest(
   server: ServerKnows = {},
 ): ModelRequest {
   const asked = thinkingFor(model, config.thinkingTokens, { cap, primary });
-  const thinking = model.checksPrefix && server.binding !== false ? bound(asked) : asked;
+  const thinking = model.checksPrefix && server.binding !== false ? dropUnboundThinking(asked) : asked;
   // The API kept counting through its own summaries (L11).
   const remaining = beginsWithSummary(messages) ? undefined : taskRemaining;
   const offered = withoutServerTools(tools, model);
@@ -52,7 +52,7 @@ export type ServerKnows = { readonly binding?: boolean };
  * otherwise refuse this request and every later one. We never send such thinking, so a dropped
  * block means a defect of ours.
  */
-function bound(asked: ThinkingConfigParam = { type: 'adaptive' }): ModelRequest['thinking'] {
+function dropUnboundThinking(asked: ThinkingConfigParam = { type: 'adaptive' }): ModelRequest['thinking'] {
   if (asked.type !== 'adaptive' && asked.type !== 'enabled') return asked;
   return { ...asked, block_binding: { prefix_mismatch_behavior: 'drop_block' } };
 }

@@ -20,9 +20,9 @@ const MOST_HANDED_OVER = 128 * 1024;
 
 type Reply = Extract<ModelResult, { kind: 'message' }>;
 
-type Begun = Pick<Call, 'ran' | 'mayHaveBegun' | 'delegate' | 'plain'>;
+type CallBeginning = Pick<Call, 'ran' | 'mayHaveBegun' | 'delegate' | 'plain'>;
 
-type Beginning = {
+type OpenReply = {
   readonly step: ModelStep;
   readonly reply: Reply;
   readonly blocks: readonly CallBlock[];
@@ -55,8 +55,8 @@ export function inDoubt(found: ModelResult): ModelResult {
   };
 }
 
-async function runEffects(open: Beginning): Promise<ReadonlyMap<Call, Begun>> {
-  const ran = new Map<Call, Begun>();
+async function runEffects(open: OpenReply): Promise<ReadonlyMap<Call, CallBeginning>> {
+  const ran = new Map<Call, CallBeginning>();
   for (const call of open.reply.calls) {
     if (!leavesFree(call.outcome ?? {})) break;
     if (call.outcome) continue;
@@ -82,11 +82,11 @@ function nextBatch(calls: readonly Call[]): readonly Call[] {
  * Hands the batch over. This has no effect that the workflow, which knows more by then, could not
  * omit (L48, L51).
  */
-async function handOverBatch(open: Beginning, batch: readonly Call[]): Promise<ReadonlyMap<Call, Begun>> {
+async function handOverBatch(open: OpenReply, batch: readonly Call[]): Promise<ReadonlyMap<Call, CallBeginning>> {
   const { step, reply } = open;
   if (spentLimit(step.input.left ?? {}, reply.spend)) return new Map();
   const made = await Promise.all(batch.map((call) => beginCall(open, call, 'delegated')));
-  const handed = new Map<Call, Begun>();
+  const handed = new Map<Call, CallBeginning>();
   let room = MOST_HANDED_OVER;
   made.forEach((begun, at) => {
     if (begun?.delegate) room -= JSON.stringify(begun.delegate).length;
@@ -100,10 +100,10 @@ async function handOverBatch(open: Beginning, batch: readonly Call[]): Promise<R
  * does.
  */
 async function beginCall(
-  { step, reply, blocks }: Beginning,
+  { step, reply, blocks }: OpenReply,
   { index, safe }: Call,
   plan: CallPlan,
-): Promise<Begun | null> {
+): Promise<CallBeginning | null> {
   const { deps, attempt, input, config, live } = step;
   const block = blocks.find((each) => each.index === index);
   if (!block || attempt.signal.aborted) return null;

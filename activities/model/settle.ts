@@ -3,10 +3,10 @@
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelCallAnswer } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, totalTokens } from '../../workflows/contract/loop.ts';
-import type { Attempted } from './attempt-reply.ts';
-import { shortenDetail, classify, maxOutputIn, type Verdict } from './classify.ts';
+import type { AttemptOutcome } from './attempt-reply.ts';
+import { shortenDetail, classifyFailure, maxOutputIn, type Verdict } from './classify.ts';
 import {
-  type Abandoned,
+  type AbandonedAttempt,
   afterEmpty,
   afterFailure,
   type AfterFailure,
@@ -28,7 +28,7 @@ const MOST_CALLS = 20;
 /** How many characters of a name are searched for secrets; the rest is not shown. */
 const MOST_REDACTED = 2_000;
 
-export async function settle(step: ModelStep, attempted: Attempted): Promise<ModelCallAnswer> {
+export async function settle(step: ModelStep, attempted: AttemptOutcome): Promise<ModelCallAnswer> {
   try {
     return await settleAttempt(step, attempted);
   } catch (error) {
@@ -39,7 +39,7 @@ export async function settle(step: ModelStep, attempted: Attempted): Promise<Mod
   }
 }
 
-async function settleAttempt(step: ModelStep, attempted: Attempted): Promise<ModelCallAnswer> {
+async function settleAttempt(step: ModelStep, attempted: AttemptOutcome): Promise<ModelCallAnswer> {
   const { deps, config, tries } = step;
   const { message, usage } = attempted;
   const spend = addSpend(tries.spend, spendOf(usage, pricesOf(step)));
@@ -50,7 +50,8 @@ async function settleAttempt(step: ModelStep, attempted: Attempted): Promise<Mod
         : { kind: 'nothing', spend };
     case 'failed': {
       const verdict = withMaximum(
-        classify(attempted.error, deps.now(), deps.redact, config.overflowWords) ?? reportDefect(step, attempted.error),
+        classifyFailure(attempted.error, deps.now(), deps.redact, config.overflowWords) ??
+          reportDefect(step, attempted.error),
         step,
       );
       if (verdict.kind === 'too_long' && verdict.window !== undefined)
@@ -74,7 +75,7 @@ function withMaximum(verdict: Verdict, { input: { cap } }: ModelStep): Verdict {
 
 async function settleJudged(
   step: ModelStep,
-  { judged: verdict, early, message }: Extract<Attempted, { kind: 'judged' }>,
+  { judged: verdict, early, message }: Extract<AttemptOutcome, { kind: 'judged' }>,
   spend: Tries['spend'],
 ): Promise<ModelCallAnswer> {
   const say = (detail: string): string => shortenDetail(detail, step.deps.redact);
@@ -102,7 +103,7 @@ async function settleJudged(
   }
 }
 
-function describeAbandoned({ deps, chosen: { model, next } }: ModelStep, message: Message | null): Abandoned {
+function describeAbandoned({ deps, chosen: { model, next } }: ModelStep, message: Message | null): AbandonedAttempt {
   const calls = (message?.content ?? []).flatMap((block) => (block.type === 'tool_use' ? [block.name] : []));
   return {
     from: model.name,

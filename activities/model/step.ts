@@ -6,7 +6,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import type { ChosenModel } from './request.ts';
 import type { AnswerCheck } from './answer-schema.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
-import type { Extended } from '../../store/transcript/transcripts.ts';
+import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { Tries } from './refused/failed-attempt.ts';
 
@@ -20,7 +20,7 @@ export type ModelStep = {
   /** Says what is wrong with a final answer; undefined for one that passes (L53). */
   readonly answer: AnswerCheck;
   readonly live: LiveWriter;
-  readonly base: Extended;
+  readonly base: ExtendedView;
   /** The ids of the calls in its request, once the request exists. */
   readonly callIds?: ReadonlySet<string>;
   readonly record: StepRecord<ModelResult>;

@@ -31,15 +31,15 @@ export type PausedReply = { readonly message: Message; readonly times: number };
 /** Adds entries that tell the model what changed in the system prompt and the tools. */
 export function withPreamble(step: ModelStep): PreparedStep {
   const entries = entriesOf(step.base);
-  const asked = askedModelOf(step);
-  const { told, epoch } = tellPreamble(entries, wantedPreamble(step), asked);
+  const asked = toAskedModel(step);
+  const { told, epoch } = tellPreamble(entries, buildPreamble(step), asked);
   const preamble = { system: epoch.system, tools: toolsIn([...entries, ...told], asked.telling) };
   return { ...withTold(step, told), preamble };
 }
 
 /** Begins a new epoch, which sends no earlier thinking to a model that checks it. */
 export function beginAnew({ given }: Pick<PreparedStep, 'given'>, why: EpochReason): PreparedStep {
-  const epoch = beginEpoch(why, wantedPreamble(given), askedModelOf(given).begins);
+  const epoch = beginEpoch(why, buildPreamble(given), toAskedModel(given).begins);
   return { ...withTold(given, [epoch]), preamble: epoch, anew: why };
 }
 
@@ -64,7 +64,7 @@ function withTold(given: ModelStep, told: readonly Entry[]): Omit<PreparedStep, 
  * An epoch announces changes in the form that the run's first model takes. Other models hear less,
  * and the epoch survives a fallback.
  */
-function askedModelOf({ deps: { models }, config, chosen: { model } }: ModelStep): Required<AskedModel> {
+function toAskedModel({ deps: { models }, config, chosen: { model } }: ModelStep): Required<AskedModel> {
   const [first] = config.models;
   return {
     telling: asServed(model, models).telling,
@@ -78,7 +78,7 @@ function askedModelOf({ deps: { models }, config, chosen: { model } }: ModelStep
  * Lists the current tools (L44), limited to those that the run was opened with (L57), that a tool
  * has left allowed (L38), and whose definitions the API takes.
  */
-function wantedPreamble({ deps, input, config }: ModelStep): Preamble {
+function buildPreamble({ deps, input, config }: ModelStep): Preamble {
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
   const offered = deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
   const isRefused = (tool: Tool): boolean => deps.models.isRefused(config.models[0].name, definitionOf(tool));
@@ -100,7 +100,7 @@ function searchIn({ webSearch, models }: RunConfig, offered: readonly { readonly
  * Returns a definition in the form that a transcript gives back, so that the two compare equal.
  * Definitions never change, so each is converted once.
  */
-const stored = new WeakMap<Tool, Tool>();
+const storedForms = new WeakMap<Tool, Tool>();
 
 /**
  * The name under which the refusal of a definition is remembered. The tool is offered again with
@@ -111,7 +111,7 @@ function definitionOf(tool: Tool): string {
 }
 
 function asStored(tool: Tool): Tool {
-  const known = stored.get(tool) ?? (JSON.parse(JSON.stringify(tool)) as Tool);
-  stored.set(tool, known);
+  const known = storedForms.get(tool) ?? (JSON.parse(JSON.stringify(tool)) as Tool);
+  storedForms.set(tool, known);
   return known;
 }

@@ -9,7 +9,7 @@ import type { LiveWriter } from '../../store/live/events.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { mediaNote } from '../../store/log/bodies.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import type { Extended } from '../../store/transcript/transcripts.ts';
+import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import { buildHookContext, hookFailureNotice } from '../hooks/hook-context.ts';
 import type { PromptVerdict, HookFailure, HookText } from '../hooks/hooks.ts';
 import { agentFacts } from '../../workflows/contract/facts.ts';
@@ -22,7 +22,7 @@ type PromptHooks = (
   attempt: Attempt,
   input: CallModel,
   config: RunConfig,
-  given: Extended,
+  given: ExtendedView,
   live: LiveWriter,
 ) => Promise<PromptHookEnd>;
 
@@ -56,7 +56,7 @@ export function createPromptHooks(deps: Pick<Deps, 'hooks' | 'store'>): PromptHo
  * Finds the prompts that the model has not replied to, those included that a compaction or a failed
  * call has stored without a reply.
  */
-function findNewPrompts({ view, added }: Extended): readonly Prompt[] {
+function findNewPrompts({ view, added }: ExtendedView): readonly Prompt[] {
   const found: Prompt[] = [];
   for (let position = view.length + added.length - 1; position >= 0; position -= 1) {
     const entry = position < view.length ? view.at(position) : added[position - view.length];

@@ -93,7 +93,7 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
     );
     const found = { ...chosen, cwd: cwd.path, folders, system: systemText(systemParts), systemParts };
     const permissions = inherited?.permissions ?? joinRules(deps.defaults.permissions, options.permissions);
-    const webSearch = allowedSearch(search, permissions);
+    const webSearch = restrictSearch(search, permissions);
     if (webSearch) warnOfSearch(deps, chosen.models, warned);
     const config = takeSnapshot(deps, attempt, input, { ...found, permissions, webSearch });
     const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(config)));
@@ -246,10 +246,11 @@ function findMissingTool(
 }
 
 /**
- * The API searches by itself, so that nobody could be asked about one search: a rule that would ask
- * takes the tool away as one that denies does, whatever its pattern (L88).
+ * Drops the search when a rule would ask about it: the API searches by itself, so a person could
+ * not be asked about one search. Such a rule removes the tool like one that denies, whatever its
+ * pattern (L88).
  */
-function allowedSearch(
+function restrictSearch(
   search: WebSearchSettings | undefined,
   { deny = [], ask = [] }: PermissionRules = {},
 ): WebSearchSettings | undefined {

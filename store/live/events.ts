@@ -6,7 +6,7 @@
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { CompactionTrigger, Notice, RunEnded } from '../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../workflows/contract/loop.ts';
-import type { Steered } from '../../workflows/contract/steered.ts';
+import type { SteeringRecord } from '../../workflows/contract/steered.ts';
 
 export type LiveHeader = {
   readonly type: 'header';
@@ -37,7 +37,7 @@ export type LiveEvent =
   | { readonly type: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
   | { readonly type: 'notice'; readonly notice: Notice }
   /** O12. */
-  | { readonly type: 'steered'; readonly steered: Steered }
+  | { readonly type: 'steered'; readonly steered: SteeringRecord }
   /** L60. */
   | { readonly type: 'request_start'; readonly iteration: number; readonly attempt: number; readonly model: string }
   | { readonly type: 'text_delta'; readonly iteration: number; readonly index: number; readonly text: string }
@@ -149,9 +149,14 @@ export type Watched =
  * The items that a follower of the channel is given: also that an attempt's events have become part
  * of the transcript.
  */
-export type Told = Watched | Stored;
+export type Told = Watched | StoredMark;
 
-export type Stored = { readonly type: 'stored'; readonly step: number; readonly attempt: number; readonly head: Hash };
+export type StoredMark = {
+  readonly type: 'stored';
+  readonly step: number;
+  readonly attempt: number;
+  readonly head: Hash;
+};
 
 /**
  * Takes the events of one attempt. It never throws: losing the channel loses nothing that is

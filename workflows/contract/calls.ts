@@ -2,7 +2,7 @@
 // outcomes.
 import type { DelegatedEnd, Delegation } from './delegation.ts';
 import type { CallKey, Hash } from './ids.ts';
-import type { Left, Spend } from './loop.ts';
+import type { RemainingBudget, Spend } from './loop.ts';
 
 /** One complete tool_use of a stored reply. */
 export type Call = {
@@ -141,7 +141,7 @@ export type RunTool = {
   /**
    * The rest of the budget; absent without a limit. The call asks no model once it is spent (L51).
    */
-  readonly left?: Left;
+  readonly left?: RemainingBudget;
 };
 
 /**

@@ -11,14 +11,14 @@ export type SpentSince = { readonly spent?: Spent; readonly since?: Spent };
 /** The spending of an agent that no run counts. */
 export type LateSpent = AgentSpent & Pick<WorkingAgent, 'earlier'>;
 
-export type Billed = Pick<LateSpent, 'spend' | 'earlier'>;
+export type LateBill = Pick<LateSpent, 'spend' | 'earlier'>;
 
 /**
  * Adds the spending of late agents to that of the session. An agent of an earlier prompt does not
  * count for the last one.
  */
-export function billLate({ spent = nothingSpent, since }: SpentSince, late: readonly Billed[]): SpentSince {
-  const billed = (to: Spent, by: readonly Billed[]): Spent => ({
+export function billLate({ spent = nothingSpent, since }: SpentSince, late: readonly LateBill[]): SpentSince {
+  const billed = (to: Spent, by: readonly LateBill[]): Spent => ({
     ...to,
     spend: by.reduce((sum, one) => addSpend(sum, one.spend), to.spend),
   });

@@ -12,13 +12,13 @@ import {
   type SessionInput,
   type UserMessage,
 } from '../contract/session.ts';
-import type { Answered, PendingApproval } from '../contract/people.ts';
-import type { Announced, Steered } from '../contract/steered.ts';
+import type { AnswerRecord, PendingApproval } from '../contract/people.ts';
+import type { OpenAction, SteeringRecord } from '../contract/steered.ts';
 import type { AskedOnceSnapshot } from '../updates/asked-once.ts';
 import type { AgentOrigin, DelegatedReport } from '../contract/delegation.ts';
 import type { AgentsCarry } from '../delegated/agents.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
-import { billLate, type Billed, type RunTaken } from '../delegated/spent.ts';
+import { billLate, type LateBill, type RunTaken } from '../delegated/spent.ts';
 import type { PausesCarry } from '../delegated/pauses.ts';
 import { type BringsOptions, type InboxSnapshot, placeAfter, withOptions } from './inbox.ts';
 import type { Alert, AlertKind, Append, Call, WorkspacePlace } from '../contract/activities.ts';
@@ -61,9 +61,9 @@ export type Carry = {
   /** Snips that were asked for and are not in the transcript yet (L7). */
   readonly snips: readonly number[];
   /** Steering that is not in the transcript yet (O12). */
-  readonly steered?: readonly Steered[];
+  readonly steered?: readonly SteeringRecord[];
   /** The person who is about to cancel the session. */
-  readonly canceller?: Announced;
+  readonly canceller?: OpenAction;
   /** Updates that were taken, and must not count again. */
   readonly once?: AskedOnceSnapshot;
   /** The loss that a repair left; the next run tells it. */
@@ -85,7 +85,7 @@ export type Carry = {
   readonly traceparent?: string | undefined;
   readonly querySource?: UserMessage['querySource'] | undefined;
   /** The people who answered the newest questions (L81). */
-  readonly answered?: readonly Answered[];
+  readonly answered?: readonly AnswerRecord[];
   /** How many questions open calls have asked while they ran (L77). */
   readonly elicited?: readonly (readonly [call: CallKey, count: number])[];
   /**
@@ -153,14 +153,14 @@ export type RunWait = Pick<RunCarry, 'tools' | 'parkedUntil'>;
 
 export const notWaiting: RunWait = { tools: null, parkedUntil: null };
 
-type Delegated = 'agents' | 'early' | 'givenUp' | 'pauses';
+type DelegationPart = 'agents' | 'early' | 'givenUp' | 'pauses';
 
 /**
  * Everything a session carries except its inbox, its run, its agents, and the state of alerts,
  * questions and steering.
  */
 export type CarriedFacts = Readonly<
-  Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'once' | 'run' | Delegated>
+  Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'once' | 'run' | DelegationPart>
 >;
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };
@@ -238,7 +238,7 @@ export class Facts {
    * Counts agents that ended too late for the run that had started them (L69), and work after a run
    * (L80).
    */
-  bill(late: readonly Billed[], more: Pick<CarriedFacts, 'suggestion'>): void {
+  bill(late: readonly LateBill[], more: Pick<CarriedFacts, 'suggestion'>): void {
     this.set({ ...billLate(this.carried, late), ...more });
   }
 

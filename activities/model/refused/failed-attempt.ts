@@ -47,7 +47,7 @@ export type AfterFailure =
  * The attempt that died: which model it asked, which is next in the list, and the calls it had
  * begun to make.
  */
-export type Abandoned = {
+export type AbandonedAttempt = {
   readonly from: string;
   /** The next model; null at the end of the list. */
   readonly to: string | null;
@@ -65,7 +65,7 @@ export function afterFailure(
   verdict: Verdict,
   tries: Tries,
   { backoff }: Pick<RunConfig, 'backoff'>,
-  abandoned: Abandoned,
+  abandoned: AbandonedAttempt,
   random: number,
 ): AfterFailure {
   const { spend, failures } = tries;
@@ -118,7 +118,7 @@ export function afterWait(
 }
 
 /** Moves on to the next model; null without one (L19). */
-export function fallBack({ from, to, calls }: Abandoned, detail: string, spend: Spend): GivenUp | null {
+export function fallBack({ from, to, calls }: AbandonedAttempt, detail: string, spend: Spend): GivenUp | null {
   return to === null ? null : { kind: 'fallback', from, to, calls, detail, spend };
 }
 
@@ -168,11 +168,11 @@ export type Waiting = {
 type Wait = { readonly waitMs: number; readonly detail: string };
 
 /** `at` is in milliseconds since the epoch, by the clock of the worker that was asked to wait. */
-type Kept = Wait & { readonly at: number; readonly tries: Tries };
+type StoredWait = Wait & { readonly at: number; readonly tries: Tries };
 
 /** Stores the wait. `tries` includes the failure that it follows. Durable when it resolves. */
 export async function keepWait(waiting: Waiting, tries: Tries, { waitMs, detail }: Wait): Promise<void> {
-  const kept: Kept = { at: waiting.deps.now(), waitMs, detail, tries };
+  const kept: StoredWait = { at: waiting.deps.now(), waitMs, detail, tries };
   await waiting.deps.store.create(keyOf(waiting, countOf(tries)), new TextEncoder().encode(JSON.stringify(kept)));
 }
 
@@ -195,9 +195,9 @@ export async function readRemainingWait(
 
 const countOf = ({ failures, empties }: Tries): number => failures + empties;
 
-async function readWait(waiting: Waiting, count: number): Promise<Kept | null> {
+async function readWait(waiting: Waiting, count: number): Promise<StoredWait | null> {
   const bytes = await waiting.deps.store.read(keyOf(waiting, count));
-  return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as Kept);
+  return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as StoredWait);
 }
 
 function keyOf({ attempt: { session }, input, config: { chain } }: Waiting, count: number): string {

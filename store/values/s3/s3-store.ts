@@ -19,7 +19,7 @@ import {
   keyProblem,
   missingValue,
   StoreError,
-  type Created,
+  type CreateOutcome,
   type Store,
 } from '../store.ts';
 
@@ -101,7 +101,7 @@ export function s3Store(objects: Objects, cache: BlobCache, seals: Seals): S3Sto
     if (!wasWritten(hash) && (await objects.writtenAt(blobName(hash))) === null) await put(value);
   };
   /** Creates a record and, at the same time, writes `values`. */
-  const create = async (key: string, given: Uint8Array, values: readonly Uint8Array[] = []): Promise<Created> => {
+  const create = async (key: string, given: Uint8Array, values: readonly Uint8Array[] = []): Promise<CreateOutcome> => {
     const there = records.get(key);
     if (there) return { kind: 'existing', bytes: there.slice() };
     const bytes = given.slice();
