@@ -1,6 +1,6 @@
 // Runs one call the regular way (L33): found in the stored reply, run under its claim, its outcome
 // recorded under its key. It runs nothing when someone must be asked first (L55).
-import type { RunTool, ToolResult } from '../workflows/contract/activities.ts';
+import type { RunTool, RunToolResult } from '../workflows/contract/activities.ts';
 import { callKey } from '../workflows/contract/ids.ts';
 import { type Attempt, stopAttempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
@@ -8,7 +8,7 @@ import { findStoredCall } from './calls/record-ends.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { endIfThrows } from '../store/live/tell.ts';
 
-export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {
+export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<RunToolResult> {
   return async (
     attempt,
     {

@@ -1,6 +1,6 @@
 // Everything that the page needs from outside: visibility, the store, the live channel, and what
 // people send to sessions.
-import type { Told } from '../store/live/events.ts';
+import type { ChannelItem } from '../store/live/events.ts';
 import type { Store } from '../store/values/store.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval } from '../workflows/contract/session.ts';
@@ -70,7 +70,7 @@ export type PagePorts = Acting &
     head(session: SessionId): Promise<Hash | null>;
     /** Reads what people lately asked of the session. */
     recent(session: SessionId): Promise<RecentRequests>;
-    live(session: SessionId, signal: AbortSignal): AsyncIterable<Told>;
+    live(session: SessionId, signal: AbortSignal): AsyncIterable<ChannelItem>;
     waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
     /** Returns a sentence when no worker polls for the session, else null. */
     nobodyWorks(session: SessionDescription): Promise<string | null>;

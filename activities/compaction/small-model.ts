@@ -5,7 +5,8 @@ import { addSpend, spentLimit, noSpend, type Spend } from '../../workflows/contr
 import { type Attempt, describeGivenUp } from '../attempt.ts';
 import type { Deps, ModelPort } from '../deps.ts';
 import type { EndRecorderDeps } from '../calls/record-ends.ts';
-import { askModel, type AskFailure, type QuestionOutcome, type ModelQuestion } from '../model/ask-model.ts';
+import type { ModelQuestion } from '../../tools/tool.ts';
+import { askModel, type AskFailure, type QuestionOutcome } from '../model/ask-model.ts';
 import type { Prices } from '../model/bill.ts';
 import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/refused/failed-attempt.ts';
@@ -61,7 +62,7 @@ type UnpaidAnswer = Extract<QuestionOutcome, { kind: 'failed' }>;
 /** Estimates of dense text are low: the rest of the window is for what they miss. */
 const FILLED = 0.6;
 
-const SPENT: AskFailure = { kind: 'failed', detail: 'the budget of the run is spent' };
+const NO_BUDGET: AskFailure = { kind: 'failed', detail: 'the budget of the run is spent' };
 
 type SmallModelOptions = Pick<Compact, 'failures' | 'left' | 'iteration' | 'step'> & { readonly instead?: RunModel };
 
@@ -116,7 +117,7 @@ export function openSmallModel(
     ask: AskOnce<Answer>,
   ): Promise<Answer | UnpaidAnswer> {
     const before = tries;
-    if (spentLimit(left, before.spend)) return { kind: 'failed', failure: SPENT, spend: noSpend };
+    if (spentLimit(left, before.spend)) return { kind: 'failed', failure: NO_BUDGET, spend: noSpend };
     const spent = (more: Spend): Tries => ({ ...before, spend: addSpend(before.spend, more) });
     const model = watchModel(deps.model, { observe, about, prices });
     const asked = await ask(model, (more) => attempt.remember(spent(more)));
@@ -157,7 +158,7 @@ type FailedAnswer = Extract<QuestionOutcome, { kind: 'failed' }>;
  * all models.
  */
 function isUseless(asked: QuestionOutcome): asked is FailedAnswer {
-  if (asked.kind !== 'failed' || asked.failure.kind !== 'failed' || asked.failure === SPENT) return false;
+  if (asked.kind !== 'failed' || asked.failure.kind !== 'failed' || asked.failure === NO_BUDGET) return false;
   return asked.failure.status !== 401;
 }
 

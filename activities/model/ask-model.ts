@@ -1,6 +1,7 @@
 // Asks the small model one question (L9, L10, L42): a text goes in, a text comes out. It has no
 // tools, stores nothing, and tries once: the activity that asks decides whether and when to ask
 // again.
+import type { ModelQuestion } from '../../tools/tool.ts';
 import { messageText } from '../../store/view/final-text.ts';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
@@ -24,8 +25,6 @@ export type QuestionOutcome =
   | { readonly kind: 'failed'; readonly failure: AskFailure; readonly spend: Spend }
   /** The signal was aborted. */
   | { readonly kind: 'aborted'; readonly spend: Spend };
-
-export type ModelQuestion = { readonly system: string; readonly text: string; readonly maxTokens: number };
 
 export type AskPort = {
   readonly model: ModelPort;

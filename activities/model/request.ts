@@ -7,7 +7,7 @@ import type { Effort } from '../../workflows/contract/loop.ts';
 import { efforts } from '../../workflows/contract/options-problem.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import type { ModelFacts, Models } from '../../store/model-facts.ts';
-import { type Preamble, systemText, type Telling } from '../../store/transcript/preamble.ts';
+import { type Preamble, joinSystemPrompt, type Telling } from '../../store/transcript/preamble.ts';
 import { withoutServerTools } from '../../store/transcript/server-tools.ts';
 import type { ModelRequest } from '../deps.ts';
 
@@ -33,7 +33,7 @@ export function buildRequest(
     stream: true,
     ...(thinking ? { thinking } : {}),
     ...(Object.keys(output).length > 0 ? { output_config: output } : {}),
-    system: [{ type: 'text', text: systemText(system), cache_control: ephemeral }],
+    system: [{ type: 'text', text: joinSystemPrompt(system), cache_control: ephemeral }],
     ...(offered.length > 0 ? { tools: [...offered] } : {}),
     messages: withBreakpoints(messages),
   };

@@ -29,14 +29,14 @@ type PromptHooks = (
 type Prompt = Extract<Entry, { kind: 'user' }>;
 
 /** The number of prompts with finished hooks that this worker remembers. */
-const KEPT = 256;
+const MOST_PROMPTS = 256;
 
 /**
  * Makes the function that asks the hooks. A request that is made again (a retry, a recovery) asks
  * no hook again, unless on another worker. Throws StoreError.
  */
 export function createPromptHooks(deps: Pick<Deps, 'hooks' | 'store'>): PromptHooks {
-  const done = new RecentMap<string, PromptVerdict>(KEPT);
+  const done = new RecentMap<string, PromptVerdict>(MOST_PROMPTS);
   return async ({ session, signal }, { iteration }, config, given, live) => {
     const prompts = deps.hooks.has('promptSubmitted') ? findNewPrompts(given) : [];
     if (prompts.length === 0) return { entries: [], stop: null };

@@ -16,7 +16,7 @@ import { askSessionStart, type SessionStartWords } from './around-runs.ts';
 import { runFields } from '../../system/log.ts';
 import type { RunConfig, WebSearchSettings } from '../../store/configuration.ts';
 import { buildSystemPrompt } from '../../store/system-prompt.ts';
-import { systemText } from '../../store/transcript/preamble.ts';
+import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { inherit } from './inherit.ts';
 import { RecentMap } from '../../system/recent-map.ts';
@@ -91,7 +91,7 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
       deps.now(),
       options.outputSchema,
     );
-    const found = { ...chosen, cwd: cwd.path, folders, system: systemText(systemParts), systemParts };
+    const found = { ...chosen, cwd: cwd.path, folders, system: joinSystemPrompt(systemParts), systemParts };
     const permissions = inherited?.permissions ?? joinRules(deps.defaults.permissions, options.permissions);
     const webSearch = restrictSearch(search, permissions);
     if (webSearch) warnOfSearch(deps, chosen.models, warned);

@@ -21,7 +21,7 @@ import { type Prompt, parsePrompt, titleOf } from './prompt.ts';
 import type { SessionDescription } from './info.ts';
 import { parseSessionId, newSessionId } from './session-id.ts';
 import type { Store } from '../../store/values/store.ts';
-import type { Told } from '../../store/live/events.ts';
+import type { ChannelItem } from '../../store/live/events.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
 import type { Env } from '../../connection/data-folder.ts';
@@ -122,7 +122,7 @@ export type LiveEvents = (
   session: SessionId,
   signal: AbortSignal,
   onTrouble?: (why: string | null) => void,
-) => AsyncIterable<Told>;
+) => AsyncIterable<ChannelItem>;
 
 export type ClientOptions = {
   readonly temporal: Client;

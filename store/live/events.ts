@@ -133,7 +133,7 @@ export type LiveLine = LiveHeader | LiveEvent | LiveFate;
  * (L16). Step 0 does not belong to the session: its events are told from the transcript, and
  * `attempt` is the position of the reply they belong to.
  */
-export type Watched =
+export type WatchedEvent =
   | (LiveEvent & { readonly step: number; readonly attempt: number })
   | {
       readonly type: 'tombstone';
@@ -149,7 +149,13 @@ export type Watched =
  * The items that a follower of the channel is given: also that an attempt's events have become part
  * of the transcript.
  */
-export type Told = Watched | StoredMark;
+export type ChannelItem = WatchedEvent | StoredMark;
+
+/** @deprecated The name that ChannelItem had until 0.2. */
+export type Told = ChannelItem;
+
+/** @deprecated The name that WatchedEvent had until 0.2. */
+export type Watched = WatchedEvent;
 
 export type StoredMark = {
   readonly type: 'stored';

@@ -310,6 +310,6 @@ function namesOf(tools: readonly Tool[]): readonly string[] {
 }
 
 /** Returns the system prompt as it is sent. */
-export function systemText(parts: readonly SystemPart[]): string {
+export function joinSystemPrompt(parts: readonly SystemPart[]): string {
   return parts.map(({ text }) => text).join('\n\n');
 }

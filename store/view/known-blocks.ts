@@ -109,7 +109,7 @@ const replaced = toTypedBlock('text_editor_code_execution_str_replace_result', {
 const found = toTypedBlock('tool_search_tool_search_result', {
   tool_references: z.array(toTypedBlock('tool_reference', { tool_name: text })),
 });
-const said = { error_message: optionalField(text) };
+const errorText = { error_message: optionalField(text) };
 
 const serverResults = [
   resultBlock('web_search', z.union([errorResult('web_search'), z.array(page)])).extend(called),
@@ -118,9 +118,9 @@ const serverResults = [
   resultBlock('bash_code_execution', z.union([errorResult('bash_code_execution'), runResult('bash_code_execution')])),
   resultBlock(
     'text_editor_code_execution',
-    z.union([errorResult('text_editor_code_execution').extend(said), viewed, created, replaced]),
+    z.union([errorResult('text_editor_code_execution').extend(errorText), viewed, created, replaced]),
   ),
-  resultBlock('tool_search', z.union([errorResult('tool_search').extend(said), found])),
+  resultBlock('tool_search', z.union([errorResult('tool_search').extend(errorText), found])),
 ] as const;
 
 const block = z.discriminatedUnion('type', [

@@ -1,7 +1,7 @@
 // The activity port: everything the workflow asks of the world. activities/ implements it. Content
 // never crosses it, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
-import type { RunTool, ToolResult } from './calls.ts';
+import type { RunTool, RunToolResult } from './calls.ts';
 import type { Append, AppendingStep } from './append.ts';
 import type { CallModel, ModelCallAnswer, ModelResult } from './model-call.ts';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from './delegation.ts';
@@ -20,7 +20,7 @@ export type Activities = {
   openRun(input: OpenRun): Promise<RunOpened>;
   callModel(input: CallModel): Promise<ModelCallAnswer>;
   findReply(input: FindReply): Promise<ModelResult>;
-  runTool(input: RunTool): Promise<ToolResult>;
+  runTool(input: RunTool): Promise<RunToolResult>;
   commit(input: Commit): Promise<CommitResult>;
   compact(input: Compact): Promise<CompactionResult>;
   prepareCompaction(input: PrepareCompaction): Promise<PreparedCompaction>;

@@ -148,7 +148,7 @@ export type RunTool = {
  * Either the facts of an outcome, which is recorded under the call's key; or nothing has run, and a
  * person must be asked first, or the workflow is to carry the call out.
  */
-export type ToolResult = OutcomeFacts | { readonly ask: Ask } | { readonly delegate: Delegation };
+export type RunToolResult = OutcomeFacts | { readonly ask: Ask } | { readonly delegate: Delegation };
 
 /**
  * A call that needs a decision (L55). `inputHash`: SHA-256 of the input as JSON; a decision holds

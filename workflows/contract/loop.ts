@@ -130,9 +130,14 @@ export const noSpend: Spend = { usage: noUsage, usd: 0 };
  * The spending of all runs of a session, and the model that was asked last. `ms`: the time of runs
  * with a runtime limit.
  */
-export type Spent = { readonly turns: number; readonly spend: Spend; readonly model?: string; readonly ms?: number };
+export type SpentTotals = {
+  readonly turns: number;
+  readonly spend: Spend;
+  readonly model?: string;
+  readonly ms?: number;
+};
 
-export const nothingSpent: Spent = { turns: 0, spend: noSpend };
+export const nothingSpent: SpentTotals = { turns: 0, spend: noSpend };
 
 export function addSpend(a: Spend, b: Spend): Spend {
   return { usage: addUsage(a.usage, b.usage), usd: a.usd === null || b.usd === null ? null : a.usd + b.usd };

@@ -2,7 +2,7 @@
 // worker, and its view.
 import type { AgentOrigin } from '../contract/delegation.ts';
 import { agentFacts, type QuerySource, type SessionFacts } from '../contract/facts.ts';
-import { addSpend, nothingSpent, type Spent, totalTokens } from '../contract/loop.ts';
+import { addSpend, nothingSpent, type SpentTotals, totalTokens } from '../contract/loop.ts';
 import type { Hash, SessionId } from '../contract/ids.ts';
 import {
   LISTED_APPROVALS,
@@ -53,7 +53,7 @@ export type ShownFacts = {
   readonly runs: number;
   readonly last: RunSummary | null;
   readonly host?: SessionHost | null;
-  readonly spent?: Spent;
+  readonly spent?: SpentTotals;
   readonly querySource?: QuerySource | undefined;
   readonly suggestion?: SessionMemo['suggestion'];
 };

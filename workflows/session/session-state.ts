@@ -1,7 +1,7 @@
 // Everything a session is between two workflow tasks, and the part of it that travels through
 // continue-as-new (L4).
 import type { CallKey, Hash, MessageId } from '../contract/ids.ts';
-import { addSpend, nothingSpent, type RunSnapshot, type Spent } from '../contract/loop.ts';
+import { addSpend, nothingSpent, type RunSnapshot, type SpentTotals } from '../contract/loop.ts';
 import { optionsSizeProblem } from '../contract/options-problem.ts';
 import {
   MOST_SNIPS,
@@ -69,12 +69,12 @@ export type Carry = {
   /** The loss that a repair left; the next run tells it. */
   readonly lost?: string | null;
   /** The spending of all runs that have ended. Absent where an earlier release carried it. */
-  readonly spent?: Spent;
+  readonly spent?: SpentTotals;
   /**
    * `spent` as it was when the last message of a person opened a run: runs that ends of agents have
    * opened since then share its limits (L71).
    */
-  readonly since?: Spent;
+  readonly since?: SpentTotals;
   readonly suggestion?: { readonly run: number; readonly text: string };
   /**
    * The alerts for which the worker that opened the last run has hooks. Absent while no worker has
@@ -163,7 +163,7 @@ export type CarriedFacts = Readonly<
   Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'once' | 'run' | DelegationPart>
 >;
 
-type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };
+type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: SpentTotals };
 
 /** The facts of a session. Each change is a method here; nothing else changes them. */
 export class Facts {

@@ -101,7 +101,7 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, ne
     putNew: (name, bytes) =>
       request('write to the store', name, async ({ sdk, client }) => {
         const command = new sdk.PutObjectCommand({ Bucket: bucket, Key: keyOf(name), Body: bytes, IfNoneMatch: '*' });
-        return putOnce(() => nullOnError(TAKEN, client.send(command)));
+        return putOnce(() => nullOnError(EXISTS_ALREADY, client.send(command)));
       }),
     get: async (name) => (await getDated(name))?.bytes ?? null,
     getDated,
@@ -131,7 +131,7 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, ne
           Key: keyOf(to),
           ...(olderThan !== undefined && { CopySourceIfUnmodifiedSince: new Date(olderThan) }),
         });
-        return (await nullOnError(GONE, client.send(command))) !== null;
+        return (await nullOnError(MISSING_OR_CHANGED, client.send(command))) !== null;
       }),
     remove: (name) =>
       request('clean the store', name, async ({ sdk, client }) => {
@@ -140,12 +140,12 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, ne
   };
 }
 
-const TAKEN: ReadonlySet<string> = new Set(['PreconditionFailed']);
+const EXISTS_ALREADY: ReadonlySet<string> = new Set(['PreconditionFailed']);
 /** Another conditional write of the same name is under way and has decided nothing yet. */
 const UNDECIDED = 'ConditionalRequestConflict';
 const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound']);
 /** The object is missing, or has changed. */
-const GONE: ReadonlySet<string> = new Set([...TAKEN, ...ABSENT]);
+const MISSING_OR_CHANGED: ReadonlySet<string> = new Set([...EXISTS_ALREADY, ...ABSENT]);
 
 async function nullOnError<T>(names: ReadonlySet<string>, sent: Promise<T>): Promise<T | null> {
   try {

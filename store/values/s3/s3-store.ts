@@ -39,7 +39,7 @@ export type S3Store = Store & {
  * The most blobs that this process remembers to have written: a value that many steps share is sent
  * once.
  */
-const KNOWN = 10_000;
+const MOST_MOMENTS = 10_000;
 /**
  * Milliseconds after which a blob is written again: something that cleans the bucket by age may
  * have removed it.
@@ -60,7 +60,7 @@ const MOST_CARRIED = 64 * 1024;
 /** `cache` is this machine's, so that a value that was read once is not asked for again. */
 export function s3Store(objects: Objects, cache: BlobCache, seals: Seals): S3Store {
   const { identity, sealing } = openIdentity(objects, seals);
-  const known = new RecentMap<Hash, Moment>(KNOWN);
+  const known = new RecentMap<Hash, Moment>(MOST_MOMENTS);
   const records = new RecentMap<string, Uint8Array>(RECORDS);
   const remember = (key: string, bytes: Uint8Array): void => {
     if (bytes.length <= MOST_OF_RECORD) records.set(key, bytes.slice());
