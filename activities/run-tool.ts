@@ -33,17 +33,16 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
     const live = deps.live.open({ session, step, attempt: number, activity: 'runTool' });
     return endIfThrows(live, async () => {
       const key = callKey(config.chain, head, index);
+      const effective = isStopped ? stopAttempt(attempt) : attempt;
       const port = { iteration, say: live.write };
-      const given = {
+      const done = await deps.tools.runClaimed(config, call, key, effective, port, {
         safe: safe === true,
         context,
         decision,
         mayHaveBegun: isStopped === true || mayHaveBegun === true,
         delegated,
         asking: { step, left },
-      };
-      const own = isStopped ? stopAttempt(attempt) : attempt;
-      const done = await deps.tools.runClaimed(config, call, key, own, port, given);
+      });
       await live.end({ type: 'fate', fate: 'done' });
       return 'ask' in done || 'delegate' in done ? done : done.facts;
     });
