@@ -39,7 +39,7 @@ export class ToolCall<Run extends EarlyRun = EarlyRun> {
     return prepareCall(environment.registry, environment, { name, input });
   }
 
-  /** `generation` is the claim that children are recorded with; null for a call without one (L40). */
+  /** `generation` is the claim that children are recorded with; null without a claim (L40). */
   buildContext(generation: number | null = null): ToolContext {
     return buildToolContext(this.environment, { ...this.run, generation });
   }
