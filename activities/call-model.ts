@@ -22,7 +22,7 @@ import type { ModelStep } from './model/step.ts';
 import type { RunConfig } from '../store/configuration.ts';
 import { isForgotten, rememberHeads, openStepRecord } from './step-record.ts';
 import type { Entry } from '../store/log/entries.ts';
-import type { Extended } from '../store/transcript/transcripts.ts';
+import type { ExtendedView } from '../store/transcript/transcripts.ts';
 import { addSpend, noSpend, totalTokens } from '../workflows/contract/loop.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { retellLast, announceGiven, retellStored } from './find-reply.ts';
@@ -130,7 +130,7 @@ function openLive(
 async function collectEntries(
   deps: Deps,
   config: RunConfig,
-  { view, added }: Extended,
+  { view, added }: ExtendedView,
   told: readonly Entry[],
 ): Promise<readonly Entry[]> {
   return [...told, ...(await deps.attachments.collect(config, { view, added: [...added, ...told] }))];

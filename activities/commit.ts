@@ -1,14 +1,14 @@
 // Stores what no model call will carry: the end of a run, the end of a session (L39, L47–L49). It
 // cannot be cancelled, and is built from its input only, so that a second attempt makes the same
 // hash.
-import type { Commit, Committed } from '../workflows/contract/activities.ts';
+import type { Commit, CommitResult } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { recordEnds } from './calls/record-ends.ts';
 import { tellRunEnd, tellSessionEnd } from './run/tell-ends.ts';
 import { announceEntries, endIfThrows } from '../store/live/tell.ts';
 
-export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise<Committed> {
+export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise<CommitResult> {
   return async (attempt, input) => {
     const { session, number } = attempt;
     const { head, step } = input;

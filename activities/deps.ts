@@ -19,7 +19,7 @@ import type { EndWorktree, WorktreeEnd } from '../workflows/contract/delegation.
 import type { CompactionRules, Effort, Spend } from '../workflows/contract/loop.ts';
 import type { Entry } from '../store/log/entries.ts';
 import type { Store } from '../store/values/store.ts';
-import type { Extended, Transcripts } from '../store/transcript/transcripts.ts';
+import type { ExtendedView, Transcripts } from '../store/transcript/transcripts.ts';
 import type { Redact } from '../system/redact.ts';
 import type { ToolServers } from '../tools/mcp/open-servers.ts';
 import type { BackgroundCommands } from '../system/process/background-files.ts';
@@ -135,7 +135,7 @@ export type MemoryStep = {
   readonly attempt: Attempt;
   readonly config: RunConfig;
   readonly input: Pick<CallModel, 'iteration' | 'step' | 'left'>;
-  readonly base: Extended;
+  readonly base: ExtendedView;
 };
 
 /** The options of a run whose caller did not choose (L57). */

@@ -10,7 +10,7 @@ import { inDoubt } from './model/run-open-calls.ts';
 import { observableMessage } from './model/store-reply.ts';
 import { openStepRecord } from './step-record.ts';
 import type { Entry } from '../store/log/entries.ts';
-import { entriesOf, type Extended } from '../store/transcript/transcripts.ts';
+import { entriesOf, type ExtendedView } from '../store/transcript/transcripts.ts';
 import { noSpend } from '../workflows/contract/loop.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { lastReply, type View } from '../store/view/view.ts';
@@ -40,13 +40,13 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
  * Tells watchers the entries before the reply. Of entries that a request appends again, only its
  * own transition is news, and the notice that it is the last (L26, L51).
  */
-export function announceGiven(live: LiveWriter, call: CallModel, { view, added }: Extended): void {
+export function announceGiven(live: LiveWriter, call: CallModel, { view, added }: ExtendedView): void {
   announceEntries(live, call.supersedes === undefined ? added : added.filter(isLast(call)));
   if (call.supersedes === undefined || added.at(-1)?.kind === 'boundary') tellPrepared(live, call, { view, added });
 }
 
 /** Tells of a compaction that was prepared in parallel where it takes effect. */
-function tellPrepared(live: LiveWriter, { iteration }: Pick<CallModel, 'iteration'>, given: Extended): void {
+function tellPrepared(live: LiveWriter, { iteration }: Pick<CallModel, 'iteration'>, given: ExtendedView): void {
   const at = given.added.findIndex(({ kind }) => kind === 'boundary');
   if (at >= 0) announceBoundary(live, iteration, entriesOf(given), given.view.length + at);
 }
@@ -64,7 +64,7 @@ function isLast({ iteration }: CallModel): (entry: Entry) => boolean {
 export async function retellStored(
   { transcripts, tools }: Pick<Deps, 'transcripts' | 'tools'>,
   live: LiveWriter,
-  { session, known, given }: { readonly session: SessionId; readonly known: ModelResult; readonly given: Extended },
+  { session, known, given }: { readonly session: SessionId; readonly known: ModelResult; readonly given: ExtendedView },
 ): Promise<void> {
   const view = 'head' in known ? await transcripts.view(session, known.head) : null;
   if (!view || !lastReply(view)) return;

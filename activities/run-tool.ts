@@ -1,6 +1,6 @@
 // Runs one call the regular way (L33): found in the stored reply, run under its claim, its outcome
 // recorded under its key. It runs nothing when someone must be asked first (L55).
-import type { RunTool, ToolResult } from '../workflows/contract/activities.ts';
+import type { RunTool, RunToolResult } from '../workflows/contract/activities.ts';
 import { callKey } from '../workflows/contract/ids.ts';
 import { type Attempt, stopAttempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
@@ -8,7 +8,7 @@ import { findStoredCall } from './calls/record-ends.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { endIfThrows } from '../store/live/tell.ts';
 
-export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {
+export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<RunToolResult> {
   return async (
     attempt,
     {
@@ -33,17 +33,16 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
     const live = deps.live.open({ session, step, attempt: number, activity: 'runTool' });
     return endIfThrows(live, async () => {
       const key = callKey(config.chain, head, index);
+      const effective = isStopped ? stopAttempt(attempt) : attempt;
       const port = { iteration, say: live.write };
-      const given = {
+      const done = await deps.tools.runClaimed(config, call, key, effective, port, {
         safe: safe === true,
         context,
         decision,
         mayHaveBegun: isStopped === true || mayHaveBegun === true,
         delegated,
         asking: { step, left },
-      };
-      const own = isStopped ? stopAttempt(attempt) : attempt;
-      const done = await deps.tools.runClaimed(config, call, key, own, port, given);
+      });
       await live.end({ type: 'fate', fate: 'done' });
       return 'ask' in done || 'delegate' in done ? done : done.facts;
     });

@@ -8,7 +8,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Attempt } from './attempt.ts';
 import { RecentMap } from '../system/recent-map.ts';
-import { keySegment, type Created, type Store } from '../store/values/store.ts';
+import { keySegment, type CreateOutcome, type Store } from '../store/values/store.ts';
 
 export type StepRecord<Result> = {
   /**
@@ -117,7 +117,7 @@ export function rememberHeads(): RememberedHeads {
 /**
  * Returns the record that counts. A create that took effect while its answer was lost finds itself.
  */
-function pickRecord<Result>(created: Created, mine: StoredStep<Result>): StoredStep<Result> {
+function pickRecord<Result>(created: CreateOutcome, mine: StoredStep<Result>): StoredStep<Result> {
   return created.kind === 'created' ? mine : decode(created.bytes);
 }
 

@@ -16,7 +16,7 @@ export type { ProblemKind } from './problem.ts';
 export { eventSchema } from './event-schema.ts';
 export { query, RunFailed } from './runtime/query.ts';
 export type { Query, QueryEvent, RunningQuery, SessionEvent } from './runtime/query.ts';
-export type { Told, Watched } from '../store/live/events.ts';
+export type { ChannelItem, Told, Watched, WatchedEvent } from '../store/live/events.ts';
 export { StoreError } from '../store/values/store.ts';
 export type { Store } from '../store/values/store.ts';
 export type { Entry } from '../store/log/entries.ts';

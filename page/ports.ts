@@ -1,6 +1,6 @@
 // Everything that the page needs from outside: visibility, the store, the live channel, and what
 // people send to sessions.
-import type { Told } from '../store/live/events.ts';
+import type { ChannelItem } from '../store/live/events.ts';
 import type { Store } from '../store/values/store.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval, RunOptions } from '../workflows/contract/session.ts';
@@ -92,7 +92,7 @@ export type PagePorts = Acting &
     recent(session: SessionId): Promise<RecentRequests>;
     /** Reads the options that the session was started with; null when they are not known. */
     startOptions(session: SessionId): Promise<RunOptions | null>;
-    live(session: SessionId, signal: AbortSignal): AsyncIterable<Told>;
+    live(session: SessionId, signal: AbortSignal): AsyncIterable<ChannelItem>;
     waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
     /** Returns what the model said before the call, in the same reply. */
     said(session: SessionId, pending: PendingApproval): Promise<string>;

@@ -18,7 +18,7 @@ import type { McpBounds, McpServers } from '../tools/mcp/servers.ts';
 import { createConfigReader } from '../store/configuration.ts';
 import { readSkillSettings } from '../tools/builtin/files/skills.ts';
 import type { WebSettings } from '../tools/builtin/files/options.ts';
-import type { SandboxSettings } from './config/schema-parts.ts';
+import type { SandboxConfig } from './config/schema-parts.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import { createBackground } from '../tools/builtin/shell/background.ts';
 import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts';
@@ -65,7 +65,7 @@ export type DepsSettings = {
   /** Variables for commands and other tools, kept in this process. */
   readonly toolEnv?: ToolEnv | undefined;
   readonly webFetch?: WebSettings | undefined;
-  readonly sandbox?: SandboxSettings | undefined;
+  readonly sandbox?: SandboxConfig | undefined;
   readonly skills?: readonly string[] | undefined;
   readonly workspaceSkills?: boolean | readonly string[] | undefined;
   readonly hooks?: HookConfig | undefined;

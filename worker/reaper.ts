@@ -14,7 +14,7 @@ import { GRPC, readGrpcFailure } from '../connection/grpc-failure.ts';
 import { joinWorkers } from './host-workers.ts';
 
 /** PENDING_ACTIVITY_STATE_STARTED and _CANCEL_REQUESTED: an attempt was begun. */
-const BEGUN: readonly unknown[] = [2, 3];
+const STARTED_STATES: readonly unknown[] = [2, 3];
 
 /** The most sessions that are looked at together. */
 const AT_ONCE = 8;
@@ -146,7 +146,7 @@ async function findOrphans(client: Client, workflowId: string): Promise<string[]
   const { raw } = await client.workflow.getHandle(workflowId).describe();
   return (raw.pendingActivities ?? []).flatMap(({ activityId, lastWorkerIdentity, state }) => {
     const identity = parseIdentity(lastWorkerIdentity ?? '');
-    const started = BEGUN.includes(state);
+    const started = STARTED_STATES.includes(state);
     return activityId && started && identity && isAlive(identity) === 'dead' ? [activityId] : [];
   });
 }

@@ -8,7 +8,7 @@ import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
 import { clip, quoteLines } from '../../system/text.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import type { Extended } from '../../store/transcript/transcripts.ts';
+import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import { lastReply, type View } from '../../store/view/view.ts';
 import { readInstructions } from './instructions.ts';
 import { tellNewSkills, findToldSkills } from './skills.ts';
@@ -29,7 +29,7 @@ export type Attachments = {
    * Returns the entries to append after `extended`; the same again until a reply is stored. Throws
    * nothing of its own.
    */
-  collect(config: RunConfig, extended: Extended): Promise<readonly Entry[]>;
+  collect(config: RunConfig, extended: ExtendedView): Promise<readonly Entry[]>;
 };
 
 /** Files in one notice. */

@@ -1,10 +1,11 @@
 // Instructions that a workspace holds for those who work in it (L78): AGENTS.md, else CLAUDE.md, of
 // its root, of the folders of its repository above it, and of those on the way to files that were
 // read. They are context from an untrusted place: nothing that decides what may be done reads them.
-import { access, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { RunConfig } from '../../store/configuration.ts';
 import { foldersUp, isInside } from '../../system/process/places.ts';
+import { pathExists } from '../../system/path-exists.ts';
 import { clip, quoteLines } from '../../system/text.ts';
 import { confine } from '../../tools/builtin/files/confine.ts';
 import { openFile } from '../../tools/builtin/files/open-inside.ts';
@@ -98,7 +99,7 @@ async function readFolder(place: InstructionPlace, folder: string): Promise<Atta
   const { config } = place;
   const paths = NAMES.map((name) => join(folder, name));
   // Most folders have no such file, and are looked into before each model call.
-  const there = await Promise.all(paths.map(isThere));
+  const there = await Promise.all(paths.map(pathExists));
   for (const path of paths.filter((_, at) => there[at])) {
     const text = await readText(place, path);
     if (text === null || text.trim() === '') continue;
@@ -132,18 +133,12 @@ async function readImports(place: InstructionPlace, from: string, text: string):
       if (named !== null) {
         told.push(`(${relative(place.config.cwd, path)} says:)\n${named}`);
         open.push({ from: path, text: named });
-      } else if (/\.\w+$/.test(name) && (/^[~/]|\.\.\//.test(name) || (await isThere(path))))
+      } else if (/\.\w+$/.test(name) && (/^[~/]|\.\.\//.test(name) || (await pathExists(path))))
         told.push(`(@${name} is left out: it is no readable file of this workspace.)`);
     }
   }
   return told;
 }
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 /**
  * Returns null for a path that does not exist, is not a file, may not be read, or leads out of the

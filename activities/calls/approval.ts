@@ -10,9 +10,10 @@ import { clip } from '../../system/text.ts';
 import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { describeQuestion } from '../../tools/rules/permission.ts';
 import type { CallVerdict } from './verdict.ts';
-import type { ApprovalNeeded, CallRequest, CallRun, CallEnvironment } from './call-environment.ts';
+import type { ApprovalNeeded } from './call-environment.ts';
+import { type ClaimedCall, journalNameOf } from './tool-call.ts';
 
-type Allowed = Extract<Decision, { kind: 'allow' }>;
+type AllowDecision = Extract<Decision, { kind: 'allow' }>;
 
 const MAX_REASON = 500;
 const NOT_STORED = 'it is not in the store';
@@ -32,11 +33,8 @@ export type ChosenInput = {
  * Builds the question about a checked call. An input that a hook or a check put in place of the
  * call's own is stored, so that the decision can refer to it.
  */
-export async function askAbout(
-  environment: CallEnvironment,
-  { key }: Pick<CallRun, 'key'>,
-  { ready, input, by }: JudgedInput,
-): Promise<Ask> {
+export async function askAbout(call: ClaimedCall, { ready, input, by }: JudgedInput): Promise<Ask> {
+  const { environment } = call;
   const { tool, risk, permission } = ready;
   const reason =
     permission.kind === 'ask' ? describeQuestion(environment.mode, risk, tool.name, permission) : tool.name;
@@ -44,7 +42,7 @@ export async function askAbout(
   if (by) {
     const bytes = Buffer.from(JSON.stringify(input));
     await environment.store.put(bytes);
-    await recordQuestion(environment.store, { session: environment.session, key }, hash);
+    await recordQuestion(environment.store, journalNameOf(call), hash);
   }
   const changed = by ? ` (${by === 'hook' ? 'a hook' : 'its own check'} changed its input)` : '';
   return { tool: tool.name, reason: clip(reason, MAX_REASON - changed.length) + changed, inputHash: hash };
@@ -65,7 +63,7 @@ export async function storeReplacedInput(
  * again (L55).
  */
 export function askAgain(
-  { name }: Pick<CallRequest, 'name'>,
+  { name }: ClaimedCall,
   asked: string,
   problem: string,
   question = 'nothing has run',
@@ -93,28 +91,31 @@ function joinLines(text: string): string {
  * call, and a question when its edited input does not. Throws StoreError.
  */
 export async function chooseInput(
-  environment: CallEnvironment,
-  request: CallRequest,
-  { key, decision }: Pick<CallRun, 'key'> & { readonly decision?: Allowed | undefined },
+  call: ClaimedCall,
+  decision: AllowDecision | undefined,
 ): Promise<ChosenInput | ApprovalNeeded | string> {
-  const { input } = request;
+  const { store } = call.environment;
+  const { input } = call.request;
   if (decision === undefined) return { input };
   const own = isDeeperThan(input, DEEPEST_INPUT) ? null : hashInput(input);
   const asked = decision.inputHash;
-  const call = { session: environment.session, key };
-  const isOther = asked !== own && isHash(asked) && (await hasQuestion(environment.store, call, asked));
+  const isOther = asked !== own && isHash(asked) && (await hasQuestion(store, journalNameOf(call), asked));
   if (asked !== own && !isOther) return 'Not run: the decision was for another input.';
   if (decision.edited !== undefined) {
-    const edited = await readEditedInput(environment.store, decision, decision.edited);
-    return typeof edited === 'string' ? askAgain(request, asked, edited) : edited;
+    const edited = await readEditedInput(store, decision, decision.edited);
+    return typeof edited === 'string' ? askAgain(call, asked, edited) : edited;
   }
   const approved = { inputHash: asked, ...pickDecider(decision) };
   if (!isOther) return { input, approved };
-  return { input: await readStoredInput(environment.store, asked), stored: asked, approved };
+  return { input: await readStoredInput(store, asked), stored: asked, approved };
 }
 
 /** Reads the input that a person wrote, or says what is wrong with the stored value. */
-export async function readEditedInput(store: Store, decision: Allowed, edited: Hash): Promise<ChosenInput | string> {
+export async function readEditedInput(
+  store: Store,
+  decision: AllowDecision,
+  edited: Hash,
+): Promise<ChosenInput | string> {
   if (!isHash(edited)) return NOT_STORED;
   try {
     const input = await readStoredInput(store, edited);

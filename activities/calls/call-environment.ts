@@ -35,7 +35,7 @@ export type CallEnvironment = CallSettings & {
   readonly seen?: SeenByTools;
 };
 
-/** A tool_use block of a reply. */
+/** A tool_use block of a reply. `toolUseId` is the model's own id of the call, for hooks. */
 export type CallRequest = NamedInput & { readonly index: number; readonly toolUseId: string };
 
 export type EarlyRun = {
@@ -47,8 +47,6 @@ export type EarlyRun = {
   /** Aborted with an AbortCause. */
   readonly signal: AbortSignal;
   readonly iteration: number;
-  /** The model's own id of the call, for hooks. */
-  readonly toolUseId?: string;
   /** Tells that the call, or the check of whether it took effect (L40), is about to run. */
   begins(): void;
   progress(text: string): void;

@@ -5,7 +5,7 @@ import type { OutcomeFacts, ToolContextState, Ask, Decision } from '../../workfl
 import type { DelegatedEnd, Delegation } from '../../workflows/contract/delegation.ts';
 import type { Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
 import type { RunConfig } from '../../store/configuration.ts';
-import type { Left } from '../../workflows/contract/loop.ts';
+import type { RemainingBudget } from '../../workflows/contract/loop.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
 import type { LiveEvent } from '../../store/live/events.ts';
@@ -97,7 +97,7 @@ export type ClaimedCallOptions = {
 /**
  * `left` is the rest of the run's budget; the small model is not asked once that is spent (L51).
  */
-export type AskingStep = { readonly step: number; readonly left?: Left | undefined };
+export type AskingStep = { readonly step: number; readonly left?: RemainingBudget | undefined };
 
 export type CallPort = { readonly iteration: number; say(event: LiveEvent): void };
 

@@ -1,11 +1,12 @@
 // Checks a call before anything runs, in the order of L33: name and schema, the tool's own check,
 // pre-tool hooks, permission.
 import type { HookOpinion } from '../../tools/rules/permission.ts';
-import { prepareCall, type ReadyCall } from './prepare.ts';
+import { prepareCall, type PreparedCall, type ReadyCall } from './prepare.ts';
 import { abortCause, asJson, guardTool, validateInput } from './call-tool.ts';
 import type { ToolContext } from '../../tools/tool.ts';
 import { denyCall, refuseFatally, refuseCall, reportStopped, stopByHook, type CallVerdict } from './verdict.ts';
-import type { CallRequest, EarlyRun, VoidAttempt, CallEnvironment } from './call-environment.ts';
+import type { VoidAttempt, CallEnvironment } from './call-environment.ts';
+import type { ToolCall } from './tool-call.ts';
 import { runPreToolHooks } from './tool-hooks.ts';
 import { isFolderUnchanged } from './check-modifier.ts';
 
@@ -24,48 +25,53 @@ type CheckResult =
 type DecisionKind = 'as_asked' | 'edited';
 
 type CheckRequest = {
-  readonly call: Pick<CallRequest, 'name'>;
   readonly input: unknown;
   readonly context: ToolContext;
   readonly decided?: DecisionKind | undefined;
 };
 
+/** Prepares the call with an input, by the rules and what a hook has said. */
+type Prepare = (input: unknown) => PreparedCall;
+
 type FittingCall = { readonly kind: 'fits' } & JudgedInput;
 
-export async function checkCall(
-  environment: CallEnvironment,
-  run: Pick<EarlyRun, 'signal' | 'iteration' | 'say' | 'toolUseId'>,
-  request: CheckRequest,
-): Promise<CheckResult> {
+export async function checkCall(call: ToolCall, request: CheckRequest): Promise<CheckResult> {
   const { context, decided } = request;
-  if (!(await isFolderUnchanged(context))) return refuseLostFolder(environment, context);
-  const first = await fitInput(environment, request);
+  if (!(await isFolderUnchanged(context))) return refuseLostFolder(call.environment, context);
+  const prepare: Prepare = (input) => call.prepareWith(input);
+  const first = await fitInput(prepare, request);
   if (first.kind !== 'fits') return first;
   if (decided) return applyPermission(first, decided);
-  const opinion = await runPreToolHooks(environment, run, first.ready.tool, first.input);
+  const opinion = await runPreToolHooks(call, first.ready.tool, first.input);
   if (opinion === null) return applyPermission(first);
   // A hook that was stopped has given no verdict, and no person may be asked in its place.
-  if (run.signal.aborted) return reportStopped(abortCause(run.signal));
+  const { signal } = call.run;
+  if (signal.aborted) return reportStopped(abortCause(signal));
   const { name } = first.ready.tool;
   const { decision, stop } = opinion;
   if (stop !== null && !(decision?.kind === 'deny' && decision.fatal)) return stopByHook(name, stop);
   if (decision?.kind === 'deny') return denyCall(name, { ...decision, why: `a hook denied it: ${decision.why}` });
-  return await applyHookOpinion(environment, request, first, { decision, input: opinion.input });
+  return await applyHookOpinion(call, request, first, { decision, input: opinion.input });
 }
 
 async function applyHookOpinion(
-  environment: CallEnvironment,
+  call: ToolCall,
   checking: CheckRequest,
   before: FittingCall,
   said: { readonly decision: HookOpinion | null; readonly input: unknown },
 ): Promise<CheckResult> {
-  const settings = said.decision === null ? environment : { ...environment, hook: said.decision };
+  const { environment, name } = call;
+  const { decision: hook } = said;
+  const prepare: Prepare = (input) =>
+    hook === null
+      ? call.prepareWith(input)
+      : prepareCall(environment.registry, { ...environment, hook }, { name, input });
   if (said.input === undefined) {
-    if (said.decision === null) return applyPermission(before);
-    const again = await prepareInput(settings, checking, before.input);
+    if (hook === null) return applyPermission(before);
+    const again = await prepareInput(prepare, checking, before.input);
     return again.kind === 'fits' ? applyPermission({ ...again, by: before.by }) : again;
   }
-  const again = await fitInput(settings, { ...checking, input: asJson(said.input) });
+  const again = await fitInput(prepare, { ...checking, input: asJson(said.input) });
   if (again.kind === 'verdict') return { ...again, content: `A hook changed the input. ${again.content}` };
   if (again.kind !== 'fits') return again;
   return refuseUnsafeChange(before.ready, again.ready, 'a hook') ?? applyPermission({ ...again, by: 'hook' });
@@ -85,19 +91,16 @@ function refuseUnsafeChange(
 }
 
 /** Applies the schema and the tool's own check, which may replace the input. */
-async function fitInput(
-  environment: CallEnvironment,
-  checking: CheckRequest,
-): Promise<FittingCall | CallVerdict | VoidAttempt> {
+async function fitInput(prepare: Prepare, checking: CheckRequest): Promise<FittingCall | CallVerdict | VoidAttempt> {
   const { input, context, decided } = checking;
-  const first = await prepareInput(environment, checking, input);
+  const first = await prepareInput(prepare, checking, input);
   if (first.kind !== 'fits') return first;
   const { tool } = first.ready;
   const checked = await validateInput(tool, first.ready.input, context);
   if (checked === 'hung') return reportStopped(abortCause(context.signal));
   if (checked !== undefined && 'problem' in checked) return markInputRefusal(refuseCall(checked.problem));
   if (checked === undefined || decided === 'as_asked') return first;
-  const again = await prepareInput(environment, checking, checked.input);
+  const again = await prepareInput(prepare, checking, checked.input);
   const whose = `the check of ${tool.name}`;
   if (again.kind === 'verdict') return { ...again, content: `The input was changed by ${whose}. ${again.content}` };
   if (again.kind !== 'fits') return again;
@@ -106,11 +109,11 @@ async function fitInput(
 
 /** Checks name and schema and asks the tool's own rule, which may answer later. */
 async function prepareInput(
-  environment: CallEnvironment,
-  { call, context }: CheckRequest,
+  prepare: Prepare,
+  { context }: CheckRequest,
   input: unknown,
 ): Promise<FittingCall | CallVerdict | VoidAttempt> {
-  const found = prepareCall(environment.registry, environment, { name: call.name, input });
+  const found = prepare(input);
   if (found.kind === 'invalid')
     return found.fatal ? refuseFatally(found.text) : markInputRefusal(refuseCall(found.text));
   const { undecided } = found;

@@ -15,26 +15,26 @@ import { readStoredInput, addApproval, type ChosenInput } from './approval.ts';
 import { abortCause, guardTool, type ToolRunEnd } from './call-tool.ts';
 import { runPostToolHooks } from './tool-hooks.ts';
 import { hashInput, readDelegated, recordDelegated, type DelegatedRecord } from './journal.ts';
-import { prepareCall, type ReadyCall } from './prepare.ts';
+import type { ReadyCall } from './prepare.ts';
 import { storeTextBody } from '../../store/log/bodies.ts';
 import type { Store } from '../../store/values/store.ts';
 import { describeEnd, lastRunOf } from '../../store/view/agent-end.ts';
 import { parseStructuredOutput } from '../../store/view/structured-output.ts';
 import type { Tool, ToolContext, ToolOutput } from '../../tools/tool.ts';
 import { concludeCall, refuseCall, type CallVerdict } from './verdict.ts';
-import type { CallRequest, CallRun, DelegationNeeded, VoidAttempt, CallEnvironment } from './call-environment.ts';
-import { buildToolContext } from './tool-context.ts';
+import type { DelegationNeeded, VoidAttempt, CallEnvironment } from './call-environment.ts';
+import { type ClaimedCall, journalNameOf } from './tool-call.ts';
 import { present } from '../../workflows/contract/present.ts';
 
 type DelegableCall = { readonly ready: ReadyCall; readonly chosen: ChosenInput };
 
 /** Hands a call that may run to the workflow. Null: its tool does the work itself. */
 export async function delegateCall(
-  environment: CallEnvironment,
-  run: CallRun,
+  call: ClaimedCall,
   { ready, chosen }: DelegableCall,
   context: ToolContext,
 ): Promise<DelegationNeeded | CallVerdict | VoidAttempt | null> {
+  const { environment, run } = call;
   const { tool } = ready;
   const { delegate } = tool;
   if (delegate === undefined) return null;
@@ -55,7 +55,7 @@ export async function delegateCall(
     ...present({ changed, approved }),
     ...(chosen.edited ? { edited: true as const } : {}),
   };
-  const first = await recordDelegated(environment.store, { session: environment.session, key: run.key }, record);
+  const first = await recordDelegated(environment.store, journalNameOf(call), record);
   return { kind: 'delegate', delegation: first.delegation };
 }
 
@@ -90,33 +90,29 @@ function checkDelegation(tool: Tool, delegation: Delegation): Delegation | strin
 /**
  * Reads the delegation that an earlier attempt recorded, for a workflow that did not receive it.
  */
-export async function readEarlierDelegation(
-  environment: CallEnvironment,
-  run: CallRun,
-): Promise<DelegationNeeded | null> {
-  const record = await readDelegated(environment.store, { session: environment.session, key: run.key });
+export async function readEarlierDelegation(call: ClaimedCall): Promise<DelegationNeeded | null> {
+  const record = await readDelegated(call.environment.store, journalNameOf(call));
   return record && { kind: 'delegate', delegation: record.delegation };
 }
 
 /** Words the outcome of a call that the workflow has carried out. Throws StoreError. */
 export async function concludeDelegated(
-  environment: CallEnvironment,
-  call: CallRequest,
-  run: CallRun,
+  call: ClaimedCall,
   end: DelegatedEnd,
 ): Promise<{ readonly verdict: CallVerdict; readonly began: number }> {
-  const record = await readDelegated(environment.store, { session: environment.session, key: run.key });
+  const { environment, run } = call;
+  const record = await readDelegated(environment.store, journalNameOf(call));
   if (record === null) throw new Error(`call ${run.key} was carried out and never handed over`);
   const { at: began, changed, approved, edited } = record;
-  const input = changed === undefined ? call.input : await readStoredInput(environment.store, changed);
+  const input = changed === undefined ? call.request.input : await readStoredInput(environment.store, changed);
   const chosen = {
     input,
     ...(changed ? { stored: changed } : {}),
     ...(approved ? { approved } : {}),
     ...(edited ? { edited } : {}),
   };
-  const prepared = prepareCall(environment.registry, environment, { name: call.name, input });
-  const context = buildToolContext(environment, { ...run, id: run.key, generation: null });
+  const prepared = call.prepareWith(input);
+  const context = call.buildContext();
   const ran =
     end.kind === 'agent'
       ? await concludeAgent(environment.store, end, context.signal, call.name !== AGENT_TOOL)
@@ -125,7 +121,7 @@ export async function concludeDelegated(
   const verdict = concludeCall(ran, safe);
   if (prepared.kind !== 'ready' || ran.kind === 'stopped' || run.plain)
     return { verdict: addApproval(verdict, chosen), began };
-  const concluded = await runPostToolHooks(environment, run, { tool: prepared.tool, input }, verdict);
+  const concluded = await runPostToolHooks(call, { tool: prepared.tool, input }, verdict);
   return { verdict: addApproval(concluded, chosen), began };
 }
 

@@ -1,6 +1,7 @@
 // One call from input to outcome, in the order of L33. It has two callers: the model activity
 // starts a safe call early, while the reply streams (L37); the tool activity runs the others with a
 // claim and records their outcomes (L40).
+import type { DelegatedEnd } from '../../workflows/contract/delegation.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { askAbout, askAgain, chooseInput, storeReplacedInput, addApproval, type ChosenInput } from './approval.ts';
@@ -11,7 +12,7 @@ import { callIdOf } from '../../system/process/environment.ts';
 import { concludeDelegated, readEarlierDelegation, delegateCall } from './delegated.ts';
 import { findFailure } from './find-failure.ts';
 import { readCall, recordOutcome, type RecordedOutcome } from './journal.ts';
-import { prepareCall, type ReadyCall } from './prepare.ts';
+import type { ReadyCall } from './prepare.ts';
 import { recoverCall } from './recover.ts';
 import { type Claimable, runClaimed, runReady } from './run-ready.ts';
 import { abortCause } from './call-tool.ts';
@@ -24,7 +25,7 @@ import type {
   VoidAttempt,
   CallEnvironment,
 } from './call-environment.ts';
-import { buildToolContext } from './tool-context.ts';
+import { type ClaimedCall, journalNameOf, ToolCall } from './tool-call.ts';
 
 export type CallDone = { readonly kind: 'done' } & RecordedOutcome;
 
@@ -34,21 +35,22 @@ export type CallDone = { readonly kind: 'done' } & RecordedOutcome;
  */
 export async function executeEarly(
   environment: CallEnvironment,
-  call: CallRequest,
+  request: CallRequest,
   run: EarlyRun,
 ): Promise<CallDone | VoidAttempt> {
   const began = performance.now();
-  const context = buildToolContext(environment, { ...run, generation: null });
-  const checked = await checkCall(environment, run, { call, input: call.input, context });
+  const call = new ToolCall(environment, request, run);
+  const context = call.buildContext();
+  const checked = await checkCall(call, { input: request.input, context });
   if (checked.kind === 'ask' || (checked.kind === 'ready' && !checked.ready.safe)) {
     return { kind: 'void', cause: 'superseded' };
   }
-  const verdict = checked.kind === 'ready' ? await runReady(environment, run, checked, context) : checked;
+  const verdict = checked.kind === 'ready' ? await runReady(call, checked, context) : checked;
   if (verdict.kind === 'void') return verdict;
   const chosen =
-    checked.kind === 'ready' ? await storeReplacedInput(environment.store, checked, { input: call.input }) : null;
+    checked.kind === 'ready' ? await storeReplacedInput(environment.store, checked, { input: request.input }) : null;
   const final = chosen ? addApproval(verdict, chosen) : verdict;
-  return { kind: 'done', ...(await formatTimed(environment, { ...call, key: null }, final, began)) };
+  return { kind: 'done', ...(await formatTimed(call, null, final, began)) };
 }
 
 /**
@@ -56,21 +58,21 @@ export async function executeEarly(
  */
 export async function executeCall(
   environment: CallEnvironment,
-  call: CallRequest,
+  request: CallRequest,
   run: CallRun,
 ): Promise<CallDone | VoidAttempt | ApprovalNeeded | DelegationNeeded> {
-  const { store, session } = environment;
-  const own = { session, key: run.key };
+  const { store } = environment;
+  const call: ClaimedCall = new ToolCall(environment, request, { ...run, id: run.key });
+  const own = journalNameOf(call);
   const state = run.fresh ? ({ kind: 'open' } as const) : await readCall(store, own);
   if (state.kind === 'ended') return { kind: 'done', ...state.recorded };
-  if (run.delegated) return await recordDelegatedEnd(environment, call, { ...run, delegated: run.delegated });
+  if (run.delegated) return await recordDelegatedEnd(call, run.delegated);
   const began = performance.now();
   // A call that an activity has started is not judged anew: a check, a hook or a person could not
   // undo it.
-  const verdict =
-    state.kind === 'taken' ? await recoverCall(environment, call, run, state) : await beginCall(environment, call, run);
+  const verdict = state.kind === 'taken' ? await recoverCall(call, state) : await beginCall(call);
   if (verdict.kind !== 'verdict') return verdict;
-  const outcome = addSpendOfCall(await formatTimed(environment, { ...call, key: run.key }, verdict, began), run);
+  const outcome = addSpendOfCall(await formatTimed(call, run.key, verdict, began), run);
   return { kind: 'done', ...(await recordOutcome(store, own, outcome)) };
 }
 
@@ -84,41 +86,31 @@ function addSpendOfCall({ outcome, facts }: RecordedOutcome, { small }: CallRun)
 }
 
 /** Records the end of a delegated call. Its duration counts from the time it was handed over. */
-async function recordDelegatedEnd(
-  environment: CallEnvironment,
-  call: CallRequest,
-  run: CallRun & Required<Pick<CallRun, 'delegated'>>,
-): Promise<CallDone> {
-  const { verdict, began } = await concludeDelegated(environment, call, run, run.delegated);
-  const outcome = await formatOutcome(
-    environment.store,
-    { ...call, key: run.key },
-    verdict,
-    Math.max(0, Date.now() - began),
-  );
-  return {
-    kind: 'done',
-    ...(await recordOutcome(environment.store, { session: environment.session, key: run.key }, outcome)),
-  };
+async function recordDelegatedEnd(call: ClaimedCall, end: DelegatedEnd): Promise<CallDone> {
+  const { store } = call.environment;
+  const { verdict, began } = await concludeDelegated(call, end);
+  const request = { ...call.request, key: call.run.key };
+  const outcome = await formatOutcome(store, request, verdict, Math.max(0, Date.now() - began));
+  return { kind: 'done', ...(await recordOutcome(store, journalNameOf(call), outcome)) };
 }
 
 type CallStartResult = CallVerdict | VoidAttempt | ApprovalNeeded | DelegationNeeded;
 
-async function beginCall(environment: CallEnvironment, call: CallRequest, run: CallRun): Promise<CallStartResult> {
-  return admitDoubt(environment, call, run, await attemptCall(environment, call, run));
+async function beginCall(call: ClaimedCall): Promise<CallStartResult> {
+  return admitDoubt(call, await attemptCall(call));
 }
 
-async function attemptCall(environment: CallEnvironment, call: CallRequest, run: CallRun): Promise<CallStartResult> {
+async function attemptCall(call: ClaimedCall): Promise<CallStartResult> {
+  const { environment, run } = call;
   const { decision } = run;
   if (decision?.kind === 'deny') return denyByPerson(call.name, decision);
-  if (run.signal.aborted) return await endBeforeStart(environment, call, run);
-  const before =
-    !run.fresh && environment.registry.get(call.name)?.delegate ? await readEarlierDelegation(environment, run) : null;
+  if (run.signal.aborted) return await endBeforeStart(call);
+  const before = !run.fresh && environment.registry.get(call.name)?.delegate ? await readEarlierDelegation(call) : null;
   if (before) return before;
-  const chosen = await chooseInput(environment, call, { key: run.key, decision });
+  const chosen = await chooseInput(call, decision);
   if (typeof chosen === 'string') return refuseCall(chosen);
   if ('ask' in chosen) return chosen;
-  const verdict = await runWithInput(environment, call, run, chosen);
+  const verdict = await runWithInput(call, chosen);
   return verdict.kind === 'verdict' ? addApproval(verdict, chosen) : verdict;
 }
 
@@ -126,14 +118,10 @@ async function attemptCall(environment: CallEnvironment, call: CallRequest, run:
  * Reports doubt where an earlier attempt may have begun a call without a claim; the model is not
  * told that it never did.
  */
-function admitDoubt(
-  environment: CallEnvironment,
-  call: CallRequest,
-  run: CallRun,
-  verdict: CallStartResult,
-): CallStartResult {
+function admitDoubt(call: ClaimedCall, verdict: CallStartResult): CallStartResult {
+  const { run } = call;
   if (!run.mayHaveBegun || verdict.kind !== 'verdict' || verdict.decision !== 'not_run') return verdict;
-  const prepared = prepareCall(environment.registry, environment, call);
+  const prepared = call.prepareOwn();
   if (prepared.kind === 'invalid') return verdict;
   const ready = keepJudgement(prepared, run);
   return ready.tool.delegate || ready.safe || needsClaim(ready) ? verdict : reportMaybeStarted(call.name);
@@ -143,36 +131,29 @@ function admitDoubt(
  * Ends a call before it starts. Its claim is taken all the same: an attempt that is still alive
  * elsewhere, and about to begin, finds it taken.
  */
-async function endBeforeStart(
-  environment: CallEnvironment,
-  call: CallRequest,
-  run: CallRun,
-): Promise<CallVerdict | VoidAttempt | ApprovalNeeded> {
+async function endBeforeStart(call: ClaimedCall): Promise<CallVerdict | VoidAttempt | ApprovalNeeded> {
+  const { run } = call;
   const cause = abortCause(run.signal);
-  const prepared = prepareCall(environment.registry, environment, call);
+  const prepared = call.prepareOwn();
   if (!endsCall(cause) || prepared.kind === 'invalid') return reportStopped(cause);
   const ready = keepJudgement(prepared, run);
   if (ready.tool.delegate) return reportStopped(cause);
   if (!needsClaim(ready)) {
-    await endLeftProcesses(environment, run);
+    await endLeftProcesses(call);
     return reportStopped(cause);
   }
-  return await runUnderClaim(environment, call, run, { ready, chosen: { input: call.input } });
+  return await runUnderClaim(call, { ready, chosen: { input: call.request.input } });
 }
 
-async function runWithInput(
-  environment: CallEnvironment,
-  call: CallRequest,
-  run: CallRun,
-  chosen: ChosenInput,
-): Promise<CallStartResult> {
-  const context = buildToolContext(environment, { ...run, id: run.key, generation: null });
+async function runWithInput(call: ClaimedCall, chosen: ChosenInput): Promise<CallStartResult> {
+  const { environment, run } = call;
+  const context = call.buildContext();
   const decided = run.decision && (chosen.edited ? 'edited' : 'as_asked');
-  const checked = await checkCall(environment, run, { call, input: chosen.input, context, decided });
+  const checked = await checkCall(call, { input: chosen.input, context, decided });
   if (checked.kind === 'ask') {
     const failure = await findFailure(environment, checked.ready, context);
     if (failure !== null) return refuseCall(`Not run: ${failure}`);
-    return { kind: 'ask', ask: await askAbout(environment, run, checked) };
+    return { kind: 'ask', ask: await askAbout(call, checked) };
   }
   const { approved, edited } = chosen;
   if (checked.kind === 'verdict' && checked.ofInput && edited && approved) {
@@ -182,29 +163,27 @@ async function runWithInput(
   const replaced = await storeReplacedInput(environment.store, checked, chosen);
   const ready = keepJudgement(checked.ready, run);
   if (run.safe && !ready.safe && !edited) return refuseCall(describeLostSafety(call.name));
-  const delegated = await delegateCall(environment, run, { ready, chosen: replaced }, context);
+  const delegated = await delegateCall(call, { ready, chosen: replaced }, context);
   if (delegated) return delegated;
-  if (!needsClaim(ready)) await endLeftProcesses(environment, run);
+  if (!needsClaim(ready)) await endLeftProcesses(call);
   const ran = needsClaim(ready)
-    ? await runUnderClaim(environment, call, run, { ready, chosen: replaced })
-    : await runReady(environment, run, { ready, input: replaced.input }, context);
+    ? await runUnderClaim(call, { ready, chosen: replaced })
+    : await runReady(call, { ready, input: replaced.input }, context);
   return ran.kind === 'verdict' ? addApproval(ran, replaced) : ran;
 }
 
 /** Runs a call under its claim, and recovers it when another attempt was faster. */
 async function runUnderClaim(
-  environment: CallEnvironment,
-  call: CallRequest,
-  run: CallRun,
+  call: ClaimedCall,
   claimable: Claimable,
 ): Promise<CallVerdict | VoidAttempt | ApprovalNeeded> {
-  const ran = await runClaimed(environment, run, claimable);
-  return ran.kind === 'taken' ? await recoverCall(environment, call, run, ran) : ran;
+  const ran = await runClaimed(call, claimable);
+  return ran.kind === 'taken' ? await recoverCall(call, ran) : ran;
 }
 
 /** Ends the processes that an earlier attempt left of a call without a claim. */
-async function endLeftProcesses({ host }: CallEnvironment, { key, mayHaveBegun }: CallRun): Promise<void> {
-  if (mayHaveBegun) await host.endTree({ callId: callIdOf(key) });
+async function endLeftProcesses({ environment, run }: ClaimedCall): Promise<void> {
+  if (run.mayHaveBegun) await environment.host.endTree({ callId: callIdOf(run.key) });
 }
 
 /**
@@ -224,10 +203,10 @@ function needsClaim({ safe, tool }: ReadyCall): boolean {
 }
 
 async function formatTimed(
-  environment: CallEnvironment,
-  call: CallRequest & { readonly key: CallKey | null },
+  { environment, request }: ToolCall,
+  key: CallKey | null,
   verdict: CallVerdict,
   began: number,
 ): Promise<RecordedOutcome> {
-  return await formatOutcome(environment.store, call, verdict, performance.now() - began);
+  return await formatOutcome(environment.store, { ...request, key }, verdict, performance.now() - began);
 }

@@ -41,7 +41,7 @@ export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text
 export type CallSettings = PermissionSettings & {
   /** The names of the tools that the run was opened with (L57). Absent: all. */
   readonly tools?: readonly string[];
-  /** Those that the model knows tools under (L89). Absent: ours. */
+  /** The names by which the model knows tools (L89). Absent: ours. */
   readonly toolNames?: ToolNames;
   /** The tools that a context modifier left (L38). Absent: all. */
   readonly allowedTools?: readonly string[];

@@ -22,24 +22,20 @@ import {
   type Leftovers,
 } from './claim-report.ts';
 import { clip } from '../../system/text.ts';
-import { prepareCall, type ReadyCall } from './prepare.ts';
+import type { ReadyCall } from './prepare.ts';
 import { concludeOutput, runClaimed } from './run-ready.ts';
 import { endsCall, reportStopped, reportTakenCall, type CallVerdict } from './verdict.ts';
 import { abortCause, verifyCall } from './call-tool.ts';
-import type { ApprovalNeeded, CallRequest, CallRun, VoidAttempt, CallEnvironment } from './call-environment.ts';
-import { buildToolContext } from './tool-context.ts';
+import type { ApprovalNeeded, VoidAttempt } from './call-environment.ts';
+import type { ClaimedCall } from './tool-call.ts';
 import { present } from '../../workflows/contract/present.ts';
 
 type RecoveryResult = CallVerdict | VoidAttempt | ApprovalNeeded;
 type Report = (extra?: string, denial?: Extract<Decision, { kind: 'deny' }>) => CallVerdict;
 type RunAgain = { readonly kind: 'again'; readonly ready: ReadyCall; readonly chosen: ChosenInput };
 
-export async function recoverCall(
-  environment: CallEnvironment,
-  call: CallRequest,
-  run: CallRun,
-  claimed: TakenCall,
-): Promise<RecoveryResult> {
+export async function recoverCall(call: ClaimedCall, claimed: TakenCall): Promise<RecoveryResult> {
+  const { environment, run } = call;
   // Another attempt has the claim. If this one was given up without knowing, its effects and words
   // no longer count (L50). The claim alone does not tell: a reset, or a server that lost its last
   // moments, makes the older attempt ours.
@@ -53,13 +49,13 @@ export async function recoverCall(
       : 'A person decided that it does not run again';
     return report(`${said}: ${clip(decision.reason)}.`, decision);
   }
-  const chosen = await readStartedInput(environment, call, claimed);
-  const ready = prepareCall(environment.registry, environment, { name: call.name, input: chosen.input });
+  const chosen = await readStartedInput(call, claimed);
+  const ready = call.prepareWith(chosen.input);
   if (ready.kind === 'invalid' || claimed.generation >= MAX_GENERATIONS) return report();
-  const next = await mayRunAgain(environment, call, run, { claimed, left, report, ready, chosen });
+  const next = await mayRunAgain(call, { claimed, left, report, ready, chosen });
   if (next.kind !== 'again') return next;
   if (signal.aborted) return endsCall(abortCause(signal)) ? report() : reportStopped(abortCause(signal));
-  const ran = await runClaimed(environment, run, next, claimed.generation + 1);
+  const ran = await runClaimed(call, next, claimed.generation + 1);
   // Another attempt was faster, and may be running it.
   if (ran.kind === 'taken') return makeReport(ran, left)();
   return ran.kind === 'verdict' ? addApproval(ran, next.chosen) : ran;
@@ -75,8 +71,7 @@ function makeReport(claimed: TakenCall, left: Leftovers): Report {
 
 /** Reads the input that the call was started with. */
 async function readStartedInput(
-  { store }: CallEnvironment,
-  { input }: CallRequest,
+  { environment: { store }, request: { input } }: ClaimedCall,
   { claim }: TakenCall,
 ): Promise<ChosenInput> {
   const { changed, approved } = claim;
@@ -97,39 +92,31 @@ type LostCall = {
   readonly chosen: ChosenInput;
 };
 
-async function mayRunAgain(
-  environment: CallEnvironment,
-  call: CallRequest,
-  run: CallRun,
-  started: LostCall,
-): Promise<RecoveryResult | RunAgain> {
+async function mayRunAgain(call: ClaimedCall, started: LostCall): Promise<RecoveryResult | RunAgain> {
   const { claimed, report, ready, chosen } = started;
   const { recovery } = ready.tool;
-  const { signal } = run;
+  const { signal } = call.run;
   if (recovery !== 'verify' && recovery !== 'ask') return report();
   // It is too late to ask a person, and a check would be cut off.
   if (signal.aborted && endsCall(abortCause(signal))) return report();
 
   // The last attempt is known to have been stopped before it called the tool.
   if (claimed.stopped?.began === false) return { kind: 'again', ready, chosen };
-  return recovery === 'verify'
-    ? await verifyStarted(environment, run, started)
-    : await askToRunAgain(environment, call, run, started);
+  return recovery === 'verify' ? await verifyStarted(call, started) : await askToRunAgain(call, started);
 }
 
 async function verifyStarted(
-  environment: CallEnvironment,
-  run: CallRun,
+  call: ClaimedCall,
   { claimed, left, report, ready, chosen }: LostCall,
 ): Promise<CallVerdict | VoidAttempt | RunAgain> {
   const { at, host } = claimed.claim;
-  const context = buildToolContext(environment, { ...run, id: run.key, generation: null });
-  run.begins();
+  const context = call.buildContext();
+  call.run.begins();
   const startedCall = { at, host: host.host, times: claimed.generation };
   const found = await verifyCall(ready.tool, ready.input, context, startedCall);
-  const { signal } = run;
+  const { signal } = call.run;
   if (found.kind === 'done')
-    return await concludeOutput(environment, run, { ready, input: chosen.input, output: found.output }, context);
+    return await concludeOutput(call, { ready, input: chosen.input, output: found.output }, context);
   if (signal.aborted && !endsCall(abortCause(signal))) return reportStopped(abortCause(signal));
   if (found.kind === 'not_done' && left.mayGoOn)
     return report(`Its check found nothing done, but ${describeLivingWorker(claimed)}.`);
@@ -142,15 +129,14 @@ async function verifyStarted(
  * is part of the hash it is bound to.
  */
 async function askToRunAgain(
-  environment: CallEnvironment,
-  call: CallRequest,
-  run: CallRun,
+  call: ClaimedCall,
   { claimed, left, report, ready, chosen }: LostCall,
 ): Promise<CallVerdict | VoidAttempt | ApprovalNeeded | RunAgain> {
+  const { environment } = call;
   const hash = questionHash(chosen.stored ?? hashInput(chosen.input), claimed.generation + 1);
   const doubt = left.mayGoOn ? `; ${describeLivingWorker(claimed)}` : '';
   const question = `${describeStart(claimed)} and its outcome is unknown${doubt}; allow to run it again`;
-  const { decision } = run;
+  const { decision } = call.run;
   if (decision?.kind !== 'allow' || decision.inputHash !== hash) {
     // This mode asks no one, and no check has said that the call did nothing (L55).
     if (environment.mode === 'dontAsk' || environment.mode === 'bypass') return report();
@@ -165,8 +151,8 @@ async function askToRunAgain(
   }
   const edited = await readEditedInput(environment.store, decision, decision.edited);
   if (typeof edited === 'string') return askAgain(call, hash, edited, question);
-  const context = buildToolContext(environment, { ...run, id: run.key, generation: null });
-  const checked = await checkCall(environment, run, { call, input: edited.input, context, decided: 'edited' });
+  const context = call.buildContext();
+  const checked = await checkCall(call, { input: edited.input, context, decided: 'edited' });
   if (checked.kind === 'void') return checked;
   if (checked.kind === 'verdict') {
     return checked.ofInput ? askAgain(call, hash, checked.content, question) : report(checked.content);

@@ -6,8 +6,8 @@ import type { ReadyCall } from './prepare.ts';
 import { abortCause, callTool } from './call-tool.ts';
 import type { ToolContext, ToolOutput } from '../../tools/tool.ts';
 import { concludeCall, endsCall, reportStopped, type CallVerdict } from './verdict.ts';
-import type { EarlyRun, VoidAttempt, CallEnvironment, CallRun } from './call-environment.ts';
-import { buildToolContext } from './tool-context.ts';
+import type { VoidAttempt } from './call-environment.ts';
+import { type ClaimedCall, journalNameOf, type ToolCall } from './tool-call.ts';
 import { claimCall, recordStopped, type TakenCall } from './journal.ts';
 import type { ChosenInput } from './approval.ts';
 import { present } from '../../workflows/contract/present.ts';
@@ -15,17 +15,14 @@ import { present } from '../../workflows/contract/present.ts';
 /** `input` is the value before the schema, which observers may see. */
 type RunnableCall = { readonly ready: ReadyCall; readonly input: unknown };
 
-type RunningCall = Omit<EarlyRun, 'id'>;
-
 export async function runReady(
-  environment: CallEnvironment,
-  run: RunningCall,
+  call: ToolCall,
   { ready, input }: RunnableCall,
   context: ToolContext,
 ): Promise<CallVerdict | VoidAttempt> {
   const { signal } = context;
   if (signal.aborted) return reportStopped(abortCause(signal));
-  run.begins();
+  call.run.begins();
   const { askModel, askPeople, ...rest } = context;
   const asks = {
     ...(ready.asksModel && askModel ? { askModel } : {}),
@@ -37,20 +34,18 @@ export async function runReady(
     const { cause, tool } = ran;
     return { kind: 'void', cause, ...present({ tool }) };
   }
-  if (ran.kind === 'output')
-    return await concludeOutput(environment, run, { ready, input, output: ran.output }, context);
-  return await runPostToolHooks(environment, run, { tool: ready.tool, input }, concludeCall(ran, ready.safe));
+  if (ran.kind === 'output') return await concludeOutput(call, { ready, input, output: ran.output }, context);
+  return await runPostToolHooks(call, { tool: ready.tool, input }, concludeCall(ran, ready.safe));
 }
 
 /** Concludes a call with the output that the tool, or its check, gave. */
 export async function concludeOutput(
-  environment: CallEnvironment,
-  run: RunningCall,
+  call: ToolCall,
   { ready, input, output }: RunnableCall & { readonly output: ToolOutput },
   context: ToolContext,
 ): Promise<CallVerdict> {
   const verdict = await applyModifier(concludeCall({ kind: 'output', output }, ready.safe), context, output);
-  return await runPostToolHooks(environment, run, { tool: ready.tool, input }, verdict);
+  return await runPostToolHooks(call, { tool: ready.tool, input }, verdict);
 }
 
 async function applyModifier(verdict: CallVerdict, context: ToolContext, { modify }: ToolOutput): Promise<CallVerdict> {
@@ -68,27 +63,26 @@ export type Claimable = { readonly ready: ReadyCall; readonly chosen: ChosenInpu
  * claimed does not run it (L40). Of all attempts ever, one runs it under this generation.
  */
 export async function runClaimed(
-  environment: CallEnvironment,
-  run: CallRun,
+  call: ClaimedCall,
   { ready, chosen }: Claimable,
   generation = 1,
 ): Promise<CallVerdict | VoidAttempt | TakenCall> {
-  const { signal } = run;
+  const { signal } = call.run;
   if (signal.aborted && !endsCall(abortCause(signal))) return reportStopped(abortCause(signal));
-  const { store, session, host } = environment;
-  const call = { session, key: run.key };
+  const { store, host } = call.environment;
+  const name = journalNameOf(call);
   const { stored: changed } = chosen;
   const facts = { tool: ready.tool.name, input: ready.input, changed, approved: chosen.approved, host: host.identity };
-  if (!(await run.fence())) return { kind: 'void', cause: 'superseded' };
-  const claim = await claimCall(store, call, facts, generation);
+  if (!(await call.run.fence())) return { kind: 'void', cause: 'superseded' };
+  const claim = await claimCall(store, name, facts, generation);
   if (claim.kind === 'taken') return claim;
   const began = !signal.aborted;
-  const context = buildToolContext(environment, { ...run, id: run.key, generation });
-  const verdict = await runReady(environment, run, { ready, input: chosen.input }, context);
+  const context = call.buildContext(generation);
+  const verdict = await runReady(call, { ready, input: chosen.input }, context);
   if (verdict.kind === 'void' || !began) {
     const { cause, tool } = verdict.kind === 'void' ? verdict : { cause: abortCause(signal) };
     const stopped = { cause, began: began && tool !== 'untouched', at: Date.now() };
-    await recordStopped(store, call, { ...stopped, ...(tool === 'hung' ? { hung: true } : {}) }, generation);
+    await recordStopped(store, name, { ...stopped, ...(tool === 'hung' ? { hung: true } : {}) }, generation);
   }
   return verdict;
 }

@@ -119,12 +119,7 @@ export function createCallRunner(
     async runEarly(config, call, id, port, context) {
       const seen = observerOf(config, call, port);
       const done = await watchCall(call, { ...port, seen }, true, (watching) =>
-        executeEarly(environmentOf(config, context), toRequest(call), {
-          ...watching,
-          id,
-          signal: port.signal,
-          toolUseId: call.id,
-        }),
+        executeEarly(environmentOf(config, context), toRequest(call), { ...watching, id, signal: port.signal }),
       );
       return done.kind === 'done' ? rememberSeen(config, done) : null;
     },
@@ -133,32 +128,27 @@ export function createCallRunner(
       const mayHaveBegun = given.mayHaveBegun === true || attempt.number > 1;
       const signal = attemptSignal(attempt);
       await registry.arrive?.(call.name, signal);
-      const own = {
+      const asksPeople = asking && registry.get(call.name)?.asksPeople;
+      const { fence, isOver } = attempt;
+      const run = {
         key,
         safe,
         fresh,
         plain,
-        toolUseId: call.id,
-        fence: attempt.fence,
         mayHaveBegun,
         signal,
-        ...(decision && { decision }),
+        fence,
+        ...present({
+          decision,
+          delegated,
+          isOver,
+          small: asking && small?.(config, attempt, { ...asking, iteration: port.iteration }),
+          askPeople: asksPeople ? await findPeople(store, config, attempt, key) : undefined,
+        }),
       };
       const seen = observerOf(config, call, port, attempt);
-      const { iteration } = port;
-      const { isOver } = attempt;
-      const asks = {
-        ...(asking && small ? { small: small(config, attempt, { ...asking, iteration }) } : {}),
-        ...(asking && registry.get(call.name)?.asksPeople && (await findAskers(store, config, attempt, key))),
-      };
       const done = await watchCall(call, { ...port, seen }, false, (watching) =>
-        executeCall(environmentOf(config, context), toRequest(call), {
-          ...watching,
-          ...own,
-          ...asks,
-          ...(isOver && { isOver }),
-          ...(delegated && { delegated }),
-        }),
+        executeCall(environmentOf(config, context), toRequest(call), { ...watching, ...run }),
       );
       if (done.kind === 'ask') return { ask: done.ask };
       if (done.kind === 'delegate') return { delegate: done.delegation };
@@ -186,10 +176,10 @@ function pickSettings(
  * Lets a call ask people, except in mode `dontAsk`. Questions of an earlier attempt are withdrawn:
  * they would be answered in vain.
  */
-async function findAskers(store: Store, { mode }: RunConfig, { people, number }: Attempt, key: CallKey) {
-  if (!people || mode === 'dontAsk') return {};
+async function findPeople(store: Store, { mode }: RunConfig, { people, number }: Attempt, key: CallKey) {
+  if (!people || mode === 'dontAsk') return undefined;
   if (number > 1) await withdrawQuestions(people, key);
-  return { askPeople: createAskPeople(people, store, key) };
+  return createAskPeople(people, store, key);
 }
 
 const toRequest = ({ index, id, name, input }: CallBlock): CallRequest => ({ index, toolUseId: id, name, input });

@@ -2,52 +2,43 @@
 // and changes nothing.
 import type { Tool } from '../../tools/tool.ts';
 import type { CallVerdict } from './verdict.ts';
-import type { EarlyRun, CallEnvironment } from './call-environment.ts';
+import type { ToolCall } from './tool-call.ts';
 import { buildHookContext } from '../hooks/hook-context.ts';
 import type { PreToolVerdict } from '../hooks/hooks.ts';
 import { clip } from '../../system/text.ts';
 import { copyForObservers } from '../../tools/observed-input.ts';
 
-type HookedRun = Pick<EarlyRun, 'signal' | 'iteration' | 'say' | 'toolUseId'>;
-
 /** Returns null when the worker has no such hook. */
-export async function runPreToolHooks(
-  environment: CallEnvironment,
-  run: HookedRun,
-  tool: Tool,
-  input: unknown,
-): Promise<PreToolVerdict | null> {
+export async function runPreToolHooks(call: ToolCall, tool: Tool, input: unknown): Promise<PreToolVerdict | null> {
+  const { environment, run } = call;
   if (!environment.hooks.has('preTool', tool.name)) return null;
   return await environment.hooks.preTool(buildHookContext(environment, run, { write: run.say }), {
     name: tool.name,
     input: copyForObservers(tool, input),
-    ...pickCallFacts(environment, run),
+    ...pickCallFacts(call),
   });
 }
 
-const pickCallFacts = ({ mode }: CallEnvironment, { toolUseId }: HookedRun) => ({
-  mode,
-  ...(toolUseId && { toolUseId }),
-});
+const pickCallFacts = ({ environment: { mode }, request: { toolUseId } }: ToolCall) => ({ mode, toolUseId });
 
 /** Asks the post-tool hooks about a call that has run and ended by itself. */
 export async function runPostToolHooks(
-  environment: CallEnvironment,
-  run: HookedRun,
+  call: ToolCall,
   { tool, input }: { readonly tool: Tool; readonly input: unknown },
   verdict: CallVerdict,
 ): Promise<CallVerdict> {
+  const { environment, run } = call;
   const hasRun = verdict.outcome === 'ok' || verdict.outcome === 'error';
   if (!hasRun || !environment.hooks.has('postTool', tool.name)) return verdict;
   const { content, isError } = verdict;
-  const call = {
+  const facts = {
     name: tool.name,
     input: copyForObservers(tool, input),
     content,
     isError,
-    ...pickCallFacts(environment, run),
+    ...pickCallFacts(call),
   };
-  const answers = await environment.hooks.postTool(buildHookContext(environment, run, { write: run.say }), call);
+  const answers = await environment.hooks.postTool(buildHookContext(environment, run, { write: run.say }), facts);
   const added = answers.context.map(({ hook, text }) => `From the hook ${hook}:\n${text}`);
   const stop = verdict.facts.stop ?? answers.stop;
   return {

@@ -3,14 +3,14 @@
 // between replies.
 import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
 import { hasCalls, hasThinking } from '../../store/transcript/marks.ts';
-import { type Shown } from '../../store/view/in-view.ts';
+import { type ShownPart } from '../../store/view/in-view.ts';
 import type { Bodies } from '../../store/log/bodies.ts';
 import { wordsOf } from '../../store/view/project.ts';
 import { isThinking } from '../../store/view/sent-reply.ts';
 import { isShrunk, shrunkMarker, outcomeCharacters } from '../../store/view/shrunk-results.ts';
 
 /** `reply` is the position of the reply that the entry belongs to, -1 before the first. */
-export type BlockItem = { readonly shown: Shown; readonly reply: number };
+export type BlockItem = { readonly shown: ShownPart; readonly reply: number };
 
 export type Block = {
   readonly kind: 'round' | 'trajectory' | 'said';
@@ -30,7 +30,7 @@ type Draft = { items: BlockItem[]; replies: Extract<Entry, { kind: 'reply' }>[];
  * any two rounds.
  */
 type BlockSource = {
-  readonly shown: readonly Shown[];
+  readonly shown: readonly ShownPart[];
   readonly shrunkBefore: number;
   readonly bodies: Bodies;
   readonly plain?: boolean | undefined;
@@ -54,7 +54,7 @@ export function groupBlocks(seen: BlockSource, runStarts: readonly number[]): Bl
   });
 }
 
-function groupUnits(shown: readonly Shown[]): Draft[] {
+function groupUnits(shown: readonly ShownPart[]): Draft[] {
   const units: Draft[] = [];
   let round = -1;
   let reply = -1;

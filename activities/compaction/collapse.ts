@@ -1,18 +1,18 @@
 // Stages short forms of closed old stretches, made by the small model, while the full ones are
 // still in view (L9). Stores one segment, or nothing. Safe to attempt twice, as compaction is.
 import type { Bodies } from '../../store/log/bodies.ts';
-import type { Collapse, Collapsed } from '../../workflows/contract/activities.ts';
+import type { Collapse, CollapseResult } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { recordEnds } from '../calls/record-ends.ts';
 import { announceEntries, endWithResult, endIfThrows } from '../../store/live/tell.ts';
-import type { Asked } from '../model/ask-model.ts';
+import type { QuestionOutcome } from '../model/ask-model.ts';
 import { chooseModel, keepsPast } from '../model/request.ts';
 import { refuseScriptedModel } from '../guards.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { isForgotten, openStepRecord, type StepRecord } from '../step-record.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { shortForm } from '../../store/view/notices.ts';
-import { entriesOf, type Extended } from '../../store/transcript/transcripts.ts';
+import { entriesOf, type ExtendedView } from '../../store/transcript/transcripts.ts';
 import { COLLAPSE_SYSTEM, COLLAPSE_TASK, writeQuestion } from './questions.ts';
 import { fitText } from './fit-text.ts';
 import { type Scale, measureScale } from './scale.ts';
@@ -24,13 +24,13 @@ import { findOldStretches, type OldStretch } from './old-stretches.ts';
 const MOST_STRETCHES = 4;
 const MAX_TOKENS = 1_000;
 
-export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse) => Promise<Collapsed> {
+export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse) => Promise<CollapseResult> {
   return async (attempt, input) => {
     const config = await deps.config(input.config);
     refuseScriptedModel(deps, config);
     const { session, number } = attempt;
     const { step, iteration } = input;
-    const record = openStepRecord<Collapsed>(deps.store, attempt, config.chain, ['collapse', input]);
+    const record = openStepRecord<CollapseResult>(deps.store, attempt, config.chain, ['collapse', input]);
     const known = await record.read(isForgotten(attempt));
     const append = await recordEnds(deps, attempt, input);
     const live = deps.live.open({ session, step, attempt: number, activity: 'collapse' });
@@ -49,11 +49,11 @@ type CollapseStep = {
   readonly attempt: Attempt;
   readonly input: Collapse;
   readonly config: RunConfig;
-  readonly given: Extended;
-  readonly record: StepRecord<Collapsed>;
+  readonly given: ExtendedView;
+  readonly record: StepRecord<CollapseResult>;
 };
 
-async function makeCollapse({ deps, attempt, input, config, given, record }: CollapseStep): Promise<Collapsed> {
+async function makeCollapse({ deps, attempt, input, config, given, record }: CollapseStep): Promise<CollapseResult> {
   const { model } = chooseModel(config, input.model, input.window);
   const small = openSmallModel(deps, attempt, config, { ...input, instead: model });
   const shrunk = shrinkFirst(deps, given, keepsPast(config, model, deps.models));
@@ -86,10 +86,10 @@ type CollapseWindow = { readonly window: number } & Pick<Scale, 'charactersPerTo
  */
 async function stageCollapse(
   deps: SummaryDeps,
-  base: Extended,
+  base: ExtendedView,
   { window, charactersPerToken }: CollapseWindow,
   small: SmallModel,
-): Promise<Staging | Collapsed> {
+): Promise<Staging | CollapseResult> {
   const all = entriesOf(base);
   const bodies = await deps.transcripts.bodies(all);
   const { stretches, shrunkBefore } = findOldStretches(all, bodies, window * charactersPerToken, MOST_STRETCHES);
@@ -122,7 +122,7 @@ function askForShortForm(
   { items, characters }: OldStretch,
   { shrunkBefore, bodies, charactersPerToken }: Material,
   small: SmallModel,
-): Promise<Asked> {
+): Promise<QuestionOutcome> {
   const maxTokens = Math.max(1, Math.min(MAX_TOKENS, Math.ceil(characters / charactersPerToken)));
   const room = Math.max(
     0,

@@ -1,7 +1,7 @@
 // Replaces older messages in view by a summary of the small model (L10, L24): a boundary is stored,
 // or nothing; or old results are shrunk, and that is enough (L8). Safe to attempt twice: the step
 // record returns what an earlier attempt stored.
-import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
+import type { Compact, CompactionResult } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { recordEnds } from '../calls/record-ends.ts';
 import { placeOfStep, type ObservedPlace } from '../../store/live/observe.ts';
@@ -15,8 +15,8 @@ import { isForgotten, openStepRecord, type StepRecord } from '../step-record.ts'
 import type { BoundaryEntry, Entry } from '../../store/log/entries.ts';
 import { type Bodies, mediaOf } from '../../store/log/bodies.ts';
 import { readMarks } from '../../store/transcript/marks.ts';
-import { inView, type Shown } from '../../store/view/in-view.ts';
-import { entriesOf, type Extended } from '../../store/transcript/transcripts.ts';
+import { inView, type ShownPart } from '../../store/view/in-view.ts';
+import { entriesOf, type ExtendedView } from '../../store/transcript/transcripts.ts';
 import { chooseKept, type KeptPart } from './choose-kept.ts';
 import { type Scale, measureScale } from './scale.ts';
 import { isEnough, shrinkFirst, storeShrunk } from './shrink-first.ts';
@@ -26,27 +26,27 @@ import { reportUnsigned, makeSignedBoundary } from './signed-boundary.ts';
 import { type CompactionAttempt, resumeCompactionWait, handleUnanswered } from './unanswered.ts';
 
 type CompactStep = CompactionAttempt & {
-  readonly given: Extended;
-  readonly record: StepRecord<Compacted>;
+  readonly given: ExtendedView;
+  readonly record: StepRecord<CompactionResult>;
   readonly small: SmallModel;
 };
 
 /** `base` is the given view with what is shown short from now on; `entries` are all of it. */
 type SummaryStep = CompactStep & {
-  readonly base: Extended;
+  readonly base: ExtendedView;
   readonly entries: readonly Entry[];
   readonly bodies: Bodies;
   readonly scale: Scale;
   readonly kept: KeptPart;
 };
 
-export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) => Promise<Compacted> {
+export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) => Promise<CompactionResult> {
   return async (attempt, input) => {
     const config = await deps.config(input.config);
     refuseScriptedModel(deps, config);
     const { session, number } = attempt;
     const { step, iteration } = input;
-    const record = openStepRecord<Compacted>(deps.store, attempt, config.chain, ['compact', input]);
+    const record = openStepRecord<CompactionResult>(deps.store, attempt, config.chain, ['compact', input]);
     const known = await record.read(isForgotten(attempt));
     const append = await recordEnds(deps, attempt, input);
     const live = deps.live.open({ session, step, attempt: number, activity: 'compact' });
@@ -76,13 +76,13 @@ function observeCompaction(
   { observe }: SummaryDeps,
   about: ObservedPlace,
   { at, tick }: StartTimes,
-  result: Compacted,
+  result: CompactionResult,
 ): void {
   const { before = null, after = null } = result.kind === 'compacted' ? result : {};
   observe({ kind: 'compaction', about, at, ms: performance.now() - tick, outcome: result.kind, before, after });
 }
 
-async function makeCompaction(step: CompactStep): Promise<Compacted> {
+async function makeCompaction(step: CompactStep): Promise<CompactionResult> {
   const { deps, config, input, live, given, record, small } = step;
   const { model } = chooseModel(config, input.model, input.window);
   const shrunk = shrinkFirst(deps, given, keepsPast(config, model, deps.models));
@@ -99,7 +99,7 @@ async function makeCompaction(step: CompactStep): Promise<Compacted> {
   const kept = enough || fitsWindow(step, tokens) ? null : chooseForStep(step, entries, bodies, scale);
   if (kept || shrunk.freed > 0) announceEntries(live, given.added);
   if (enough) return storeShrunk(deps, record, shrunk, (marked) => ({ kind: 'shrunk', ...marked, tokens, spend }));
-  const result: Compacted = kept
+  const result: CompactionResult = kept
     ? await sumUp({ ...step, base, entries, bodies, scale, kept })
     : { kind: 'as_is', tokens, spend };
   if ((result.kind !== 'failed' && result.kind !== 'as_is') || shrunk.freed === 0) return result;
@@ -130,13 +130,13 @@ function chooseForStep(
  * Commits staged collapses before a summary is made (L9); when the API has refused the request,
  * that has been done.
  */
-function commitStaged(base: Extended, { trigger }: Compact): Extended {
+function commitStaged(base: ExtendedView, { trigger }: Compact): ExtendedView {
   const { length: count } = readMarks(entriesOf(base)).staged;
   if (trigger === 'reactive' || count === 0) return base;
   return { ...base, added: [...base.added, { kind: 'collapse_committed', count }] };
 }
 
-async function sumUp(step: SummaryStep): Promise<Compacted> {
+async function sumUp(step: SummaryStep): Promise<CompactionResult> {
   const { deps, attempt, input, config, live, small, entries, bodies, scale, kept } = step;
   const { trigger, iteration, instructions } = input;
   const waits = await resumeCompactionWait(step, small.tries());
@@ -190,16 +190,16 @@ function chooseForSummary({ deps, config, input }: CompactStep): ChosenModel {
   return { ...chosen, model: withFacts(chosen.model, deps.models) };
 }
 
-function hasMedia(shown: Shown): boolean {
+function hasMedia(shown: ShownPart): boolean {
   return shown.kind === 'entry' && mediaOf(shown.entry).length > 0;
 }
 
 async function storeBoundary(
   step: SummaryStep,
   more: readonly Entry[],
-  spend: Compacted['spend'],
+  spend: CompactionResult['spend'],
   hooks: HookContext,
-): Promise<Compacted> {
+): Promise<CompactionResult> {
   const { deps, live, base, input, record } = step;
   const next = deps.transcripts.next(base, more);
   const boundary = more.at(-1) as BoundaryEntry;

@@ -2,12 +2,12 @@
 // room, nothing else is done.
 import type { ShrinkFirst, ShrunkResults } from '../../workflows/contract/activities.ts';
 import type { StepRecord } from '../step-record.ts';
-import type { Extended } from '../../store/transcript/transcripts.ts';
+import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import type { RunModel } from '../../store/configuration.ts';
 import type { SummaryDeps } from './small-model.ts';
 
 /** `freed` is in tokens, 0 when it is not time to shrink. */
-type Shrinking = { readonly base: Extended; readonly freed: number };
+type Shrinking = { readonly base: ExtendedView; readonly freed: number };
 
 /**
  * Shrinks old tool results before a short form or a summary is made (L8), as a model call would,
@@ -15,7 +15,7 @@ type Shrinking = { readonly base: Extended; readonly freed: number };
  */
 export function shrinkFirst(
   { transcripts, now }: Pick<SummaryDeps, 'transcripts' | 'now'>,
-  given: Extended,
+  given: ExtendedView,
   keeps: Pick<RunModel, 'checksPrefix'>,
 ): Shrinking {
   const base = transcripts.shrinkResults(given, now(), keeps);

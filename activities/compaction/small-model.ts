@@ -5,7 +5,8 @@ import { addSpend, spentLimit, noSpend, type Spend } from '../../workflows/contr
 import { type Attempt, describeGivenUp } from '../attempt.ts';
 import type { Deps, ModelPort } from '../deps.ts';
 import type { EndRecorderDeps } from '../calls/record-ends.ts';
-import { askModel, type AskFailure, type Asked, type ModelQuestion } from '../model/ask-model.ts';
+import type { ModelQuestion } from '../../tools/tool.ts';
+import { askModel, type AskFailure, type QuestionOutcome } from '../model/ask-model.ts';
 import type { Prices } from '../model/bill.ts';
 import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/refused/failed-attempt.ts';
@@ -38,7 +39,7 @@ export type SummaryDeps = Pick<
 
 export type SmallModel = {
   /** Asks once. `aborted` is a stop. Throws when the attempt is no longer ours (L50). */
-  ask(question: ModelQuestion): Promise<Asked>;
+  ask(question: ModelQuestion): Promise<QuestionOutcome>;
   /**
    * Asks another question of a model with these prices, paid and remembered as the small model's
    * are. Throws as `ask` does.
@@ -56,12 +57,12 @@ export type SmallModel = {
 type AskOnce<Answer> = (model: ModelPort, billed: (spend: Spend) => void) => Promise<Answer>;
 type SpendingAnswer = { readonly kind: string; readonly spend: Spend };
 /** The question was not asked, because the budget is spent. */
-type UnpaidAnswer = Extract<Asked, { kind: 'failed' }>;
+type UnpaidAnswer = Extract<QuestionOutcome, { kind: 'failed' }>;
 
 /** Estimates of dense text are low: the rest of the window is for what they miss. */
 const FILLED = 0.6;
 
-const SPENT: AskFailure = { kind: 'failed', detail: 'the budget of the run is spent' };
+const NO_BUDGET: AskFailure = { kind: 'failed', detail: 'the budget of the run is spent' };
 
 type SmallModelOptions = Pick<Compact, 'failures' | 'left' | 'iteration' | 'step'> & { readonly instead?: RunModel };
 
@@ -99,13 +100,13 @@ export function openSmallModel(
   };
 
   /** Asks with less room for the answer where the model may not have as much. */
-  async function within(question: ModelQuestion, by = asks): Promise<Asked> {
+  async function within(question: ModelQuestion, by = asks): Promise<QuestionOutcome> {
     const asked = await once(question, by);
     const lower = asked.kind === 'failed' ? maxOutputIn(asked.failure, question.maxTokens) : undefined;
     return lower === undefined ? asked : once({ ...question, maxTokens: lower }, by);
   }
 
-  function once(question: ModelQuestion, by: RunConfig): Promise<Asked> {
+  function once(question: ModelQuestion, by: RunConfig): Promise<QuestionOutcome> {
     return spendOn(by.smallModel, (model, billed) =>
       askModel({ model, config: by, signal: attempt.signal, now, redact, billed }, question),
     );
@@ -116,7 +117,7 @@ export function openSmallModel(
     ask: AskOnce<Answer>,
   ): Promise<Answer | UnpaidAnswer> {
     const before = tries;
-    if (spentLimit(left, before.spend)) return { kind: 'failed', failure: SPENT, spend: noSpend };
+    if (spentLimit(left, before.spend)) return { kind: 'failed', failure: NO_BUDGET, spend: noSpend };
     const spent = (more: Spend): Tries => ({ ...before, spend: addSpend(before.spend, more) });
     const model = watchModel(deps.model, { observe, about, prices });
     const asked = await ask(model, (more) => attempt.remember(spent(more)));
@@ -150,14 +151,14 @@ export function createSmallModelFactory(deps: AskingDeps): SmallModelFactory {
   };
 }
 
-type FailedAnswer = Extract<Asked, { kind: 'failed' }>;
+type FailedAnswer = Extract<QuestionOutcome, { kind: 'failed' }>;
 
 /**
  * Tells whether the model will not answer this, however often it is asked. A wrong key is wrong for
  * all models.
  */
-function isUseless(asked: Asked): asked is FailedAnswer {
-  if (asked.kind !== 'failed' || asked.failure.kind !== 'failed' || asked.failure === SPENT) return false;
+function isUseless(asked: QuestionOutcome): asked is FailedAnswer {
+  if (asked.kind !== 'failed' || asked.failure.kind !== 'failed' || asked.failure === NO_BUDGET) return false;
   return asked.failure.status !== 401;
 }
 

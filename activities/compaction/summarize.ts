@@ -1,6 +1,6 @@
 // Makes a boundary from what does not stay: it is summarised, and the result must be smaller than
 // what was there (L10).
-import type { Asked, AskFailure } from '../model/ask-model.ts';
+import type { QuestionOutcome, AskFailure } from '../model/ask-model.ts';
 import type { RunModel } from '../../store/configuration.ts';
 import type { BoundaryEntry, Entry } from '../../store/log/entries.ts';
 import type { KeptPart } from './choose-kept.ts';
@@ -53,7 +53,7 @@ export async function summarize(work: SummaryWork, small: SmallModel, more: read
   const { bodies, model, kept, scale } = work;
   const maxTokens = Math.max(1, Math.min(MAX_SUMMARY_TOKENS, Math.floor(model.window * SUMMARY_SHARE)));
   const material = (characters: number): string => fitText(kept.old, kept.shrunkBefore, bodies, characters);
-  const ask = (text: string): Promise<Asked> =>
+  const ask = (text: string): Promise<QuestionOutcome> =>
     small.ask({ system: SUMMARY_SYSTEM, text: writeQuestion(text, SUMMARY_TASK, more), maxTokens });
   const room = Math.max(0, small.room(maxTokens, scale.charactersPerToken) - questionOverhead(more));
   let text = material(room);
@@ -68,7 +68,7 @@ export async function summarize(work: SummaryWork, small: SmallModel, more: read
   return makeBoundaryIfSmaller(work, asked.cut ? `${asked.text}\n[The summary was cut here.]` : asked.text);
 }
 
-function isTooLong(asked: Asked): boolean {
+function isTooLong(asked: QuestionOutcome): boolean {
   return asked.kind === 'failed' && asked.failure.kind === 'too_long';
 }
 

@@ -1,7 +1,7 @@
 // Handles a summary that was not made: Temporal tries again after a wait that holds no slot, or the
 // run parks, as for any model call (L14, L15). When no wait helps, the compaction has failed once
 // (L10).
-import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
+import type { Compact, CompactionResult } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
@@ -36,19 +36,23 @@ export function handleUnanswered(
   tries: Tries,
   failure: AskFailure,
   asked = step.config.smallModel.name,
-): Promise<Compacted> {
+): Promise<CompactionResult> {
   const counted =
     failure.kind === 'empty' ? { ...tries, empties: tries.empties + 1 } : countFailure(tries, failure, tries.spend);
   return settleCompaction(step, counted, nextTry(step, counted, failure, asked));
 }
 
 /** Returns null when nothing is left of a wait that an attempt before this one was asked for. */
-export async function resumeCompactionWait(step: CompactionAttempt, tries: Tries): Promise<Compacted | null> {
+export async function resumeCompactionWait(step: CompactionAttempt, tries: Tries): Promise<CompactionResult | null> {
   const wait = await readRemainingWait(step, tries);
   return wait && settleCompaction(step, wait.tries, afterWait(wait, wait.tries, step.config));
 }
 
-async function settleCompaction(step: CompactionAttempt, counted: Tries, after: AfterFailure): Promise<Compacted> {
+async function settleCompaction(
+  step: CompactionAttempt,
+  counted: Tries,
+  after: AfterFailure,
+): Promise<CompactionResult> {
   // A reactive one does not park: it would begin anew after the wait, with the model call that made
   // it necessary.
   const waits = step.input.trigger === 'auto' || after.kind === 'retry' || after.result.kind !== 'parked';

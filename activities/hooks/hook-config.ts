@@ -8,7 +8,7 @@ import type { HookName } from './payloads.ts';
  * The facts that every hook is told. `cwd` is the workspace, null without a run; `folders` are the
  * other folders of the run, absent for a run without others.
  */
-type HookFacts<Name extends HookName> = Pick<HookContext, 'cwd' | 'folders' | 'querySource'> & {
+type HookInputFacts<Name extends HookName> = Pick<HookContext, 'cwd' | 'folders' | 'querySource'> & {
   readonly hook: Name;
   readonly session: string;
   readonly queryId: string;
@@ -16,7 +16,7 @@ type HookFacts<Name extends HookName> = Pick<HookContext, 'cwd' | 'folders' | 'q
   readonly iteration: number;
 };
 
-export type HookInput<Name extends HookName> = HookFacts<Name> & Payloads[Name];
+export type HookInput<Name extends HookName> = HookInputFacts<Name> & Payloads[Name];
 
 /** The answers of each kind of hook. No answer means no opinion. */
 export type HookAnswers = {

@@ -2,7 +2,7 @@
 import type { Notice } from '../../workflows/contract/activities.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
-import type { HookContext, HookEvent, HookFailure } from './hooks.ts';
+import type { HookContext, HookProgress, HookFailure } from './hooks.ts';
 
 /** Builds the context. With `live`, watchers see each hook start and end (L60). */
 export function buildHookContext(
@@ -26,7 +26,7 @@ export function hookFailureNotice({ hook, detail }: HookFailure): { readonly kin
   return { kind: 'notice', notice: { kind: 'hook_failed', hook, detail } };
 }
 
-function watchHooks(live: Pick<LiveWriter, 'write'>, iteration: number): (event: HookEvent) => void {
+function watchHooks(live: Pick<LiveWriter, 'write'>, iteration: number): (event: HookProgress) => void {
   return (event) => {
     if (event.type === 'start') live.write({ type: 'hook_start', iteration, hook: event.hook });
     else live.write({ type: 'hook_end', iteration, hook: event.hook, result: event.result });

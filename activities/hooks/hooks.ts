@@ -21,10 +21,10 @@ export type HookContext = {
   readonly querySource?: QuerySource | undefined;
   readonly signal: AbortSignal;
   /** Called as each hook starts and ends, for watchers (L60). */
-  readonly watch?: (event: HookEvent) => void;
+  readonly watch?: (event: HookProgress) => void;
 };
 
-export type HookEvent =
+export type HookProgress =
   | { readonly type: 'start'; readonly hook: string }
   | { readonly type: 'end'; readonly hook: string; readonly result: string };
 

@@ -59,7 +59,7 @@ const STDERR_LIMIT = 64 * 1024;
 const DRAIN_MS = 200;
 const GRACE_MS = 500;
 
-export async function runCommand(run: HookCommand): Promise<CommandEnd> {
+export async function runHookCommand(run: HookCommand): Promise<CommandEnd> {
   if (run.cwd !== null) return runIn(run.cwd, run);
   let own: string;
   try {

@@ -7,7 +7,7 @@ import type { CommandHook, FunctionHook, Hook, HookInput } from './hook-config.t
 import { clip } from '../../system/text.ts';
 import type { ExitHandlers } from '../../system/process/at-exit.ts';
 import type { PipePlace } from '../../system/process/pipes.ts';
-import { runCommand, type CommandEnd, type CommandHold } from './run-command.ts';
+import { runHookCommand, type CommandEnd, type CommandHold } from './run-command.ts';
 import { type CheckedAnswer, readAnswer, describeThrown } from './read-answer.ts';
 
 /** `refused`: a command ended with status 2 and printed `text`. */
@@ -45,7 +45,7 @@ export async function runHook<Name extends HookName>(hook: Hook<Name>, run: Hook
   if (run.signal.aborted) return hookFailure('stopped before it ran');
   const end =
     typeof hook !== 'function' && 'command' in hook
-      ? await runHookCommand(hook, run, timeoutMs)
+      ? await answerByCommand(hook, run, timeoutMs)
       : await runFunction(typeof hook === 'function' ? hook : hook.run, run, timeoutMs);
   return end.kind === 'failed' ? hookFailure(clip(end.detail, DETAIL_LIMIT)) : end;
 }
@@ -67,7 +67,7 @@ async function runFunction<Name extends HookName>(
   }
 }
 
-async function runHookCommand<Name extends HookName>(
+async function answerByCommand<Name extends HookName>(
   { command, sandbox = false }: CommandHook,
   { input, hold, ...given }: HookRun<Name>,
   timeoutMs: number,
@@ -79,7 +79,7 @@ async function runHookCommand<Name extends HookName>(
     return hookFailure('nothing here can hold it, and it must not run without its sandbox');
   const told = `${JSON.stringify(input)}\n`;
   const { folders } = input;
-  const end = await runCommand({
+  const end = await runHookCommand({
     ...given,
     command,
     cwd,

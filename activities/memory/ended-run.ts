@@ -4,13 +4,13 @@ import type { BlockItem } from '../compaction/blocks.ts';
 import { fitText } from '../compaction/fit-text.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import { type Left, noSpend, totalTokens } from '../../workflows/contract/loop.ts';
+import { type RemainingBudget, noSpend, totalTokens } from '../../workflows/contract/loop.ts';
 
 /** Returns what is left of a run's limits when it has ended (L51). */
 export function limitsLeft(
   { rules, run }: Pick<RunConfig, 'rules' | 'run'>,
   { entries }: Pick<EndedRun, 'entries'>,
-): Left {
+): RemainingBudget {
   const { maxBudgetUsd, maxTokens } = rules;
   const last = entries.findLast((entry) => entry.kind === 'run_ended');
   const { usd, usage } = last?.ended.run === run ? last.ended.spend : noSpend;

@@ -1,6 +1,7 @@
 // Asks the small model one question (L9, L10, L42): a text goes in, a text comes out. It has no
 // tools, stores nothing, and tries once: the activity that asks decides whether and when to ask
 // again.
+import type { ModelQuestion } from '../../tools/tool.ts';
 import { messageText } from '../../store/view/final-text.ts';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
@@ -8,24 +9,22 @@ import { wellFormedText } from '../../system/text.ts';
 import type { Redact } from '../../system/redact.ts';
 import { waitLimitsOf, type RunConfig } from '../../store/configuration.ts';
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
-import { shortenDetail, classify, type Verdict } from './classify.ts';
-import { judge } from './judge.ts';
+import { shortenDetail, classifyFailure, type Verdict } from './classify.ts';
+import { judgeMessage } from './judge.ts';
 import { type Prices, spendOf } from './bill.ts';
 import { streamReply } from './stream/stream.ts';
 import { leastThinking } from './request.ts';
 import type { ModelPort, ModelRequest } from '../deps.ts';
 
-/** The reason why there is no text. `empty`: the model said nothing. */
+/** Why there is no text. `empty`: the model said nothing. */
 export type AskFailure = Verdict | { readonly kind: 'empty'; readonly detail: string };
 
-export type Asked =
-  /** `cut`: it reached `maxTokens` and stops in the middle. */
+export type QuestionOutcome =
+  /** `cut`: the text reached `maxTokens` and stops in the middle. */
   | { readonly kind: 'text'; readonly text: string; readonly cut: boolean; readonly spend: Spend }
   | { readonly kind: 'failed'; readonly failure: AskFailure; readonly spend: Spend }
   /** The signal was aborted. */
   | { readonly kind: 'aborted'; readonly spend: Spend };
-
-export type ModelQuestion = { readonly system: string; readonly text: string; readonly maxTokens: number };
 
 export type AskPort = {
   readonly model: ModelPort;
@@ -33,18 +32,21 @@ export type AskPort = {
   readonly signal: AbortSignal;
   readonly now: () => number;
   readonly redact: Redact;
-  /** Called when something is billed, with the total so far: an attempt may die at any time. */
+  /**
+   * Called with the total so far whenever something is billed, because an attempt may die at any
+   * time.
+   */
   readonly billed?: (spend: Spend) => void;
 };
 
 /** Asks the question. Throws only for a bug. */
-export async function askModel(port: AskPort, question: ModelQuestion): Promise<Asked> {
+export async function askModel(port: AskPort, question: ModelQuestion): Promise<QuestionOutcome> {
   const replied = await askUnwatched(port, buildQuestion(port, question), port.config.smallModel);
   if (replied.kind !== 'message') return replied;
   return readAnswer(replied.message, replied.blocks, replied.spend, port.redact);
 }
 
-export type Replied =
+export type UnwatchedReply =
   | {
       readonly kind: 'message';
       readonly message: Message;
@@ -65,14 +67,14 @@ export async function askUnwatched(
   { model, config, signal, now, redact, billed = () => {} }: UnwatchedPort,
   body: ModelRequest,
   prices: Prices,
-): Promise<Replied> {
+): Promise<UnwatchedReply> {
   const into = createAccumulator();
   const spent = (): Spend => spendOf(into.message()?.usage, prices);
   const onStart = (usage: Message['usage']): void => billed(spendOf(usage, prices));
   try {
     await streamReply(model, body, into, { signal, ...waitLimitsOf(config) }, { onStart, ...unheard });
   } catch (error) {
-    const failure = classify(error, now(), redact, config.overflowWords);
+    const failure = classifyFailure(error, now(), redact, config.overflowWords);
     if (!failure) throw error;
     return { kind: 'failed', failure, spend: spent() };
   }
@@ -84,11 +86,11 @@ export async function askUnwatched(
 
 const unheard = { onText: () => {}, onThinking: () => {}, onBlock: () => {} };
 
-function readAnswer(message: Message, blocks: readonly BlockState[], spend: Spend, redact: Redact): Asked {
-  const failed = (kind: 'failed' | 'too_long' | 'empty', detail: string): Asked => {
+function readAnswer(message: Message, blocks: readonly BlockState[], spend: Spend, redact: Redact): QuestionOutcome {
+  const failed = (kind: 'failed' | 'too_long' | 'empty', detail: string): QuestionOutcome => {
     return { kind: 'failed', failure: { kind, detail: shortenDetail(detail, redact) }, spend };
   };
-  const judged = judge(message, blocks);
+  const judged = judgeMessage(message, blocks);
   if (judged.kind === 'refused') return failed('failed', judged.detail);
   if (judged.kind === 'window_exceeded') return failed('too_long', `${message.model}: the context window is exceeded`);
   const text = messageText(message);

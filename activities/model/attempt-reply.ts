@@ -1,9 +1,9 @@
-// One attempt at a reply: stream it, start safe calls on the way, and say what came of it. Stores
-// nothing.
+// Makes one attempt at a reply: streams it, starts safe calls on the way, and says how it went. It
+// stores nothing.
 import { randomUUID } from 'node:crypto';
 import type { Message, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
 import { createAccumulator, type BlockState } from './stream/accumulate.ts';
-import { callBlocks, keepInterruptedPart, judge, type Judged } from './judge.ts';
+import { callBlocks, keepInterruptedPart, judgeMessage, type MessageVerdict } from './judge.ts';
 import type { CallBlock, CallTraits, CallOutcome } from '../calls/call-port.ts';
 import type { ModelRequest, ModelPort } from '../deps.ts';
 import { streamReply, type StreamLimits } from './stream/stream.ts';
@@ -19,16 +19,16 @@ import { waitLimitsOf } from '../../store/configuration.ts';
 import { inOwnNames } from '../../store/transcript/tool-names.ts';
 import { queryOf } from '../../store/transcript/server-tools.ts';
 
-export type Attempted =
+export type AttemptOutcome =
   | {
       readonly kind: 'judged';
-      readonly judged: Judged;
+      readonly judged: MessageVerdict;
       readonly message: Message;
       readonly early: ReadonlyMap<number, CallOutcome>;
-      /** What this request alone was billed. */
+      /** The bill of this request alone. */
       readonly usage: Message['usage'] | undefined;
     }
-  /** Cancelled: `part` is what is kept of the reply, null when there is nothing to keep (L16). */
+  /** The attempt was cancelled. `part` is the kept piece of the reply (L16); null without one. */
   | {
       readonly kind: 'aborted';
       readonly message: Message | null;
@@ -48,7 +48,7 @@ type ReplyPort = StreamLimits & {
   readonly signal: AbortSignal;
   /** How long an early call may outlast the stream (L37). */
   readonly graceMs: number;
-  /** A call under our names (L89). */
+  /** Translates a call from the names that the model knows to our own (L89). */
   readonly named?: (call: ToolUseBlock) => ToolUseBlock;
   readonly traits: (call: CallBlock) => PlannedCall;
   readonly run: (call: CallBlock, signal: AbortSignal) => Promise<CallOutcome | null>;
@@ -61,12 +61,12 @@ type ReplyPort = StreamLimits & {
   };
 };
 
-/** `paused`: the reply that goes on with what this request is answered with (L88). */
+/** Streams a reply. `paused`: the reply that this request continues (L88). */
 export async function attemptReply(
   body: ModelRequest,
   port: ReplyPort,
   paused: Message | null = null,
-): Promise<Attempted> {
+): Promise<AttemptOutcome> {
   const into = createAccumulator(paused, port.named);
   const early = earlyCalls(port.traits, port.run);
   try {
@@ -82,7 +82,7 @@ export async function attemptReply(
     const part = message && keepInterruptedPart(message, into.blocks);
     return { kind: 'aborted', message, part, calls: callBlocks(into.blocks), usage };
   }
-  const judged = judge(message, into.blocks);
+  const judged = judgeMessage(message, into.blocks);
   return { kind: 'judged', judged, message, early: await early.settle(port.graceMs), usage };
 }
 
@@ -98,7 +98,8 @@ function streamHandlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
       // Only the first of duplicate ids counts (L39).
       if (block.type !== 'tool_use' || seen.has(block.id)) return;
       seen.add(block.id);
-      // A broken input is judged when the stream ends: under max_tokens it is no call at all.
+      // A broken input is judged when the stream ends: under max_tokens it does not count as a
+      // call.
       if (brokenInput) return;
       const call = { index, id: block.id, name: block.name, input: block.input };
       say.call(call);
@@ -107,7 +108,7 @@ function streamHandlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
   };
 }
 
-// The means of one attempt at a reply, and how watchers see its work (L18, L60).
+// Below: the means of one attempt at a reply, and how watchers see its work (L18, L60).
 
 /**
  * How long a call that started early may outlast the stream before it is left to run the regular
@@ -115,7 +116,7 @@ function streamHandlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
  */
 const EARLY_GRACE_MS = 500;
 
-/** Nothing runs any more (L51). */
+/** A run that is being wrapped up starts no call (L51). */
 const NEVER = { safe: false, plan: 'regular' } as const;
 
 export function replyPort(step: PreparedStep): ReplyPort {
@@ -142,10 +143,10 @@ export function replyPort(step: PreparedStep): ReplyPort {
         context,
       ),
     say: {
-      // Input tokens are billed from here on, also if this attempt dies with its worker.
+      // Input tokens are billed from here on, even if this attempt dies with its worker.
       start: (usage) => {
         attempt.remember({ ...tries, spend: addSpend(tries.spend, spendOf(usage, prices)) });
-        // The request is accepted: it tells nothing otherwise any more.
+        // The server accepted the request, so its entries will not change again.
         announceEntries(live, told);
       },
       text: (index, text) => live.write({ type: 'text_delta', iteration, index, text }),
@@ -159,20 +160,21 @@ export function replyPort(step: PreparedStep): ReplyPort {
   };
 }
 
-// Safe calls start while the reply still streams (L37). Their outcomes are adopted only with the
-// stored reply: whoever drops this runner drops them, and a safe call that is run again has changed
-// nothing.
+// Below: safe calls that start while the reply still streams (L37). Their outcomes are adopted only
+// with the stored reply. Dropping this runner drops them, and a safe call that runs again has
+// changed nothing.
 
 type PlannedCall = Pick<CallTraits, 'safe' | 'plan'>;
 
 type EarlyCalls = {
-  /** At the end of its block, in the model's order. */
+  /** Considers a call when its block ends, in the model's order. */
   offer(call: CallBlock): void;
   /**
-   * Everything that finished within `graceMs`; what did not is aborted and runs the regular way.
+   * Returns the calls that finished within `graceMs`. The others are aborted and run the regular
+   * way.
    */
   settle(graceMs: number): Promise<ReadonlyMap<number, CallOutcome>>;
-  /** The attempt died: nothing it did counts. */
+  /** Drops everything: the attempt died, and its calls do not count. */
   abandon(): Promise<void>;
 };
 
@@ -203,8 +205,8 @@ function earlyCalls(
       const { safe, plan } = traits(call);
       if (!safe) open = false;
       if (!open || plan !== 'early') return;
-      // A call that fails here runs the regular way, where the failure is reported: a reply that is
-      // paid for is not thrown away for it.
+      // A call that fails here runs the regular way, which reports the failure. A reply that is
+      // paid for must not be thrown away for it.
       running.push(start(call).catch(() => {}));
     },
     async settle(graceMs) {

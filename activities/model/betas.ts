@@ -1,5 +1,5 @@
-// The beta features of the API that a request makes use of: the server is told of each in a header,
-// and may refuse any of them.
+// Lists the beta features of the API that a request uses. A header names each to the server, which
+// may refuse any of them.
 import type { ModelRequest } from '../deps.ts';
 import { changesTools } from '../../store/transcript/system-message.ts';
 import { beginsWithSummary } from './request.ts';

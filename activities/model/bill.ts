@@ -1,6 +1,6 @@
-// The bill of one request (L51): tokens as its usage says, US dollars by the prices of the models
-// that did the work. A reply may be the work of several: the API itself summarised the
-// conversation, or handed over to another model. Each of these has an entry of its own.
+// Computes the bill of one request (L51): tokens as its usage says, US dollars by the prices of the
+// models that did the work. Several models may have worked on one reply, because the API can
+// summarise the conversation or hand over to another model. The usage has an entry for each.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelStep } from './step.ts';
 import { type Counts, isCounts, countSearches, wholeCount } from './usage-counts.ts';
@@ -15,7 +15,7 @@ import {
   type Usage,
 } from '../../workflows/contract/loop.ts';
 
-/** `priceOf`: of another model than the one that was asked. */
+/** `priceOf` looks up the price of a model other than the requested one. */
 export type Prices = { readonly price: Price | null; readonly priceOf?: (model: string) => Price | null };
 
 export function pricesOf({ deps, chosen }: Pick<ModelStep, 'deps' | 'chosen'>): Prices {
@@ -39,10 +39,7 @@ export function spendOf(usage: Message['usage'] | undefined, { price, priceOf }:
   };
 }
 
-/**
- * Tokens in context after a reply: those of its last own entry. What was spent on a summary is none
- * of it.
- */
+/** Counts the tokens in context after a reply: those of its last own entry, without summaries. */
 export function contextTokensOf(usage: Message['usage']): number {
   const own = entriesOf(usage).filter(
     ({ type }) => type === undefined || type === 'message' || type === 'fallback_message',
@@ -57,14 +54,14 @@ type BilledEntry = {
   readonly type?: string;
 };
 
-/** Who gave advice, or took over. */
+/** Tells whether another model gave advice or took over. */
 function isAnothers({ type }: BilledEntry): boolean {
   return type === 'fallback_message' || type === 'advisor_message';
 }
 
 /**
- * Those that the usage lists, or the usage itself: with a list, its own counts are a part of what
- * was billed, or nothing.
+ * Returns the entries that the usage lists, or the usage itself. With a list, the usage's own
+ * counts are a part of the bill, or zero.
  */
 function entriesOf(usage: Message['usage']): readonly BilledEntry[] {
   const { iterations } = usage as unknown as Counts;
@@ -95,10 +92,7 @@ function entryCost({ usage, written1h }: BilledEntry, price: Price): number {
   return costOf(usage, price) + (written1h * (cacheWrite1h - cacheWrite)) / 1_000_000;
 }
 
-/**
- * Of inference in one country, at another speed, or at another time: they are multiplied with each
- * other.
- */
+/** Multiplies the factors for inference in one country, at another speed, and at another time. */
 function factorOf(usage: Message['usage'], { factors = {} }: Price): number {
   const { inference_geo: geo, speed, service_tier: tier } = usage as unknown as Counts;
   const us = geo === 'us' ? (factors.us ?? 1) : 1;

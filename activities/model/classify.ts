@@ -1,5 +1,5 @@
-// Classifies a failed attempt of a model call: a value the loop acts on, or another attempt after a
-// wait (L14, L20).
+// Classifies a failed attempt of a model call: either a value that the loop acts on, or another
+// attempt after a wait (L14, L20).
 import { toUSVString } from 'node:util';
 import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk';
 import type { Redact } from '../../system/redact.ts';
@@ -20,10 +20,13 @@ import {
 } from './refused/request-parts.ts';
 
 export type Verdict =
-  /** `window`: the server has said how many tokens it holds. */
+  /** `window`: the number of tokens that the server says it holds. */
   | { readonly kind: 'too_long'; readonly detail: string; readonly window?: number }
   | { readonly kind: 'media_too_large'; readonly detail: string }
-  /** `afterMs`: the provider said how long to wait. `defect`: of ours, as it seems. */
+  /**
+   * `afterMs`: the wait that the provider asked for. `defect`: the failure looks like a bug of
+   * ours.
+   */
   | {
       readonly kind: 'retry';
       readonly detail: string;
@@ -32,8 +35,8 @@ export type Verdict =
       readonly defect?: true;
     }
   /**
-   * `maxOutput`: it was refused for its cap, and this is the most, in tokens. `unusable`: it was
-   * answered, with nothing that we take.
+   * `maxOutput`: the request was refused for its cap, and this is the largest allowed one, in
+   * tokens. `unusable`: the answer arrived and cannot be used.
    */
   | {
       readonly kind: 'failed';
@@ -43,47 +46,52 @@ export type Verdict =
       readonly unusable?: true;
     }
   /**
-   * Kept thinking that was made after something else than what is before it now: the same request
-   * fails for ever.
+   * Kept thinking does not fit the messages that stand before it now. The same request always
+   * fails.
    */
   | { readonly kind: 'unbound_thinking'; readonly detail: string; readonly status: number }
   /**
-   * The summary that the conversation begins with was signed elsewhere, or the server knows no such
-   * blocks: the same request fails for ever.
+   * The conversation begins with a summary that was signed elsewhere, or the server does not know
+   * such blocks. The same request always fails.
    */
   | { readonly kind: 'refused_summary'; readonly detail: string; readonly status: number }
-  /** Messages of the role system are not for this model, or its server does not know them. */
+  /** The model does not take messages of the role system, or its server does not know them. */
   | { readonly kind: 'refused_role'; readonly detail: string; readonly status: number }
-  /** The server knows no tools in messages. */
+  /** The server does not know tools in messages. */
   | { readonly kind: 'refused_tools'; readonly detail: string; readonly status: number }
-  /** What messages have told of tools does not hold together: the same request fails for ever. */
+  /** The changes of tools in messages contradict each other. The same request always fails. */
   | { readonly kind: 'unresolved_tool'; readonly detail: string; readonly status: number }
-  /** A tool is offered with a definition that the API does not take. */
+  /** The API does not take the definition of an offered tool. */
   | {
       readonly kind: 'refused_definition';
       readonly at: DefinitionAt;
       readonly detail: string;
       readonly status: number;
     }
-  /** The server knows no such field; `anthropic-beta` stands for a value of that header. */
+  /** The server does not know this field; `anthropic-beta` stands for a value of that header. */
   | { readonly kind: 'refused_field'; readonly field: string; readonly detail: string; readonly status: number };
 
-/** A longer wait is a provider's mistake: no timer can hold some of what a header can say. */
+/** A longer wait is a provider's mistake: a header can name waits that no timer can hold. */
 const MOST_AFTER_MS = 30 * 24 * 3_600_000;
 
-/** Characters. */
+/** The longest detail, in characters. */
 const MOST_DETAIL = 2_000;
 
-/** Nothing came for too long. */
+/** The stream was silent for too long. */
 export class StalledStream extends Error {
   override readonly name = 'StalledStream';
 }
 
 /**
- * Null: not a failure of the model call, so a bug. `words`: of the configuration, for a request
+ * Classifies an error; null for a bug of ours. `words` are the configuration's words for a request
  * that is too long.
  */
-export function classify(error: unknown, now: number, redact: Redact, words: readonly string[] = []): Verdict | null {
+export function classifyFailure(
+  error: unknown,
+  now: number,
+  redact: Redact,
+  words: readonly string[] = [],
+): Verdict | null {
   if (error instanceof UnusableReply)
     return { kind: 'failed', detail: shortenDetail(error.message, redact), unusable: true };
   if (error instanceof StalledStream || error instanceof GarbledStream) {
@@ -92,7 +100,7 @@ export function classify(error: unknown, now: number, redact: Redact, words: rea
   if (error instanceof APIConnectionError)
     return { kind: 'retry', detail: shortenDetail(connectionDetail(error), redact) };
   if (error instanceof APIError) return classifyApi(error, now, redact, words);
-  // The SDK could make nothing of the answer: one without a body, for instance.
+  // The SDK could not read the answer, for instance one without a body.
   if (error instanceof AnthropicError) return { kind: 'retry', detail: shortenDetail(error.message, redact) };
   return null;
 }
@@ -118,7 +126,7 @@ function classifyApi(error: APIError, now: number, redact: Redact, words: readon
   return { kind: 'retry', detail, ...known, ...(afterMs === null ? {} : { afterMs }) };
 }
 
-/** Characters of a refusal that are looked at. */
+/** How many characters of a refusal are searched. */
 const MOST_SAID = 16_000;
 
 function findRefusedPart(
@@ -138,10 +146,10 @@ function findRefusedPart(
   return field === undefined ? null : { kind: 'refused_field', field, detail, status };
 }
 
-/** Of a request with more than 20 images, one of them larger than 2,000 pixels. */
+/** The code for a request with more than 20 images of which one is larger than 2,000 pixels. */
 const REFUSED_PIXELS = 'image_dimensions_too_large';
 
-/** Too large, too many, or broken: without them the request may do (L24). */
+/** Media are too large, too many, or broken: the request may work without them (L24). */
 const REFUSED_MEDIA = new RegExp(
   [
     '(image|document|pdf|media).*(exceeds?|too large|too many|maximum|not valid|password|encrypted)',
@@ -152,8 +160,8 @@ const REFUSED_MEDIA = new RegExp(
 );
 
 /**
- * Servers of one's own fail with 500 where the window fills while they write; an event of a stream
- * may have no status.
+ * Self-hosted servers fail with 500 when the window fills while they write, and an event of a
+ * stream may have no status.
  */
 function maySayTooLong(status: number | undefined): boolean {
   return status === undefined || status === 500 || isRefusal(status);
@@ -169,7 +177,10 @@ function isRetryable(status: number | undefined, shouldRetry: string | null | un
   return status === undefined || status === 408 || status === 409 || status === 429 || status >= 500;
 }
 
-/** An `error` event inside a stream has no status of its own: its type stands for one. */
+/**
+ * Finds the status. An `error` event inside a stream has none of its own, so its type stands for
+ * one.
+ */
 function statusOf(error: APIError): number | undefined {
   if (error.status !== undefined) return error.status;
   const byType: Readonly<Record<string, number>> = {
@@ -188,13 +199,13 @@ function statusOf(error: APIError): number | undefined {
   return error.type === null ? undefined : byType[error.type];
 }
 
-/** The finer of the two headers, as some gateways send it. Null when absent or unreadable. */
+/** Reads the finer of the two headers, which some gateways send. Null when absent or unreadable. */
 function retryAfterMs(header: string | null | undefined): number | null {
   const ms = header === null || header === undefined || header.trim() === '' ? Number.NaN : Number(header);
   return Number.isNaN(ms) ? null : Math.min(MOST_AFTER_MS, Math.max(0, ms));
 }
 
-/** How servers name their window when a prompt does not fit it (X1). */
+/** The ways in which servers name their window when a prompt does not fit it (X1). */
 const WINDOW = [
   /tokens > ([\d,]+) maximum/i,
   /maximum context length (?:is|of) (?:only )?([\d,]+)/i,
@@ -202,7 +213,7 @@ const WINDOW = [
   /> ([\d,]+)(?:, decrease| tokens|$)/i,
 ];
 
-/** Tokens: numbers outside are no windows. */
+/** Numbers of tokens outside these bounds are not windows. */
 const LEAST_WINDOW = 1_000;
 const MOST_WINDOW = 100_000_000;
 
@@ -212,16 +223,13 @@ export function windowIn(detail: string): { readonly window?: number } {
   return window >= LEAST_WINDOW && window <= MOST_WINDOW ? { window } : {};
 }
 
-/** About the cap, and not about the prompt. */
+/** Matches refusals about the cap, and not about the prompt. */
 const ABOUT_CAP = /max_(completion_)?tokens|(output|completion) tokens|maximum tokens/i;
 
-/** Numbers below this are no caps: statuses and the like. */
+/** Smaller numbers are not caps but statuses and the like. */
 const LEAST_CAP = 512;
 
-/**
- * Returns the most tokens that a refusal of `cap` names: the largest number in it below `cap`.
- * Undefined without one.
- */
+/** The parts of a verdict that `maxOutputIn` reads. */
 type Refusal = Pick<Extract<Verdict, { kind: 'failed' }>, 'detail' | 'status'> & { readonly kind: string };
 
 export function maxOutputIn(verdict: Refusal, cap: number): number | undefined {
@@ -235,7 +243,7 @@ export function maxOutputIn(verdict: Refusal, cap: number): number | undefined {
 }
 
 /**
- * Milliseconds, from seconds or an HTTP date; null when absent or unreadable. From none to 30 days.
+ * Reads seconds or an HTTP date as milliseconds, from 0 to 30 days; null when absent or unreadable.
  */
 export function retryAfter(header: string | null, now: number): number | null {
   if (header === null || header.trim() === '') return null;
@@ -245,11 +253,11 @@ export function retryAfter(header: string | null, now: number): number | null {
 }
 
 /**
- * A proxy's error page can be of any length, and repeat the key; what the loop carries and people
- * read may not.
+ * Shortens and redacts a failure's text: a proxy's error page can be of any length and repeat the
+ * key.
  */
 export function shortenDetail(from: string, redact: Redact): string {
-  // In this order: of a secret that is cut in two nothing would know the half.
+  // Redact first: half of a secret that is cut in two would not be recognised.
   const text = redact(from.slice(0, 8 * MOST_DETAIL));
   return text.length <= MOST_DETAIL ? text : `${toUSVString(text.slice(0, MOST_DETAIL))} …`;
 }
@@ -260,7 +268,9 @@ function connectionDetail(error: APIConnectionError): string {
   return `no answer from the model API: ${inner ?? error.message}`;
 }
 
-/** `failures` so far, at least 1; `random` in [0, 1) adds up to a quarter. */
+/**
+ * Returns milliseconds. `failures` so far is at least 1; `random` in [0, 1) adds up to a quarter.
+ */
 export function backoffMs({ firstMs, maxMs }: Backoff, failures: number, random: number): number {
   const base = Math.min(maxMs, firstMs * 2 ** (failures - 1));
   return Math.round(base * (1 + random / 4));

@@ -4,20 +4,20 @@ import type { BlockState } from './stream/accumulate.ts';
 import { isThinking } from '../../store/view/sent-reply.ts';
 import type { CallBlock } from '../calls/call-port.ts';
 
-export type Judged =
+export type MessageVerdict =
   /**
    * Calls are the complete tool_use blocks, first of their id each (L39). `cut`: the last tool_use
    * was truncated and is dropped.
    */
   | { readonly kind: 'reply'; readonly message: Message; readonly calls: readonly CallBlock[]; readonly cut: boolean }
-  /** max_tokens came without a complete call; `message` is the part that is kept (L16). */
+  /** max_tokens came without a complete call; `message` is the part to keep (L16). */
   | { readonly kind: 'cut_off'; readonly message: Message }
   /** `detail` may have any length. */
   | { readonly kind: 'refused'; readonly detail: string }
   | { readonly kind: 'window_exceeded' }
   | { readonly kind: 'empty' };
 
-export function judge(message: Message, blocks: readonly BlockState[]): Judged {
+export function judgeMessage(message: Message, blocks: readonly BlockState[]): MessageVerdict {
   if (message.stop_reason === 'refusal') return { kind: 'refused', detail: describeRefusal(message) };
   if (message.stop_reason === 'model_context_window_exceeded') return { kind: 'window_exceeded' };
   const truncated = message.stop_reason === 'max_tokens' ? indexOfTruncatedCall(blocks) : -1;
@@ -71,14 +71,14 @@ function dropTrailingThinking(content: readonly ContentBlock[]): ContentBlock[] 
   return content.slice(0, end);
 }
 
-/** Tells whether the content has no answer; thinking alone is none (L15). */
+/** Tells whether the content lacks an answer; thinking alone does not count as one (L15). */
 function saysNothing(content: readonly ContentBlock[]): boolean {
   return content.every((block) => isThinking(block) || (block.type === 'text' && block.text.trim() === ''));
 }
 
 /**
- * Describes a refusal with the API's reason (`stop_details`). The model's words before it are void,
- * and only people are told them.
+ * Describes a refusal with the API's reason (`stop_details`). The words that the model wrote before
+ * it are void, and only people see them.
  */
 function describeRefusal({ content, stop_details: why }: Message): string {
   const said = content

@@ -1,14 +1,14 @@
-// Asks the model for a reply, and asks at once again for each part that the API refuses and the
-// request may do without, until nothing is left to leave out: thinking that no longer fits what
-// stands before it (L59), a summary that the API has signed elsewhere, a tool with a definition
-// that it does not take, or what the server does not know.
+// Asks the model for a reply, and repeats the request without each part that the API refuses, until
+// there is nothing left to leave out: thinking that no longer fits the messages before it (L59), a
+// summary that the API signed elsewhere, a tool whose definition it does not take, or a field that
+// the server does not know.
 import { runFields } from '../../system/log.ts';
 import type { ModelRequest } from '../deps.ts';
 import { isThinkingDropped } from '../../store/transcript/preamble.ts';
 import { callIdsIn } from '../../store/transcript/call-ids.ts';
 import { changesTools } from '../../store/transcript/system-message.ts';
-import { type Attempted, attemptReply, replyPort } from './attempt-reply.ts';
-import { classify, isRefusal, type Verdict } from './classify.ts';
+import { type AttemptOutcome, attemptReply, replyPort } from './attempt-reply.ts';
+import { classifyFailure, isRefusal, type Verdict } from './classify.ts';
 import { BETA_HEADER } from './refused/request-parts.ts';
 import { partToLeaveOut, toolAt } from './refused/refused-part.ts';
 import { asServed, buildRequest, REFUSABLE } from './request.ts';
@@ -16,14 +16,14 @@ import { continueRequest, keepPaused, resumePaused } from './paused-reply.ts';
 import type { ModelStep } from './step.ts';
 import { beginAnew, leaveOut, type PreparedStep, withPreamble } from './tell-preamble.ts';
 
-/** `step`: with what was appended on the way. */
-type Requested = { readonly step: ModelStep; readonly attempted: Attempted };
+/** `step` includes the entries that were appended on the way. */
+type RequestOutcome = { readonly step: ModelStep; readonly attempted: AttemptOutcome };
 
-export async function requestReply(given: ModelStep): Promise<Requested> {
+export async function requestReply(given: ModelStep): Promise<RequestOutcome> {
   return requestWith(withPreamble(given));
 }
 
-async function requestWith(given: PreparedStep): Promise<Requested> {
+async function requestWith(given: PreparedStep): Promise<RequestOutcome> {
   const { step, body, plain, attempted } = await requestOnce(given);
   const verdict = refusalOf(step, attempted);
   const changed = verdict && (withoutRefused(step, verdict, body) ?? withoutPaused(step, verdict));
@@ -34,7 +34,7 @@ async function requestWith(given: PreparedStep): Promise<Requested> {
   return { step: { ...step, callIds: callIdsIn(plain.messages) }, attempted };
 }
 
-/** Nothing is known that was wrong with it: the reply begins anew, once. */
+/** The refusal names no part, so the reply begins anew, once. */
 function withoutPaused(step: PreparedStep, verdict: Verdict): PreparedStep | null {
   if (!step.paused || verdict.kind !== 'failed' || !isRefusal(verdict.status)) return null;
   report(step, 'warn', `a reply that was paused begins anew, for its continuation was refused: ${verdict.detail}`);
@@ -43,8 +43,8 @@ function withoutPaused(step: PreparedStep, verdict: Verdict): PreparedStep | nul
 }
 
 /**
- * Null: the request has nothing that it could be made without. What a server does not know is
- * remembered for the worker.
+ * Returns null when there is no part to leave out. The worker remembers what a server does not
+ * know.
  */
 function withoutRefused(step: PreparedStep, verdict: Verdict, body: ModelRequest): PreparedStep | null {
   const { models } = step.deps;
@@ -76,15 +76,15 @@ function withoutRefused(step: PreparedStep, verdict: Verdict, body: ModelRequest
   return part === REFUSABLE.binding ? step : withPreamble(step.given);
 }
 
-/** `plain`: without what goes on of a reply that was paused. */
-type Asked = {
+/** `plain` is the request without the part of a paused reply. */
+type RequestAttempt = {
   readonly step: PreparedStep;
   readonly body: ModelRequest;
   readonly plain: ModelRequest;
-  readonly attempted: Attempted;
+  readonly attempted: AttemptOutcome;
 };
 
-async function requestOnce(given: PreparedStep): Promise<Asked> {
+async function requestOnce(given: PreparedStep): Promise<RequestAttempt> {
   const { deps, attempt, input, config, chosen, live, base, preamble } = given;
   const messages = await deps.transcripts.messages(base, asServed(chosen.model, deps.models));
   const binding = !deps.models.isRefused(chosen.model.name, REFUSABLE.binding);
@@ -98,11 +98,11 @@ async function requestOnce(given: PreparedStep): Promise<Asked> {
   return { step, body, plain, attempted: await attemptReply(body, replyPort(step), paused?.message) };
 }
 
-function refusalOf({ deps }: ModelStep, attempted: Attempted): Verdict | null {
-  return attempted.kind === 'failed' ? classify(attempted.error, deps.now(), deps.redact) : null;
+function refusalOf({ deps }: ModelStep, attempted: AttemptOutcome): Verdict | null {
+  return attempted.kind === 'failed' ? classifyFailure(attempted.error, deps.now(), deps.redact) : null;
 }
 
-/** It should never come to this, and is loud. */
+/** Reports a refusal that should never happen, loudly. */
 function reportUnbound(step: ModelStep, detail: string): void {
   const { name } = step.chosen.model;
   const words = `${name} found thinking bound to something else than what stands before it, and it is not sent again: ${detail}`;

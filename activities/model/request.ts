@@ -1,13 +1,13 @@
-// The request of one iteration: what is fixed for the run, what the model sees of the transcript,
-// and where the prompt cache may break (L22): after the system prompt, and at the last two user
-// messages, so that an unchanged prefix is read on the next turn.
+// Builds the request of one iteration: the fixed parts of the run, the model's view of the
+// transcript, and the cache breakpoints (L22). They stand after the system prompt and at the last
+// two user messages, so that the next turn reads an unchanged prefix.
 import type { MessageParam, UserMessageParam, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages';
 import type { CallModel } from '../../workflows/contract/activities.ts';
 import type { Effort } from '../../workflows/contract/loop.ts';
 import { efforts } from '../../workflows/contract/options-problem.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import type { ModelFacts, Models } from '../../store/model-facts.ts';
-import { type Preamble, systemText, type Telling } from '../../store/transcript/preamble.ts';
+import { type Preamble, joinSystemPrompt, type Telling } from '../../store/transcript/preamble.ts';
 import { withoutServerTools } from '../../store/transcript/server-tools.ts';
 import type { ModelRequest } from '../deps.ts';
 
@@ -22,8 +22,8 @@ export function buildRequest(
   server: ServerKnows = {},
 ): ModelRequest {
   const asked = thinkingFor(model, config.thinkingTokens, { cap, primary });
-  const thinking = model.checksPrefix && server.binding !== false ? bound(asked) : asked;
-  // The API has counted on through the summaries of its own (L11).
+  const thinking = model.checksPrefix && server.binding !== false ? dropUnboundThinking(asked) : asked;
+  // The API kept counting through its own summaries (L11).
   const remaining = beginsWithSummary(messages) ? undefined : taskRemaining;
   const offered = withoutServerTools(tools, model);
   const output = { ...effortFor(model, config.effort), ...taskBudget(config.rules.taskBudget, remaining) };
@@ -33,31 +33,31 @@ export function buildRequest(
     stream: true,
     ...(thinking ? { thinking } : {}),
     ...(Object.keys(output).length > 0 ? { output_config: output } : {}),
-    system: [{ type: 'text', text: systemText(system), cache_control: ephemeral }],
+    system: [{ type: 'text', text: joinSystemPrompt(system), cache_control: ephemeral }],
     ...(offered.length > 0 ? { tools: [...offered] } : {}),
     messages: withBreakpoints(messages),
   };
 }
 
-/** With a block of the API's own making. */
+/** Tells whether the first message begins with a summary block of the API. */
 export function beginsWithSummary([first]: readonly MessageParam[]): boolean {
   return Array.isArray(first?.content) && (first.content[0]?.type as string | undefined) === 'compaction';
 }
 
-/** What the server has refused to know. */
+/** The features that the server has refused so far. */
 export type ServerKnows = { readonly binding?: boolean };
 
 /**
- * Thinking that no longer fits what stands before it is to be left out: the API would refuse the
- * request, and every later one. We send it nothing of the kind: what it says it has left out is a
- * defect of ours.
+ * Asks the API to drop thinking that no longer fits the messages before it, because it would
+ * otherwise refuse this request and every later one. We never send such thinking, so a dropped
+ * block means a defect of ours.
  */
-function bound(asked: ThinkingConfigParam = { type: 'adaptive' }): ModelRequest['thinking'] {
+function dropUnboundThinking(asked: ThinkingConfigParam = { type: 'adaptive' }): ModelRequest['thinking'] {
   if (asked.type !== 'adaptive' && asked.type !== 'enabled') return asked;
   return { ...asked, block_binding: { prefix_mismatch_behavior: 'drop_block' } };
 }
 
-/** `remaining` is said from the first compaction on (L11): until then the API counts by itself. */
+/** Sends `remaining` from the first compaction on (L11); until then the API counts by itself. */
 function taskBudget(total: number | null, remaining: number | undefined): ModelRequest['output_config'] {
   if (total === null) return {};
   return { task_budget: { type: 'tokens', total, ...(remaining === undefined ? {} : { remaining }) } };
@@ -77,18 +77,18 @@ function withBreakpoint(message: UserMessageParam): UserMessageParam {
   return { ...message, content: [...blocks.slice(0, -1), { ...last, cache_control: ephemeral }] };
 }
 
-// How a run's wishes are said to a model, as far as it is known what it takes (L59, X2).
+// Below: how a run's wishes are put to a model, as far as its abilities are known (L59, X2).
 
-/** Tokens; the API refuses less. */
+/** The smallest budget that the API takes, in tokens. */
 const LEAST_THINKING = 1_024;
 
 type Asking = { readonly cap: number; readonly primary: boolean };
 
 /**
- * `cap`: max_tokens of the request. A model that decides by itself how much to think says in short
- * what it thinks, so that people see what goes on between calls. A budget of tokens counts as
- * output and leaves room for the answer; where thinking is not signed by the model that is to go
- * on, as after a fallback, such a model takes none. Undefined: nothing is said of it.
+ * Returns the thinking of a request whose max_tokens is `cap`; undefined to say nothing about it. A
+ * model that decides by itself how much to think shows summaries, so that people see the work
+ * between calls. A budget of tokens counts as output and leaves room for the answer. Such a model
+ * gets none where another model signed the thinking so far, as after a fallback.
  */
 export function thinkingFor(
   { thinking }: Pick<ModelFacts, 'thinking'>,
@@ -103,12 +103,12 @@ export function thinkingFor(
   return budget < LEAST_THINKING ? undefined : { type: 'enabled', budget_tokens: budget };
 }
 
-/** Servers of others take a budget, if anything. */
+/** Servers of other makers take a budget, if they take anything. */
 const NOT_KNOWN: NonNullable<ModelFacts['thinking']> = { kinds: ['enabled'], byDefault: false };
 
 /**
- * The nearest level below where a model, as a fallback may, has not the one that is wanted. Of
- * models that are not known all may be asked.
+ * Returns the nearest lower level that the model has, since a fallback may lack the wanted one.
+ * Models that are not known get any level.
  */
 export function effortFor({ effort, thinking }: Pick<ModelFacts, 'effort' | 'thinking'>, wanted: Effort | undefined) {
   if (wanted === undefined || (!effort && thinking)) return {};
@@ -117,8 +117,8 @@ export function effortFor({ effort, thinking }: Pick<ModelFacts, 'effort' | 'thi
 }
 
 /**
- * For a short question beside the conversation: thinking is off where it can be, else as little as
- * it can be, and `room` is left for it, in tokens.
+ * Minimises thinking for a short side question: off if possible, else at its lowest with `room` for
+ * it, in tokens.
  */
 export function leastThinking({ thinking, effort }: Pick<ModelFacts, 'thinking' | 'effort'>): {
   readonly fields: Pick<ModelRequest, 'thinking' | 'output_config'>;
@@ -135,14 +135,17 @@ const THINKING_ROOM = 8_000;
 
 const rankOfEffort = (effort: Effort): number => efforts.indexOf(effort);
 
-/** A run that an earlier release opened knows no more of its models than their sizes and prices. */
+/**
+ * Adds the facts of today: a run that an earlier release opened knows only the sizes and prices of
+ * its models.
+ */
 export function withFacts(model: RunModel, models: Pick<Models, 'facts'>): RunModel {
   return model.thinking ? model : { ...models.facts(model.name), ...model };
 }
 
 /**
- * Whether what was sent must stay as it was: for the model that is asked, and for the run's own,
- * which may go on after a fallback with what it had thought before.
+ * Tells whether sent messages must stay as they were, either for this model or for the run's own,
+ * which may continue after a fallback with its earlier thinking.
  */
 export function keepsPast(
   { models }: Pick<RunConfig, 'models'>,
@@ -160,7 +163,7 @@ export const REFUSABLE = {
   inlineTools: 'inline_tools',
 } as const;
 
-/** A model as its server has shown itself. */
+/** Returns the model with the abilities that its server has shown. */
 export function asServed(model: RunModel, models: Pick<Models, 'isRefused'>): RunModel & { readonly telling: Telling } {
   const has = (field: string): boolean => !models.isRefused(model.name, field);
   const bySystem = model.systemMessages === true && has(REFUSABLE.systemMessages);
@@ -174,19 +177,17 @@ export function asServed(model: RunModel, models: Pick<Models, 'isRefused'>): Ru
   };
 }
 
-// The model that one call asks, by its position in the run's list, and the one after it (L19).
+// Below: the model that one call asks, by its position in the run's list, and its successor (L19).
 
 export type ChosenModel = {
   readonly model: RunModel;
   /** False after a fallback. */
   readonly primary: boolean;
-  /** Null: there is none. */
+  /** The name of the next model in the list; null at its end. */
   readonly next: string | null;
 };
 
-/**
- * `position`: 0 or absent for the primary. `window`: what the server has said that its window is.
- */
+/** `position` is 0 or absent for the primary. `window` is the window that the server named. */
 export function chooseModel({ models }: RunConfig, position = 0, window?: number): ChosenModel {
   const found = models[position];
   if (!found) throw new Error(`the run has ${models.length} models, and number ${position} (from 0) was asked for`);

@@ -13,24 +13,24 @@ import type { CallPlan } from '../calls/prepare.ts';
 import type { ModelStep } from './step.ts';
 
 /**
- * Characters of JSON that one reply hands over: the answer of an activity is limited. The rest goes
- * the regular way.
+ * Characters of JSON that one reply may hand over, because the answer of an activity is limited.
+ * The rest goes the regular way.
  */
 const MOST_HANDED_OVER = 128 * 1024;
 
 type Reply = Extract<ModelResult, { kind: 'message' }>;
 
-type Begun = Pick<Call, 'ran' | 'mayHaveBegun' | 'delegate' | 'plain'>;
+type CallBeginning = Pick<Call, 'ran' | 'mayHaveBegun' | 'delegate' | 'plain'>;
 
-type Beginning = {
+type OpenReply = {
   readonly step: ModelStep;
   readonly reply: Reply;
   readonly blocks: readonly CallBlock[];
 };
 
 /**
- * Runs the calls up to the first that must go the regular way, or decides how or whether the others
- * run (L34, L36, L38, L41).
+ * Runs the calls in order and stops at the first that must go the regular way, or that decides
+ * about the others (L34, L36, L38, L41).
  */
 export async function runOpenCalls(
   step: ModelStep,
@@ -46,9 +46,7 @@ export async function runOpenCalls(
   return { ...result, calls, kind: calls.some(({ delegate }) => delegate) ? 'handed_over' : 'message' };
 }
 
-/**
- * Marks the open calls of a reply whose attempt died: it is not known which of them it had begun.
- */
+/** Marks the open calls of a reply whose attempt died, since any of them may have begun. */
 export function inDoubt(found: ModelResult): ModelResult {
   if (found.kind !== 'message') return found;
   return {
@@ -57,8 +55,8 @@ export function inDoubt(found: ModelResult): ModelResult {
   };
 }
 
-async function runEffects(open: Beginning): Promise<ReadonlyMap<Call, Begun>> {
-  const ran = new Map<Call, Begun>();
+async function runEffects(open: OpenReply): Promise<ReadonlyMap<Call, CallBeginning>> {
+  const ran = new Map<Call, CallBeginning>();
   for (const call of open.reply.calls) {
     if (!leavesFree(call.outcome ?? {})) break;
     if (call.outcome) continue;
@@ -71,8 +69,8 @@ async function runEffects(open: Beginning): Promise<ReadonlyMap<Call, Begun>> {
 }
 
 /**
- * Returns the calls that would run next, together, as far as no call before them says otherwise
- * (L35). `calls` includes those that have run.
+ * Returns the calls that would run next, together, unless an earlier call says otherwise (L35).
+ * `calls` includes those that have run.
  */
 function nextBatch(calls: readonly Call[]): readonly Call[] {
   const barred = calls.findIndex(({ outcome, ran }) => !leavesFree(outcome ?? ran ?? {}));
@@ -81,14 +79,14 @@ function nextBatch(calls: readonly Call[]): readonly Call[] {
 }
 
 /**
- * Hands the batch over. It does nothing that the workflow, which knows more by then, could not
- * leave undone (L48, L51).
+ * Hands the batch over. This has no effect that the workflow, which knows more by then, could not
+ * omit (L48, L51).
  */
-async function handOverBatch(open: Beginning, batch: readonly Call[]): Promise<ReadonlyMap<Call, Begun>> {
+async function handOverBatch(open: OpenReply, batch: readonly Call[]): Promise<ReadonlyMap<Call, CallBeginning>> {
   const { step, reply } = open;
   if (spentLimit(step.input.left ?? {}, reply.spend)) return new Map();
   const made = await Promise.all(batch.map((call) => beginCall(open, call, 'delegated')));
-  const handed = new Map<Call, Begun>();
+  const handed = new Map<Call, CallBeginning>();
   let room = MOST_HANDED_OVER;
   made.forEach((begun, at) => {
     if (begun?.delegate) room -= JSON.stringify(begun.delegate).length;
@@ -98,13 +96,14 @@ async function handOverBatch(open: Beginning, batch: readonly Call[]): Promise<R
 }
 
 /**
- * Begins a call. Null: it goes the regular way, as does every call that was not planned like this.
+ * Begins a call. Returns null when it goes the regular way, as every call that was not planned
+ * does.
  */
 async function beginCall(
-  { step, reply, blocks }: Beginning,
+  { step, reply, blocks }: OpenReply,
   { index, safe }: Call,
   plan: CallPlan,
-): Promise<Begun | null> {
+): Promise<CallBeginning | null> {
   const { deps, attempt, input, config, live } = step;
   const block = blocks.find((each) => each.index === index);
   if (!block || attempt.signal.aborted) return null;
@@ -121,7 +120,8 @@ async function beginCall(
     const isLast = reply.calls.findLast(({ outcome }) => !outcome)?.index === index;
     return traits.plainEnd && isLast ? { ...done, plain: true } : done;
   } catch (error) {
-    // The damage is one call's, not the reply's: the regular way meets it again and says so.
+    // The damage belongs to this call, not to the reply: the regular way meets it again and reports
+    // it.
     if (isDamage(error)) return { mayHaveBegun: true };
     throw error;
   }

@@ -1,12 +1,12 @@
-// Settles an attempt at a reply: stores it, gives it up with a value, parks, or throws for another
+// Settles an attempt at a reply: stores it, gives up with a value, parks, or throws for another
 // attempt (L14–L16, L19).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelCallAnswer } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, totalTokens } from '../../workflows/contract/loop.ts';
-import type { Attempted } from './attempt-reply.ts';
-import { shortenDetail, classify, maxOutputIn, type Verdict } from './classify.ts';
+import type { AttemptOutcome } from './attempt-reply.ts';
+import { shortenDetail, classifyFailure, maxOutputIn, type Verdict } from './classify.ts';
 import {
-  type Abandoned,
+  type AbandonedAttempt,
   afterEmpty,
   afterFailure,
   type AfterFailure,
@@ -23,12 +23,12 @@ import { MOST_NAME, storeReply, UnwritableReply } from './store-reply.ts';
 import type { ModelStep } from './step.ts';
 import { runFields } from '../../system/log.ts';
 
-/** The model is told at most this many calls of an abandoned attempt. */
+/** The model hears of at most this many calls of an abandoned attempt. */
 const MOST_CALLS = 20;
-/** Characters of a name that are searched for secrets: what lies beyond is not told. */
+/** How many characters of a name are searched for secrets; the rest is not shown. */
 const MOST_REDACTED = 2_000;
 
-export async function settle(step: ModelStep, attempted: Attempted): Promise<ModelCallAnswer> {
+export async function settle(step: ModelStep, attempted: AttemptOutcome): Promise<ModelCallAnswer> {
   try {
     return await settleAttempt(step, attempted);
   } catch (error) {
@@ -39,7 +39,7 @@ export async function settle(step: ModelStep, attempted: Attempted): Promise<Mod
   }
 }
 
-async function settleAttempt(step: ModelStep, attempted: Attempted): Promise<ModelCallAnswer> {
+async function settleAttempt(step: ModelStep, attempted: AttemptOutcome): Promise<ModelCallAnswer> {
   const { deps, config, tries } = step;
   const { message, usage } = attempted;
   const spend = addSpend(tries.spend, spendOf(usage, pricesOf(step)));
@@ -50,7 +50,8 @@ async function settleAttempt(step: ModelStep, attempted: Attempted): Promise<Mod
         : { kind: 'nothing', spend };
     case 'failed': {
       const verdict = withMaximum(
-        classify(attempted.error, deps.now(), deps.redact, config.overflowWords) ?? reportDefect(step, attempted.error),
+        classifyFailure(attempted.error, deps.now(), deps.redact, config.overflowWords) ??
+          reportDefect(step, attempted.error),
         step,
       );
       if (verdict.kind === 'too_long' && verdict.window !== undefined)
@@ -74,13 +75,13 @@ function withMaximum(verdict: Verdict, { input: { cap } }: ModelStep): Verdict {
 
 async function settleJudged(
   step: ModelStep,
-  { judged: verdict, early, message }: Extract<Attempted, { kind: 'judged' }>,
+  { judged: verdict, early, message }: Extract<AttemptOutcome, { kind: 'judged' }>,
   spend: Tries['spend'],
 ): Promise<ModelCallAnswer> {
   const say = (detail: string): string => shortenDetail(detail, step.deps.redact);
   switch (verdict.kind) {
     case 'empty': {
-      // A run that sums up has kept back what one call takes (L51).
+      // A run that sums up reserved the cost of one call only (L51).
       if (step.input.wrapUp) return { kind: 'failed', detail: say(`${message.model} answered with nothing`), spend };
       const counted = { ...step.tries, empties: step.tries.empties + 1, spend };
       return settleDeath(step, counted, afterEmpty(counted, step.config, step.deps.random()));
@@ -102,7 +103,7 @@ async function settleJudged(
   }
 }
 
-function describeAbandoned({ deps, chosen: { model, next } }: ModelStep, message: Message | null): Abandoned {
+function describeAbandoned({ deps, chosen: { model, next } }: ModelStep, message: Message | null): AbandonedAttempt {
   const calls = (message?.content ?? []).flatMap((block) => (block.type === 'tool_use' ? [block.name] : []));
   return {
     from: model.name,
@@ -111,15 +112,15 @@ function describeAbandoned({ deps, chosen: { model, next } }: ModelStep, message
   };
 }
 
-/** Tells of a failed attempt, a compaction's too. */
+/** The step of a failed attempt, which may also be a compaction. */
 type Dying = Waiting &
   Pick<ModelStep, 'attempt' | 'live'> & {
     readonly input: Pick<ModelStep['input'], 'iteration' | 'left'>;
   };
 
 /**
- * Remember, announce before the wait, and throw for Temporal; or the value it came to. A parking is
- * a wait as well.
+ * Remembers and announces the wait, then throws for Temporal. Returns the value if the failure
+ * ended in one. A parking is a wait, too.
  */
 export async function settleDeath(dying: Dying, tries: Tries, after: AfterFailure): Promise<GivenUp> {
   const { input, live, attempt } = dying;
@@ -143,19 +144,19 @@ export async function settleDeath(dying: Dying, tries: Tries, after: AfterFailur
 }
 
 /**
- * Null where what attempts before were billed leaves something of the run's budget (L51 L69).
- * `died`: how the last of them ended.
+ * Returns the end of the call once the bills of earlier attempts use up the run's budget (L51 L69),
+ * else null. `died` says how the last of them ended.
  */
 export function notAgain({ left = {} }: Dying['input'], { spend }: Tries, died: string): GivenUp | null {
   if (totalTokens(spend.usage) === 0 || !spentLimit(left, spend)) return null;
   return { kind: 'failed', detail: `${died}; not tried again, for the budget of the run is spent`, spend };
 }
 
-// What is thrown while a reply is taken or written, and is no failure of the model or the store, is
-// a defect of ours. What the reply holds set it off: the attempt counts, with what it was billed,
-// or it would be paid for again without end (L14, L51).
+// Below: errors that come from neither the model nor the store while a reply is read or written.
+// Such an error is a defect of ours that the reply's content set off, so the attempt counts with
+// its bill. Otherwise it would repeat and be paid for without end (L14, L51).
 
-/** Said in the worker's log with where it was thrown, and to whoever reads why the call failed. */
+/** Reports the defect in the worker's log with its stack, and to the readers of the failed call. */
 function reportDefect(
   { deps, config, input, attempt }: Pick<ModelStep, 'deps' | 'config' | 'input' | 'attempt'>,
   error: unknown,

@@ -1,4 +1,4 @@
-// One attempt of a model call, as the files of this room pass it on.
+// Describes one attempt of a model call, as the files of this folder pass it on.
 import type { Deps } from '../deps.ts';
 import type { Attempt } from '../attempt.ts';
 import type { CallModel, ModelResult } from '../../workflows/contract/activities.ts';
@@ -6,11 +6,11 @@ import type { RunConfig } from '../../store/configuration.ts';
 import type { ChosenModel } from './request.ts';
 import type { AnswerCheck } from './answer-schema.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
-import type { Extended } from '../../store/transcript/transcripts.ts';
+import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { Tries } from './refused/failed-attempt.ts';
 
-/** One attempt of one model call, and the values it works on. */
+/** One attempt of one model call, with the values that it works on. */
 export type ModelStep = {
   readonly deps: Deps;
   readonly attempt: Attempt;
@@ -20,8 +20,8 @@ export type ModelStep = {
   /** Says what is wrong with a final answer; undefined for one that passes (L53). */
   readonly answer: AnswerCheck;
   readonly live: LiveWriter;
-  readonly base: Extended;
-  /** The ids of the calls in its request, once that was made. */
+  readonly base: ExtendedView;
+  /** The ids of the calls in its request, once the request exists. */
   readonly callIds?: ReadonlySet<string>;
   readonly record: StepRecord<ModelResult>;
   /** The counts of the attempts before this one. */

@@ -37,10 +37,10 @@ type Storing = {
   readonly early?: ReadonlyMap<number, CallOutcome>;
 };
 
-/** `first`: this attempt's reply is the one that counts. */
+/** `first`: the reply of this attempt is the one that counts. */
 type StoredReply = { readonly result: ModelResult; readonly first: boolean };
 
-/** Nothing of the reply is stored. The cause is the thrown error. */
+/** Thrown when no part of the reply is stored; the cause is the original error. */
 export class UnwritableReply extends Error {
   override readonly name = 'UnwritableReply';
 }
@@ -53,7 +53,7 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
     if (error instanceof StoreError) throw error;
     throw new UnwritableReply('the reply cannot be written', { cause: error });
   });
-  // A worker that was frozen until now, and whose call was given to another, stores nothing.
+  // A worker that was frozen until now, and whose call went to another, stores nothing.
   if (!(await attempt.fence())) throw describeGivenUp(attempt);
   const { result, first } = await record.record(written.result, written.next.bytes);
   if (first) {
@@ -64,8 +64,8 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
     live.write(replyEvent({ iteration: input.iteration, message, fate, spend }, head));
     return { result, first };
   }
-  // The record is of a stop that this attempt knows nothing of, and has not looked for: the next
-  // attempt finds out what became of it.
+  // The record shows a stop that this attempt did not look for, so the next attempt finds out how
+  // it ended.
   if (!record.wasRead() && isForgotten(attempt)(result)) throw describeGivenUp(attempt);
   return { result: await endForAnother(live, result), first };
 }
@@ -88,8 +88,8 @@ export async function endWithout(
 }
 
 /**
- * Ends the attempt when another one's record counts: its events are void, and which calls the other
- * one began is unknown here.
+ * Ends the attempt in favour of another one's record. Its events are void, and this attempt does
+ * not know which calls the other one began.
  */
 async function endForAnother(live: LiveWriter, result: ModelResult): Promise<ModelResult> {
   await live.end({ type: 'fate', fate: 'died', why: 'another attempt has ended this call' });
@@ -119,8 +119,8 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
 }
 
 /**
- * Returns the tokens in context, as an estimate where the server counts nothing: the window fills
- * all the same (L10).
+ * Returns the tokens in context. It estimates where the server counts none, because the window
+ * fills all the same (L10).
  */
 async function inContext({ deps, base, config, chosen }: ModelStep, reply: ReplyEntry): Promise<number> {
   const counted = contextTokensOf(reply.message.usage);
@@ -167,7 +167,7 @@ async function adoptOutcomes(
   return [{ kind: 'outcomes', outcomes: await fitOutcomes(store, outcomes, { characters: 0, calls: calls.length }) }];
 }
 
-/** Characters of a name in the history: no tool has a longer one. */
+/** The longest name of a tool in the history, in characters. */
 export const MOST_NAME = 128;
 
 function describe({ deps, config, input }: ModelStep, call: CallBlock, done: CallOutcome | undefined): Call {

@@ -1,4 +1,4 @@
-// What a request says before its messages, and how the model hears of a change of it: with the
+// Decides what a request says before its messages, and tells the model of changes through the
 // entries that are stored before the reply.
 import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -13,39 +13,40 @@ import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { asServed, withFacts } from './request.ts';
 import type { ModelStep } from './step.ts';
 
-/** `preamble`: what its request says before the messages. */
+/** `preamble` is the part of the request before its messages. */
 export type PreparedStep = ModelStep & {
   readonly preamble: Preamble;
-  /** The step without what is told in it. */
+  /** The same step without the entries that announce changes. */
   readonly given: ModelStep;
   readonly told: readonly Entry[];
-  /** Why it begins an epoch of its own accord, where the API has refused the one before. */
+  /** The reason to begin a new epoch when the API refused the current one. */
   readonly anew?: EpochReason;
-  /** The reply goes on that the API has paused; null: it began anew, for the API refused that. */
+  /** The paused reply that this request continues; null after the API refused to continue it. */
   readonly paused?: PausedReply | null;
 };
 
-/** `times`: how often it was paused. */
+/** `times` counts its pauses. */
 export type PausedReply = { readonly message: Message; readonly times: number };
 
-/**
- * What has changed of the system prompt and the tools is told with the entries before the reply.
- */
+/** Adds entries that tell the model what changed in the system prompt and the tools. */
 export function withPreamble(step: ModelStep): PreparedStep {
   const entries = entriesOf(step.base);
-  const asked = askedModelOf(step);
-  const { told, epoch } = tellPreamble(entries, wantedPreamble(step), asked);
+  const asked = toAskedModel(step);
+  const { told, epoch } = tellPreamble(entries, buildPreamble(step), asked);
   const preamble = { system: epoch.system, tools: toolsIn([...entries, ...told], asked.telling) };
   return { ...withTold(step, told), preamble };
 }
 
-/** In a new epoch, in which no model that checks is sent what was thought before. */
+/** Begins a new epoch, which sends no earlier thinking to a model that checks it. */
 export function beginAnew({ given }: Pick<PreparedStep, 'given'>, why: EpochReason): PreparedStep {
-  const epoch = beginEpoch(why, wantedPreamble(given), askedModelOf(given).begins);
+  const epoch = beginEpoch(why, buildPreamble(given), toAskedModel(given).begins);
   return { ...withTold(given, [epoch]), preamble: epoch, anew: why };
 }
 
-/** Null where it is left out already. For all models of the run, lest it come and go with them. */
+/**
+ * Leaves a tool out for all models of the run, so that it does not come and go with them. Null when
+ * it is left out already.
+ */
 export function leaveOut({ given, anew }: PreparedStep, tool: Tool, detail: string): PreparedStep | null {
   const { deps, config, input } = given;
   if (!deps.models.refuse(config.models[0].name, definitionOf(tool))) return null;
@@ -60,10 +61,10 @@ function withTold(given: ModelStep, told: readonly Entry[]): Omit<PreparedStep, 
 }
 
 /**
- * An epoch tells of changes as the run's first model takes it: others are told less, and it goes on
- * after a fallback.
+ * An epoch announces changes in the form that the run's first model takes. Other models hear less,
+ * and the epoch survives a fallback.
  */
-function askedModelOf({ deps: { models }, config, chosen: { model } }: ModelStep): Required<AskedModel> {
+function toAskedModel({ deps: { models }, config, chosen: { model } }: ModelStep): Required<AskedModel> {
   const [first] = config.models;
   return {
     telling: asServed(model, models).telling,
@@ -74,10 +75,10 @@ function askedModelOf({ deps: { models }, config, chosen: { model } }: ModelStep
 }
 
 /**
- * Tools as of now (L44), and only those that the run was opened with (L57), that a tool has left
- * allowed (L38), and whose definition the API takes.
+ * Lists the current tools (L44), limited to those that the run was opened with (L57), that a tool
+ * has left allowed (L38), and whose definitions the API takes.
  */
-function wantedPreamble({ deps, input, config }: ModelStep): Preamble {
+function buildPreamble({ deps, input, config }: ModelStep): Preamble {
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
   const offered = deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
   const isRefused = (tool: Tool): boolean => deps.models.isRefused(config.models[0].name, definitionOf(tool));
@@ -89,27 +90,28 @@ function wantedPreamble({ deps, input, config }: ModelStep): Preamble {
   return { system, tools: tools.filter((tool) => !isRefused(tool)), ...(names && { names }) };
 }
 
-/** After the others; a tool of the worker's under its name goes before (L88). */
+/** Appends the search of the API, unless a tool of the worker has its name (L88). */
 function searchIn({ webSearch, models }: RunConfig, offered: readonly { readonly name: string }[]): readonly Tool[] {
   const isTaken = offered.some(({ name }) => name === WEB_SEARCH);
   return webSearch && models[0].webSearch === true && !isTaken ? [webSearchTool(webSearch)] : [];
 }
 
 /**
- * As a transcript gives it back, so that the two can be compared. Definitions never change: each is
- * made plain once.
+ * Returns a definition in the form that a transcript gives back, so that the two compare equal.
+ * Definitions never change, so each is converted once.
  */
-const stored = new WeakMap<Tool, Tool>();
+const storedForms = new WeakMap<Tool, Tool>();
 
 /**
- * The name under which a refusal of it is remembered: with another definition it is offered again.
+ * The name under which the refusal of a definition is remembered. The tool is offered again with
+ * another one.
  */
 function definitionOf(tool: Tool): string {
   return `tool ${JSON.stringify(tool)}`;
 }
 
 function asStored(tool: Tool): Tool {
-  const known = stored.get(tool) ?? (JSON.parse(JSON.stringify(tool)) as Tool);
-  stored.set(tool, known);
+  const known = storedForms.get(tool) ?? (JSON.parse(JSON.stringify(tool)) as Tool);
+  storedForms.set(tool, known);
   return known;
 }

@@ -1,12 +1,12 @@
-// What a server says that a reply was billed: any of it may be missing, or be anything.
+// Reads the usage that a server reports for a reply. Any count may be missing or of any type.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 
-/** As a server sent it: any of it may be missing, or be anything. */
+/** The counts as a server sent them, unchecked. */
 export type Counts = Readonly<Record<string, unknown>>;
 
 /**
- * The head of a reply that was paused and went on: each of its requests was billed by itself, and
- * the last one says how full the window is.
+ * Joins the parts of a paused reply. Each request was billed by itself, and the last one says how
+ * full the window is.
  */
 export function joinReplies(paused: Message | null, last: Message): Message {
   if (paused === null) return last;
@@ -23,16 +23,16 @@ function iterationsOf(usage: Message['usage'] | undefined): readonly Counts[] {
   return listed.length > 0 ? listed : [{ ...own, type: 'message' }];
 }
 
-/** Searches of the web that a reply was billed for. */
+/** Counts the web searches that a reply was billed for. */
 export function countSearches(usage: Message['usage'] | undefined): number {
   const { server_tool_use: used } = (usage ?? {}) as unknown as Counts;
   return isCounts(used) ? wholeCount(used['web_search_requests']) : 0;
 }
 
-/** No reply has so many tokens: sums of what a server makes up must stay numbers. */
+/** Larger counts are absurd: sums of counts that a server makes up must stay finite. */
 const MOST_TOKENS = 1_000_000_000;
 
-/** Missing or absurd counts of a server count as nothing. */
+/** Reads a count of tokens; missing and absurd ones are zero. */
 export function wholeCount(value: unknown): number {
   return typeof value === 'number' && value > 0 && value <= MOST_TOKENS ? Math.ceil(value) : 0;
 }

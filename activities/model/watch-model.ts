@@ -1,5 +1,4 @@
-// Watches requests to the model from outside, while their streams are read: how long each took, how
-// it ended, how much it was billed.
+// Observes requests to the model while their streams are read: duration, outcome, and bill.
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelPort } from '../deps.ts';
 import type { Observe, ObservedPlace } from '../../store/live/observe.ts';

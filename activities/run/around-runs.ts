@@ -9,7 +9,7 @@ import type { LiveWriter } from '../../store/live/events.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { mediaNote } from '../../store/log/bodies.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import type { Extended } from '../../store/transcript/transcripts.ts';
+import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import { buildHookContext, hookFailureNotice } from '../hooks/hook-context.ts';
 import type { PromptVerdict, HookFailure, HookText } from '../hooks/hooks.ts';
 import { agentFacts } from '../../workflows/contract/facts.ts';
@@ -22,21 +22,21 @@ type PromptHooks = (
   attempt: Attempt,
   input: CallModel,
   config: RunConfig,
-  given: Extended,
+  given: ExtendedView,
   live: LiveWriter,
 ) => Promise<PromptHookEnd>;
 
 type Prompt = Extract<Entry, { kind: 'user' }>;
 
 /** The number of prompts with finished hooks that this worker remembers. */
-const KEPT = 256;
+const MOST_PROMPTS = 256;
 
 /**
  * Makes the function that asks the hooks. A request that is made again (a retry, a recovery) asks
  * no hook again, unless on another worker. Throws StoreError.
  */
 export function createPromptHooks(deps: Pick<Deps, 'hooks' | 'store'>): PromptHooks {
-  const done = new RecentMap<string, PromptVerdict>(KEPT);
+  const done = new RecentMap<string, PromptVerdict>(MOST_PROMPTS);
   return async ({ session, signal }, { iteration }, config, given, live) => {
     const prompts = deps.hooks.has('promptSubmitted') ? findNewPrompts(given) : [];
     if (prompts.length === 0) return { entries: [], stop: null };
@@ -56,7 +56,7 @@ export function createPromptHooks(deps: Pick<Deps, 'hooks' | 'store'>): PromptHo
  * Finds the prompts that the model has not replied to, those included that a compaction or a failed
  * call has stored without a reply.
  */
-function findNewPrompts({ view, added }: Extended): readonly Prompt[] {
+function findNewPrompts({ view, added }: ExtendedView): readonly Prompt[] {
   const found: Prompt[] = [];
   for (let position = view.length + added.length - 1; position >= 0; position -= 1) {
     const entry = position < view.length ? view.at(position) : added[position - view.length];

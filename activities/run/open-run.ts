@@ -16,7 +16,7 @@ import { askSessionStart, type SessionStartWords } from './around-runs.ts';
 import { runFields } from '../../system/log.ts';
 import type { RunConfig, WebSearchSettings } from '../../store/configuration.ts';
 import { buildSystemPrompt } from '../../store/system-prompt.ts';
-import { systemText } from '../../store/transcript/preamble.ts';
+import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { inherit } from './inherit.ts';
 import { RecentMap } from '../../system/recent-map.ts';
@@ -91,9 +91,9 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
       deps.now(),
       options.outputSchema,
     );
-    const found = { ...chosen, cwd: cwd.path, folders, system: systemText(systemParts), systemParts };
+    const found = { ...chosen, cwd: cwd.path, folders, system: joinSystemPrompt(systemParts), systemParts };
     const permissions = inherited?.permissions ?? joinRules(deps.defaults.permissions, options.permissions);
-    const webSearch = allowedSearch(search, permissions);
+    const webSearch = restrictSearch(search, permissions);
     if (webSearch) warnOfSearch(deps, chosen.models, warned);
     const config = takeSnapshot(deps, attempt, input, { ...found, permissions, webSearch });
     const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(config)));
@@ -246,10 +246,11 @@ function findMissingTool(
 }
 
 /**
- * The API searches by itself, so that nobody could be asked about one search: a rule that would ask
- * takes the tool away as one that denies does, whatever its pattern (L88).
+ * Drops the search when a rule would ask about it: the API searches by itself, so a person could
+ * not be asked about one search. Such a rule removes the tool like one that denies, whatever its
+ * pattern (L88).
  */
-function allowedSearch(
+function restrictSearch(
   search: WebSearchSettings | undefined,
   { deny = [], ask = [] }: PermissionRules = {},
 ): WebSearchSettings | undefined {

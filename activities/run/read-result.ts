@@ -28,12 +28,12 @@ export function readResult(deps: Pick<Deps, 'store' | 'config'>) {
     const bytes = Buffer.byteLength(json ?? '');
     const fits = json === undefined || (json.length <= MOST && bytes <= MOST_BYTES / 2);
     const room = MOST_BYTES - (fits ? bytes : 0);
-    return { text: cutToBytes(text.slice(0, MOST), room), usage, costUsd, ...(fits ? found : {}) };
+    return { text: truncateToBytes(text.slice(0, MOST), room), usage, costUsd, ...(fits ? found : {}) };
   };
 }
 
 /** Returns the beginning of a text that is at most `most` bytes of JSON. */
-function cutToBytes(text: string, most: number): string {
+function truncateToBytes(text: string, most: number): string {
   let left = most;
   let end = 0;
   for (const character of text) {

@@ -24,9 +24,9 @@ const HARD: readonly unknown[] = ['xhigh', 'max'];
  */
 const LEAST_OUTPUT_CAP = 4_096;
 
-type Known = Pick<RunConfig, 'models' | 'smallModel'> & { readonly agent?: unknown };
+type RunFacts = Pick<RunConfig, 'models' | 'smallModel'> & { readonly agent?: unknown };
 
-export function buildRules(deps: Deps, known: Known, system: string, options: RunOptions): Rules {
+export function buildRules(deps: Deps, known: RunFacts, system: string, options: RunOptions): Rules {
   const { defaults, hooks, tools } = deps;
   const { models, smallModel, agent } = known;
   const aside = defaults.compaction.collapse;

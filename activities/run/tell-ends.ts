@@ -3,7 +3,7 @@ import type { Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import { runFields } from '../../system/log.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import type { Extended } from '../../store/transcript/transcripts.ts';
+import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 
 /**
  * Tells tools of the end of a run, after it is stored; a run that could not be opened held nothing.
@@ -12,7 +12,7 @@ import type { Extended } from '../../store/transcript/transcripts.ts';
 export async function tellRunEnd(
   { config, tools, log }: Pick<Deps, 'config' | 'tools' | 'log'>,
   { session, signal, number }: Attempt,
-  { view, added }: Extended,
+  { view, added }: ExtendedView,
 ): Promise<void> {
   const ended = added.find((entry) => entry.kind === 'run_ended')?.ended;
   const started = ended && findRunStart(view.entries, added, ended.run);
@@ -37,7 +37,7 @@ function findRunStart(entries: readonly Entry[], added: readonly Entry[], run: n
 export async function tellSessionEnd(
   deps: Pick<Deps, 'hooks' | 'config' | 'log'>,
   { session, signal, number }: Attempt,
-  { view, added }: Extended,
+  { view, added }: ExtendedView,
 ): Promise<void> {
   if (!deps.hooks.has('sessionEnd') || !added.some(({ kind }) => kind === 'session_closed')) return;
   const last = [...view.entries, ...added].findLast((entry) => entry.kind === 'run_started');

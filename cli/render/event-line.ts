@@ -1,5 +1,5 @@
 // Formats the line that an event takes on the screen.
-import type { Watched } from '../../store/live/events.ts';
+import type { WatchedEvent } from '../../store/live/events.ts';
 import { SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
 import { isOrdinary, noticeText, transitionText } from '../../client/render/words.ts';
 import { compactionText, describeStaged } from '../../client/render/context-words.ts';
@@ -11,7 +11,7 @@ import { shortTime } from '../../client/units.ts';
 
 /** Streaming events and tombstones are not lines. */
 export type LineEvent = Exclude<
-  Watched,
+  WatchedEvent,
   { readonly type: 'text_delta' } | { readonly type: 'thinking_delta' } | { readonly type: 'tombstone' }
 >;
 

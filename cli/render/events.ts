@@ -1,6 +1,6 @@
 // Renders a followed session as it goes: text streams, everything else takes a line. Void output is
 // said to be void and is not repeated (L16).
-import type { Watched } from '../../store/live/events.ts';
+import type { WatchedEvent } from '../../store/live/events.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import type { RunOutcome } from '../../client/sessions/outcome.ts';
@@ -46,7 +46,7 @@ type EventRenderer = {
   output(): string | null;
 };
 
-type Of<Type extends Watched['type']> = Extract<Watched, { readonly type: Type }>;
+type Of<Type extends WatchedEvent['type']> = Extract<WatchedEvent, { readonly type: Type }>;
 
 type Sheet = Pick<Screen, 'paint'> & {
   readonly pen: Pen;

@@ -2,13 +2,13 @@
 // succeeded. If it dies, a retry or the call after a parking tells them again; they were true all
 // along, and a person need not read them twice.
 import { RecentMap } from '../../system/recent-map.ts';
-import type { Watched } from '../../store/live/events.ts';
+import type { WatchedEvent } from '../../store/live/events.ts';
 
 /**
  * Returns true for an event that an attempt told before it died. Must be called with each event, in
  * order.
  */
-type IsRepeat = (event: Watched) => boolean;
+type IsRepeat = (event: WatchedEvent) => boolean;
 
 /** Number of attempts that may still die, at least as many as calls run in parallel. */
 const KEPT_TELLINGS = 64;
@@ -31,7 +31,7 @@ export function suppressRepeats(): IsRepeat {
   };
 }
 
-function factOf(event: Watched): string | null {
+function factOf(event: WatchedEvent): string | null {
   switch (event.type) {
     case 'user':
       return `user ${event.id}`;

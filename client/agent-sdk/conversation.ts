@@ -3,7 +3,7 @@
 // so that none is missed or told twice, even after the program or a worker died.
 import type { BodyReader } from '../../store/log/bodies.ts';
 import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
-import type { Watched } from '../../store/live/events.ts';
+import type { WatchedEvent } from '../../store/live/events.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { createMailbox } from '../mailbox.ts';
 import type { PerdureClient } from '../perdure-client.ts';
@@ -49,7 +49,7 @@ export type ConversationPorts = {
 type SentMessages = { readonly sent: ReadonlySet<MessageId>; readonly compactions: ReadonlySet<MessageId> };
 
 type News =
-  | { readonly kind: 'event'; readonly event: Watched }
+  | { readonly kind: 'event'; readonly event: WatchedEvent }
   | { readonly kind: 'head'; readonly head: Hash }
   | { readonly kind: 'agents' }
   | { readonly kind: 'result'; readonly outcome: RunOutcome }
@@ -176,7 +176,7 @@ function createTranscriptTeller(
       if (reply && isOpen && isMine) agents.expect(head, reply);
     },
     /** Returns the last iteration of the current run whose reply was told. */
-    lastReply: (event: Watched): number => {
+    lastReply: (event: WatchedEvent): number => {
       if (event.type === 'run_start' && event.run !== at) {
         at = event.run;
         iteration = 0;

@@ -2,7 +2,7 @@
 // and hooks. They are best effort, and are never repeated.
 import { randomUUID } from 'node:crypto';
 import { defaultBackoff } from '../../store/configuration.ts';
-import type { Watched } from '../../store/live/events.ts';
+import type { WatchedEvent } from '../../store/live/events.ts';
 import { noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { outwardInput, outwardName } from './names.ts';
 import type { SDKMessage, SDKPartialAssistantMessage } from './shapes/messages.ts';
@@ -16,7 +16,7 @@ export type LiveMessages = {
    * Returns the messages for an event. `after` is the last iteration of this run whose whole reply
    * the program has received.
    */
-  tell(event: Watched, after: number): readonly SDKMessage[];
+  tell(event: WatchedEvent, after: number): readonly SDKMessage[];
 };
 
 /** `partial` asks for replies as they stream, and `hooks` for hooks as they run. */
@@ -27,7 +27,7 @@ export function createLiveMessages(session: string, partial: boolean, hooks = fa
   const common = () => ({ session_id: session, uuid: randomUUID() });
   const place = ({ iteration, index }: { readonly iteration: number; readonly index: number }): string =>
     `${iteration}.${index}`;
-  const otherMessages = (event: Watched): readonly SDKMessage[] => {
+  const otherMessages = (event: WatchedEvent): readonly SDKMessage[] => {
     switch (event.type) {
       case 'run_start':
         calls.clear();
@@ -71,7 +71,7 @@ export function createLiveMessages(session: string, partial: boolean, hooks = fa
   };
 }
 
-type HookLiveEvent = Extract<Watched, { type: 'hook_start' | 'hook_end' }>;
+type HookLiveEvent = Extract<WatchedEvent, { type: 'hook_start' | 'hook_end' }>;
 
 /** The names of a program's hooks begin with their events. */
 function createHookFacts() {
@@ -87,7 +87,7 @@ function createHookFacts() {
   };
 }
 
-function retryFacts({ failures, delayMs, error }: Extract<Watched, { type: 'retry' }>) {
+function retryFacts({ failures, delayMs, error }: Extract<WatchedEvent, { type: 'retry' }>) {
   const status = Number(/\b[45]\d\d\b/.exec(error)?.[0] ?? 0);
   const kind = KINDS[status] ?? (status >= 500 ? 'server_error' : status >= 400 ? 'invalid_request' : 'unknown');
   const facts = { attempt: failures, max_retries: defaultBackoff.maxRetries, retry_delay_ms: delayMs };
@@ -107,7 +107,7 @@ const KINDS: Readonly<Record<number, SDKAPIRetryMessage['error']>> = {
  * Returns a function that turns live events into those of the Messages API's stream. A reply that
  * restarts, because its worker died or its connection was lost, begins with `message_start` again.
  */
-function createReplyStream(): (event: Watched) => readonly StreamEvent[] {
+function createReplyStream(): (event: WatchedEvent) => readonly StreamEvent[] {
   let open: number | null = null;
   const close = (): StreamEvent[] => {
     const index = open;

@@ -1,6 +1,6 @@
 // Keeps what a follower shows equal to the transcript. It compares the two after each step that
 // stored something, and completely at a run's end.
-import type { Told, Watched } from '../../store/live/events.ts';
+import type { ChannelItem, WatchedEvent } from '../../store/live/events.ts';
 import { StoreError } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { openLedger } from './ledger.ts';
@@ -8,12 +8,12 @@ import type { EntryMark, RunEntries, TranscriptReader } from '../sessions/transc
 
 type Converger = {
   /** Returns the events to show for `told`: itself, or the transcript's version if that differs. */
-  pass(told: Told): Promise<readonly Watched[]>;
+  pass(told: ChannelItem): Promise<readonly WatchedEvent[]>;
   /**
    * Run `run` has ended: returns the events that make all that was shown of it, and of earlier
    * runs, equal to what `head` stores.
    */
-  end(head: Hash, run: number): Promise<readonly Watched[]>;
+  end(head: Hash, run: number): Promise<readonly WatchedEvent[]>;
 };
 
 /**
@@ -31,7 +31,7 @@ export function createConverger(
   /** Where the next comparison begins; everything before it has been compared. */
   let next: EntryMark | undefined;
 
-  const step = async (head: Hash): Promise<readonly Watched[]> => {
+  const step = async (head: Hash): Promise<readonly WatchedEvent[]> => {
     const since = await readIfStored(reader.since(session, head, first, next));
     next = (since && lastReply(since)) ?? next;
     onHead(head);

@@ -1,12 +1,12 @@
 // Where a returning follower begins: behind an iteration whose events it has seen completely. A
 // later iteration of which it saw only a part is told again from its beginning, since the attempt
 // that told it may have died meanwhile.
-import type { Watched } from '../../store/live/events.ts';
+import type { WatchedEvent } from '../../store/live/events.ts';
 import { ClientProblem } from '../problem.ts';
 import { type ApprovalEvent, isApprovalEvent } from '../sessions/waiting-approval.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 
-export type Followed = Watched | ApprovalEvent | RunOutcome;
+export type Followed = WatchedEvent | ApprovalEvent | RunOutcome;
 
 /** Iteration `iteration` of run `run`, numbered as in its events. */
 export type SeenIteration = { readonly run: number; readonly iteration: number };

@@ -1,7 +1,7 @@
 // Follows a session to the end of a run. The live channel gives the events; the session's memo and
 // the store say how the run ended even if the channel is lost, and what is shown ends up equal to
 // the transcript. A follower holds nothing on the server.
-import type { Told, Watched } from '../../store/live/events.ts';
+import type { ChannelItem, WatchedEvent } from '../../store/live/events.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 
 import { createConverger } from './converge.ts';
@@ -124,7 +124,7 @@ async function* readRun(
 ): AsyncGenerator<Followed, void> {
   const gate = runGate(goal);
   const told = createConverger(ports, session, goal.from, ports.onHead);
-  const pass = async function* (events: readonly Told[]): AsyncGenerator<Watched, void> {
+  const pass = async function* (events: readonly ChannelItem[]): AsyncGenerator<WatchedEvent, void> {
     for (const event of events) yield* await told.pass(event);
   };
   const approvals = watchApprovals((pending) => ports.waiting(session, pending));

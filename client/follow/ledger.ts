@@ -2,20 +2,20 @@
 // transcript. The live channel is best effort; the store is the truth. Each comparison takes back
 // what differs and tells what is missing, so that both are equal afterwards, whatever the channel
 // has lost, doubled, or kept of an attempt that did not count (L16).
-import type { LiveEvent, Watched } from '../../store/live/events.ts';
+import type { LiveEvent, WatchedEvent } from '../../store/live/events.ts';
 import { listContentEvents, listOutcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
 import { type Outcome, type ReplyEntry, isRepeated } from '../../store/log/entries.ts';
 import type { RunEntries } from '../sessions/transcript-reader.ts';
 
 export type Ledger = {
   /** Must be called with every shown event, in order. */
-  hear(event: Watched): void;
+  hear(event: WatchedEvent): void;
   /**
    * Returns the events that make both equal; they count as heard. With `over`, `since` is final and
    * everything is compared. Otherwise only events since the last comparison are, and calls of the
    * last reply may wait for the step that stores their outcomes.
    */
-  settle(since: RunEntries, over: boolean): readonly Watched[];
+  settle(since: RunEntries, over: boolean): readonly WatchedEvent[];
 };
 
 type Place = { readonly step: number; readonly attempt: number };
@@ -41,7 +41,7 @@ export function openLedger(run: number): Ledger {
       of.outcomes = of.outcomes.filter(stands);
     }
   };
-  const hear = (event: Watched): void => {
+  const hear = (event: WatchedEvent): void => {
     if (event.type === 'run_start') current = event.run;
     if (event.type === 'tombstone') return take(event);
     if (!('iteration' in event)) return;
@@ -57,10 +57,15 @@ export function openLedger(run: number): Ledger {
       const stored = repliesIn(since);
       const compared = { shown, stored, owners: ownersOf(stored) };
       const wrong = wrongPlaces(compared, over ? shown.keys() : unchecked, over);
-      const back = wrong.map((place): Watched => ({ type: 'tombstone', ...place, iteration: null, why: OTHERWISE }));
+      const back = wrong.map((place): WatchedEvent => ({
+        type: 'tombstone',
+        ...place,
+        iteration: null,
+        why: OTHERWISE,
+      }));
       back.forEach(hear);
       const told = stored.flatMap((one) =>
-        missingOf(compared, one).map((event): Watched => ({ ...event, step: 0, attempt: one.position })),
+        missingOf(compared, one).map((event): WatchedEvent => ({ ...event, step: 0, attempt: one.position })),
       );
       told.forEach(hear);
       unchecked.clear();
@@ -74,7 +79,7 @@ const OTHERWISE = 'the transcript has it otherwise';
 const nameByPosition = (position: number): string => `at ${position}`;
 const nameByIteration = (run: number, iteration: number): string => `${run}.${iteration}`;
 
-function add(of: ShownReply, { step, attempt, ...event }: Exclude<Watched, { type: 'tombstone' }>): boolean {
+function add(of: ShownReply, { step, attempt, ...event }: Exclude<WatchedEvent, { type: 'tombstone' }>): boolean {
   const place = { step, attempt };
   const isOurs = (one: Place): boolean => one.step === step && one.attempt === attempt;
   switch (event.type) {

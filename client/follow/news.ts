@@ -1,6 +1,6 @@
 // The two sources that a follower reads: the live channel, and a look at the session every second
 // or so.
-import type { Told } from '../../store/live/events.ts';
+import type { ChannelItem } from '../../store/live/events.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { Mailbox } from '../mailbox.ts';
 import { pause } from '../../system/async.ts';
@@ -11,7 +11,7 @@ import type { SessionDescription } from '../sessions/info.ts';
 const MOST_WAITING = 5_000;
 
 export type News =
-  | { readonly kind: 'event'; readonly event: Told }
+  | { readonly kind: 'event'; readonly event: ChannelItem }
   | { readonly kind: 'look'; readonly seen: SessionDescription }
   /** Looking again would make no sense. */
   | { readonly kind: 'broken'; readonly error: unknown };
@@ -21,7 +21,7 @@ export type News =
  * store has what counts.
  */
 export async function pushLiveEvents(
-  events: AsyncIterable<Told>,
+  events: AsyncIterable<ChannelItem>,
   news: Mailbox<News>,
   leave: () => void,
 ): Promise<void> {

@@ -4,7 +4,7 @@
 import { mediaNote } from '../../store/log/bodies.ts';
 import type { Entry, EpochEntry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import type { PreambleChanged } from '../../workflows/contract/activities.ts';
-import { systemText } from '../../store/transcript/preamble.ts';
+import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
 import type { SessionReading } from '../sessions/read.ts';
 import { epochText } from './epoch-words.ts';
 import { noticeText, transitionText } from './words.ts';
@@ -84,7 +84,7 @@ async function* entryParts({ reading, whole }: Reading, entry: Entry, position: 
 function* epochParts(entry: EpochEntry): Iterable<TranscriptPart> {
   const why = epochText(entry);
   if (why !== null) yield markLine(why);
-  yield { mark: 'system prompt', text: systemText(entry.system) };
+  yield { mark: 'system prompt', text: joinSystemPrompt(entry.system) };
   yield { mark: 'tools', text: definitionLines(entry.tools) };
 }
 

@@ -1,12 +1,12 @@
 // Says in words who steered a session and how (O12).
 import type { NewLimits, OptionChanges, RuleChanges } from '../../workflows/contract/session.ts';
 import { LIMITS } from '../../workflows/contract/options-problem.ts';
-import type { Steered } from '../../workflows/contract/steered.ts';
+import type { SteeringRecord } from '../../workflows/contract/steered.ts';
 import { oneLine } from '../paint.ts';
 import { formatCount, formatMoment } from '../units.ts';
 
 /** Formats one line: limits raised to 20 turns by ana, 2026-11-25 14:03:10 UTC */
-export function steeringText(steered: Steered): string {
+export function steeringText(steered: SteeringRecord): string {
   const { at, by, earlier } = steered;
   const before = earlier === undefined ? '' : ` (${formatCount(earlier, 'earlier action')} not listed)`;
   return `${actionText(steered)}${by === undefined ? '' : ` by ${oneLine(by, 100)}`}, ${formatMoment(at)}${before}`;
@@ -21,7 +21,7 @@ export const PLAIN_ACTIONS = {
   snip: 'entries taken out of the model’s view',
 } as const;
 
-function actionText({ action, limits = {}, rules = {}, changes = {}, untold = [] }: Steered): string {
+function actionText({ action, limits = {}, rules = {}, changes = {}, untold = [] }: SteeringRecord): string {
   switch (action) {
     case 'topUp':
       return `limits raised to ${limitsText(limits)}`;

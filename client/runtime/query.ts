@@ -1,7 +1,7 @@
 // Runs a prompt for a program (L52) as a durable session: brings up what it needs and leaves the
 // machine as it was.
 import { type Log, formatLog } from '../../system/log.ts';
-import type { Watched } from '../../store/live/events.ts';
+import type { WatchedEvent } from '../../store/live/events.ts';
 import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { type ChosenConfig, chooseConfig } from './session-workers.ts';
 import { reasonOf } from '../../system/text.ts';
@@ -72,7 +72,7 @@ const optionKeys: KeysOf<NonNullable<Query['options']>> = {
 /** The first event: the id under which the session can be found again. */
 export type SessionEvent = { readonly type: 'session'; readonly sessionId: SessionId };
 
-export type QueryEvent = SessionEvent | Watched | ApprovalEvent | RunOutcome;
+export type QueryEvent = SessionEvent | WatchedEvent | ApprovalEvent | RunOutcome;
 
 export type RunningQuery = AsyncGenerator<QueryEvent, RunOutcome> & {
   /**

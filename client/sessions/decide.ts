@@ -13,7 +13,7 @@ import {
   type TopUp,
 } from '../../workflows/contract/session.ts';
 import { LARGEST_ANSWER, type Answer, type AskingAgent } from '../../workflows/contract/people.ts';
-import type { Signed } from '../../workflows/contract/steered.ts';
+import type { Signature } from '../../workflows/contract/steered.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
@@ -35,7 +35,7 @@ export type DecidePorts = {
     session: SessionId,
     name: string,
     arg: Approval | Denial | Answer | Repair | OptionChanges | TopUp | RuleChanges,
-    signed?: Signed,
+    signed?: Signature,
   ) => Promise<void>;
 };
 

@@ -1,7 +1,7 @@
 // The ports of a client on the sessions of a data folder: its store, its live channel and its
 // server's search attributes.
 import { type Client, Connection, WorkflowClient } from '@temporalio/client';
-import type { Told } from '../../store/live/events.ts';
+import type { ChannelItem } from '../../store/live/events.ts';
 import type { LiveItem } from '../../store/live/follow.ts';
 import { openLive } from '../../store/live/open-live.ts';
 import { openStore } from '../../store/values/open-store.ts';
@@ -30,7 +30,7 @@ export function folderPorts(
 }
 
 /** A follower needs no cursors, since it begins at the beginning of the run. */
-async function* withoutCursors(items: AsyncIterable<LiveItem>): AsyncIterable<Told> {
+async function* withoutCursors(items: AsyncIterable<LiveItem>): AsyncIterable<ChannelItem> {
   for await (const { cursor: _, ...event } of items) yield event;
 }
 

@@ -21,7 +21,7 @@ import { type Prompt, parsePrompt, titleOf } from './prompt.ts';
 import type { SessionDescription } from './info.ts';
 import { parseSessionId, newSessionId } from './session-id.ts';
 import type { Store } from '../../store/values/store.ts';
-import type { Told } from '../../store/live/events.ts';
+import type { ChannelItem } from '../../store/live/events.ts';
 import type { LivePeek } from '../../store/live/peek.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
 import type { ForWorkers } from '../../workflows/contract/task-queue.ts';
@@ -123,7 +123,7 @@ export type LiveEvents = (
   session: SessionId,
   signal: AbortSignal,
   onTrouble?: (why: string | null) => void,
-) => AsyncIterable<Told>;
+) => AsyncIterable<ChannelItem>;
 
 export type ClientOptions = {
   readonly temporal: Client;

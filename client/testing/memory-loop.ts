@@ -21,7 +21,7 @@ import { callKey, type Hash, type MessageId, type SessionId } from '../../workfl
 import type { Terminal } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { collapseInput, compactionInput, modelInput, preparationInput } from '../../workflows/machine/step-inputs.ts';
-import type { CallResult, Event, Move, Performed, TakenPreparation } from '../../workflows/machine/events.ts';
+import type { CallResult, Event, Move, PerformedMove, TakenPreparation } from '../../workflows/machine/events.ts';
 import { runLoop } from '../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 import { userAppend } from '../../workflows/machine/transitions.ts';
@@ -104,7 +104,7 @@ export async function memoryLoop(
       leftMs: null,
     };
   };
-  const perform = async (move: Performed, state: RunState): Promise<Event> => {
+  const perform = async (move: PerformedMove, state: RunState): Promise<Event> => {
     switch (move.do) {
       case 'call_model': {
         const input = { ...common(state), ...modelInput(state, rules) };

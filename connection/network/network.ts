@@ -16,8 +16,8 @@ export type OpenedNetwork = Network & { close(): Promise<void> };
 export function openNetwork(env: Env): OpenedNetwork {
   const rules = readProxyRules(env);
   const certificates = listTrustedCertificates(env);
-  let opened: Promise<Opened> | undefined;
-  const open = async (): Promise<Opened> => {
+  let opened: Promise<Dispatching> | undefined;
+  const open = async (): Promise<Dispatching> => {
     const undici = await import('undici');
     const dispatcher = createDispatcher(undici, rules, certificates);
     return { undici, dispatcher };
@@ -31,7 +31,7 @@ export function openNetwork(env: Env): OpenedNetwork {
 }
 
 type Undici = typeof import('undici');
-type Opened = { readonly undici: Undici; readonly dispatcher: UndiciDispatcher };
+type Dispatching = { readonly undici: Undici; readonly dispatcher: UndiciDispatcher };
 
 function createDispatcher(undici: Undici, rules: ProxyRules, ca: readonly string[] | undefined): UndiciDispatcher {
   // The caller decides how long to wait: a model may be silent for longer than any default. It is
@@ -74,7 +74,7 @@ export async function destroyAgents(agents: readonly Partial<Pick<UndiciDispatch
   await Promise.all(agents.map(async (agent) => await agent.destroy?.()));
 }
 
-function createFetch(opened: () => Promise<Opened>, rules: ProxyRules): typeof fetch {
+function createFetch(opened: () => Promise<Dispatching>, rules: ProxyRules): typeof fetch {
   return async (input, init) => {
     const { undici, dispatcher } = await opened();
     const url = new URL(input instanceof Request ? input.url : input);

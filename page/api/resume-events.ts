@@ -1,7 +1,7 @@
 // Yields the events of a stream, each with the place of a listener that has seen it. A returning
 // listener continues from its place.
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import type { Watched } from '../../store/live/events.ts';
+import type { WatchedEvent } from '../../store/live/events.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import type { FollowOptions } from '../../client/follow/follow.ts';
 import { goalOf } from '../../client/follow/goal.ts';
@@ -66,7 +66,7 @@ async function* continueEvents(
   const isNew = isNewAfter(from);
   let after: FollowOptions['after'] = { run: from.run, iteration: from.iteration };
   for (;;) {
-    let ended: Extract<Watched, { type: 'run_end' }>['ended'] | null = null;
+    let ended: Extract<WatchedEvent, { type: 'run_end' }>['ended'] | null = null;
     let result: Extract<Followed, { type: 'result' }> | null = null;
     for await (const event of ports.follow(session, { after, ...options })) {
       if (event.type === 'run_end') ended = event.ended;

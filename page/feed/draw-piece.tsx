@@ -1,6 +1,6 @@
 // Draws pieces of what is happening: streaming words, calls, lines, and what was taken back.
 import { showUnseen } from '../../system/text.ts';
-import type { LiveEvent, Watched } from '../../store/live/events.ts';
+import type { LiveEvent, WatchedEvent } from '../../store/live/events.ts';
 import { noticeText, transitionText } from '../../client/render/words.ts';
 import { compactionText, describeStaged } from '../../client/render/context-words.ts';
 import { searchLine } from '../../client/render/search-words.ts';
@@ -60,7 +60,7 @@ export function requestHtml({ model, attempt }: Extract<LiveEvent, { type: 'requ
   return htmlOf(<p class="asking">{`${showUnseen(model.slice(0, 80))} is asked${again}`}</p>);
 }
 
-export function voidHtml({ why, attempt }: Extract<Watched, { type: 'tombstone' }>, inner: string): string {
+export function voidHtml({ why, attempt }: Extract<WatchedEvent, { type: 'tombstone' }>, inner: string): string {
   return htmlOf(
     <details class="void">
       <summary>{`Taken back, attempt ${attempt}: ${showUnseen(why.slice(0, 300))}`}</summary>

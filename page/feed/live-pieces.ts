@@ -3,7 +3,7 @@
 // (L16). Pure: events in, changes out.
 import { showUnseen } from '../../system/text.ts';
 import { hashOf } from '../../store/values/store.ts';
-import type { Told, Watched } from '../../store/live/events.ts';
+import type { ChannelItem, WatchedEvent } from '../../store/live/events.ts';
 import { isOrdinary } from '../../client/render/words.ts';
 import type { Progress } from '../transcript/call-card.tsx';
 import {
@@ -26,7 +26,7 @@ export type LivePieces = {
    * Applies an event. `current` is the current run. With `again` the transcript has the event
    * already, so it is not shown twice.
    */
-  tell(event: Told, current: number, again?: boolean): readonly Change[];
+  tell(event: ChannelItem, current: number, again?: boolean): readonly Change[];
   /** Returns the progress of a call whose outcome is not stored. */
   progress(anchor: string): Progress | undefined;
   /** Sets the calls that wait for a decision now. */
@@ -62,7 +62,7 @@ export function livePieces(
   const of = ({ step, attempt }: AttemptPlace): LivePiece[] =>
     [...pieces.values()].filter((piece) => piece.step === step && piece.attempt === attempt);
 
-  const stream = (event: Extract<Watched, { type: 'text_delta' | 'thinking_delta' }>): Change[] => {
+  const stream = (event: Extract<WatchedEvent, { type: 'text_delta' | 'thinking_delta' }>): Change[] => {
     const kind = event.type === 'text_delta' ? 'text' : 'thinking';
     const id = nameOf(event, `${event.iteration}-${event.index}`);
     const piece = pieces.get(id);
@@ -86,7 +86,7 @@ export function livePieces(
     calls.set(anchor, next);
     return redraw(anchor);
   };
-  const takeBack = (event: Extract<Watched, { type: 'tombstone' }>): Change[] => {
+  const takeBack = (event: Extract<WatchedEvent, { type: 'tombstone' }>): Change[] => {
     // Facts that a step appends stay true: the next attempt tells them again in the same place.
     const gone = of(event).filter(({ id }) => !id.startsWith(FACT));
     const said = gone.filter(({ stream: words, call }) => words ?? call).map(draw);
@@ -96,14 +96,14 @@ export function livePieces(
     return [...dropped, { do: 'put', id, into: ITEMS, html: wrapPiece(id, voidHtml(event, said.join(''))) }];
   };
 
-  const fact = (event: Parameters<typeof lineHtml>[0] & Watched): readonly Change[] => {
+  const fact = (event: Parameters<typeof lineHtml>[0] & WatchedEvent): readonly Change[] => {
     const html = lineHtml(event);
     const key = factKey(event);
     const id = key === null ? nameOf(event, `${event.type}-${pieces.size}`) : `${FACT}${key}`;
     return put({ ...placeOf(event), id, html });
   };
 
-  const changesOf = (event: Told, current: number): readonly Change[] => {
+  const changesOf = (event: ChannelItem, current: number): readonly Change[] => {
     const anchorOf = ({ iteration, index }: { readonly iteration: number; readonly index: number }): string =>
       `${current}-${iteration}-${index}`;
     switch (event.type) {
@@ -174,7 +174,7 @@ const FACT = 'fact-';
  * Names a fact that outlives its attempt: what its step appends, and why the next one waits. Null
  * for an event of the attempt alone.
  */
-function factKey(event: Watched): string | null {
+function factKey(event: WatchedEvent): string | null {
   if (event.type === 'user') return event.id.replace(/[^\w-]/g, '_');
   if (event.type === 'transition') return `${event.iteration}-${event.reason}`;
   if (event.type === 'retry') return `retry-${event.step}-${event.attempt}`;

@@ -1,7 +1,7 @@
 // Follows one session for all its viewers in this process. The live channel tells what happens, a
 // look each second tells how the session stands, and the store has what counts: anything the
 // channel loses is read from there, so that a viewer has no gap.
-import type { Told } from '../../store/live/events.ts';
+import type { ChannelItem } from '../../store/live/events.ts';
 import { createConfigReader } from '../../store/configuration.ts';
 import { createLimit, pause } from '../../system/async.ts';
 import { createBodyReader } from '../../store/log/bodies.ts';
@@ -138,7 +138,7 @@ async function listenLive(state: State, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function hearEvent(state: State, event: Told): Promise<void> {
+async function hearEvent(state: State, event: ChannelItem): Promise<void> {
   state.heard = Date.now();
   state.trouble.set('live', null);
   if (event.type === 'run_start') [state.run, state.recentAt] = [event.run, 0];
@@ -157,7 +157,7 @@ async function hearEvent(state: State, event: Told): Promise<void> {
 const SAYING: ReadonlySet<string> = new Set(['request_start', 'text_delta', 'thinking_delta', 'tool_use']);
 
 /** The channel begins with what is already stored of the steps that it still has. */
-function isToldAgain(state: State, event: Told): boolean {
+function isToldAgain(state: State, event: ChannelItem): boolean {
   if (!SAYING.has(event.type) || !('iteration' in event)) return false;
   state.hearing = `${state.run}.${event.iteration}`;
   return state.toldAgain.has(state.hearing);

@@ -9,7 +9,7 @@ import { type Access, codeIn, ENTERED, letIn, personIn, SIGN_IN } from './access
 import { CODE_MINUTES } from './passes.ts';
 import { personWith } from './people.ts';
 
-const given = z.object({ token: z.string().max(1_000) });
+const signInBody = z.object({ token: z.string().max(1_000) });
 
 export const STALE = `this address was used already, or is over ${CODE_MINUTES} minutes old: \`perdure page --address\` prints a new one`;
 const NOBODY = 'nobody here has that token';
@@ -26,7 +26,7 @@ export function addSignIn(app: Hono, access: Access): void {
   app.get(ENTERED, (context) => context.text('signed in'));
   app.post(SIGN_IN, async (context: Context) => {
     const body: unknown = await context.req.json().catch(() => null);
-    const token = given.safeParse(body).data?.token.trim() ?? '';
+    const token = signInBody.safeParse(body).data?.token.trim() ?? '';
     const { owner } = access;
     // Codes contain a point and tokens do not.
     if (owner && token.includes('.'))

@@ -8,7 +8,7 @@ import {
   type ReplyEntry,
   isRepeated,
 } from '../../store/log/entries.ts';
-import { systemText } from '../../store/transcript/preamble.ts';
+import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
 import type { RunEnded } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
@@ -108,7 +108,10 @@ function PlainItem({
 function EpochItem({ entry }: { readonly entry: EpochEntry }) {
   const line = epochText(entry) ?? 'system prompt and tools';
   return (
-    <FoldedText line={line} text={`${systemText(entry.system)}\n\n${entry.tools.map(({ name }) => name).join(', ')}`} />
+    <FoldedText
+      line={line}
+      text={`${joinSystemPrompt(entry.system)}\n\n${entry.tools.map(({ name }) => name).join(', ')}`}
+    />
   );
 }
 

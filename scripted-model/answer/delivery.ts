@@ -1,5 +1,5 @@
 // Turns a reply into the actions on the wire: pauses and holds, cuts and chunks that count bytes.
-import { cutMessage, toJson, type ScriptedMessage } from './message.ts';
+import { truncateMessage, toJson, type ScriptedMessage } from './message.ts';
 import { writeText, type Action } from './playback.ts';
 import type { Reply } from '../script.ts';
 import { listEvents, type Piece } from './sse.ts';
@@ -17,7 +17,7 @@ export function deliverReply(reply: Reply, message: ScriptedMessage, stream: boo
     const { block, chars } = fault.maxTokensAfter;
     if (block >= message.blocks.length)
       return refuseTooFar(`maxTokensAfter block ${block}`, message.blocks.length, 'block');
-    return deliverReply(plain, cutMessage(message, block, chars), stream);
+    return deliverReply(plain, truncateMessage(message, block, chars), stream);
   }
   if (stream) return deliverEvents(reply, listEvents(message, Math.max(1, reply.deltaChars ?? 200)));
   if (fault !== undefined && !('cutAtByte' in fault)) {

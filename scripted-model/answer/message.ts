@@ -67,8 +67,10 @@ export function buildMessage(
 }
 
 /** Cuts the message after `chars` characters of the stream of block `index`, by max_tokens. */
-export function cutMessage(message: ScriptedMessage, index: number, chars: number): ScriptedMessage {
-  const cut = message.blocks.slice(0, index + 1).map((block, at) => (at === index ? cutBlock(block, chars) : block));
+export function truncateMessage(message: ScriptedMessage, index: number, chars: number): ScriptedMessage {
+  const cut = message.blocks
+    .slice(0, index + 1)
+    .map((block, at) => (at === index ? truncateBlock(block, chars) : block));
   const usage = message.usage === null ? null : { ...message.usage, output_tokens: countOutputTokens(cut) };
   return { ...message, blocks: cut, stopReason: 'max_tokens', usage };
 }
@@ -188,7 +190,7 @@ const PING_MS = 1_000;
  * Cuts a block. Cut thinking has no signature, a cut call no whole input: a client may not send
  * them back.
  */
-function cutBlock(block: MessageBlock, chars: number): MessageBlock {
+function truncateBlock(block: MessageBlock, chars: number): MessageBlock {
   const streamed = block.streamed.slice(0, chars);
   if (streamed.length === block.streamed.length) return block;
   const { start, delta } = block;

@@ -50,7 +50,7 @@ const fourth = {
   messageEffort: false,
 } as const;
 
-const shown = {
+const shownThinking = {
   ...fourth,
   thinking: ['adaptive', 'enabled', 'disabled'],
   display: 'summarized',
@@ -59,7 +59,7 @@ const shown = {
 
 /** Up to 4.5: a thinking budget, or no thinking. */
 const manual = {
-  ...shown,
+  ...shownThinking,
   window: 200_000,
   maxOutput: 64_000,
   leastCached: 1_024,
@@ -95,8 +95,8 @@ export const MODELS: readonly ModelProfile[] = [
   { ...fifth, ...LAST_JUNE, id: 'claude-mythos-5', line: 'mythos' },
   { ...fourth, id: 'claude-opus-4-8', line: 'opus', released: '2026-05-28', leastCached: 1_024, reads: classicsUntil('2026-05-28'), systemMessages: true },
   { ...fourth, id: 'claude-opus-4-7', line: 'opus', released: '2026-04-16', leastCached: 2_048, reads: classicsUntil('2026-04-16') },
-  { ...shown, id: 'claude-sonnet-4-6', line: 'sonnet', released: '2026-02-17', leastCached: 1_024, reads: classicsUntil('2026-02-17'), efforts: EFFORTS.filter((effort) => effort !== 'xhigh') },
-  { ...shown, id: 'claude-opus-4-6', line: 'opus', released: '2026-02-05', leastCached: 4_096, reads: classicsUntil('2026-02-05'), efforts: EFFORTS.filter((effort) => effort !== 'xhigh') },
+  { ...shownThinking, id: 'claude-sonnet-4-6', line: 'sonnet', released: '2026-02-17', leastCached: 1_024, reads: classicsUntil('2026-02-17'), efforts: EFFORTS.filter((effort) => effort !== 'xhigh') },
+  { ...shownThinking, id: 'claude-opus-4-6', line: 'opus', released: '2026-02-05', leastCached: 4_096, reads: classicsUntil('2026-02-05'), efforts: EFFORTS.filter((effort) => effort !== 'xhigh') },
   { ...manual, id: 'claude-opus-4-5-20251101', aliases: ['claude-opus-4-5'], line: 'opus', released: '2025-11-24', lifecycle: 'deprecated', retires: '2027-01-22', leastCached: 4_096, reads: classicsUntil('2025-11-24'), efforts: EFFORTS.slice(0, 3) },
   { ...manual, id: 'claude-haiku-4-5-20251001', aliases: ['claude-haiku-4-5'], line: 'haiku', released: '2025-10-15', leastCached: 4_096, reads: classicsUntil('2025-10-15') },
   { ...manual, id: 'claude-sonnet-4-5-20250929', aliases: ['claude-sonnet-4-5'], line: 'sonnet', released: '2025-09-29', lifecycle: 'deprecated', retires: '2026-11-30', reads: classicsUntil('2025-09-29') },

@@ -18,7 +18,7 @@ const USER_CHECKS: Readonly<Record<string, Check>> = {
 const ASSISTANT_CHECKS: Readonly<Record<string, Check>> = {
   text: textProblem,
   thinking: thinkingProblem,
-  redacted_thinking: redactedProblem,
+  redacted_thinking: redactionProblem,
   tool_use: toolUseProblem,
   server_tool_use: serverUseProblem,
   web_search_tool_result: searchResultProblem,
@@ -46,10 +46,10 @@ export function blockProblem(
   const check = Object.hasOwn(ROLES[role], type) ? ROLES[role][type] : undefined;
   if (check !== undefined) return check(block, path, verify);
   if (role === 'assistant' && type !== 'tool_result' && type.endsWith('_tool_result')) return undefined;
-  return misplacedProblem(type, path) ?? unknownTagProblem(type, path, { ...USER_CHECKS, ...ASSISTANT_CHECKS });
+  return placementProblem(type, path) ?? unknownTagProblem(type, path, { ...USER_CHECKS, ...ASSISTANT_CHECKS });
 }
 
-function misplacedProblem(type: string, path: string): string | undefined {
+function placementProblem(type: string, path: string): string | undefined {
   const [home] = Object.entries(ROLES).find(([, checks]) => Object.hasOwn(checks, type)) ?? [];
   const message = path.split('.').slice(0, 2).join('.');
   return home === undefined ? undefined : `${message}: \`${type}\` blocks can only be in \`${home}\` messages`;
@@ -85,7 +85,7 @@ function thinkingProblem(block: Json, path: string, verify: Verify): string | un
     : `${path}: Invalid \`signature\` in \`thinking\` block`;
 }
 
-function redactedProblem(block: Json, path: string): string | undefined {
+function redactionProblem(block: Json, path: string): string | undefined {
   const at = `${path}.redacted_thinking`;
   return extraKeyProblem(block, redactedKeys, at) ?? stringProblem(block['data'], `${at}.data`);
 }

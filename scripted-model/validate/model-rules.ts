@@ -15,7 +15,7 @@ export function modelRuleProblem(request: Json, profile: ModelProfile | undefine
     (type === undefined ? undefined : typeProblem(type, profile)) ??
     levelProblem(effort ?? undefined, 'output_config.effort', profile) ??
     offProblem(type, effort ?? undefined, profile) ??
-    forcedProblem(choice, profile) ??
+    toolChoiceProblem(choice, profile) ??
     samplingProblem(request, profile) ??
     messageEffortProblem(request, type, effort ?? undefined, profile)
   );
@@ -48,7 +48,7 @@ function offProblem(
   return `output_config.effort: '${effort}' is not supported with "thinking.type.${type}" for this model`;
 }
 
-function forcedProblem(choice: unknown, { forcedTools }: ModelProfile): string | undefined {
+function toolChoiceProblem(choice: unknown, { forcedTools }: ModelProfile): string | undefined {
   const forces = isObject(choice) && ['any', 'tool'].includes(String(choice['type']));
   return forces && !forcedTools ? 'tool_choice: type "tool" and "any" are not supported for this model.' : undefined;
 }

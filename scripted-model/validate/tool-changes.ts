@@ -66,13 +66,13 @@ function changeProblem(block: Json, place: Place, known: KnownTools): RequestPro
     );
   }
   if (kind === 'tool_reference') {
-    if (!known.tools.has(String(tool['name']))) return unresolvedProblem(path, `tool '${String(tool['name'])}'`);
+    if (!known.tools.has(String(tool['name']))) return referenceProblem(path, `tool '${String(tool['name'])}'`);
     if (type === 'tool_removal') known.defined.delete(String(tool['name']));
     return undefined;
   }
   if (kind === 'mcp_tool_reference' || kind === 'mcp_toolset_reference') {
     const server = String(tool['server_name']);
-    return known.servers.has(server) ? undefined : unresolvedProblem(path, `MCP server '${server}'`);
+    return known.servers.has(server) ? undefined : referenceProblem(path, `MCP server '${server}'`);
   }
   const tags = "'tool_reference', 'mcp_tool_reference', 'mcp_toolset_reference'";
   return `${path}.${type}.tool: Input tag '${kind}' found using 'type' does not match any of the expected tags: ${tags}`;
@@ -102,7 +102,7 @@ function definitionProblem(definition: unknown, { path, betas }: Place, known: K
   return undefined;
 }
 
-function unresolvedProblem(path: string, what: string): RequestProblem {
+function referenceProblem(path: string, what: string): RequestProblem {
   return problemWithCode(
     `${path}: ${what} is not defined at this position in the conversation`,
     'tool_reference_unresolved',

@@ -9,7 +9,7 @@ export function toolsProblem(request: Json): string | undefined {
   const list = (tools as unknown[] | undefined) ?? [];
   return (
     firstProblem(list, (tool, index) => toolProblem(tool, `tools.${index}`)) ??
-    deferredProblem(list) ??
+    deferralProblem(list) ??
     uniqueProblem(list) ??
     choiceProblem(request, list)
   );
@@ -71,7 +71,7 @@ function domainsProblem(domains: unknown, path: string): string | undefined {
   });
 }
 
-function deferredProblem(tools: readonly unknown[]): string | undefined {
+function deferralProblem(tools: readonly unknown[]): string | undefined {
   if (tools.length === 0 || tools.some((tool) => (tool as Json)['defer_loading'] !== true)) return undefined;
   return 'At least one tool must have defer_loading=false. All tools cannot be deferred.';
 }

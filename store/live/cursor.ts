@@ -1,5 +1,5 @@
 // How far a watcher is, in a form that it can keep and give back after a reconnect.
-import type { LiveEvent, Told } from './events.ts';
+import type { LiveEvent, ChannelItem } from './events.ts';
 
 export type Cursor = {
   /** Steps before this one are over. */
@@ -20,7 +20,7 @@ export type StepCursor = {
   readonly iteration: number | null;
 };
 
-export type LiveItem = Told & { readonly cursor: Cursor };
+export type LiveItem = ChannelItem & { readonly cursor: Cursor };
 
 export const START: Cursor = { before: 0, steps: {} };
 

@@ -6,7 +6,7 @@
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { CompactionTrigger, Notice, RunEnded } from '../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../workflows/contract/loop.ts';
-import type { Steered } from '../../workflows/contract/steered.ts';
+import type { SteeringRecord } from '../../workflows/contract/steered.ts';
 
 export type LiveHeader = {
   readonly type: 'header';
@@ -37,7 +37,7 @@ export type LiveEvent =
   | { readonly type: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
   | { readonly type: 'notice'; readonly notice: Notice }
   /** O12. */
-  | { readonly type: 'steered'; readonly steered: Steered }
+  | { readonly type: 'steered'; readonly steered: SteeringRecord }
   /** L60. */
   | { readonly type: 'request_start'; readonly iteration: number; readonly attempt: number; readonly model: string }
   | { readonly type: 'text_delta'; readonly iteration: number; readonly index: number; readonly text: string }
@@ -133,7 +133,7 @@ export type LiveLine = LiveHeader | LiveEvent | LiveFate;
  * (L16). Step 0 does not belong to the session: its events are told from the transcript, and
  * `attempt` is the position of the reply they belong to.
  */
-export type Watched =
+export type WatchedEvent =
   | (LiveEvent & { readonly step: number; readonly attempt: number })
   | {
       readonly type: 'tombstone';
@@ -149,9 +149,20 @@ export type Watched =
  * The items that a follower of the channel is given: also that an attempt's events have become part
  * of the transcript.
  */
-export type Told = Watched | Stored;
+export type ChannelItem = WatchedEvent | StoredMark;
 
-export type Stored = { readonly type: 'stored'; readonly step: number; readonly attempt: number; readonly head: Hash };
+/** @deprecated The name that ChannelItem had until 0.2. */
+export type Told = ChannelItem;
+
+/** @deprecated The name that WatchedEvent had until 0.2. */
+export type Watched = WatchedEvent;
+
+export type StoredMark = {
+  readonly type: 'stored';
+  readonly step: number;
+  readonly attempt: number;
+  readonly head: Hash;
+};
 
 /**
  * Takes the events of one attempt. It never throws: losing the channel loses nothing that is

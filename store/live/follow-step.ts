@@ -3,7 +3,7 @@
 import type { AttemptReader } from './attempt-reader.ts';
 import { type StepCursor, isAnnouncement, startStep, passEvent } from './cursor.ts';
 import { type FoundLine, type FoundLines, isEvent, isFate } from './lines.ts';
-import type { LiveHeader, LiveFate, Told, Watched } from './events.ts';
+import type { LiveHeader, LiveFate, ChannelItem, WatchedEvent } from './events.ts';
 
 /** The files of a step, in the order of attempts. */
 export type FoundStep = {
@@ -19,7 +19,7 @@ export type FoundStep = {
 };
 
 /** Moves the step's cursor and then gives out the item it passed. */
-type Emit = (at: StepCursor, told?: Told) => void;
+type Emit = (at: StepCursor, told?: ChannelItem) => void;
 
 export function followStep(reader: AttemptReader, found: FoundStep, from: StepCursor | undefined, emit: Emit): void {
   const { step, superseded, closed } = found;
@@ -63,7 +63,7 @@ const endingStep =
   (at, told) =>
     move({ ...at, over: true }, told);
 
-type TakenBack = Pick<Extract<Watched, { type: 'tombstone' }>, 'why' | 'retold'>;
+type TakenBack = Pick<Extract<WatchedEvent, { type: 'tombstone' }>, 'why' | 'retold'>;
 
 function explainReplacement(step: number, header: LiveHeader | null, why: string): TakenBack {
   return header?.retells === step ? { why: 'its reply is stored, and told again', retold: true } : { why };

@@ -2,7 +2,7 @@
 // the fact (for a request before it), and never hold up or change a step (L21).
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
-import type { Seen } from '../../workflows/contract/told.ts';
+import type { SeenItem } from '../../workflows/contract/told.ts';
 import type {
   MessageCreateParamsStreaming,
   OutputConfig,
@@ -74,7 +74,7 @@ export type Observation =
   | { readonly kind: 'notes_merge'; readonly about: ObservedPlace; readonly outcome: 'merged' | 'failed' }
   | { readonly kind: 'alert'; readonly about: ObservedPlace; readonly alert: string; readonly failed: boolean }
   | (Timing & { readonly kind: 'store'; readonly operation: string; readonly failed: boolean })
-  | { readonly kind: 'seen'; readonly session: string; readonly seen: Seen };
+  | { readonly kind: 'seen'; readonly session: string; readonly seen: SeenItem };
 
 export type Observe = (observation: Observation) => void;
 

@@ -14,7 +14,7 @@ import type {
 } from '../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../workflows/contract/loop.ts';
 import type { StoredMedium } from '../../workflows/contract/people.ts';
-import type { Steered } from '../../workflows/contract/steered.ts';
+import type { SteeringRecord } from '../../workflows/contract/steered.ts';
 
 export type Segment = {
   readonly v: 1;
@@ -72,7 +72,7 @@ export type Entry =
    * Records that a person did something to the session, who and when; the model never sees it
    * (O12).
    */
-  | { readonly kind: 'steered'; readonly steered: Steered }
+  | { readonly kind: 'steered'; readonly steered: SteeringRecord }
   | EpochEntry
   | { readonly kind: 'notice'; readonly notice: Notice }
   | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }

@@ -73,7 +73,7 @@ export function tellPreamble(entries: readonly Entry[], wanted: Preamble, asked:
 }
 
 /** `news` holds tools that are new, or take other inputs, or are brought again. */
-type Compared = {
+type PreambleDifference = {
   readonly known: KnownPreamble;
   readonly news: readonly Tool[];
   readonly asked: AskedModel;
@@ -87,7 +87,7 @@ type Compared = {
 function whyNewEpoch(
   entries: readonly Entry[],
   current: CurrentEpoch,
-  { known, news, asked, offersOtherwise }: Compared,
+  { known, news, asked, offersOtherwise }: PreambleDifference,
 ): EpochReason | null {
   const { telling = {}, checksPrefix = false, isRefused = () => false } = asked;
   if (hasDroppedThinking(entries, current.position)) return 'refused';
@@ -168,7 +168,9 @@ export function toolsIn(entries: readonly Entry[], telling: Telling): readonly T
 }
 
 /** The part of a message in which the API says what it left out of a request, and why. */
-type Transformed = { readonly input_transformations?: readonly { readonly type?: string; readonly reason?: string }[] };
+type TransformedMessage = {
+  readonly input_transformations?: readonly { readonly type?: string; readonly reason?: string }[];
+};
 
 /**
  * Tells whether a reply since the epoch began was made without thinking that the API found bound to
@@ -183,7 +185,7 @@ function hasDroppedThinking(entries: readonly Entry[], epochAt: number): boolean
  * model cannot read is dropped too, which is harmless: another model may read it.
  */
 export function isThinkingDropped(message: Message): boolean {
-  const { input_transformations: all = [] } = message as Transformed;
+  const { input_transformations: all = [] } = message as TransformedMessage;
   return (
     Array.isArray(all) &&
     all.some(({ type, reason }) => type === 'thinking_dropped' && reason === 'prefix_binding_mismatch')
@@ -308,6 +310,6 @@ function namesOf(tools: readonly Tool[]): readonly string[] {
 }
 
 /** Returns the system prompt as it is sent. */
-export function systemText(parts: readonly SystemPart[]): string {
+export function joinSystemPrompt(parts: readonly SystemPart[]): string {
   return parts.map(({ text }) => text).join('\n\n');
 }

@@ -7,13 +7,13 @@ import { taskListOf } from '../view/task-list.ts';
 import type { BoundaryEntry, Entry } from '../log/entries.ts';
 
 /** `at` is how many entries there were when it was made. */
-type Prepared = { readonly at: number; readonly boundary: BoundaryEntry };
+type PreparedBoundary = { readonly at: number; readonly boundary: BoundaryEntry };
 
 export function encodeBoundary(
   boundary: BoundaryEntry,
   at: number,
 ): { readonly hash: Hash; readonly bytes: Uint8Array } {
-  const bytes = new TextEncoder().encode(JSON.stringify({ at, boundary } satisfies Prepared));
+  const bytes = new TextEncoder().encode(JSON.stringify({ at, boundary } satisfies PreparedBoundary));
   return { hash: hashOf(bytes), bytes };
 }
 
@@ -29,7 +29,7 @@ export async function takeBoundary(
   const bytes = await store.get(hash);
   if (!bytes)
     throw new StoreError('missing', `the prepared boundary ${hash} is not there: restore the store from a backup`);
-  const { at, boundary } = JSON.parse(new TextDecoder().decode(bytes)) as Prepared;
+  const { at, boundary } = JSON.parse(new TextDecoder().decode(bytes)) as PreparedBoundary;
   if (entries.slice(at).some(changesEarlier)) return null;
   const { tasks: _then, bareBefore: _before, ...made } = boundary;
   const tasks = taskListOf(entries);

@@ -1,12 +1,15 @@
-// Tools that the API carries out by itself, while a reply is made (L88). They are offered among the
-// others; nothing here runs them, and no rule can ask about one of their calls.
+// Knows the tools that the API carries out by itself while it makes a reply (L88). They are offered
+// among the others. This worker runs none of them, and no rule can ask about one of their calls.
 import type { ContentBlock, Tool, WebSearchTool20250305 } from '@anthropic-ai/sdk/resources/messages';
 import type { WebSearchSettings } from '../configuration.ts';
 
-/** Its name for rules and lists of tools. */
+/** The name of the search in rules and lists of tools. */
 export const WEB_SEARCH = 'web_search';
 
-/** A request has it in its place among the tools, though it has no schema of its own. */
+/**
+ * Returns the definition that a request carries among its tools, though it has no schema of its
+ * own.
+ */
 export function webSearchTool(settings: WebSearchSettings): Tool {
   const { maxUses, allowedDomains, blockedDomains, userLocation } = settings;
   const tool: WebSearchTool20250305 = {
@@ -24,26 +27,26 @@ export function isServerTool({ type }: { readonly type?: string | null }): boole
   return type !== undefined && type !== null && type !== 'custom';
 }
 
-/** Those that a model's API has: a fallback may have fewer. */
+/** Leaves out the API's tools for a model without them, as a fallback may be. */
 export function withoutServerTools(tools: readonly Tool[], model: { readonly webSearch?: boolean }): readonly Tool[] {
   return model.webSearch === true ? tools : tools.filter((tool) => !isServerTool(tool));
 }
 
-// What the API has done by itself, in words: for models and readers that do not take its blocks.
+// Below: the API's own work in words, for models and readers that do not take its blocks.
 
-type Found = { readonly title: string; readonly url: string };
+type SearchHit = { readonly title: string; readonly url: string };
 
-/** `found`: a word for why there is nothing, where it failed. */
-export type WebSearch = { readonly query: string; readonly found: readonly Found[] | string };
+/** `found` is a word for the reason when the search failed. */
+export type WebSearch = { readonly query: string; readonly found: readonly SearchHit[] | string };
 
-/** The search that a block asks for, as it came; null for a block of another kind. */
+/** Returns the query of a search block, unchanged; null for a block of another kind. */
 export function queryOf(block: ContentBlock): string | null {
   if (block.type !== 'server_tool_use') return null;
   const { query } = (block.input ?? {}) as { readonly query?: unknown };
   return typeof query === 'string' ? query : '';
 }
 
-/** What a block of results holds; null for a block of another kind. */
+/** Returns the results that a block holds; null for a block of another kind. */
 export function resultsOf(block: ContentBlock): WebSearch['found'] | null {
   if (block.type !== 'web_search_tool_result') return null;
   const { content } = block as { readonly content?: unknown };
@@ -51,17 +54,20 @@ export function resultsOf(block: ContentBlock): WebSearch['found'] | null {
     const { error_code: code } = (content ?? {}) as { readonly error_code?: unknown };
     return typeof code === 'string' ? code.replaceAll('_', ' ') : 'failed';
   }
-  return content.flatMap((each: unknown): Found[] => {
+  return content.flatMap((each: unknown): SearchHit[] => {
     const { title, url } = (each ?? {}) as { readonly title?: unknown; readonly url?: unknown };
     return typeof url === 'string' ? [{ url, title: typeof title === 'string' ? title : '' }] : [];
   });
 }
 
-/** Characters of a query, a title or an address, and results of one search. */
+/**
+ * The longest query, title or address that is shown, in characters, and the most results of one
+ * search.
+ */
 const MOST_SHOWN = 300;
 const MOST_RESULTS = 10;
 
-/** On one line; titles are others' words, and quoted. */
+/** Describes the results on one line. Titles are quoted, since they are the words of others. */
 export function resultsText(found: WebSearch['found']): string {
   if (typeof found === 'string') return `the search failed: ${found.slice(0, MOST_SHOWN)}`;
   if (found.length === 0) return 'nothing was found';
@@ -81,8 +87,8 @@ function quoteText(text: string): string {
 }
 
 /**
- * A block that the API made by itself, in brackets, for whoever cannot read it; empty for one of
- * another tool of its own, null for a block that any reader knows.
+ * Describes a block of the API's own in brackets, for readers that do not know such blocks. Empty
+ * for a tool that is not described, null for a block that every reader knows.
  */
 export function serverBlockText(block: ContentBlock): string | null {
   const query = queryOf(block);

@@ -1,14 +1,14 @@
-// Tools under other names for the model than our own (L89): a session may speak to it as programs
-// and prompts know tools. What is stored, ruled, shown and recovered has our names: they are
-// changed where a request is made and where a reply comes in, and nowhere else.
+// Translates between our names of tools and those that the model sees (L89), which may be the ones
+// that existing programs and prompts use. The store, rules, views and recovery use our names: only
+// a request on its way out and a reply on its way in are translated.
 import type { Tool, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
 import type { FieldNames, SentNames, ToolNames } from '../configuration.ts';
 import { isBrokenInput } from '../../system/json.ts';
 import { joinQuestions } from './question-lists.ts';
 
 /**
- * Also of tools that are not offered now. `own`: those that there are; one that has such a name for
- * its own keeps it. Undefined: all go by our names.
+ * Returns the names to send, also for tools that are not offered now. `own` lists the existing
+ * tools: one that has such a name already keeps it. Undefined when all tools go by our names.
  */
 export function namesToSend(
   names: ToolNames | undefined,
@@ -33,12 +33,15 @@ export function nameToSend(sent: SentNames | undefined, name: string): string {
   return (sent && ownEntry(sent, name)) ?? name;
 }
 
-/** A text of ours, in which names of tools stand in backticks. */
+/** Translates the names of tools in backticks within a text of ours. */
 export function inSentNames(text: string, sent: SentNames | undefined): string {
   return sent ? text.replaceAll(/`([a-z_]+)`/g, (_, name: string) => `\`${nameToSend(sent, name)}\``) : text;
 }
 
-/** A call in our names, whichever the model used. `isOwn`: a tool goes by this very name. */
+/**
+ * Translates a call to our names, whichever the model used. `isOwn` tells whether a tool has this
+ * very name.
+ */
 export function inOwnNames(
   names: ToolNames | undefined,
   block: ToolUseBlock,
@@ -72,7 +75,7 @@ export function ownName(names: ToolNames, name: string): string {
   return found?.[0] ?? name;
 }
 
-// Fields of inputs, and words that stand in them. What is not named stays as it is.
+// Below: fields of inputs, and words that stand in them. Others stay as they are.
 
 export function outwardFields(value: unknown, fields: FieldNames): unknown {
   return eachObject(value, (object) =>
@@ -88,7 +91,7 @@ function outwardValue(value: unknown, { fields, values }: Field): unknown {
   return fields ? outwardFields(value, fields) : value;
 }
 
-/** A field under our name goes before the same one under another. */
+/** Prefers a field under our name to the same one under another. */
 export function inwardFields(value: unknown, fields: FieldNames, ignored: readonly string[] = []): unknown {
   const ours = new Map(
     Object.keys(fields).flatMap((key) => {
@@ -120,7 +123,7 @@ function fieldOf(fields: FieldNames, key: string): Field {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Also of each object in a list. */
+/** Changes an object, or each object of a list. */
 function eachObject(value: unknown, changed: (object: Fields) => readonly (readonly [string, unknown])[]): unknown {
   if (Array.isArray(value)) return value.map((each) => eachObject(each, changed));
   return typeof value === 'object' && value !== null ? Object.fromEntries(changed(value as Fields)) : value;

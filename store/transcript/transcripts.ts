@@ -6,7 +6,7 @@ import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { prepareAppend } from '../view/append.ts';
 import { type Bodies, createBodyReader } from '../log/bodies.ts';
 import type { Entry, Outcome } from '../log/entries.ts';
-import { inView, type InView, type Shown } from '../view/in-view.ts';
+import { inView, type InView, type ShownPart } from '../view/in-view.ts';
 import { planMicrocompact } from '../view/microcompact.ts';
 import { type CalledModel, createMemo, projectView } from '../view/project.ts';
 import { nextSegment, type NextSegment } from '../view/next-segment.ts';
@@ -15,7 +15,7 @@ import { loadView, loadWorkingView, type View } from '../view/view.ts';
 import { createViewCache } from '../view/view-cache.ts';
 
 /** A stored view and the entries that come after it. */
-export type Extended = { readonly view: View; readonly added: readonly Entry[] };
+export type ExtendedView = { readonly view: View; readonly added: readonly Entry[] };
 
 export type Transcripts = {
   /**
@@ -29,17 +29,17 @@ export type Transcripts = {
    * Extends a view by entries that are made from inputs and records only, so that a second attempt
    * makes the same ones. Throws StoreError.
    */
-  extend(session: SessionId, head: Hash | null, append: readonly Append[]): Promise<Extended>;
+  extend(session: SessionId, head: Hash | null, append: readonly Append[]): Promise<ExtendedView>;
   /**
    * Shrinks old tool results for `model` when it is time for it (L8), by one more entry in `added`.
    */
-  shrinkResults(extended: Extended, now: number, model: Pick<CalledModel, 'checksPrefix'>): Extended;
+  shrinkResults(extended: ExtendedView, now: number, model: Pick<CalledModel, 'checksPrefix'>): ExtendedView;
   /** Returns the messages that `model` is shown. */
-  messages(extended: Extended, model?: CalledModel): Promise<MessageParam[]>;
+  messages(extended: ExtendedView, model?: CalledModel): Promise<MessageParam[]>;
   /** Reads the stored texts of the messages among `entries` that are shown. */
   bodies(entries: readonly Entry[]): Promise<Bodies>;
   /** Returns the segment of `added` and `more`, which is not stored yet. */
-  next(extended: Extended, more: readonly Entry[]): NextSegment;
+  next(extended: ExtendedView, more: readonly Entry[]): NextSegment;
   /** Tells that the segment is stored, so that its view may be used. */
   keep(next: NextSegment): void;
 };
@@ -82,7 +82,7 @@ export function createTranscripts(
   };
 }
 
-function entriesNeededFor(shown: Shown): readonly Entry[] {
+function entriesNeededFor(shown: ShownPart): readonly Entry[] {
   if (shown.kind !== 'entry') return [];
   const { entry, bare } = shown;
   if (!bare) return [entry];
@@ -92,6 +92,6 @@ function entriesNeededFor(shown: Shown): readonly Entry[] {
 }
 
 /** Returns all entries, those about to be appended included. */
-export function entriesOf({ view, added }: Extended): readonly Entry[] {
+export function entriesOf({ view, added }: ExtendedView): readonly Entry[] {
   return [...view.entries, ...added];
 }

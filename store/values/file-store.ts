@@ -8,7 +8,7 @@ import { type Files, nodeFiles } from './file-io.ts';
 import { createFileWrites, type FileWrites } from './file-writes.ts';
 import { storeIdentity } from './store-folder.ts';
 import { createFolders } from './folders.ts';
-import { hashOf, corruptRecord, isErrno, toStoreError, type Created, type Store } from './store.ts';
+import { hashOf, corruptRecord, isErrno, toStoreError, type CreateOutcome, type Store } from './store.ts';
 
 export type FileStoreOptions = {
   readonly dir: string;
@@ -32,7 +32,7 @@ export function fileStore({ dir, files = nodeFiles }: FileStoreOptions): Store {
       throw toStoreError('write to the store', path, error);
     }
   };
-  const step = async (key: string, bytes: Uint8Array, blobs: readonly Uint8Array[]): Promise<Created> => {
+  const step = async (key: string, bytes: Uint8Array, blobs: readonly Uint8Array[]): Promise<CreateOutcome> => {
     const path = layout.record(key);
     return guarded(path, async () =>
       !files.exists(path) && (await writeRecord(parts, key, { bytes, blobs }))
@@ -96,7 +96,7 @@ async function writeRecord(parts: Parts, key: string, record: KeyRecord): Promis
   );
 }
 
-async function readExisting(parts: Parts, key: string): Promise<Created> {
+async function readExisting(parts: Parts, key: string): Promise<CreateOutcome> {
   const { layout, reads, writes } = parts;
   const path = layout.record(key);
   // Its creator may not have flushed its name yet.

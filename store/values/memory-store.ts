@@ -1,7 +1,7 @@
 // The store in memory, for tests and for trying things out. It keeps the port's promises for as
 // long as the process lives.
 import type { Hash } from '../../workflows/contract/ids.ts';
-import { hashOf, keyProblem, missingValue, type Created, type StepWrite, type Store } from './store.ts';
+import { hashOf, keyProblem, missingValue, type CreateOutcome, type StepWrite, type Store } from './store.ts';
 
 export function memoryStore(): Store {
   const blobs = new Map<Hash, Uint8Array>();
@@ -12,7 +12,7 @@ export function memoryStore(): Store {
     if (!blobs.has(hash)) blobs.set(hash, bytes.slice());
     return hash;
   };
-  const create = (key: string, bytes: Uint8Array): Created => {
+  const create = (key: string, bytes: Uint8Array): CreateOutcome => {
     const problem = keyProblem(key);
     if (problem !== undefined) throw new RangeError(problem);
     const existing = records.get(key);

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Hash } from '../../workflows/contract/ids.ts';
 
-export type Created =
+export type CreateOutcome =
   | { readonly kind: 'created' }
   /** Another writer was first: `bytes` is what it wrote, and stays. */
   | { readonly kind: 'existing'; readonly bytes: Uint8Array };
@@ -22,7 +22,7 @@ export type Store = {
    * Creates `key` (segments of [A-Za-z0-9._-], joined by `/`; a key is never a folder of another)
    * on the condition that it is new: of all who try, one creates. Durable when it resolves.
    */
-  create(key: string, bytes: Uint8Array): Promise<Created>;
+  create(key: string, bytes: Uint8Array): Promise<CreateOutcome>;
   /**
    * Reads the value created under `key`, or null. Throws StoreError `corrupt` when the record is
    * damaged.
@@ -32,7 +32,7 @@ export type Store = {
    * Writes the products of one step together, which is cheaper than `put` then `create`. A reader
    * that finds `key` can always get `blobs`.
    */
-  writeStep(step: StepWrite): Promise<Created>;
+  writeStep(step: StepWrite): Promise<CreateOutcome>;
 };
 
 /**

@@ -7,7 +7,7 @@ import { mediaOf } from '../log/bodies.ts';
 import { summaryFollowUp } from './notices.ts';
 import { taskListOf, withTaskList } from './task-list.ts';
 
-export type Shown =
+export type ShownPart =
   /**
    * `cut` is how many characters are shown of a message that was too large for its run (L6). `bare`
    * hides its images and documents.
@@ -35,12 +35,12 @@ export type Shown =
 /** The kinds that can be seen; the others keep the books. */
 type ShownEntry = Extract<Entry, { kind: 'user' | 'reply' | 'outcomes' | 'notice' }>;
 
-export type InView = { readonly shown: readonly Shown[]; readonly marks: Marks };
+export type InView = { readonly shown: readonly ShownPart[]; readonly marks: Marks };
 
 export function inView(entries: readonly Entry[]): InView {
   const marks = readMarks(entries);
   const { snipped } = marks;
-  const shown: Shown[] = [];
+  const shown: ShownPart[] = [];
   if (marks.boundary) {
     const { from, summary, tasks } = marks.boundary;
     const signed = usableSignedSummary(marks);
@@ -58,7 +58,7 @@ function usableSignedSummary({ boundary, refusedAt }: Marks): SignedSummary | un
   return boundary && boundary.at > refusedAt ? boundary.signed : undefined;
 }
 
-function showPrompts({ prompts }: Bounds, entries: readonly Entry[], marks: Marks): Shown[] {
+function showPrompts({ prompts }: Bounds, entries: readonly Entry[], marks: Marks): ShownPart[] {
   return prompts
     .filter((position) => !marks.snipped.has(position))
     .map((position) => showEntry(position, entries[position] as ShownEntry, marks, -1));
@@ -70,7 +70,7 @@ function showEntry(
   entry: ShownEntry,
   { cut, bareBefore, shrunkBefore }: Marks,
   reply: number,
-): Shown {
+): ShownPart {
   const isHidden = position < bareBefore || (entry.kind === 'outcomes' && reply < shrunkBefore);
   return {
     kind: 'entry',
@@ -80,7 +80,7 @@ function showEntry(
   };
 }
 
-function pushEntries(shown: Shown[], entries: readonly Entry[], marks: Marks, snipped: ReadonlySet<number>): void {
+function pushEntries(shown: ShownPart[], entries: readonly Entry[], marks: Marks, snipped: ReadonlySet<number>): void {
   const { committed: stretches } = marks;
   const from = marks.boundary?.from ?? 0;
   let next = 0;

@@ -10,7 +10,7 @@ const count = z.int();
 /** The API gives calls of server tools such ids, and refuses others. */
 const serverId = text.regex(/^srvtoolu_[a-zA-Z0-9_]+$/);
 
-function typedBlock<Type extends string, Fields extends z.ZodRawShape>(type: Type, fields: Fields) {
+function toTypedBlock<Type extends string, Fields extends z.ZodRawShape>(type: Type, fields: Fields) {
   return z.object({ type: z.literal(type), ...fields });
 }
 
@@ -22,11 +22,11 @@ function optionalField<Schema extends z.ZodType>(schema: Schema) {
 const cited = { cited_text: text };
 const inDocument = { ...cited, document_index: count, document_title: text.nullable() };
 const citation = z.discriminatedUnion('type', [
-  typedBlock('char_location', { ...inDocument, start_char_index: count, end_char_index: count }),
-  typedBlock('page_location', { ...inDocument, start_page_number: count, end_page_number: count }),
-  typedBlock('content_block_location', { ...inDocument, start_block_index: count, end_block_index: count }),
-  typedBlock('web_search_result_location', { ...cited, encrypted_index: text, title: text.nullable(), url: text }),
-  typedBlock('search_result_location', {
+  toTypedBlock('char_location', { ...inDocument, start_char_index: count, end_char_index: count }),
+  toTypedBlock('page_location', { ...inDocument, start_page_number: count, end_page_number: count }),
+  toTypedBlock('content_block_location', { ...inDocument, start_block_index: count, end_block_index: count }),
+  toTypedBlock('web_search_result_location', { ...cited, encrypted_index: text, title: text.nullable(), url: text }),
+  toTypedBlock('search_result_location', {
     ...cited,
     search_result_index: count,
     source: text,
@@ -38,19 +38,19 @@ const citation = z.discriminatedUnion('type', [
 const citations = z.array(z.unknown()).transform((all) => all.flatMap((each) => citation.safeParse(each).data ?? []));
 
 const source = z.discriminatedUnion('type', [
-  typedBlock('base64', { media_type: z.literal('application/pdf'), data: text }),
-  typedBlock('text', { media_type: z.literal('text/plain'), data: text }),
+  toTypedBlock('base64', { media_type: z.literal('application/pdf'), data: text }),
+  toTypedBlock('text', { media_type: z.literal('text/plain'), data: text }),
 ]);
-const document = typedBlock('document', {
+const document = toTypedBlock('document', {
   source,
   title: optionalField(text),
   citations: optionalField(z.object({ enabled: z.boolean() })),
 });
 
 /** Our tools never call other tools: a call with another caller is sent as the model's own. */
-const called = { caller: z.optional(typedBlock('direct', {}).catch({ type: 'direct' })) };
+const called = { caller: z.optional(toTypedBlock('direct', {}).catch({ type: 'direct' })) };
 
-const serverCall = typedBlock('server_tool_use', {
+const serverCall = toTypedBlock('server_tool_use', {
   id: serverId,
   name: z.enum([
     'web_search',
@@ -66,50 +66,50 @@ const serverCall = typedBlock('server_tool_use', {
 });
 
 function resultBlock<Type extends string, Content extends z.ZodType>(type: Type, content: Content) {
-  return typedBlock(`${type}_tool_result`, { tool_use_id: serverId, content });
+  return toTypedBlock(`${type}_tool_result`, { tool_use_id: serverId, content });
 }
 
 function errorResult<Type extends string>(type: Type) {
-  return typedBlock(`${type}_tool_result_error`, { error_code: text });
+  return toTypedBlock(`${type}_tool_result_error`, { error_code: text });
 }
 
 function runResult<Type extends string>(type: Type) {
-  const output = typedBlock(`${type}_output`, { file_id: text });
-  return typedBlock(`${type}_result`, { stdout: text, stderr: text, return_code: count, content: z.array(output) });
+  const output = toTypedBlock(`${type}_output`, { file_id: text });
+  return toTypedBlock(`${type}_result`, { stdout: text, stderr: text, return_code: count, content: z.array(output) });
 }
 
-const page = typedBlock('web_search_result', {
+const page = toTypedBlock('web_search_result', {
   url: text,
   title: text,
   encrypted_content: text,
   page_age: optionalField(text),
 });
-const fetched = typedBlock('web_fetch_result', { url: text, content: document, retrieved_at: optionalField(text) });
-const encrypted = typedBlock('encrypted_code_execution_result', {
+const fetched = toTypedBlock('web_fetch_result', { url: text, content: document, retrieved_at: optionalField(text) });
+const encrypted = toTypedBlock('encrypted_code_execution_result', {
   encrypted_stdout: text,
   stderr: text,
   return_code: count,
-  content: z.array(typedBlock('code_execution_output', { file_id: text })),
+  content: z.array(toTypedBlock('code_execution_output', { file_id: text })),
 });
-const viewed = typedBlock('text_editor_code_execution_view_result', {
+const viewed = toTypedBlock('text_editor_code_execution_view_result', {
   content: text,
   file_type: z.enum(['text', 'image', 'pdf']),
   num_lines: optionalField(count),
   start_line: optionalField(count),
   total_lines: optionalField(count),
 });
-const created = typedBlock('text_editor_code_execution_create_result', { is_file_update: z.boolean() });
-const replaced = typedBlock('text_editor_code_execution_str_replace_result', {
+const created = toTypedBlock('text_editor_code_execution_create_result', { is_file_update: z.boolean() });
+const replaced = toTypedBlock('text_editor_code_execution_str_replace_result', {
   lines: optionalField(z.array(text)),
   new_lines: optionalField(count),
   new_start: optionalField(count),
   old_lines: optionalField(count),
   old_start: optionalField(count),
 });
-const found = typedBlock('tool_search_tool_search_result', {
-  tool_references: z.array(typedBlock('tool_reference', { tool_name: text })),
+const found = toTypedBlock('tool_search_tool_search_result', {
+  tool_references: z.array(toTypedBlock('tool_reference', { tool_name: text })),
 });
-const said = { error_message: optionalField(text) };
+const errorText = { error_message: optionalField(text) };
 
 const serverResults = [
   resultBlock('web_search', z.union([errorResult('web_search'), z.array(page)])).extend(called),
@@ -118,16 +118,16 @@ const serverResults = [
   resultBlock('bash_code_execution', z.union([errorResult('bash_code_execution'), runResult('bash_code_execution')])),
   resultBlock(
     'text_editor_code_execution',
-    z.union([errorResult('text_editor_code_execution').extend(said), viewed, created, replaced]),
+    z.union([errorResult('text_editor_code_execution').extend(errorText), viewed, created, replaced]),
   ),
-  resultBlock('tool_search', z.union([errorResult('tool_search').extend(said), found])),
+  resultBlock('tool_search', z.union([errorResult('tool_search').extend(errorText), found])),
 ] as const;
 
 const block = z.discriminatedUnion('type', [
-  typedBlock('text', { text, citations: optionalField(citations) }),
-  typedBlock('thinking', { thinking: text, signature: text.min(1) }),
-  typedBlock('redacted_thinking', { data: text.min(1) }),
-  typedBlock('tool_use', {
+  toTypedBlock('text', { text, citations: optionalField(citations) }),
+  toTypedBlock('thinking', { thinking: text, signature: text.min(1) }),
+  toTypedBlock('redacted_thinking', { data: text.min(1) }),
+  toTypedBlock('tool_use', {
     id: text,
     name: text,
     input: z.optional(z.unknown()),

@@ -2,7 +2,7 @@
 // entries and the time; the answer is recorded as an entry, so that it never changes again. It acts
 // seldom: each time breaks the prompt cache from the first shrunk result on.
 import type { Entry, Outcome } from '../log/entries.ts';
-import { inView, type Shown } from './in-view.ts';
+import { inView, type ShownPart } from './in-view.ts';
 import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import { isShrunk, shrunkMarker, outcomeCharacters } from './shrunk-results.ts';
 
@@ -39,7 +39,7 @@ export function planMicrocompact(
 type Round = { readonly position: number; readonly results: [Outcome, number][] };
 
 /** Returns the rounds of the replies in view, oldest first, without those that have no result. */
-function roundsWithResults(shown: readonly Shown[]): Round[] {
+function roundsWithResults(shown: readonly ShownPart[]): Round[] {
   const rounds: Round[] = [];
   for (const each of shown) {
     if (each.kind !== 'entry') continue;
@@ -63,7 +63,7 @@ function withoutNewest(rounds: readonly Round[], kept: number): readonly Round[]
   return rounds.slice(0, end);
 }
 
-function lastReplyAt(shown: readonly Shown[]): number {
+function lastReplyAt(shown: readonly ShownPart[]): number {
   const last = shown.findLast((each) => each.kind === 'entry' && each.entry.kind === 'reply');
   return last?.kind === 'entry' && last.entry.kind === 'reply' ? last.entry.at : 0;
 }

@@ -18,15 +18,15 @@ import { foreignWords, isChange, systemBlocks, tellingBy } from '../transcript/s
 import { type Bodies, mediaNote } from '../log/bodies.ts';
 import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
 import { entryName } from '../log/entry-names.ts';
-import { inView, type InView, type Shown } from './in-view.ts';
+import { inView, type InView, type ShownPart } from './in-view.ts';
 import { BARE, GO_ON, NO_OUTCOME, NO_OUTPUT, noticeForModel, shortForm, summaryText } from './notices.ts';
 import {
   isFrom,
-  openServerCalls,
+  listOpenServerCalls,
   type ReplyMemo,
   prepareReply,
   type SentReply,
-  answeredServerCalls,
+  listAnsweredServerCalls,
 } from './sent-reply.ts';
 import { isShrunk, shrunkMarker } from './shrunk-results.ts';
 import { isBlank, wellFormedText } from '../../system/text.ts';
@@ -74,7 +74,7 @@ export function project(entries: readonly Entry[], bodies: Bodies, options: Proj
 
 export function projectView({ shown, marks }: InView, bodies: Bodies, options: ProjectOptions = {}): MessageParam[] {
   const memo = options.memo ?? createMemo();
-  const signed = signedSummaryFor(options.model, shown[0]);
+  const signed = findSignedSummary(options.model, shown[0]);
   const messages: DraftMessage[] = signed ? [{ role: 'assistant', content: [signed] }] : [];
   const taken = new Set<string>();
   const telling = tellingOf(marks.telling, options.model);
@@ -84,7 +84,7 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
     const sent = reply
       ? prepareReply(reply, taken, memo.replies, {
           withThinking: isThinkingSent(reply, round.position, marks, options.model),
-          across: new Set([...carriedOver(all[at - 1], round), ...carriedOver(round, all[at + 1])]),
+          across: new Set([...listCarriedCalls(all[at - 1], round), ...listCarriedCalls(round, all[at + 1])]),
         })
       : { blocks: [], calls: [] };
     const named = marks.names ? underNames(sent.blocks, marks.names) : sent.blocks;
@@ -131,7 +131,10 @@ function isAsked(messages: readonly DraftMessage[]): boolean {
  * Returns the API's own summary block for a model that takes it; the kept entries then follow at
  * once.
  */
-function signedSummaryFor(model: CalledModel | undefined, first: Shown | undefined): ContentBlockParam | undefined {
+function findSignedSummary(
+  model: CalledModel | undefined,
+  first: ShownPart | undefined,
+): ContentBlockParam | undefined {
   if (first?.kind !== 'summary' || !model?.compaction) return undefined;
   // The stable types do not have this block of a beta.
   return first.signed as ContentBlockParam | undefined;
@@ -171,18 +174,18 @@ type Round = {
  * Calls of the API's own that the first of two replies leaves open and the second one answers, with
  * nothing but results of other calls between them. The last reply of all has its answer to come.
  */
-function carriedOver(round: Round | undefined, next: Round | undefined): readonly string[] {
+function listCarriedCalls(round: Round | undefined, next: Round | undefined): readonly string[] {
   if (!round?.reply) return [];
-  const open = openServerCalls(round.reply);
+  const open = listOpenServerCalls(round.reply);
   if (open.length === 0 || round.texts.length > 0 || round.told.length > 0) return [];
   if (!next?.reply) return open;
-  const answered = new Set(answeredServerCalls(next.reply.message.content));
+  const answered = new Set(listAnsweredServerCalls(next.reply.message.content));
   return open.filter((id) => answered.has(id));
 }
 
 type RoundOptions = { readonly memo: ProjectMemo; readonly telling: Telling };
 
-function groupRounds(shown: readonly Shown[], bodies: Bodies, { memo, telling }: RoundOptions): Round[] {
+function groupRounds(shown: readonly ShownPart[], bodies: Bodies, { memo, telling }: RoundOptions): Round[] {
   let round: Round = { reply: null, position: -1, outcomes: [], texts: [], told: [] };
   const all = [round];
   for (const each of shown) {
@@ -202,7 +205,7 @@ function groupRounds(shown: readonly Shown[], bodies: Bodies, { memo, telling }:
   return all;
 }
 
-function textBlocksOf(shown: Shown, bodies: Bodies, memo: ProjectMemo): readonly ContentBlockParam[] {
+function textBlocksOf(shown: ShownPart, bodies: Bodies, memo: ProjectMemo): readonly ContentBlockParam[] {
   if (shown.kind !== 'entry') return toTextBlocks(wordsOf(shown, bodies));
   const texts = shown.cut === undefined ? memo.texts : memo.cuts;
   const known = texts.get(shown.entry);
@@ -218,7 +221,7 @@ function textBlocksOf(shown: Shown, bodies: Bodies, memo: ProjectMemo): readonly
 }
 
 /** Returns `shown` as user text; empty when it is not text. */
-export function wordsOf(shown: Shown, bodies: Bodies): string {
+export function wordsOf(shown: ShownPart, bodies: Bodies): string {
   if (shown.kind === 'summary') return summaryText(shown.position, shown.text);
   if (shown.kind === 'carried') return shown.text;
   if (shown.kind === 'short') return shortForm({ from: shown.position, to: shown.to }, shown.text);

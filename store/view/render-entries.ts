@@ -3,7 +3,7 @@
 import type { Entry, Outcome } from '../log/entries.ts';
 import { parseEntryName } from '../log/entry-names.ts';
 import { serverBlockText } from '../transcript/server-tools.ts';
-import type { Shown } from './in-view.ts';
+import type { ShownPart } from './in-view.ts';
 import { wordsOf } from './project.ts';
 import { isShrunk, shrunkMarker } from './shrunk-results.ts';
 import { wellFormedText } from '../../system/text.ts';
@@ -25,7 +25,7 @@ const WHOLE: RenderOptions = { most: Infinity, shrunkBefore: 0 };
  * Returns an empty text for entries that the model is not told of. `reply` is the position of the
  * reply that outcomes belong to.
  */
-export function renderShown(shown: Shown, reply: number, bodies: Bodies, options: RenderOptions): string {
+export function renderShown(shown: ShownPart, reply: number, bodies: Bodies, options: RenderOptions): string {
   const cut = (text: string): string => shortenText(text, options.most);
   if (shown.kind !== 'entry') return labelText('Earlier', cut(shown.text));
   const { entry, position } = shown;

@@ -20,8 +20,8 @@ export const MOST_SEEN = 200;
 /** The most sessions that are remembered. */
 const SESSIONS = 256;
 
-type ReadSession = { readonly length: number; readonly last: Entry | undefined; readonly seen: Seen };
-type Seen = RecentMap<string, KnownFile>;
+type ReadSession = { readonly length: number; readonly last: Entry | undefined; readonly seen: KnownFiles };
+type KnownFiles = RecentMap<string, KnownFile>;
 
 /** Returns a reader that reads the entries of a session since it was called last. */
 export function createSeenFilesReader(): (view: View, added: readonly Entry[]) => SeenFiles {
@@ -37,14 +37,14 @@ export function createSeenFilesReader(): (view: View, added: readonly Entry[]) =
   };
 }
 
-const createSeen = (): Seen => new RecentMap(MOST_SEEN);
+const createSeen = (): KnownFiles => new RecentMap(MOST_SEEN);
 
-function addSeen(seen: Seen, entries: readonly Entry[]): Seen {
+function addSeen(seen: KnownFiles, entries: readonly Entry[]): KnownFiles {
   for (const file of entries.flatMap(filesSeenIn)) seen.set(file.path, file);
   return seen;
 }
 
-function copyOf(seen: Seen): Seen {
+function copyOf(seen: KnownFiles): KnownFiles {
   const copy = createSeen();
   for (const [path, file] of seen) copy.set(path, file);
   return copy;

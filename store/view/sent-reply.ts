@@ -1,6 +1,6 @@
 // Turns a stored reply into the blocks that are sent (L16, L39, L58, L59). Blocks go back as they
-// came. A block that the API would refuse is left out or mendBlock here; the transcript keeps it as
-// it came.
+// came. One that the API would refuse is left out or mended here; the transcript keeps it as it
+// came.
 
 import type { ContentBlock, ContentBlockParam, Message, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { chooseFreeId } from '../transcript/call-ids.ts';
@@ -47,22 +47,22 @@ export function prepareReply(
   return { blocks, calls };
 }
 
-/** `across`: calls of the API's own that this reply and one beside it share. */
+/** `across`: calls of the API's own that this reply shares with a neighbouring one. */
 type Sending = { readonly withThinking?: boolean; readonly across?: ReadonlySet<string> };
 
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Calls of the API's own that a reply asked for beside calls of ours, by their ids: the API carries
- * them out when it has the results of these, and answers with both.
+ * Lists the calls of the API's own that stand open among calls of ours. The API carries them out
+ * when it has the results of ours, and answers both.
  */
-export function openServerCalls({ message: { content, stop_reason } }: ReplyEntry): readonly string[] {
+export function listOpenServerCalls({ message: { content, stop_reason } }: ReplyEntry): readonly string[] {
   if (stop_reason !== 'tool_use') return [];
-  const closed = new Set(answeredServerCalls(content));
+  const closed = new Set(listAnsweredServerCalls(content));
   return content.flatMap((block) => (block.type === 'server_tool_use' && !closed.has(block.id) ? [block.id] : []));
 }
 
-export function answeredServerCalls(content: readonly ContentBlock[]): readonly string[] {
+export function listAnsweredServerCalls(content: readonly ContentBlock[]): readonly string[] {
   return content.flatMap((block) =>
     block.type.endsWith('_tool_result') && 'tool_use_id' in block ? [block.tool_use_id] : [],
   );
@@ -92,10 +92,10 @@ function listSendableBlocks({ message }: ReplyEntry, across: ReadonlySet<string>
 }
 
 /**
- * What goes back of a reply that the API has paused, so that it goes on: all of it, also a call
- * that the API has yet to carry out.
+ * Lists the blocks that make a paused reply go on: all of them, including a call that the API has
+ * yet to carry out.
  */
-export function pausedBlocks({ content }: Pick<Message, 'content'>): readonly ContentBlockParam[] {
+export function listResumableBlocks({ content }: Pick<Message, 'content'>): readonly ContentBlockParam[] {
   return content.flatMap((block) => mendBlock(block) ?? []);
 }
 

@@ -80,7 +80,7 @@ function wrapStarted(
   return { stdin, stdout, stderr, exit, closed, tree };
 }
 
-export type RunOptions = PipedOptions & {
+export type BoundedRunOptions = PipedOptions & {
   readonly timeoutMs: number;
   /** Bytes that the program may print. */
   readonly mostOutput: number;
@@ -99,7 +99,7 @@ export type ProgramEnd = {
  * Runs a program without input to its end, and ends all its processes when it is stopped or goes
  * beyond its bounds. Rejects as `startCommand` does.
  */
-export async function runProgram(argv: readonly string[], options: RunOptions): Promise<ProgramEnd> {
+export async function runProgram(argv: readonly string[], options: BoundedRunOptions): Promise<ProgramEnd> {
   const { signal, timeoutMs, mostOutput } = options;
   const program = await spawnPiped(argv, options);
   let cut: ProgramEnd['cut'];

@@ -1,11 +1,11 @@
 import { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
-import { classify, retryAfter, windowIn } from '../../activities/model/classify.ts';
+import { classifyFailure, retryAfter, windowIn } from '../../activities/model/classify.ts';
 
 describe('a failure of the model API', () => {
   test('is told in brief, however long the error page of a proxy is (L20)', () => {
     const page = APIError.generate(403, undefined, `<html>${'x'.repeat(3_000_000)}</html>`, new Headers());
-    const verdict = classify(page, 0, (text) => text);
+    const verdict = classifyFailure(page, 0, (text) => text);
     expect(verdict).toMatchObject({ kind: 'failed', status: 403 });
     expect(verdict?.detail.length).toBeLessThan(2_100);
   });
@@ -35,7 +35,7 @@ describe('a failure of the model API', () => {
       message,
       new Headers(),
     );
-    expect(classify(error, 0, (text) => text)?.kind).toBe('media_too_large');
+    expect(classifyFailure(error, 0, (text) => text)?.kind).toBe('media_too_large');
   });
 });
 

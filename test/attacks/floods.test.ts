@@ -8,7 +8,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAccumulator, MOST_BLOCKS, MOST_OF_INPUT } from '../../activities/model/stream/accumulate.ts';
 import { limitFetch, MOST_OF_ANSWER, MOST_OF_EVENT } from '../../worker/limit-fetch.ts';
-import { classify } from '../../activities/model/classify.ts';
+import { classifyFailure } from '../../activities/model/classify.ts';
 import { anthropicModel, streamReply } from '../../activities/model/stream/stream.ts';
 import { parseStructuredOutput } from '../../store/view/structured-output.ts';
 
@@ -52,7 +52,7 @@ async function flooding(chunks: () => Generator<string>, { status = 200, gzip = 
       await streamReply(model, { ...body, messages: [] }, into, limits, nothing);
       return null;
     } catch (error) {
-      return classify(error, 0, (text) => text);
+      return classifyFailure(error, 0, (text) => text);
     }
   };
   return { run, sent: () => sent };

@@ -3,7 +3,7 @@
 import { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
 import { chooseKept } from '../../activities/compaction/choose-kept.ts';
-import { classify, maxOutputIn } from '../../activities/model/classify.ts';
+import { classifyFailure, maxOutputIn } from '../../activities/model/classify.ts';
 import { fault, reply, text, thinking, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';
@@ -146,7 +146,7 @@ describe('a cap that the server refuses', () => {
 
   test('retry-after-ms is kept as retry-after is (L14)', () => {
     const waits = (headers: Record<string, string>) =>
-      classify(APIError.generate(429, undefined, 'slow down', new Headers(headers)), 0, (said) => said);
+      classifyFailure(APIError.generate(429, undefined, 'slow down', new Headers(headers)), 0, (said) => said);
     expect(waits({ 'retry-after-ms': '1500', 'retry-after': '2' })).toMatchObject({ afterMs: 1_500 });
     expect(waits({ 'retry-after-ms': 'soon', 'retry-after': '2' })).toMatchObject({ afterMs: 2_000 });
   });
@@ -179,5 +179,5 @@ describe('other words for "too long"', () => {
 
 function verdict(status: number, message: string): string | undefined {
   const body = { type: 'error', error: { type: 'invalid_request_error', message } };
-  return classify(APIError.generate(status, body, message, new Headers()), 0, (said) => said)?.kind;
+  return classifyFailure(APIError.generate(status, body, message, new Headers()), 0, (said) => said)?.kind;
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createExitHandlers } from '../../system/process/at-exit.ts';
-import { runCommand } from '../../activities/hooks/run-command.ts';
+import { runHookCommand } from '../../activities/hooks/run-command.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { createBashTool } from '../../tools/builtin/bash.ts';
 import { whyGitMayDoMore } from '../../tools/builtin/shell/git.ts';
@@ -49,7 +49,7 @@ test('a hook finds no repository in plain files of the workspace', async () => {
   const env = { PATH: process.env['PATH'] };
   const signal = new AbortController().signal;
   const run = { command: 'git status', cwd: join(cwd, 'fake'), input: '', env, signal, timeoutMs: 20_000, apart: cwd };
-  const end = await runCommand({
+  const end = await runHookCommand({
     ...run,
     pipes: pipePlace(group.programs, undefined),
     atExit: createExitHandlers(process),

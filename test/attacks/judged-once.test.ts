@@ -36,3 +36,15 @@ test('a call that began while the reply was streamed does not run once it would 
   expect(await executeEarly(shared, request('simple'), { ...callRun(), id: 'early' })).toMatchObject({ kind: 'void' });
   expect(ran()).toBe(0);
 });
+
+test('the rule of a tool is asked once about a refused call, though an earlier attempt may have begun it (L33)', async () => {
+  let asked = 0;
+  const canUse = () => {
+    asked += 1;
+    return { kind: 'deny', why: 'not today' } as const;
+  };
+  const refusing = bench([simpleTool({ canUse })]);
+  const done = await executeCall(refusing, request('simple'), callRun({ mayHaveBegun: true }));
+  expect(done).toMatchObject({ outcome: { isError: true } });
+  expect(asked).toBe(1);
+});

@@ -1,7 +1,7 @@
 // Watchers come to the same as the transcript, whatever the live channel has lost, doubled or kept.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Told, Watched } from '../../store/live/events.ts';
+import type { ChannelItem, WatchedEvent } from '../../store/live/events.ts';
 import { listContentEvents, listOutcomeEvents, replyEvent } from '../../store/live/retell.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
@@ -23,7 +23,7 @@ import {
 } from '../support/transcript.ts';
 import { emptyView } from '../../store/view/view.ts';
 
-type Step = { readonly entries: readonly Entry[]; readonly live: readonly Watched[]; readonly head: Hash };
+type Step = { readonly entries: readonly Entry[]; readonly live: readonly WatchedEvent[]; readonly head: Hash };
 
 /** A reply with calls, some of whose outcomes are stored with it and some with the next step. */
 function anyReply(from: Random, iteration: number, step: number) {
@@ -42,7 +42,7 @@ async function anySession(seed: number) {
   let view = emptyView(session);
   let step = 0;
   const steps: Step[] = [];
-  const keep = async (entries: readonly Entry[], live: readonly Watched[]): Promise<void> => {
+  const keep = async (entries: readonly Entry[], live: readonly WatchedEvent[]): Promise<void> => {
     view = await appendSegment(store, view, entries);
     steps.push({ entries, live, head: view.head as Hash });
   };
@@ -51,7 +51,7 @@ async function anySession(seed: number) {
     let late: { readonly of: ReplyEntry; readonly outcomes: readonly Outcome[] } | null = null;
     let opening: readonly Entry[] = [runStarted(run)];
     const open = { type: 'run_start', run, queryId: 'q', depth: 0, cwd: '/', model: 'm', scripted: false } as const;
-    let before: readonly Watched[] = [{ ...open, step: (step += 1), attempt: 1 }];
+    let before: readonly WatchedEvent[] = [{ ...open, step: (step += 1), attempt: 1 }];
     const replies = 1 + from.nat(4);
     for (let iteration = 1; iteration <= replies; iteration += 1) {
       const number = (step += 1);
@@ -92,7 +92,7 @@ async function anySession(seed: number) {
  * What a channel makes of it: lines lost, told twice by another attempt, invented by one that never
  * counted, or taken back.
  */
-function* disturbed(steps: readonly Step[], from: Random): Iterable<Told> {
+function* disturbed(steps: readonly Step[], from: Random): Iterable<ChannelItem> {
   for (const { live, head, entries } of steps) {
     for (const event of live) {
       if (from.nat(5) === 0) continue;
@@ -122,10 +122,10 @@ function* disturbed(steps: readonly Step[], from: Random): Iterable<Told> {
   }
 }
 
-async function watched(seed: number, channel: (steps: readonly Step[], from: Random) => Iterable<Told>) {
+async function watched(seed: number, channel: (steps: readonly Step[], from: Random) => Iterable<ChannelItem>) {
   const { store, view, steps, runs } = await anySession(seed);
   const told = createConverger(transcriptReader(store), session, 1);
-  const shown: Watched[] = [];
+  const shown: WatchedEvent[] = [];
   for (const event of channel(steps, random(seed + 1))) shown.push(...(await told.pass(event)));
   shown.push(...(await told.end(view.head as Hash, runs)));
   return { shown, entries: view.entries };
@@ -153,7 +153,7 @@ test('of a channel that loses nothing, nothing is taken back, and calls that nob
   );
 });
 
-function* whole(steps: readonly Step[]): Iterable<Told> {
+function* whole(steps: readonly Step[]): Iterable<ChannelItem> {
   for (const { live, head, entries } of steps) {
     yield* live;
     const place = { step: live.at(-1)?.step ?? 1, attempt: 1 };

@@ -2,7 +2,7 @@
 // and the store are real.
 import { fileLive } from '../../store/live/file-live.ts';
 import type { LiveItem } from '../../store/live/follow.ts';
-import type { LiveEvent, Told } from '../../store/live/events.ts';
+import type { LiveEvent, ChannelItem } from '../../store/live/events.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
@@ -104,7 +104,7 @@ export async function followed(...runs: readonly Ended[]) {
   };
 }
 
-async function* withoutCursor(items: AsyncIterable<LiveItem>): AsyncIterable<Told> {
+async function* withoutCursor(items: AsyncIterable<LiveItem>): AsyncIterable<ChannelItem> {
   for await (const item of items) {
     const { cursor: _, ...event } = item;
     yield event;

@@ -135,6 +135,35 @@ test('the typed client imports no worker: what boots one lies in client/runtime/
   expect(found).toEqual([]);
 });
 
+/** Words that say nothing as the name of a function, of an export or of a constant of a file. */
+const emptyNames = new Set(
+  (
+    'aside asked begun beside ended gave given gone heard held kept lost made mine ours said seen shown ' +
+    'spent standing taken theirs told waited anothers attempted judged'
+  ).split(' '),
+);
+
+/** Public names that stay, and one of the page. */
+const keptNames = [
+  'store/live/events.ts Told',
+  'client/sessions/updates/ask-aside.ts Aside',
+  'page/api/schemas.ts aside',
+  'page/feed/standing.tsx Standing',
+];
+
+function emptyNamesOf(file: string): readonly string[] {
+  const declared = /^(?:export )?(?:default )?(?:async )?(function\*?|class|type|const|let) (\w+)/gm;
+  return [...(text.get(file) ?? '').matchAll(declared)]
+    .filter(([line, kind]) => kind !== 'type' || line.startsWith('export '))
+    .map(([, , name = '']) => name)
+    .filter((name) => emptyNames.has(name.charAt(0).toLowerCase() + name.slice(1)))
+    .map((name) => `${file} ${name}`);
+}
+
+test('no function, export or constant of a file is named by a bare participle or another word that says nothing', () => {
+  expect(files.flatMap(emptyNamesOf).toSorted()).toEqual(keptNames.toSorted());
+});
+
 test('a report names what has grown, what is small, and what is wide', () => {
   const folder = Array.from(
     { length: 16 },

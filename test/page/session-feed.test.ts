@@ -1,6 +1,6 @@
 // One subscription for all who watch a session, and what each of them is given.
 import { expect, test } from 'vitest';
-import type { Told } from '../../store/live/events.ts';
+import type { ChannelItem } from '../../store/live/events.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { eventStream } from '../../page/feed/event-stream.ts';
 import { changeRing } from '../../page/feed/ring.ts';
@@ -11,7 +11,14 @@ import { letInWith, PAGE_HOST, SECRETS, stagedPage } from '../support/page-ports
 import { reply, user } from '../support/transcript.ts';
 import { until } from '../support/until.ts';
 
-const delta = (text: string): Told => ({ type: 'text_delta', iteration: 1, index: 0, text, step: 3, attempt: 1 });
+const delta = (text: string): ChannelItem => ({
+  type: 'text_delta',
+  iteration: 1,
+  index: 0,
+  text,
+  step: 3,
+  attempt: 1,
+});
 
 async function reader(answer: Response) {
   const stream = answer.body?.getReader();
@@ -55,7 +62,7 @@ test('two hundred tabs on a session are one subscription and one look at a time,
     ports: {
       live: async function* (_, signal) {
         subscriptions += 1;
-        yield* [] as Told[];
+        yield* [] as ChannelItem[];
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
         subscriptions -= 1;
       },
@@ -165,7 +172,7 @@ test('what the channel tells again of a reply that was stored when it began is s
   live.push({ ...delta(' More.'), attempt: 2 });
   await until(() => feed.voided.length === 1);
   expect(feed.voided[0]?.html).toContain('Died words.');
-  const news = { ...delta('A summing up.'), step: 5 } as Told;
+  const news = { ...delta('A summing up.'), step: 5 } as ChannelItem;
   live.push({ type: 'stored', step: 3, attempt: 2, head: (await ports.head('s-1' as never))! });
   live.push(news);
   await until(() => feed.pieces.html.includes('A summing up.'));

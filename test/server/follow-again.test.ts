@@ -2,7 +2,7 @@
 // run goes on.
 import { expect, test } from 'vitest';
 import { fileLive } from '../../store/live/file-live.ts';
-import type { Told } from '../../store/live/events.ts';
+import type { ChannelItem } from '../../store/live/events.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
@@ -14,7 +14,7 @@ import { harness, type Harness } from '../support/harness.ts';
 const look = toolUse('glob', { pattern: '*' });
 const said = (words: string) => reply([text(words), look]);
 
-async function* live({ liveDir }: Harness, session: SessionId, signal: AbortSignal): AsyncIterable<Told> {
+async function* live({ liveDir }: Harness, session: SessionId, signal: AbortSignal): AsyncIterable<ChannelItem> {
   for await (const { cursor: _, ...event } of fileLive({ dir: liveDir }).follow(session, { signal })) yield event;
 }
 
@@ -27,7 +27,7 @@ const clientOf = (h: Harness, hasLive = true) =>
     lookMs: 50,
   });
 
-async function* none(): AsyncIterable<Told> {}
+async function* none(): AsyncIterable<ChannelItem> {}
 
 async function all(events: AsyncIterable<Followed>): Promise<Followed[]> {
   const seen: Followed[] = [];

@@ -2,14 +2,14 @@
 // that walks are long.
 import type {
   Call,
-  Collapsed,
-  Compacted,
+  CollapseResult,
+  CompactionResult,
   ModelResult,
   PreparedCompaction,
   StopHooksRan,
 } from '../../workflows/contract/activities.ts';
 import { type ModelLimits, noSpend, type Rules } from '../../workflows/contract/loop.ts';
-import type { CallResult, Event, Performed, TakenPreparation } from '../../workflows/machine/events.ts';
+import type { CallResult, Event, PerformedMove, TakenPreparation } from '../../workflows/machine/events.ts';
 import type { Preparing, RunState } from '../../workflows/machine/state.ts';
 import { call, cutOff, hash, model, modelEvent, output, replied, rules, toolsRan } from './machine.ts';
 import type { Random } from './random.ts';
@@ -36,7 +36,7 @@ function anyModel(summarizesItself: boolean): ModelLimits {
 }
 
 /** `preparing`: of the state, for what ends beside the move. */
-export function anyEvent(from: Random, move: Performed, { preparing }: Pick<RunState, 'preparing'>): Event {
+export function anyEvent(from: Random, move: PerformedMove, { preparing }: Pick<RunState, 'preparing'>): Event {
   const event = anyEnd(from, move, preparing);
   const isBeside = event.kind === 'model' || event.kind === 'tools_ran';
   return isBeside && preparing && !preparing.made && from.nat(2) === 0
@@ -54,7 +54,7 @@ function anyPrepared({ nat, weighted }: Random, { iteration }: Preparing): Taken
   return { prepared: { iteration: nat(9) === 0 ? iteration - 1 : iteration, result } };
 }
 
-function anyEnd(from: Random, move: Performed, preparing: RunState['preparing']): Event {
+function anyEnd(from: Random, move: PerformedMove, preparing: RunState['preparing']): Event {
   switch (move.do) {
     case 'call_model':
       return anyModelEnd(from);
@@ -132,13 +132,13 @@ function anyToolsRan(from: Random, calls: readonly Call[]): Event {
   return { ...event, results };
 }
 
-function anyCompaction({ nat, weighted }: Random, move: Extract<Performed, { do: 'compact' }>): Compacted {
+function anyCompaction({ nat, weighted }: Random, move: Extract<PerformedMove, { do: 'compact' }>): CompactionResult {
   const spend = output(10);
   const { unlessFreed } = move;
   const marked = (freed: number) => ({ head: hash('m'), freed });
   const summary = unlessFreed === undefined || unlessFreed >= 0 ? 1 : 0;
   const shrink = unlessFreed === undefined ? 0 : 1;
-  return weighted<Compacted>([
+  return weighted<CompactionResult>([
     [4 * summary, () => ({ kind: 'compacted', head: hash('c'), before: 0, after: nat(210_000), spend })],
     [3, () => ({ kind: 'failed', detail: 'x', spend })],
     [1 * summary, () => ({ kind: 'failed', detail: 'x', ...marked(nat(40_000)), spend })],
@@ -149,7 +149,7 @@ function anyCompaction({ nat, weighted }: Random, move: Extract<Performed, { do:
   ]);
 }
 
-function anyStaging({ nat }: Random): Collapsed {
+function anyStaging({ nat }: Random): CollapseResult {
   if (nat(2) === 0) return { kind: 'failed', detail: 'x', spend: noSpend };
   if (nat(3) === 0) return { kind: 'shrunk', head: hash('m'), freed: nat(60_000), spend: noSpend };
   const savings = Array.from({ length: nat(4) }, () => nat(20_000));

@@ -3,7 +3,7 @@
 import type { Client } from '@temporalio/client';
 import { expect, onTestFinished } from 'vitest';
 import { fileLive } from '../../store/live/file-live.ts';
-import type { Told } from '../../store/live/events.ts';
+import type { ChannelItem } from '../../store/live/events.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { createClient } from '../../client/client.ts';
@@ -48,6 +48,6 @@ export function follower({ client, storePlace, liveDir }: Places, session: Sessi
   };
 }
 
-async function* told(dir: string, session: SessionId, signal: AbortSignal): AsyncIterable<Told> {
+async function* told(dir: string, session: SessionId, signal: AbortSignal): AsyncIterable<ChannelItem> {
   for await (const { cursor: _, ...event } of fileLive({ dir }).follow(session, { signal })) yield event;
 }

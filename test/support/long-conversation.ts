@@ -9,7 +9,7 @@ import { createCallRunner } from '../../activities/calls/runner.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
-import { currentEpoch, systemText } from '../../store/transcript/preamble.ts';
+import { currentEpoch, joinSystemPrompt } from '../../store/transcript/preamble.ts';
 import { emptyView } from '../../store/view/view.ts';
 import { memoryLoop, type MemoryRun } from '../../client/testing/memory-loop.ts';
 import { fault, reply, text, thinking, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
@@ -160,7 +160,7 @@ async function notAgain(deps: Deps, entries: readonly Entry[], sent: readonly Se
     const extended = { view: emptyView(SESSION), added: before };
     const messages = await deps.transcripts.messages(extended, { name, ...deps.models.facts(name) });
     const { system = [], tools = [] } = currentEpoch(before)?.epoch ?? {};
-    const again = { system: [{ type: 'text' as const, text: systemText(system) }], tools: [...tools], messages };
+    const again = { system: [{ type: 'text' as const, text: joinSystemPrompt(system) }], tools: [...tools], messages };
     if (digestTexts(again) !== sent[n]?.digest) different.push(`request ${n} is not what its transcript comes to`);
   }
   return different;

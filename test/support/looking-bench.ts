@@ -13,7 +13,7 @@ import { defineTool, type Tool } from '../../tools/tool.ts';
 import { createTranscripts } from '../../store/transcript/transcripts.ts';
 import { createModels } from '../../models/models.ts';
 import { reply, text, thinking, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
-import type { Append, Compact, Compacted } from '../../workflows/contract/activities.ts';
+import type { Append, Compact, CompactionResult } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { modelResultOf } from '../../workflows/contract/model-call.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
@@ -93,7 +93,7 @@ export async function lookingBench(
       moved(result);
       return result;
     },
-    async sumUp(more: Partial<Compact> = {}): Promise<Compacted> {
+    async sumUp(more: Partial<Compact> = {}): Promise<CompactionResult> {
       const input = { head, append: [], config: bench.opened.config, step: (step += 1), iteration: step };
       const result = await compact(deps)(fakeAttempt(), { ...input, trigger: 'reactive', ...more });
       moved(result);

@@ -1,6 +1,6 @@
 // The page without a server: sessions as a test says they stand, transcripts in memory, a live
 // channel that says what it is given.
-import type { Told } from '../../store/live/events.ts';
+import type { ChannelItem } from '../../store/live/events.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import { ownAccess } from '../../page/hosting/access.ts';
@@ -72,7 +72,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
   const store = memoryStore();
   const view = await stored(store, ...(entries.length > 0 ? [entries] : []));
   const described = description({ phase: 'idle', runs: 1, head: view.head, ...seen });
-  const live = createMailbox<Told>();
+  const live = createMailbox<ChannelItem>();
   const done: string[] = [];
   const noted = (what: string) => (): Promise<never> => {
     done.push(what);

@@ -1,7 +1,7 @@
 // A watcher of the live channel in a test: follows until the test is over, and can be asked what it
 // has seen.
 import { onTestFinished } from 'vitest';
-import type { Told, Watched } from '../../store/live/events.ts';
+import type { ChannelItem, WatchedEvent } from '../../store/live/events.ts';
 import { fileLive } from '../../store/live/file-live.ts';
 import type { Cursor, Live, LiveItem, Watching } from '../../store/live/follow.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -10,7 +10,7 @@ import { until } from './until.ts';
 
 export type Watcher = {
   /** Without the marks of what is stored. */
-  readonly items: (Watched & Pick<LiveItem, 'cursor'>)[];
+  readonly items: (WatchedEvent & Pick<LiveItem, 'cursor'>)[];
   readonly warnings: string[];
   /** That nothing came, each time, and null when it did again. */
   readonly troubles: (string | null)[];
@@ -57,7 +57,7 @@ export function watcher(place: string | Live, session: string, from?: Cursor): W
   };
 }
 
-export function said(items: readonly Told[]): string[] {
+export function said(items: readonly ChannelItem[]): string[] {
   return items.flatMap((item, at) => {
     if (item.type !== 'text_delta') return [];
     const taken = items

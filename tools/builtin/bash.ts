@@ -28,7 +28,8 @@ import { leadsOutOfWorkspace } from './files/leaves-workspace.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { whyGitMayDoMore } from './shell/git.ts';
 import { parseShell } from './shell/parse-shell.ts';
-import { judgeCommands, judgeShell } from './shell/read-only-shell.ts';
+import { judgeCommands, judgeParsed, judgeShell, type ShellJudgement } from './shell/read-only-shell.ts';
+import type { SimpleCommand } from '../shell-command.ts';
 import { superviseTree } from './shell/supervise.ts';
 import { buildChangingEnvironment, buildReadOnlyEnvironment } from './shell/command-environment.ts';
 
@@ -57,6 +58,13 @@ const inputSchema = z.strictObject({
 type BashInput = z.infer<typeof inputSchema>;
 
 export function createBashTool(options: BuiltinOptions): Tool {
+  const parse = createParser();
+  const judge = (input: BashInput, context: JudgeContext): ShellJudgement =>
+    judgeParsed(parse(input), context, context.dir);
+  const riskOf = (input: BashInput, context: JudgeContext): Risk => {
+    const judged = judge(input, context);
+    return judged.readOnly && whyGitIsDoubted(judged.gitIn, context) === undefined ? 'read' : 'execute';
+  };
   return defineTool({
     name: 'bash',
     description:
@@ -64,23 +72,23 @@ export function createBashTool(options: BuiltinOptions): Tool {
       'cd and variables do not last until the next. There is no input to read from. Processes left in the background are ended ' +
       'with the call: for a server or a long build give background, and `bash_output` and `bash_stop` its id. Prefer `read`, `glob` and `grep` for looking at files.',
     inputSchema,
-    risk: ({ command }, context) => judgeRisk(command, context),
+    risk: riskOf,
     // A command in the background outlives an attempt that may be dropped.
-    safe: ({ command, background = false }, context) => !background && judgeRisk(command, context) === 'read',
+    safe: (input, context) => !input.background && riskOf(input, context) === 'read',
     recovery: 'report',
     validate: async ({ command, background, timeout }) =>
       background && timeout !== undefined ? 'A command in the background has no timeout.' : checkCommand(command),
-    canUse: ({ command }, context) => {
-      const judged = judgeShell(command, context, context.dir);
+    canUse: (input, context) => {
+      const judged = judge(input, context);
       if (!judged.readOnly) return undefined;
       if (leadsOutOfWorkspace(context, judged.paths, options.dataDir)) return { kind: 'ask' };
       const why = whyGitIsDoubted(judged.gitIn, context);
       return why === undefined ? undefined : { kind: 'ask', why, unlessAllowed: true };
     },
-    subject: ({ command }, context) => ({
+    subject: (input, context) => ({
       kind: 'command',
-      text: command,
-      commands: parseShell(command),
+      text: input.command,
+      commands: parse(input),
       readsOnly: (commands) => {
         const judged = judgeCommands(commands, context, context.dir);
         // In a list with commands that change things git has no environment that keeps it to
@@ -95,9 +103,14 @@ export function createBashTool(options: BuiltinOptions): Tool {
   });
 }
 
-function judgeRisk(command: string, context: JudgeContext): Risk {
-  const judged = judgeShell(command, context, context.dir);
-  return judged.readOnly && whyGitIsDoubted(judged.gitIn, context) === undefined ? 'read' : 'execute';
+/** Parses the text of each input once: risk, rules and subject all ask about the same input. */
+function createParser(): (input: BashInput) => readonly SimpleCommand[] | null {
+  const parsed = new WeakMap<BashInput, { readonly commands: readonly SimpleCommand[] | null }>();
+  return (input) => {
+    const { commands } = parsed.get(input) ?? { commands: parseShell(input.command) };
+    parsed.set(input, { commands });
+    return commands;
+  };
 }
 
 function whyGitIsDoubted(folders: readonly string[], context: JudgeContext): string | undefined {

@@ -203,8 +203,8 @@ function toIssue({ path, message }: { readonly path: string; readonly message: s
 
 const LAX = { strict: false, validateFormats: false, allErrors: true, logger: false } as const;
 
-let shared: Ajv2020 | undefined;
-const getMetaSchema = (): Ajv2020 => (shared ??= new Ajv2020(LAX));
+let sharedMetaSchema: Ajv2020 | undefined;
+const getMetaSchema = (): Ajv2020 => (sharedMetaSchema ??= new Ajv2020(LAX));
 
 /**
  * Compiles a schema as far as it is known: unknown keywords say nothing, and the server checks for

@@ -13,7 +13,7 @@ import {
   shareSchema,
   skillsSchema,
   sandboxSchema,
-  type SandboxSettings,
+  type SandboxConfig,
   webFetchSchema,
   wholeNumberSchema,
 } from './schema-parts.ts';
@@ -146,7 +146,7 @@ export type PerdureConfig = {
    */
   readonly webSearch?: boolean | WebSearchSettings;
   /** The agents for keys that commands may reach through their sandbox. */
-  readonly sandbox?: SandboxSettings;
+  readonly sandbox?: SandboxConfig;
   /** Folders of skills, absolute, at most 20 (L79). */
   readonly skills?: readonly string[];
   /**

@@ -79,8 +79,8 @@ export const webFetchSchema = z.strictObject({
   privateHosts: z.array(z.string(hostRight).max(253, hostRight).regex(HOST_PATTERN, hostRight)).max(100).optional(),
 } satisfies Readonly<Record<keyof WebSettings, unknown>>);
 
-export type SandboxSettings = { readonly agents?: readonly KeyAgent[] };
+export type SandboxConfig = { readonly agents?: readonly KeyAgent[] };
 
 export const sandboxSchema = z.strictObject({
   agents: z.array(z.enum(KEY_AGENTS, 'give "ssh" or "gpg"')).max(KEY_AGENTS.length).optional(),
-} satisfies Readonly<Record<keyof SandboxSettings, unknown>>);
+} satisfies Readonly<Record<keyof SandboxConfig, unknown>>);

@@ -49,11 +49,11 @@ function syntaxError(error: unknown): SyntaxError | null {
   return new SyntaxError(`${what.trim()} (${where.trim()})`, { cause: error });
 }
 
-type Imported = { readonly type: string; readonly importKind?: string; readonly local: { readonly name: string } };
+type ImportedName = { readonly type: string; readonly importKind?: string; readonly local: { readonly name: string } };
 type Statement = {
   readonly type: string;
   readonly importKind?: string;
-  readonly specifiers: readonly Imported[];
+  readonly specifiers: readonly ImportedName[];
   readonly source: { readonly value: string };
 };
 type Program = { readonly node: { readonly body: Statement[] } };

@@ -51,7 +51,7 @@ export async function takeFileLock(dir: string, options: LockOptions): Promise<(
       continue;
     }
     if (!waited) options.onWait?.(holder);
-    if (Date.now() > deadline) throw heldTooLong(holder, options);
+    if (Date.now() > deadline) throw lockTimeout(holder, options);
     await sleep(POLL_MS);
   }
 }
@@ -109,7 +109,7 @@ function makeExclusively(dir: string, path: string, value: unknown): boolean {
 
 const temporaryPath = (dir: string) => join(dir, `.${process.pid}-${randomBytes(4).toString('hex')}`);
 
-function heldTooLong(holder: number, { doing, waitMs }: LockOptions): LockHeld {
+function lockTimeout(holder: number, { doing, waitMs }: LockOptions): LockHeld {
   const seconds = Math.round(waitMs / 1000);
   return new LockHeld(
     `process ${holder} has been ${doing} for over ${seconds} s: wait for it, or stop it with \`kill ${holder}\``,

@@ -5,7 +5,7 @@ import { present } from '../../workflows/contract/present.ts';
 import { runFields, callerTraceField, type Log, type LogFields } from '../../system/log.ts';
 import type { Observation, ObservedPlace, Observe } from '../../store/live/observe.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
-import type { Seen } from '../../workflows/contract/told.ts';
+import type { SeenItem } from '../../workflows/contract/told.ts';
 
 export function observeByLog(log: Log): Observe {
   return (seen) => writeEvent(log, seen);
@@ -39,7 +39,7 @@ function writeEvent(log: Log, seen: Observation): void {
   }
 }
 
-function writeSeen(log: Log, session: string, seen: Seen): void {
+function writeSeen(log: Log, session: string, seen: SeenItem): void {
   const { run, iteration, from, to } = seen;
   const fields = { session, query: queryIdOf(seen.chain, run), run, iteration, ...callerTraceField(seen.traceparent) };
   const time = formatSeconds(to - from);

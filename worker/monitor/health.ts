@@ -11,13 +11,16 @@ const WAIT_MS = 3_000;
 /** A hash under which nothing is stored: the answer that it is missing is an answer. */
 const NOTHING = '0'.repeat(64) as Hash;
 
-type Checked = { readonly client: Client; readonly store: Store };
+type CheckedParts = { readonly client: Client; readonly store: Store };
 
 /**
  * Returns the problems of a worker. `leaving` tells why it takes no more work, and null while it
  * does.
  */
-export async function healthOf({ client, store }: Checked, leaving: () => string | null): Promise<readonly string[]> {
+export async function healthOf(
+  { client, store }: CheckedParts,
+  leaving: () => string | null,
+): Promise<readonly string[]> {
   const gone = leaving();
   if (gone !== null) return [gone];
   const answers = [serverHealth(client), problemOf('the store does not answer', () => store.has(NOTHING))];

@@ -3,7 +3,7 @@
 // it, and events that a killed worker could not report are not counted.
 import type { MetricMeter, MetricTags } from '@temporalio/common';
 import type { ModelCallSeen, Observation, Observe } from '../../store/live/observe.ts';
-import type { Seen } from '../../workflows/contract/told.ts';
+import type { SeenItem } from '../../workflows/contract/told.ts';
 
 /** Distinct values of a label in one process; those beyond are one, `other`. */
 const MOST_VALUES = 50;
@@ -128,7 +128,7 @@ function recordModelCall(meters: Meters, model: string, { ms, firstMs, error, sp
   if (spend.usd !== null && spend.usd > 0) meters.record('perdure_model_call_cost_usd', spend.usd, byModel);
 }
 
-function recordSeen(meters: Meters, seen: Seen): void {
+function recordSeen(meters: Meters, seen: SeenItem): void {
   const seconds = Math.max(0, seen.to - seen.from) / 1_000;
   switch (seen.kind) {
     case 'iteration':

@@ -6,7 +6,7 @@ import type { ModelCallSeen, Observation, Observe, ObservedPlace } from '../../s
 import { iterationSpanOf, runSpanOf, traceIdOf } from '../../store/live/trace-context.ts';
 import type { Log } from '../../system/log.ts';
 import { callingSpan, queryIdOf } from '../../workflows/contract/ids.ts';
-import type { Seen } from '../../workflows/contract/told.ts';
+import type { SeenItem } from '../../workflows/contract/told.ts';
 import type { AttributeValue, Span } from './otlp.ts';
 
 /** Returns a log whose lines about a run name its trace. */
@@ -103,7 +103,7 @@ function placeOf({ session, run, iteration, step, attempt }: ObservedPlace): Rec
   };
 }
 
-function workflowSpan(session: string, seen: Seen): Span {
+function workflowSpan(session: string, seen: SeenItem): Span {
   const { from, to, run, iteration, traceparent, querySource } = seen;
   const traced = { queryId: queryIdOf(seen.chain, run), ...(traceparent && { traceparent }) };
   const place = { 'gen_ai.conversation.id': session, 'perdure.run': run, 'perdure.iteration': iteration };

@@ -10,7 +10,7 @@ import { observeByLog } from './event-log.ts';
 import { observeByMetrics } from './metrics.ts';
 import { openSpanExporter } from './otlp.ts';
 import { observeByTraces, withTraces } from './traces.ts';
-import { SEEN_SINK, type Seen } from '../../workflows/contract/told.ts';
+import { SEEN_SINK, type SeenItem } from '../../workflows/contract/told.ts';
 
 export type Watchers = {
   readonly observe: Observe;
@@ -66,14 +66,14 @@ export function observeAll(watchers: readonly Observe[], log: Log): Observe {
   };
 }
 
-type SeenSinks = { readonly [SEEN_SINK]: { see(seen: Seen): void } };
+type SeenSinks = { readonly [SEEN_SINK]: { see(seen: SeenItem): void } };
 
 /**
  * Creates the sinks for observations of workflows, which every worker that runs ours needs. Without
  * `observe` they are dropped.
  */
 export function createSeenSinks(observe: Observe = () => {}): InjectedSinks<SeenSinks> {
-  const fn = ({ workflowId: session }: { readonly workflowId: string }, seen: Seen): void => {
+  const fn = ({ workflowId: session }: { readonly workflowId: string }, seen: SeenItem): void => {
     observe({ kind: 'seen', session, seen });
   };
   return { [SEEN_SINK]: { see: { fn, callDuringReplay: false } } };

@@ -63,11 +63,11 @@ function packagesOf(theirs: string): string {
   if (found === null)
     throw new ConfigProblem(`${theirs} finds no @temporalio/workflow: npm install @temporalio/workflow`);
   const own = resolveReal(createRequire(import.meta.url), SDK);
-  if (own !== null && own !== found) throw installedTwice('@temporalio/workflow', dirname(found), dirname(own));
+  if (own !== null && own !== found) throw duplicateProblem('@temporalio/workflow', dirname(found), dirname(own));
   // A second copy would start agents elsewhere, not knowing that its worker runs them.
   const agents = resolveReal(from, 'perdure/workflow');
   const ownAgents = realpathSync(ownFile('parent/run-agent.js'));
-  if (agents !== null && agents !== ownAgents) throw installedTwice('perdure', agents, ownAgents);
+  if (agents !== null && agents !== ownAgents) throw duplicateProblem('perdure', agents, ownAgents);
   return dirname(dirname(dirname(found)));
 }
 
@@ -83,7 +83,7 @@ function resolveReal(from: NodeJS.Require, name: string): string | null {
   }
 }
 
-function installedTwice(name: string, theirs: string, own: string): ConfigProblem {
+function duplicateProblem(name: string, theirs: string, own: string): ConfigProblem {
   return new ConfigProblem(
     `${name} is there twice, for the workflows in ${theirs} and for PerdurePlugin in ${own}: ${keepOne(name)}`,
   );

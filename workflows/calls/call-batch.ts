@@ -1,7 +1,7 @@
 // The calls of a reply that run together: how many of them run, work or wait, and when one of them
 // may begin.
 import { condition, isCancellation } from '@temporalio/workflow';
-import type { Call, ToolResult } from '../contract/activities.ts';
+import type { Call, RunToolResult } from '../contract/activities.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
 import type { RunContext } from '../run/run-context.ts';
 
@@ -39,7 +39,7 @@ export class CallBatch {
    * one: an edited input was never judged safe (L35). Returns null when the call was cancelled
    * before its activity began.
    */
-  async admit(isExclusive: boolean, run: () => Promise<ToolResult>): Promise<ToolResult | null> {
+  async admit(isExclusive: boolean, run: () => Promise<RunToolResult>): Promise<RunToolResult | null> {
     const isFree = (): boolean => !this.isExclusive && (!isExclusive || this.active === 0);
     try {
       while (!isFree()) await condition(isFree);

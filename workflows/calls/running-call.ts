@@ -3,7 +3,7 @@
 // but decisions, answers and times, the runtime limit stands still; while no activity runs, the
 // session may continue as new (L4).
 import { condition, isCancellation } from '@temporalio/workflow';
-import type { Call, OutcomeFacts, RunTool, ToolResult } from '../contract/activities.ts';
+import type { Call, OutcomeFacts, RunTool, RunToolResult } from '../contract/activities.ts';
 import { endInWords, LARGEST_PLAIN, type DelegatedEnd } from '../contract/delegation.ts';
 import type { PendingApproval } from '../contract/session.ts';
 import { awaitDelegation, beginDelegation, findEnd, stopDelegation } from '../delegated/carry-out.ts';
@@ -19,7 +19,7 @@ import type { CallBatch } from './call-batch.ts';
 import type { ReplyCalls } from './reply-calls.ts';
 
 /** Schedules the call's activity. */
-type RunActivity = (more: Pick<RunTool, 'decision' | 'delegated'>) => Promise<ToolResult>;
+type RunActivity = (more: Pick<RunTool, 'decision' | 'delegated'>) => Promise<RunToolResult>;
 
 /**
  * How a call has ended. The run was stopped, or a sibling failed, while the call waited
@@ -51,7 +51,7 @@ export class RunningCall {
     let approval = reply.asked.get(call.index) ?? null;
     // A call that was handed over with its reply runs no activity: `runTool` would answer the same.
     const handedOver = call.delegate ? { delegate: call.delegate } : null;
-    let result: ToolResult | null = approval ? null : (handedOver ?? (await batch.admit(false, () => this.run({}))));
+    let result: RunToolResult | null = approval ? null : (handedOver ?? (await batch.admit(false, () => this.run({}))));
     for (;;) {
       if (result && 'delegate' in result) {
         const { delegate } = result;
@@ -75,7 +75,7 @@ export class RunningCall {
   }
 
   /** Runs the activity. While the call asks people something, it counts as one that waits (L77). */
-  private run(more: Parameters<RunActivity>[0]): Promise<ToolResult> {
+  private run(more: Parameters<RunActivity>[0]): Promise<RunToolResult> {
     const { reply, call } = this;
     const place = reply.placeOf(call);
     return this.session.elicitations.during(

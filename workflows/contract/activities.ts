@@ -1,13 +1,13 @@
 // The activity port: everything the workflow asks of the world. activities/ implements it. Content
 // never crosses it, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
-import type { RunTool, ToolResult } from './calls.ts';
+import type { RunTool, RunToolResult } from './calls.ts';
 import type { Append, AppendingStep } from './append.ts';
 import type { CallModel, ModelCallAnswer, ModelResult } from './model-call.ts';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { Hash } from './ids.ts';
 import type { FiringFound, LookAtFiring } from './schedules/firing.ts';
-import type { Left, RunSnapshot, Spend } from './loop.ts';
+import type { RemainingBudget, RunSnapshot, Spend } from './loop.ts';
 import type { RunOptions, RunReport, RunSummary, SessionHost, UserMessage } from './session.ts';
 
 export type { AgentEnded, Alert, AlertKind, TellAlert, WaitingCall } from './told.ts';
@@ -20,11 +20,11 @@ export type Activities = {
   openRun(input: OpenRun): Promise<RunOpened>;
   callModel(input: CallModel): Promise<ModelCallAnswer>;
   findReply(input: FindReply): Promise<ModelResult>;
-  runTool(input: RunTool): Promise<ToolResult>;
-  commit(input: Commit): Promise<Committed>;
-  compact(input: Compact): Promise<Compacted>;
+  runTool(input: RunTool): Promise<RunToolResult>;
+  commit(input: Commit): Promise<CommitResult>;
+  compact(input: Compact): Promise<CompactionResult>;
   prepareCompaction(input: PrepareCompaction): Promise<PreparedCompaction>;
-  collapse(input: Collapse): Promise<Collapsed>;
+  collapse(input: Collapse): Promise<CollapseResult>;
   runStopHooks(input: RunStopHooks): Promise<StopHooksRan>;
   summarizeBatch(input: SummarizeBatch): Promise<BatchSummary>;
   answerAside(input: AnswerAside): Promise<AsideEnd>;
@@ -150,7 +150,7 @@ export type FindReply = { readonly call: CallModel; readonly step: number };
 /** Stores what no model call will carry: the end of a run or a session (L39, L47–L49). */
 export type Commit = Pick<AppendingStep, 'head' | 'append' | 'step'>;
 
-export type Committed = { readonly head: Hash };
+export type CommitResult = { readonly head: Hash };
 
 /**
  * Replaces what the model sees of older messages by a summary (L10, L24). Stores `append` and a
@@ -183,7 +183,7 @@ export type Compact = AppendingStep & {
    * The rest of the budget; absent without a limit. The small model is not asked once it is spent
    * (L51).
    */
-  readonly left?: Left;
+  readonly left?: RemainingBudget;
 } & ShrinkFirst;
 
 /**
@@ -207,7 +207,7 @@ export type Shrunk = ShrunkResults & { readonly kind: 'shrunk'; readonly tokens?
  * summary could be made. With `as_is` and `failed`, old results may have been shrunk. `nothing`:
  * cancelled, and discarded whole (L47).
  */
-export type Compacted =
+export type CompactionResult =
   | {
       readonly kind: 'compacted';
       readonly head: Hash;
@@ -255,7 +255,7 @@ export type Collapse = AppendingStep & Pick<Compact, 'model' | 'window' | 'left'
  * `savings`: estimated tokens that committing each newly staged stretch would save, oldest first.
  * `freed`: tokens freed before by shrinking old results (L8).
  */
-export type Collapsed =
+export type CollapseResult =
   | {
       readonly kind: 'staged';
       readonly head: Hash;
@@ -292,7 +292,7 @@ export type FailedHook = { readonly hook: string; readonly detail: string };
  * Summarises a batch (L42). `append` holds its outcomes, which are not stored yet. `left`: as in
  * `Compact`.
  */
-export type SummarizeBatch = AppendingStep & { readonly head: Hash; readonly left?: Left };
+export type SummarizeBatch = AppendingStep & { readonly head: Hash; readonly left?: RemainingBudget };
 
 /** `text` is null when no summary could be made. */
 export type BatchSummary = { readonly text: string | null; readonly spend: Spend };

@@ -7,7 +7,7 @@ import type { Hash, MessageId } from './ids.ts';
 import type { RunLimit, Spend, TransitionReason } from './loop.ts';
 import type { MessageBody } from './people.ts';
 import type { RunSummary } from './session.ts';
-import type { Steered } from './steered.ts';
+import type { SteeringRecord } from './steered.ts';
 
 /**
  * The input of every step that stores something: it appends to `head`, or stores nothing. `step`
@@ -52,7 +52,7 @@ export type Append =
   /** `entries`: positions of entries that the model no longer sees (L7). */
   | { readonly kind: 'snip'; readonly entries: readonly number[] }
   /** Only people are told (O12). */
-  | { readonly kind: 'steered'; readonly steered: Steered }
+  | { readonly kind: 'steered'; readonly steered: SteeringRecord }
   | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
   | { readonly kind: 'run_ended'; readonly ended: RunEnded }
   | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };

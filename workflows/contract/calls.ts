@@ -2,7 +2,7 @@
 // outcomes.
 import type { DelegatedEnd, Delegation } from './delegation.ts';
 import type { CallKey, Hash } from './ids.ts';
-import type { Left, Spend } from './loop.ts';
+import type { RemainingBudget, Spend } from './loop.ts';
 
 /** One complete tool_use of a stored reply. */
 export type Call = {
@@ -143,14 +143,14 @@ export type RunTool = {
   /**
    * The rest of the budget; absent without a limit. The call asks no model once it is spent (L51).
    */
-  readonly left?: Left;
+  readonly left?: RemainingBudget;
 };
 
 /**
  * Either the facts of an outcome, which is recorded under the call's key; or nothing has run, and a
  * person must be asked first, or the workflow is to carry the call out.
  */
-export type ToolResult = OutcomeFacts | { readonly ask: Ask } | { readonly delegate: Delegation };
+export type RunToolResult = OutcomeFacts | { readonly ask: Ask } | { readonly delegate: Delegation };
 
 /**
  * A call that needs a decision (L55). `inputHash`: SHA-256 of the input as JSON; a decision holds

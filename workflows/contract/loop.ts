@@ -130,19 +130,24 @@ export const noSpend: Spend = { usage: noUsage, usd: 0 };
  * The spending of all runs of a session, and the model that was asked last. `ms`: the time of runs
  * with a runtime limit.
  */
-export type Spent = { readonly turns: number; readonly spend: Spend; readonly model?: string; readonly ms?: number };
+export type SpentTotals = {
+  readonly turns: number;
+  readonly spend: Spend;
+  readonly model?: string;
+  readonly ms?: number;
+};
 
-export const nothingSpent: Spent = { turns: 0, spend: noSpend };
+export const nothingSpent: SpentTotals = { turns: 0, spend: noSpend };
 
 export function addSpend(a: Spend, b: Spend): Spend {
   return { usage: addUsage(a.usage, b.usage), usd: a.usd === null || b.usd === null ? null : a.usd + b.usd };
 }
 
 /** The rest of each limit of a run (L51): US dollars, and tokens of all kinds. */
-export type Left = { readonly usd?: number; readonly tokens?: number };
+export type RemainingBudget = { readonly usd?: number; readonly tokens?: number };
 
 /** Returns the limit that is used up, or null. */
-export function spentLimit({ usd, tokens }: Left, spend: Spend): 'cost' | 'tokens' | null {
+export function spentLimit({ usd, tokens }: RemainingBudget, spend: Spend): 'cost' | 'tokens' | null {
   if (usd !== undefined && (spend.usd ?? 0) >= usd) return 'cost';
   return tokens !== undefined && totalTokens(spend.usage) >= tokens ? 'tokens' : null;
 }
@@ -186,7 +191,7 @@ export type Rules = {
    * How much lower the limits above are than those that were set, because of agents without a known
    * end (L69, L71).
    */
-  readonly reserved?: Left;
+  readonly reserved?: RemainingBudget;
   /** Before a limit ends the run, one more call sums up; its own calls do not run (L51). */
   readonly wrapUp: boolean;
   /** The primary model, then its fallbacks in order (L19). */

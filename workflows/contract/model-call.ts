@@ -2,7 +2,7 @@
 import type { AppendingStep } from './append.ts';
 import type { Call, ToolContextState } from './calls.ts';
 import type { Hash } from './ids.ts';
-import type { Left, Spend } from './loop.ts';
+import type { RemainingBudget, Spend } from './loop.ts';
 
 export type CallModel = AppendingStep & {
   /** max_tokens of this request. */
@@ -30,7 +30,7 @@ export type CallModel = AppendingStep & {
    * The rest of the budget; absent without a limit. No further attempt is made once earlier ones
    * have spent it (L51).
    */
-  readonly left?: Left;
+  readonly left?: RemainingBudget;
 };
 
 /** A value for everything the loop acts on; errors that Temporal should retry are thrown (L14). */
@@ -40,7 +40,7 @@ export type ModelResult =
    * after complete ones (L15). `problem`: why the final answer does not satisfy the run's schema
    * (L53).
    */
-  | (Stored & {
+  | (StoredReplyFacts & {
       readonly kind: 'message';
       readonly calls: readonly Call[];
       readonly cut?: true;
@@ -50,9 +50,9 @@ export type ModelResult =
    * Max output tokens cut the reply before a complete call. It is stored under `head`, which the
    * loop takes (L27) or leaves (L26).
    */
-  | (Stored & { readonly kind: 'cut_off' })
+  | (StoredReplyFacts & { readonly kind: 'cut_off' })
   /** Cancelled while streaming: the complete part is stored (L16, L47). */
-  | (Stored & { readonly kind: 'interrupted'; readonly calls: readonly Call[] })
+  | (StoredReplyFacts & { readonly kind: 'interrupted'; readonly calls: readonly Call[] })
   /** Cancelled before there was anything to store. */
   | { readonly kind: 'nothing'; readonly spend: Spend }
   /** `window`: how many tokens the server says that it holds. */
@@ -109,7 +109,7 @@ export function modelResultOf(answer: ModelCallAnswer): ModelResult {
   return answer.kind === 'handed_over' ? { ...answer, kind: 'message' } : answer;
 }
 
-type Stored = {
+type StoredReplyFacts = {
   readonly head: Hash;
   /** Tokens in context at this reply, all kinds, output included. */
   readonly contextTokens: number;

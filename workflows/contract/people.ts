@@ -73,7 +73,7 @@ export type OpenQuestion = { readonly options?: readonly string[] };
 export type Answer = { readonly call: string; readonly body: MessageBody; readonly by: string };
 
 /** `at`: milliseconds since the epoch. */
-export type Answered = { readonly call: string; readonly by: string; readonly at: number };
+export type AnswerRecord = { readonly call: string; readonly by: string; readonly at: number };
 
 /**
  * The signal by which a running call asks people (L77). Anyone can signal: a question of a call

@@ -5,7 +5,7 @@ import type { ToolEnv } from './tool-env.ts';
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
-import type { MessageBody, Answered, PassedOver, PendingApproval } from './people.ts';
+import type { MessageBody, AnswerRecord, PassedOver, PendingApproval } from './people.ts';
 import type { Effort, Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
 import type { PermissionMode, PermissionRules } from './permission-rules.ts';
 
@@ -321,7 +321,7 @@ export type SessionMemo = {
   /** Calls that wait for a decision: the oldest, at most LISTED_APPROVALS. */
   readonly approvals?: readonly PendingApproval[];
   /** Questions that were answered lately, at most LISTED_ANSWERS. */
-  readonly answered?: readonly Answered[];
+  readonly answered?: readonly AnswerRecord[];
   /** Milliseconds since the epoch, while parked (L14). */
   readonly parkedUntil?: number;
   /**

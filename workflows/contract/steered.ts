@@ -4,7 +4,7 @@ import { isName } from './people.ts';
 import { RUN_OPTIONS } from './options-problem.ts';
 import type { NewLimits, OptionChanges, RuleChanges, RunOptions } from './session.ts';
 
-export type Steered = {
+export type SteeringRecord = {
   readonly action:
     'interrupt' | 'resume' | 'cancel' | 'topUp' | 'setLimits' | 'changeRules' | 'setOptions' | 'snip' | 'repair';
   /** Milliseconds since the epoch. */
@@ -26,25 +26,25 @@ export type Steered = {
 };
 
 /** The name of the person who acts; it travels with a signal or an update. */
-export type Signed = { readonly by?: string };
+export type Signature = { readonly by?: string };
 
 /**
  * The person who has said that they will cancel the session, and when: Temporal's own cancel
  * carries no name.
  */
-export type Announced = Signed & { readonly since: number };
+export type OpenAction = Signature & { readonly since: number };
 
 /**
  * A signal that counts once by its id, so that a captured one cannot stop another run (L61). It
  * says which signal it is.
  */
-export type SignalOnce = Signed & { readonly signal: 'interrupt' | 'resume' | 'cancel'; readonly id: string };
+export type SignalOnce = Signature & { readonly signal: 'interrupt' | 'resume' | 'cancel'; readonly id: string };
 
 /**
  * An update that steers, sealed in one piece: it says which one it is, and counts once by its id.
  * `at`: milliseconds since the epoch.
  */
-export type UpdateOnce<Asked> = Signed & {
+export type UpdateOnce<Asked> = Signature & {
   readonly update: string;
   readonly id: string;
   readonly at: number;
@@ -63,7 +63,7 @@ export function isOnce<Asked>(value: Asked | UpdateOnce<Asked>): value is Update
 export const unwrapAsked = <Asked>(given: Asked | UpdateOnce<Asked>): Asked => (isOnce(given) ? given.asked : given);
 
 /** An action, before its time and its author are known. */
-export type Deed = Omit<Steered, 'at' | 'by' | 'earlier'>;
+export type SteeringAction = Omit<SteeringRecord, 'at' | 'by' | 'earlier'>;
 
 /** Characters of JSON of all values in one entry. */
 const LONGEST_CHANGES = 2_000;
@@ -73,7 +73,7 @@ const LONGEST_CHANGES = 2_000;
  * message. Unknown options are left out, because a signal cannot be refused and a name can be as
  * long as a message.
  */
-export function changesDeed(given: OptionChanges, options: RunOptions): Deed | null {
+export function changesDeed(given: OptionChanges, options: RunOptions): SteeringAction | null {
   const before: Readonly<Record<string, unknown>> = options;
   const isNew = ([name, value]: readonly [string, unknown]): boolean =>
     Object.hasOwn(RUN_OPTIONS, name) && JSON.stringify(value ?? null) !== JSON.stringify(before[name] ?? null);
@@ -82,7 +82,7 @@ export function changesDeed(given: OptionChanges, options: RunOptions): Deed | n
 }
 
 /** Returns the options that were set, with the values that a transcript may tell. */
-export function optionsDeed(given: OptionChanges): Deed {
+export function optionsDeed(given: OptionChanges): SteeringAction {
   const changes: Record<string, unknown> = {};
   const untold: string[] = [];
   let left = LONGEST_CHANGES;
@@ -97,7 +97,7 @@ export function optionsDeed(given: OptionChanges): Deed {
 }
 
 /** Leaves out a name that is not valid: a signal cannot be refused. */
-export function signatureOf(signed: unknown): Signed {
+export function signatureOf(signed: unknown): Signature {
   const { by } = (signed ?? {}) as { readonly by?: unknown };
   return isName(by) ? { by } : {};
 }

@@ -15,7 +15,7 @@ type Span = { readonly from: number; readonly to: number };
  * The place of an event. `run`: its number. `chain`: Temporal's id of the session's first workflow
  * run. `traceparent` and `querySource`: those of the message that opened the run.
  */
-export type SeenAbout = {
+export type SeenPlace = {
   readonly chain: string;
   readonly run: number;
   readonly iteration: number;
@@ -23,7 +23,7 @@ export type SeenAbout = {
   readonly querySource?: QuerySource;
 };
 
-export type Seen = SeenAbout &
+export type SeenItem = SeenPlace &
   Span &
   (
     | { readonly kind: 'iteration'; readonly reason: TransitionReason | TerminalReason }

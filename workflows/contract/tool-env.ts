@@ -18,7 +18,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
  * Settings and credentials of Perdure, its server and its model, which an agent's commands must not
  * have.
  */
-const OURS = /^(?:PERDURE|TEMPORAL|ANTHROPIC)_/;
+const RESERVED = /^(?:PERDURE|TEMPORAL|ANTHROPIC)_/;
 /**
  * Each of these changes which program runs, or what a shell does before a command that was judged
  * by its words.
@@ -33,7 +33,8 @@ const SET_FOR_EACH = /^(?:PWD|LC_ALL|TERM)$/;
 export function toolVariableProblem(name: string): string | undefined {
   if (name.length > LONGEST_NAME || !NAME.test(name))
     return 'is no name for one: give letters, digits and "_", not beginning with a digit';
-  if (OURS.test(name)) return 'is a setting of Perdure, its server or its model, which tools do not get: leave it out';
+  if (RESERVED.test(name))
+    return 'is a setting of Perdure, its server or its model, which tools do not get: leave it out';
   if (CHANGES_COMMANDS.test(name)) return 'would change what a command does before it runs: leave it out';
   return SET_FOR_EACH.test(name) ? 'is set for each command: leave it out' : undefined;
 }

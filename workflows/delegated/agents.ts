@@ -3,7 +3,7 @@
 // answered.
 import type { AgentNews, AgentSpent, AgentWork, DelegatedReport, Grant } from '../contract/delegation.ts';
 import { agentName, type CallKey, type SessionId } from '../contract/ids.ts';
-import type { Left } from '../contract/loop.ts';
+import type { RemainingBudget } from '../contract/loop.ts';
 import {
   countProblem,
   type GrantingRun,
@@ -43,9 +43,9 @@ export type AgentsCarry = {
   readonly started: number;
   readonly spent: readonly AgentSpent[];
   /** The grants of earlier runs' agents that were ended from outside: they never return. */
-  readonly gone?: Left;
+  readonly gone?: RemainingBudget;
   /** The part of `gone` that agents of earlier prompts had. */
-  readonly goneEarlier?: Left;
+  readonly goneEarlier?: RemainingBudget;
   readonly ended?: readonly AgentNews[];
   /** The newest agents that have reported. */
   readonly counted?: readonly CallKey[];
@@ -59,8 +59,8 @@ export class Agents {
   private spent: readonly AgentSpent[];
   /** The spending of ended agents of earlier runs, until the session counts it. */
   private late: readonly LateSpent[] = [];
-  private gone: Left;
-  private goneEarlier: Left;
+  private gone: RemainingBudget;
+  private goneEarlier: RemainingBudget;
   /** The ends of agents in the background, newest last. */
   private ended: readonly AgentNews[];
   private counted: readonly CallKey[];
@@ -154,12 +154,12 @@ export class Agents {
   }
 
   /** The budgets that earlier runs granted, and that may still be spent. */
-  get reservedBefore(): Left {
+  get reservedBefore(): RemainingBudget {
     return sumBudgets([this.gone, ...this.grantsOf(({ state }) => state === 'past')]);
   }
 
   /** The part of `reservedBefore` that runs since the last message of a person granted. */
-  get reservedSince(): Left {
+  get reservedSince(): RemainingBudget {
     const { usd, tokens } = sumBudgets([this.gone, ...this.grantsOf((each) => each.state === 'past' && !each.earlier)]);
     const { usd: earlierUsd = 0, tokens: earlierTokens = 0 } = this.goneEarlier;
     return { usd: usd - earlierUsd, tokens: tokens - earlierTokens };
@@ -169,7 +169,7 @@ export class Agents {
    * The budgets that the run under way granted to agents in the background. A lost one counts too:
    * it may work on.
    */
-  get reservedBeside(): Left {
+  get reservedBeside(): RemainingBudget {
     return sumBudgets(this.grantsOf(({ state, background }) => state !== 'past' && background !== undefined));
   }
 
@@ -177,11 +177,11 @@ export class Agents {
    * The budgets that the run under way granted to agents in the foreground that may still spend
    * them: their calls wait, they were lost, or they were given up before they had ended.
    */
-  get reservedByCalls(): Left {
+  get reservedByCalls(): RemainingBudget {
     return sumBudgets(this.grantsOf(({ state, background }) => state !== 'past' && background === undefined));
   }
 
-  private grantsOf(counts: (each: WorkingAgent) => boolean): readonly Left[] {
+  private grantsOf(counts: (each: WorkingAgent) => boolean): readonly RemainingBudget[] {
     return [...this.known.values()].filter(counts).map(({ granted }) => granted);
   }
 

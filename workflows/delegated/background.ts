@@ -7,7 +7,7 @@ import { agentName, type CallKey, type MessageId, type SessionId } from '../cont
 import { SIGNALS, type UserMessage } from '../contract/session.ts';
 import type { Agents } from './agents.ts';
 import type { WorkingAgent } from './shares.ts';
-import { askToStop, FIRST_LOOK_MS, isGone, isNotFound, LAST_LOOK_MS, LOST, REPORT_MS, STOP_MS } from './reports.ts';
+import { askToStop, FIRST_LOOK_MS, isGone, isNotFound, LAST_LOOK_MS, LOST_END, REPORT_MS, STOP_MS } from './reports.ts';
 
 export function describeBackgroundStart(child: string): DelegatedEnd {
   const id = agentName(child);
@@ -108,5 +108,5 @@ export async function watchBackground(agents: Agents): Promise<void> {
 
 async function reportLost(agents: Agents, key: CallKey, session: SessionId): Promise<void> {
   const isThere = (): boolean => agents.background.some((each) => each.session === session);
-  if (!(await condition(() => !isThere(), REPORT_MS))) agents.report({ key, end: LOST });
+  if (!(await condition(() => !isThere(), REPORT_MS))) agents.report({ key, end: LOST_END });
 }

@@ -7,7 +7,7 @@ import { describeBackgroundStart, performDeed } from './background.ts';
 import { childSessionId, childOf, type DelegatedTask, type Child } from './children.ts';
 import type { OpenDelegation } from './delegations.ts';
 import type { HostSession } from './host-session.ts';
-import { askToStop, FIRST_LOOK_MS, isGone, LAST_LOOK_MS, LOST, REPORT_MS, STOP_MS } from './reports.ts';
+import { askToStop, FIRST_LOOK_MS, isGone, LAST_LOOK_MS, LOST_END, REPORT_MS, STOP_MS } from './reports.ts';
 
 /**
  * Begins work that `runTool` handed over. A running child of this name is the call's own: it was
@@ -64,7 +64,7 @@ async function startWork(
       parentClosePolicy: 'ABANDON',
       cancellationType: 'ABANDON',
     });
-    const reportEnd = (): void => session.delegations.report({ key, end: LOST });
+    const reportEnd = (): void => session.delegations.report({ key, end: LOST_END });
     // A report comes before its workflow's end. Until it continues as new, the session is told of
     // an end without a report.
     void started.result().catch((error: unknown) => {
@@ -93,7 +93,7 @@ export async function awaitDelegation(session: HostSession, open: OpenDelegation
 
 async function reportLostChild(session: HostSession, open: OpenDelegation): Promise<void> {
   await condition(() => findEnd(session, open) !== null, REPORT_MS);
-  session.delegations.report({ key: open.key, end: LOST });
+  session.delegations.report({ key: open.key, end: LOST_END });
 }
 
 /**
@@ -106,7 +106,7 @@ export async function awaitAgents({ delegations: { agents } }: Pick<HostSession,
     for (let lookMs = REPORT_MS; areWorking(); lookMs = Math.min(2 * lookMs, LAST_LOOK_MS)) {
       if (await condition(() => !areWorking(), lookMs)) continue;
       for (const { key, session: child } of agents.working)
-        if (await isGone(child, true)) agents.report({ key, end: LOST });
+        if (await isGone(child, true)) agents.report({ key, end: LOST_END });
     }
   });
 }

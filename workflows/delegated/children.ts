@@ -24,7 +24,7 @@ import type { HostInput, HostSession } from './host-session.ts';
 const STARTED = 'perdureStarted';
 const IMPORTED = 'perdureImported';
 
-type Opened = { readonly key: CallKey; readonly child?: string };
+type DelegationRef = { readonly key: CallKey; readonly child?: string };
 
 /** The same call always has the same id, in whichever workflow run it begins. */
 export function childSessionId({ id, input: { agent } }: HostSession, key: CallKey, index: number): SessionId {
@@ -40,9 +40,13 @@ type ChildWork = Exclude<DelegatedTask, AgentDeed>;
 export type Child = { readonly type: string; readonly args: readonly unknown[] } & Omit<ChildWorkflowOptions, 'args'>;
 
 /** Returns null where a timer does the work, and a sentence when the child may not start. */
-export function childOf(session: HostSession, { key, child }: Opened, delegation: ChildWork): Child | string | null {
+export function childOf(
+  session: HostSession,
+  { key, child }: DelegationRef,
+  delegation: ChildWork,
+): Child | string | null {
   if (delegation.kind === 'wait') return null;
-  if (delegation.kind === 'agent') return grantedChild(session, key, child as SessionId, delegation);
+  if (delegation.kind === 'agent') return grantChild(session, key, child as SessionId, delegation);
   const { agent } = session.input;
   const input: DelegatedInput = {
     work: delegation,
@@ -52,7 +56,7 @@ export function childOf(session: HostSession, { key, child }: Opened, delegation
   return { type: DELEGATED_TYPE, args: [input] };
 }
 
-function grantedChild(session: HostSession, key: CallKey, child: SessionId, work: AgentWork): Child | string {
+function grantChild(session: HostSession, key: CallKey, child: SessionId, work: AgentWork): Child | string {
   const { granting } = session;
   if (granting === null) throw new Error('an agent without a run that starts it');
   const grant = session.delegations.agents.begin(key, child, work, granting);

@@ -6,7 +6,7 @@ import {
   noSpend,
   nothingSpent,
   totalTokens,
-  type Left,
+  type RemainingBudget,
   type Limits,
   type Rules,
   type RunSnapshot,
@@ -21,7 +21,7 @@ import type { RunTaken, SpentSince } from './spent.ts';
  * The budgets of agents that may still be spent: granted by earlier runs, and by those since the
  * last message of a person.
  */
-type ReservedBudgets = { readonly reservedBefore: Left; readonly reservedSince: Left };
+type ReservedBudgets = { readonly reservedBefore: RemainingBudget; readonly reservedSince: RemainingBudget };
 
 /** The limits of the run under way. */
 type LiveLimits = {
@@ -71,7 +71,7 @@ export function withinGrant(rules: Rules, rest: Grant): Rules {
  * Lowers the rules of a run by what its agents were granted: it is theirs until they have ended
  * (L71).
  */
-export function withoutReserved(rules: Rules, granted: Left): Rules {
+export function withoutReserved(rules: Rules, granted: RemainingBudget): Rules {
   const lower = lowerLimits(rules, granted);
   if (lower === rules) return rules;
   const usd = (rules.maxBudgetUsd ?? 0) - (lower.maxBudgetUsd ?? 0);
@@ -79,7 +79,7 @@ export function withoutReserved(rules: Rules, granted: Left): Rules {
   return { ...lower, reserved: { usd, tokens } };
 }
 
-function lowerLimits(rules: Rules, { usd = 0, tokens = 0 }: Left): Rules {
+function lowerLimits(rules: Rules, { usd = 0, tokens = 0 }: RemainingBudget): Rules {
   const { maxBudgetUsd, maxTokens } = rules;
   if (usd === 0 && tokens === 0) return rules;
   return {

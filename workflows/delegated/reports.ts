@@ -50,7 +50,7 @@ const LONGEST_KEY = 200;
 /** Characters of a workflow's id. */
 const LONGEST_WORKFLOW_ID = 1_000;
 
-export const LOST = {
+export const LOST_END = {
   kind: 'failed',
   detail: 'the workflow that did it was ended from outside, and left no result',
 } as const;

@@ -1,6 +1,6 @@
 // Keeps the run's own calls from spending what its agents hold of its limits (L69, L71).
 import { patched } from '@temporalio/workflow';
-import type { Left, Rules } from '../contract/loop.ts';
+import type { RemainingBudget, Rules } from '../contract/loop.ts';
 import { withoutReserved } from './grant.ts';
 import { hasAny, sumBudgets } from './shares.ts';
 
@@ -9,7 +9,7 @@ import { hasAny, sumBudgets } from './shares.ts';
  */
 const LOST_GRANTS = 'perdure-lost-grants';
 
-type AgentReserves = { readonly reservedBeside: Left; readonly reservedByCalls: Left };
+type AgentReserves = { readonly reservedBeside: RemainingBudget; readonly reservedByCalls: RemainingBudget };
 
 /** Lowers the rules by what the run's agents may still take, or may have taken without a report. */
 export function rulesBesideAgents(rules: Rules, { reservedBeside, reservedByCalls }: AgentReserves): Rules {

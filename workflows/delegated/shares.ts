@@ -2,26 +2,26 @@
 // each is granted, and what the run keeps.
 import type { AgentSpent, AgentWork } from '../contract/delegation.ts';
 import type { CallKey, Hash } from '../contract/ids.ts';
-import { addSpend, noSpend, totalTokens, type Left, type RunSnapshot } from '../contract/loop.ts';
+import { addSpend, noSpend, totalTokens, type RemainingBudget, type RunSnapshot } from '../contract/loop.ts';
 import { budgetLeft } from '../machine/limits.ts';
 import type { RunState } from '../machine/state.ts';
 
 /** Divides a budget: the parent keeps a share as large as that of each agent it starts together. */
-export function shareOf({ usd, tokens }: Left, shares: number): Left {
+export function shareOf({ usd, tokens }: RemainingBudget, shares: number): RemainingBudget {
   return {
     ...(usd !== undefined && { usd: usd / shares }),
     ...(tokens !== undefined && { tokens: Math.floor(tokens / shares) }),
   };
 }
 
-export function isUsedUp({ usd, tokens }: Left): boolean {
+export function isUsedUp({ usd, tokens }: RemainingBudget): boolean {
   return (usd !== undefined && usd <= 0) || (tokens !== undefined && tokens < 1);
 }
 
-export const hasAny = ({ usd = 0, tokens = 0 }: Left): boolean => usd > 0 || tokens > 0;
+export const hasAny = ({ usd = 0, tokens = 0 }: RemainingBudget): boolean => usd > 0 || tokens > 0;
 
-export function sumBudgets(granted: readonly Left[]): Required<Left> {
-  const sum = (key: keyof Left): number => granted.reduce((total, one) => total + (one[key] ?? 0), 0);
+export function sumBudgets(granted: readonly RemainingBudget[]): Required<RemainingBudget> {
+  const sum = (key: keyof RemainingBudget): number => granted.reduce((total, one) => total + (one[key] ?? 0), 0);
   return { usd: sum('usd'), tokens: sum('tokens') };
 }
 
@@ -40,7 +40,7 @@ export type WorkingAgent = Omit<AgentSpent, 'spend'> & {
   readonly key: CallKey;
   /** The task: an identical one is not started while this agent works (L68). */
   readonly does: string;
-  readonly granted: Left;
+  readonly granted: RemainingBudget;
   /**
    * `lost`: ended from outside; what it took is unknown, so nothing of its grant returns. `past`:
    * of an earlier run.
@@ -89,8 +89,8 @@ export function countProblem(agents: AgentCount, { does, most, background }: Wan
 export function budgetForAgents(
   { state, snapshot: { rules } }: GrantingRun,
   spent: readonly AgentSpent[],
-  reserved: Required<Left>,
-): Left {
+  reserved: Required<RemainingBudget>,
+): RemainingBudget {
   const { usd, tokens } = budgetLeft(state, rules) ?? {};
   const taken = spent.reduce((sum, { spend }) => addSpend(sum, spend), noSpend);
   return {

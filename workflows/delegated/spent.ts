@@ -1,24 +1,24 @@
 // The spending of runs and agents, as a session counts it over its runs (L69, L71).
 import type { AgentSpent } from '../contract/delegation.ts';
-import { addSpend, nothingSpent, type Spend, type Spent } from '../contract/loop.ts';
+import { addSpend, nothingSpent, type Spend, type SpentTotals } from '../contract/loop.ts';
 import type { WorkingAgent } from './shares.ts';
 
 /** The spending of a run until now. `ms`: of its runtime limit. */
 export type RunTaken = { readonly turn: number; readonly spend: Spend; readonly ms: number };
 
-export type SpentSince = { readonly spent?: Spent; readonly since?: Spent };
+export type SpentSince = { readonly spent?: SpentTotals; readonly since?: SpentTotals };
 
 /** The spending of an agent that no run counts. */
 export type LateSpent = AgentSpent & Pick<WorkingAgent, 'earlier'>;
 
-export type Billed = Pick<LateSpent, 'spend' | 'earlier'>;
+export type LateBill = Pick<LateSpent, 'spend' | 'earlier'>;
 
 /**
  * Adds the spending of late agents to that of the session. An agent of an earlier prompt does not
  * count for the last one.
  */
-export function billLate({ spent = nothingSpent, since }: SpentSince, late: readonly Billed[]): SpentSince {
-  const billed = (to: Spent, by: readonly Billed[]): Spent => ({
+export function billLate({ spent = nothingSpent, since }: SpentSince, late: readonly LateBill[]): SpentSince {
+  const billed = (to: SpentTotals, by: readonly LateBill[]): SpentTotals => ({
     ...to,
     spend: by.reduce((sum, one) => addSpend(sum, one.spend), to.spend),
   });

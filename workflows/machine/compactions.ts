@@ -1,6 +1,12 @@
 // The effects on the state of a compaction, of one that is prepared while the run goes on, and of
 // staging collapses (L8–L11).
-import type { Collapsed, Compacted, FailedHook, PreparedCompaction, ShrunkResults } from '../contract/activities.ts';
+import type {
+  CollapseResult,
+  CompactionResult,
+  FailedHook,
+  PreparedCompaction,
+  ShrunkResults,
+} from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
 import { pendingTokens, tokensWithoutStaged } from './context.ts';
@@ -10,7 +16,7 @@ import type { CompactionTracking, Preparing, RunState } from './state.ts';
 /** Compactions at most this many turns apart are close (L10). */
 const CLOSE_TURNS = 2;
 
-export function absorbCompacted(state: RunState, rules: Rules, result: Compacted): RunState {
+export function absorbCompacted(state: RunState, rules: Rules, result: CompactionResult): RunState {
   const spent = { ...state, spend: addSpend(state.spend, result.spend), failures: 0 };
   switch (result.kind) {
     case 'nothing':
@@ -58,10 +64,10 @@ function trackCompaction({ turn, iteration, compaction: { close, lastTurn } }: R
   };
 }
 
-type Begun = Pick<Extract<Event, { kind: 'preparing' }>, 'begins' | 'keeps'>;
+type PreparationStart = Pick<Extract<Event, { kind: 'preparing' }>, 'begins' | 'keeps'>;
 
 /** Another preparation begins only when the context has grown (L9). */
-export function beginPreparing(state: RunState, rules: Rules, { begins, keeps }: Begun): RunState {
+export function beginPreparing(state: RunState, rules: Rules, { begins, keeps }: PreparationStart): RunState {
   const compaction = { ...state.compaction, stagedAt: tokensWithoutStaged(state, rules.fixedTokens) };
   const preparing = { iteration: state.iteration, ...(keeps && { keeps }) };
   return { ...state, compaction, ...(begins && { preparing }) };
@@ -106,7 +112,7 @@ export function noteFailedHooks(state: RunState, hooks: readonly FailedHook[]): 
   return { ...state, pending: [...state.pending, ...notices] };
 }
 
-function noteFailure(state: RunState, rules: Rules, result: Extract<Compacted, { kind: 'failed' }>): RunState {
+function noteFailure(state: RunState, rules: Rules, result: Extract<CompactionResult, { kind: 'failed' }>): RunState {
   const { head, freed = 0, detail } = result;
   const kept = head === undefined ? state : applyShrinking(state, { head, freed });
   const failures = state.compaction.failures + 1;
@@ -123,7 +129,10 @@ function noteFailure(state: RunState, rules: Rules, result: Extract<Compacted, {
  * Nothing was compacted, and another try in this iteration would come to the same. It does not
  * count as a failure.
  */
-function leaveAsIs(state: RunState, { head, freed = 0, tokens }: Extract<Compacted, { kind: 'as_is' }>): RunState {
+function leaveAsIs(
+  state: RunState,
+  { head, freed = 0, tokens }: Extract<CompactionResult, { kind: 'as_is' }>,
+): RunState {
   const kept = head === undefined ? state : applyShrinking(state, { head, freed });
   const { iteration } = state;
   const compaction = { ...kept.compaction, failures: 0, triedIn: iteration, shrunkIn: iteration };
@@ -167,13 +176,13 @@ function remainingTaskBudget(state: RunState, { taskBudget }: Rules): number | n
   return Math.max(0, (state.taskRemaining ?? taskBudget) - state.contextTokens);
 }
 
-export function absorbCollapsed(state: RunState, rules: Rules, result: Collapsed): RunState {
+export function absorbCollapsed(state: RunState, rules: Rules, result: CollapseResult): RunState {
   const spent = { ...state, spend: addSpend(state.spend, result.spend) };
   const after = stageCollapses(spent, result);
   return { ...after, compaction: { ...after.compaction, stagedAt: tokensWithoutStaged(after, rules.fixedTokens) } };
 }
 
-function stageCollapses(state: RunState, result: Collapsed): RunState {
+function stageCollapses(state: RunState, result: CollapseResult): RunState {
   switch (result.kind) {
     case 'nothing':
     case 'failed':

@@ -4,8 +4,8 @@ import type {
   Append,
   BatchSummary,
   Call,
-  Collapsed,
-  Compacted,
+  CollapseResult,
+  CompactionResult,
   CompactionTrigger,
   ModelResult,
   OutcomeFacts,
@@ -31,11 +31,11 @@ export type Event =
   | ToolsRan
   | {
       readonly kind: 'compacted';
-      readonly result: Compacted;
+      readonly result: CompactionResult;
       readonly move: Extract<Move, { do: 'compact' }>;
       readonly stop: StopCause | null;
     }
-  | { readonly kind: 'collapsed'; readonly result: Collapsed; readonly stop: StopCause | null }
+  | { readonly kind: 'collapsed'; readonly result: CollapseResult; readonly stop: StopCause | null }
   /**
    * `begins`: false where the limits would not pay for the preparation, and for a run that an
    * earlier release began. `keeps`: see `Preparing`.
@@ -130,7 +130,7 @@ export type Move =
 export type CutReply = Pick<Extract<ModelResult, { kind: 'cut_off' }>, 'head' | 'contextTokens'>;
 
 /** The moves that `perform` carries out. The loop does the others itself. */
-export type Performed = Exclude<
+export type PerformedMove = Exclude<
   Move,
   { do: 'go_round' | 'end' | 'commit_collapses' | 'take_prepared' | 'lower_cap' | 'wrap_up' }
 >;

@@ -1,6 +1,6 @@
 // The limits of a run: turns (L45), money, tokens and time (L51), and the ends they bring.
 import {
-  type Left,
+  type RemainingBudget,
   type ModelLimits,
   noSpend,
   type Rules,
@@ -61,7 +61,10 @@ export function endAtLimit({ spend, turn }: RunState, rules: Rules, limit: RunLi
 const roundUsd = (usd: number): number => Math.round(usd * 1e9) / 1e9;
 
 /** Returns null without a limit. */
-export function budgetLeft({ spend }: Pick<RunState, 'spend'>, { maxBudgetUsd, maxTokens }: Rules): Left | null {
+export function budgetLeft(
+  { spend }: Pick<RunState, 'spend'>,
+  { maxBudgetUsd, maxTokens }: Rules,
+): RemainingBudget | null {
   if (maxBudgetUsd === null && maxTokens === null) return null;
   return {
     ...(maxBudgetUsd !== null && { usd: maxBudgetUsd - (spend.usd ?? 0) }),

@@ -6,7 +6,7 @@ import type { Rules, Terminal } from '../contract/loop.ts';
 import { absorb } from './absorb.ts';
 import { takePrepared } from './compactions.ts';
 import { decide } from './decide.ts';
-import type { Event, Move, Performed } from './events.ts';
+import type { Event, Move, PerformedMove } from './events.ts';
 import type { RuleChange, RunState } from './state.ts';
 import { apply, commitCollapses, keepCut } from './transitions.ts';
 import { withoutWrapUpRequest, beginWrapUp } from './wrap-up.ts';
@@ -17,7 +17,7 @@ export type LoopPort = {
    * about. Returns no promise when there is nothing to wait for: the SDK takes a stack trace for
    * each promise of a workflow.
    */
-  perform(move: Performed, state: RunState): Event | Promise<Event>;
+  perform(move: PerformedMove, state: RunState): Event | Promise<Event>;
   /**
    * Called between two iterations, once the state is replaced: the messages that were taken leave
    * the queue, and the run may be handed over (L4).
@@ -37,7 +37,7 @@ export async function runLoop(
   initial: RunState,
   rulesNow: () => Rules,
   port: LoopPort,
-  resume?: Performed,
+  resume?: PerformedMove,
 ): Promise<LoopEnd> {
   let state = initial;
   let event: Event = resume ? await port.perform(resume, state) : { kind: 'ready' };

@@ -8,7 +8,7 @@ import { endIfBudgetSpent, findSpentBudget, modelLimits } from './limits.ts';
 import { showError } from './ends.ts';
 import type { RunState } from './state.ts';
 import { wrapUpIfNear } from './wrap-up.ts';
-import type { Append, Compacted } from '../contract/activities.ts';
+import type { Append, CompactionResult } from '../contract/activities.ts';
 
 /** Collapses are staged again when the context has grown by this share of the window. */
 const STAGE_AGAIN = 0.05;
@@ -147,7 +147,12 @@ export function afterPreparation(state: RunState, rules: Rules, because: RoomCau
 }
 
 /** Goes on once the compaction that was to help has ended. */
-export function afterReactive(state: RunState, rules: Rules, result: Compacted, because: NonNullable<RoomCause>): Move {
+export function afterReactive(
+  state: RunState,
+  rules: Rules,
+  result: CompactionResult,
+  because: NonNullable<RoomCause>,
+): Move {
   if (result.kind !== 'compacted') return showError(because);
   return (
     blockIfTooClose(state, rules) ?? { do: 'go_round', transition: { reason: 'reactive_compact_retry', append: [] } }

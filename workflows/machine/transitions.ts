@@ -24,7 +24,7 @@ export function apply(
 }
 
 /** The recovery count, the drain and reactive flags, and the raised cap. */
-const cleared = { recoveries: 0, drained: false, compacted: false, capOverride: null } as const;
+const CLEARED = { recoveries: 0, drained: false, compacted: false, capOverride: null } as const;
 
 function applyChange(state: RunState, transition: Transition, has: (change: RuleChange) => boolean): RunState {
   switch (transition.reason) {
@@ -32,7 +32,7 @@ function applyChange(state: RunState, transition: Transition, has: (change: Rule
       const { messages, snips, summarize } = transition;
       const pending = [...state.pending, ...snipAppend(snips), ...messages.map(userAppend)];
       const summary = summarize ? summaryToMake(state) : null;
-      return { ...state, ...cleared, turn: state.turn + 1, pending, pendingSummary: summary ?? state.pendingSummary };
+      return { ...state, ...CLEARED, turn: state.turn + 1, pending, pendingSummary: summary ?? state.pendingSummary };
     }
     case 'max_output_tokens_escalate':
       return {

@@ -12,7 +12,7 @@ import {
   type ChildWorkflowHandle,
 } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { firingOf, scheduleId, type Fired, type ScheduledInput } from '../contract/schedules/firing.ts';
+import { firingOf, scheduleId, type FiringResult, type ScheduledInput } from '../contract/schedules/firing.ts';
 import { findUndecodable } from '../contract/undecodable.ts';
 import { profiles } from '../contract/profiles.ts';
 import type { MessageId } from '../contract/ids.ts';
@@ -37,7 +37,7 @@ const STARTED = 'perdureStarted';
  * the message. Throws ApplicationFailure with a sentence: NotDue, NotSent, Closed, SessionExists or
  * UnreadableSchedule.
  */
-export async function scheduledPrompt(argument: ScheduledInput): Promise<Fired> {
+export async function scheduledPrompt(argument: ScheduledInput): Promise<FiringResult> {
   const given = parseArgument(argument);
   await refuseForeign(given);
   // Each firing has one message id, however often its task is tried (L61).

@@ -8,7 +8,7 @@ import { contextAfterRun } from '../machine/context.ts';
 import type { LoopEnd } from '../machine/loop.ts';
 import type { RunCarry } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
-import { reportSeen, seenAbout } from '../told/report-seen.ts';
+import { reportSeen, describePlace } from '../told/report-seen.ts';
 import { commitEntries } from './commit-entries.ts';
 import { present } from '../contract/present.ts';
 
@@ -38,7 +38,7 @@ export async function finishRun(
   const last: RunSummary = { ...summary, head };
   const model = session.run?.models?.[state.modelPosition];
   const spent = { turns: state.turn, spend, ms, ...present({ model }) };
-  const about = { ...seenAbout(session, state.iteration), from: startedAt, to: at, turns: state.turn, spend };
+  const about = { ...describePlace(session, state.iteration), from: startedAt, to: at, turns: state.turn, spend };
   reportSeen({ ...about, kind: 'run_ended', reason: terminal.reason, bad: isBadEnd(terminal), model: model ?? null });
   session.alerts.alertFailedRun(ended, config);
   session.facts.endRun({ head, last, spent, context: contextAfterRun(state, patched) });

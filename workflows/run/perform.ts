@@ -7,8 +7,8 @@ import type {
   AppendingStep,
   CallModel,
   ModelCallAnswer,
-  Collapsed,
-  Compacted,
+  CollapseResult,
+  CompactionResult,
   ModelResult,
   StopHooksRan,
 } from '../contract/activities.ts';
@@ -27,7 +27,7 @@ import { notWaiting } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
 import { handOverSession, canHandOver } from '../session/handover.ts';
 import type { RunContext } from './run-context.ts';
-import { reportSeen, seenAbout } from '../told/report-seen.ts';
+import { reportSeen, describePlace } from '../told/report-seen.ts';
 
 export function createPerform(context: RunContext): LoopPort['perform'] {
   const { session } = context;
@@ -109,7 +109,7 @@ function performCompaction(
 ): Promise<Event> {
   const { session } = context;
   const input = { ...makeAppendingStep(context, state), ...compactionInput(state, context.snapshot.rules, move) };
-  const toEvent = (result: Compacted): Event => ({ kind: 'compacted', result, move, stop: session.stopCause });
+  const toEvent = (result: CompactionResult): Event => ({ kind: 'compacted', result, move, stop: session.stopCause });
   return runActivity(session, () => session.ports.compact(input), missingResult, toEvent);
 }
 
@@ -157,7 +157,7 @@ function performCollapse(
 ): Promise<Event> {
   const { session } = context;
   const input = { ...makeAppendingStep(context, state), ...collapseInput(state, context.snapshot.rules, move) };
-  const toEvent = (result: Collapsed): Event => ({ kind: 'collapsed', result, stop: session.stopCause });
+  const toEvent = (result: CollapseResult): Event => ({ kind: 'collapsed', result, stop: session.stopCause });
   return runActivity(session, () => session.ports.collapse(input), missingResult, toEvent);
 }
 
@@ -243,7 +243,7 @@ async function park(context: RunContext, state: RunState, { waitMs }: Extract<Mo
     if (!isCancellation(error)) throw error;
   }
   session.setParkedUntil(null);
-  reportSeen({ ...seenAbout(session, state.iteration), kind: 'parked', from: since, to: Date.now() });
+  reportSeen({ ...describePlace(session, state.iteration), kind: 'parked', from: since, to: Date.now() });
   clock.resume();
   session.enterPhase('running');
   return session.stopCause ? { kind: 'stopped', stop: session.stopCause } : { kind: 'ready' };

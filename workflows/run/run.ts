@@ -12,14 +12,14 @@ import { bringPrompt } from '../delegated/grant.ts';
 import { rulesBesideAgents } from '../delegated/reserved.ts';
 import { absorbAgents } from '../machine/absorb.ts';
 import { absorbPrepared } from '../machine/compactions.ts';
-import type { Move, Performed } from '../machine/events.ts';
+import type { Move, PerformedMove } from '../machine/events.ts';
 import { runLoop, type LoopEnd, type LoopPort } from '../machine/loop.ts';
 import type { RunState } from '../machine/state.ts';
 import { isHandoverDue, handOverIfDue } from '../session/handover.ts';
 import { idsFromPeople, listMessages } from '../session/inbox.ts';
 import { notWaiting, type RunWait, type RunCarry } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
-import { reportSeen, seenAbout } from '../told/report-seen.ts';
+import { reportSeen, describePlace } from '../told/report-seen.ts';
 import { RunClock, RunLimits } from '../updates/run-limits.ts';
 import { finishRun } from './finish-run.ts';
 import { createPerform } from './perform.ts';
@@ -115,7 +115,7 @@ class CurrentRun implements RunContext {
     const from = this.iterationAt;
     const to = Date.now();
     this.iterationAt = to;
-    reportSeen({ ...seenAbout(this.session, iteration), kind: 'iteration', from, to, reason });
+    reportSeen({ ...describePlace(this.session, iteration), kind: 'iteration', from, to, reason });
   }
 }
 
@@ -124,7 +124,7 @@ function deadlineOf({ deadline, leftMs = null }: RunCarry): number | null {
 }
 
 /** The thing the run was waiting for when it was handed over. */
-function moveToResume({ tools, parkedUntil }: RunWait): Performed | undefined {
+function moveToResume({ tools, parkedUntil }: RunWait): PerformedMove | undefined {
   if (tools) return { do: 'run_tools', calls: tools.calls, cut: tools.cut };
   return parkedUntil === null ? undefined : { do: 'park', waitMs: Math.max(0, parkedUntil - Date.now()) };
 }

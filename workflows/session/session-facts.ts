@@ -2,7 +2,7 @@
 // worker, and its view.
 import type { AgentOrigin } from '../contract/delegation.ts';
 import { agentFacts, type QuerySource, type SessionFacts } from '../contract/facts.ts';
-import { addSpend, nothingSpent, type Spent, totalTokens } from '../contract/loop.ts';
+import { addSpend, nothingSpent, type SpentTotals, totalTokens } from '../contract/loop.ts';
 import type { Hash, SessionId } from '../contract/ids.ts';
 import {
   LISTED_APPROVALS,
@@ -15,7 +15,7 @@ import {
   type SessionView,
   type UserMessage,
 } from '../contract/session.ts';
-import type { Answered, PassedOver } from '../contract/people.ts';
+import type { AnswerRecord, PassedOver } from '../contract/people.ts';
 import type { RunState } from '../machine/state.ts';
 import type { CarriedFacts, Carry } from './session-state.ts';
 import { present } from '../contract/present.ts';
@@ -53,7 +53,7 @@ export type ShownFacts = {
   readonly runs: number;
   readonly last: RunSummary | null;
   readonly host?: SessionHost | null;
-  readonly spent?: Spent;
+  readonly spent?: SpentTotals;
   readonly querySource?: QuerySource | undefined;
   readonly suggestion?: SessionMemo['suggestion'];
 };
@@ -65,7 +65,7 @@ export type ShownSession = {
   readonly phase: Phase | null;
   readonly run: LiveRun | null;
   readonly inbox: { readonly waiting: readonly UserMessage[] };
-  readonly approvals: { readonly pending: readonly PendingApproval[]; readonly answered: readonly Answered[] };
+  readonly approvals: { readonly pending: readonly PendingApproval[]; readonly answered: readonly AnswerRecord[] };
   readonly delegations: {
     readonly agents: {
       readonly background: readonly unknown[];
@@ -97,7 +97,7 @@ type SessionNow = {
   readonly phase: Phase | null;
   readonly run: LiveRun | null;
   readonly pending: readonly PendingApproval[];
-  readonly answered: readonly Answered[];
+  readonly answered: readonly AnswerRecord[];
   readonly background: number;
   readonly agent?: AgentOrigin;
 };

@@ -1,7 +1,7 @@
 // Everything a session is between two workflow tasks, and the part of it that travels through
 // continue-as-new (L4).
 import type { CallKey, Hash, MessageId } from '../contract/ids.ts';
-import { addSpend, nothingSpent, type RunSnapshot, type Spent } from '../contract/loop.ts';
+import { addSpend, nothingSpent, type RunSnapshot, type SpentTotals } from '../contract/loop.ts';
 import { optionsSizeProblem } from '../contract/options-problem.ts';
 import {
   MOST_SNIPS,
@@ -12,13 +12,13 @@ import {
   type SessionInput,
   type UserMessage,
 } from '../contract/session.ts';
-import type { Answered, PendingApproval } from '../contract/people.ts';
-import type { Announced, Steered } from '../contract/steered.ts';
+import type { AnswerRecord, PendingApproval } from '../contract/people.ts';
+import type { OpenAction, SteeringRecord } from '../contract/steered.ts';
 import type { AskedOnceSnapshot } from '../updates/asked-once.ts';
 import type { AgentOrigin, DelegatedReport } from '../contract/delegation.ts';
 import type { AgentsCarry } from '../delegated/agents.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
-import { billLate, type Billed, type RunTaken } from '../delegated/spent.ts';
+import { billLate, type LateBill, type RunTaken } from '../delegated/spent.ts';
 import type { PausesCarry } from '../delegated/pauses.ts';
 import { type BringsOptions, type InboxSnapshot, placeAfter, withOptions } from './inbox.ts';
 import type { Alert, AlertKind, Append, Call, WorkspacePlace } from '../contract/activities.ts';
@@ -61,20 +61,20 @@ export type Carry = {
   /** Snips that were asked for and are not in the transcript yet (L7). */
   readonly snips: readonly number[];
   /** Steering that is not in the transcript yet (O12). */
-  readonly steered?: readonly Steered[];
+  readonly steered?: readonly SteeringRecord[];
   /** The person who is about to cancel the session. */
-  readonly canceller?: Announced;
+  readonly canceller?: OpenAction;
   /** Updates that were taken, and must not count again. */
   readonly once?: AskedOnceSnapshot;
   /** The loss that a repair left; the next run tells it. */
   readonly lost?: string | null;
   /** The spending of all runs that have ended. Absent where an earlier release carried it. */
-  readonly spent?: Spent;
+  readonly spent?: SpentTotals;
   /**
    * `spent` as it was when the last message of a person opened a run: runs that ends of agents have
    * opened since then share its limits (L71).
    */
-  readonly since?: Spent;
+  readonly since?: SpentTotals;
   readonly suggestion?: { readonly run: number; readonly text: string };
   /**
    * The alerts for which the worker that opened the last run has hooks. Absent while no worker has
@@ -85,7 +85,7 @@ export type Carry = {
   readonly traceparent?: string | undefined;
   readonly querySource?: UserMessage['querySource'] | undefined;
   /** The people who answered the newest questions (L81). */
-  readonly answered?: readonly Answered[];
+  readonly answered?: readonly AnswerRecord[];
   /** How many questions open calls have asked while they ran (L77). */
   readonly elicited?: readonly (readonly [call: CallKey, count: number])[];
   /**
@@ -153,17 +153,17 @@ export type RunWait = Pick<RunCarry, 'tools' | 'parkedUntil'>;
 
 export const notWaiting: RunWait = { tools: null, parkedUntil: null };
 
-type Delegated = 'agents' | 'early' | 'givenUp' | 'pauses';
+type DelegationPart = 'agents' | 'early' | 'givenUp' | 'pauses';
 
 /**
  * Everything a session carries except its inbox, its run, its agents, and the state of alerts,
  * questions and steering.
  */
 export type CarriedFacts = Readonly<
-  Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'once' | 'run' | Delegated>
+  Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'once' | 'run' | DelegationPart>
 >;
 
-type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };
+type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: SpentTotals };
 
 /** The facts of a session. Each change is a method here; nothing else changes them. */
 export class Facts {
@@ -238,7 +238,7 @@ export class Facts {
    * Counts agents that ended too late for the run that had started them (L69), and work after a run
    * (L80).
    */
-  bill(late: readonly Billed[], more: Pick<CarriedFacts, 'suggestion'>): void {
+  bill(late: readonly LateBill[], more: Pick<CarriedFacts, 'suggestion'>): void {
     this.set({ ...billLate(this.carried, late), ...more });
   }
 

@@ -16,7 +16,7 @@ import { SideWork, type Suggestion } from '../run/side-work.ts';
 import { MemoWriter } from '../told/memo-writer.ts';
 import { Delegations } from '../delegated/delegations.ts';
 import type { GrantingRun } from '../delegated/shares.ts';
-import type { Billed } from '../delegated/spent.ts';
+import type { LateBill } from '../delegated/spent.ts';
 import { AskReporter } from '../delegated/asks.ts';
 import { Pauses } from '../delegated/pauses.ts';
 import { newsMessage } from '../delegated/background.ts';
@@ -212,7 +212,7 @@ export class Session {
    * Counts what ended after its run: an agent may end long after the run that started it, and work
    * that the loop does not wait for may too. `over`: no further call will be made.
    */
-  billLate(over = false, beside: readonly Billed[] = [], more: Suggestion = {}): void {
+  billLate(over = false, beside: readonly LateBill[] = [], more: Suggestion = {}): void {
     const { delegations } = this;
     const late = delegations.agents.takeLate(this.live === null);
     const all = [...beside, ...late, ...(over ? delegations.takeUnclaimed() : [])];

@@ -2,14 +2,14 @@
 // without the sink ignores it.
 import { proxySinks, workflowInfo, type Sinks } from '@temporalio/workflow';
 import type { QuerySource } from '../contract/facts.ts';
-import { SEEN_SINK, type Seen, type SeenAbout, type WaitEnd } from '../contract/told.ts';
+import { SEEN_SINK, type SeenItem, type SeenPlace, type WaitEnd } from '../contract/told.ts';
 import type { PendingApproval } from '../contract/session.ts';
 
-type SeenSinks = Sinks & { readonly [SEEN_SINK]: { see(seen: Seen): void } };
+type SeenSinks = Sinks & { readonly [SEEN_SINK]: { see(seen: SeenItem): void } };
 
 const sinks = proxySinks<SeenSinks>();
 
-export function reportSeen(seen: Seen): void {
+export function reportSeen(seen: SeenItem): void {
   if (!workflowInfo().unsafe.isReplaying) sinks[SEEN_SINK].see(seen);
 }
 
@@ -21,7 +21,7 @@ type Now = {
 };
 type Place = { readonly facts: { readonly now: Now } };
 
-export function seenAbout({ facts }: Place, iteration: number): SeenAbout {
+export function describePlace({ facts }: Place, iteration: number): SeenPlace {
   const { chain, runs: run, traceparent, querySource } = facts.now;
   return { chain, run, iteration, ...(traceparent && { traceparent }), ...(querySource && { querySource }) };
 }
@@ -29,5 +29,5 @@ export function seenAbout({ facts }: Place, iteration: number): SeenAbout {
 export function reportWait(place: Place, iteration: number, approval: PendingApproval, how: WaitEnd): void {
   const to = Date.now();
   const { call, tool, askedAt: from = to } = approval;
-  reportSeen({ ...seenAbout(place, iteration), kind: 'waited', from, to, call, tool, how });
+  reportSeen({ ...describePlace(place, iteration), kind: 'waited', from, to, call, tool, how });
 }

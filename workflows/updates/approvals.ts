@@ -12,7 +12,7 @@ import {
   LONGEST_NAME,
   isName,
   type Answer,
-  type Answered,
+  type AnswerRecord,
 } from '../contract/people.ts';
 import { isBody } from '../session/inbox.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
@@ -24,13 +24,13 @@ export type PersonDecision = Decision | Extract<DelegatedEnd, { kind: 'answered'
 export class Approvals {
   private readonly waiting: Map<string, PendingApproval>;
   private readonly decisions = new Map<string, PersonDecision>();
-  private lately: readonly Answered[];
+  private lately: readonly AnswerRecord[];
   private changed: () => void = () => {};
 
   /**
    * `carried`: what waited at a handover. `answered`: the questions that were answered before it.
    */
-  constructor(carried: readonly PendingApproval[], answered: readonly Answered[] = []) {
+  constructor(carried: readonly PendingApproval[], answered: readonly AnswerRecord[] = []) {
     this.waiting = new Map(carried.map((approval) => [approval.call, approval]));
     this.lately = answered;
   }
@@ -65,7 +65,7 @@ export class Approvals {
   }
 
   /** The questions that were answered last, oldest first. */
-  get answered(): readonly Answered[] {
+  get answered(): readonly AnswerRecord[] {
     return this.lately;
   }
 

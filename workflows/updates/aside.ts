@@ -6,7 +6,7 @@ import type { AnswerAside } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import { asideProblem, MOST_ASIDES, type AskAside, type AsideAnswer } from '../contract/aside.ts';
 import { UPDATES } from '../contract/session.ts';
-import { unwrapAsked, type Signed, type UpdateOnce } from '../contract/steered.ts';
+import { unwrapAsked, type Signature, type UpdateOnce } from '../contract/steered.ts';
 import { asideTerms } from '../machine/step-inputs.ts';
 import type { Session } from '../session/session.ts';
 import { refuse } from './approvals.ts';
@@ -38,8 +38,8 @@ export function handleAsides(session: Session): void {
       open -= 1;
     }
   };
-  const validator = (given: AskAside | UpdateOnce<AskAside>, _by?: Signed): void => refuse(problem(given));
-  const update = defineUpdate<AsideAnswer, [AskAside | UpdateOnce<AskAside>, Signed?]>(UPDATES.aside);
+  const validator = (given: AskAside | UpdateOnce<AskAside>, _by?: Signature): void => refuse(problem(given));
+  const update = defineUpdate<AsideAnswer, [AskAside | UpdateOnce<AskAside>, Signature?]>(UPDATES.aside);
   setHandler(update, answer, { validator, description: UPDATE_DESCRIPTIONS.aside });
 }
 

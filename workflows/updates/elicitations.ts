@@ -2,7 +2,7 @@
 // queries the answer; the workflow lists it among the approvals. A call asks one question at a
 // time, and its questions end with it.
 import { CancellationScope } from '@temporalio/workflow';
-import type { ToolResult } from '../contract/activities.ts';
+import type { RunToolResult } from '../contract/activities.ts';
 import type { Elicitation, ElicitationEnd } from '../contract/people.ts';
 import { type CallKey, isHash } from '../contract/ids.ts';
 import type { PersonDecision } from './approvals.ts';
@@ -54,9 +54,9 @@ export class Elicitations {
    */
   async during(
     key: CallKey,
-    run: () => Promise<ToolResult>,
+    run: () => Promise<RunToolResult>,
     ask: (asked: Elicitation, count: number) => Promise<PersonDecision | null>,
-  ): Promise<ToolResult> {
+  ): Promise<RunToolResult> {
     let scope: CancellationScope | null = null;
     let asking: Promise<void> = Promise.resolve();
     this.askers.set(key, (asked) => {

@@ -3,7 +3,7 @@ import { log } from '@temporalio/workflow';
 import type { PassedOver } from '../contract/people.ts';
 
 /** How many are kept; a new workflow run begins with none. */
-const KEPT = 10;
+const MOST_KEPT = 10;
 
 export class PassedOverLog {
   private kept: readonly PassedOver[] = [];
@@ -14,6 +14,6 @@ export class PassedOverLog {
 
   note(what: PassedOver): void {
     log.warn(`a signal was passed over: ${what.why}`, { signal: what.signal });
-    this.kept = [...this.kept, what].slice(-KEPT);
+    this.kept = [...this.kept, what].slice(-MOST_KEPT);
   }
 }

@@ -4,8 +4,8 @@ import { defineSignal, patched, setDefaultSignalHandler, setHandler } from '@tem
 import { DELEGATED_SIGNAL } from '../contract/delegation.ts';
 import { findUndecodable } from '../contract/undecodable.ts';
 import { ELICIT_SIGNAL } from '../contract/people.ts';
-import { SIGNALS } from '../contract/session.ts';
-import { isMessage, isSignalOnce, isSnip, messageProblem } from '../session/inbox.ts';
+import { SIGNALS, type UserMessage } from '../contract/session.ts';
+import { isSignalOnce, isSnip, messageProblem } from '../session/inbox.ts';
 import type { Session } from '../session/session.ts';
 
 /** Temporal's clients show these. */
@@ -67,8 +67,11 @@ function receiveSignal(session: Session, name: string, value: unknown): string |
     if (delegations.agents.asks.hear(value)) session.memoWriter.markChanged();
   } else if (name === ELICIT_SIGNAL) session.elicitations.hear(value);
   else if (name !== SIGNALS.message) return `there is no such signal: there are ${Object.values(SIGNALS).join(', ')}`;
-  else if (!isMessage(value)) return describeWrong(value, messageProblem(value) ?? '');
-  else session.receiveMessage(value);
+  else {
+    const problem = messageProblem(value);
+    if (problem !== undefined) return describeWrong(value, problem);
+    session.receiveMessage(value as UserMessage);
+  }
   return undefined;
 }
 

@@ -17,7 +17,7 @@ import {
   type RunOptions,
   type TopUp,
 } from '../contract/session.ts';
-import { unwrapAsked, isOnce, optionsDeed, type Signed, type UpdateOnce } from '../contract/steered.ts';
+import { unwrapAsked, isOnce, optionsDeed, type Signature, type UpdateOnce } from '../contract/steered.ts';
 import { grantProblem } from '../delegated/grant.ts';
 import type { Session } from '../session/session.ts';
 import type { SteeredLog } from './steered-log.ts';
@@ -78,15 +78,15 @@ function takeUpdate<Asked>(
   problem: (asked: Asked) => string | undefined,
   act: (asked: Asked, by: unknown) => void,
 ): void {
-  const validator = (given: Asked | UpdateOnce<Asked>, _by?: Signed): void => {
+  const validator = (given: Asked | UpdateOnce<Asked>, _by?: Signature): void => {
     refuse(log.isClosing ? CLOSING : (log.once.problem(name, given) ?? problem(unwrapAsked(given))));
   };
-  const handle = (given: Asked | UpdateOnce<Asked>, by?: Signed): void => {
+  const handle = (given: Asked | UpdateOnce<Asked>, by?: Signature): void => {
     log.once.note(given);
     act(unwrapAsked(given), isOnce(given) ? given : by);
   };
   const description = UPDATE_DESCRIPTIONS[name];
-  setHandler(defineUpdate<void, [Asked | UpdateOnce<Asked>, Signed?]>(name), handle, { validator, description });
+  setHandler(defineUpdate<void, [Asked | UpdateOnce<Asked>, Signature?]>(name), handle, { validator, description });
 }
 
 function isObject(value: unknown): boolean {

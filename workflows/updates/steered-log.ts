@@ -3,7 +3,7 @@
 // newest are kept, and the oldest of those says how many came before it.
 import type { Append } from '../contract/activities.ts';
 import { AskedOnce } from './asked-once.ts';
-import { type Announced, type Deed, signatureOf, type Steered } from '../contract/steered.ts';
+import { type OpenAction, type SteeringAction, signatureOf, type SteeringRecord } from '../contract/steered.ts';
 
 const MOST_HELD = 20;
 /**
@@ -13,15 +13,15 @@ const MOST_HELD = 20;
 const ANNOUNCED_FOR = 60_000;
 
 export class SteeredLog {
-  private held: readonly Steered[];
-  private canceller: Announced | null;
+  private held: readonly SteeringRecord[];
+  private canceller: OpenAction | null;
   private cancelledAt: number | null = null;
   /** The session is closing: what is done now would not be told. */
   private closes = false;
 
   constructor(
-    carried: readonly Steered[] = [],
-    canceller: Announced | null = null,
+    carried: readonly SteeringRecord[] = [],
+    canceller: OpenAction | null = null,
     /** The updates that were taken. */
     readonly once: AskedOnce = new AskedOnce(false),
   ) {
@@ -29,7 +29,7 @@ export class SteeredLog {
     this.canceller = canceller;
   }
 
-  get announced(): Announced | null {
+  get announced(): OpenAction | null {
     return this.canceller;
   }
 
@@ -38,11 +38,11 @@ export class SteeredLog {
   }
 
   /** Entries that are not in the transcript yet, oldest first. */
-  get open(): readonly Steered[] {
+  get open(): readonly SteeringRecord[] {
     return this.held;
   }
 
-  note(deed: Deed, signed: unknown, at = Date.now()): void {
+  note(deed: SteeringAction, signed: unknown, at = Date.now()): void {
     const all = [...this.held, { ...deed, at, ...signatureOf(signed) }];
     const gone = all.slice(0, -MOST_HELD).reduce((sum, { earlier = 0 }) => sum + 1 + earlier, 0);
     const kept = all.slice(-MOST_HELD);

@@ -1,8 +1,8 @@
-// Recognises that what an account may spend is spent. Neither a wait of ours nor another model
-// helps: a person has to act.
+// Recognises that an account has used up its allowance. Waiting or another model does not help: a
+// person has to act.
 import type { APIError } from '@anthropic-ai/sdk';
 
-/** Sentences by `error.details.error_code`, which is stable where messages are not. */
+/** Sentences by `error.details.error_code`, which stays stable when messages change. */
 const BY_CODE: Readonly<Record<string, string>> = {
   enforced_spend_limit_reached:
     'the spend limit that is set for this organization or workspace is reached until the next month begins: raise it under Limits in the console, then send `continue`',

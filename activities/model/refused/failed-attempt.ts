@@ -1,5 +1,5 @@
-// After an attempt died: go on with the next model, give up with a value, park, or have Temporal
-// try again after a wait that holds no slot (L14, L15, L19, L20).
+// Decides what follows an attempt that died: go on with the next model, give up with a value, park,
+// or have Temporal try again after a wait that holds no slot (L14, L15, L19, L20).
 import { createHash } from 'node:crypto';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { ModelResult } from '../../../workflows/contract/activities.ts';
@@ -12,7 +12,7 @@ import type { Attempt } from '../../attempt.ts';
 import type { Deps } from '../../deps.ts';
 import { keySegment } from '../../../store/values/store.ts';
 
-/** Retries after a defect of ours: another reply may not meet it, and each is paid for. */
+/** Retries after a defect of ours: another reply may avoid it, but each costs money. */
 const MOST_OF_DEFECT = 2;
 
 const isDefect = (verdict: Verdict): boolean => verdict.kind === 'retry' && verdict.defect === true;
@@ -22,14 +22,14 @@ const MAX_OVERLOADS = 3;
 
 /** The memory that the attempts of one call have of those before them. */
 export type Tries = {
-  /** Attempts that the API failed, over all workers; a worker's death counts for nothing here. */
+  /** Attempts that the API failed, over all workers; a worker's death does not count. */
   readonly failures: number;
   /** How many of them were a 529. */
   readonly overloads: number;
   readonly empties: number;
-  /** The bill of attempts that died, and of what a reply that was paused has cost so far. */
+  /** The bill of attempts that died, and of the parts of a paused reply so far. */
   readonly spend: Spend;
-  /** The reply that was paused, as it is stored (L88). */
+  /** Where the paused reply is stored (L88). */
   readonly paused?: Hash;
 };
 
@@ -40,32 +40,32 @@ export type GivenUp = Extract<ModelResult, { readonly detail: string }>;
 
 export type AfterFailure =
   | { readonly kind: 'result'; readonly result: GivenUp }
-  /** `asked`: by the provider, to wait for so long. */
+  /** `asked`: the provider asked for this wait. */
   | { readonly kind: 'retry'; readonly delayMs: number; readonly asked: boolean; readonly failure: ApplicationFailure };
 
 /**
  * The attempt that died: which model it asked, which is next in the list, and the calls it had
  * begun to make.
  */
-export type Abandoned = {
+export type AbandonedAttempt = {
   readonly from: string;
-  /** Null: there is none. */
+  /** The next model; null at the end of the list. */
   readonly to: string | null;
   readonly calls: readonly string[];
 };
 
-/** `tries` does not count this failure yet. */
+/** Counts a failure that `tries` does not include yet. */
 export function countFailure(tries: Tries, verdict: Verdict, spend: Spend): Tries {
   const overloaded = 'status' in verdict && verdict.status === 529;
   return { ...tries, failures: tries.failures + 1, overloads: tries.overloads + (overloaded ? 1 : 0), spend };
 }
 
-/** `tries` counts this failure already. */
+/** Decides after a failure that `tries` includes already. */
 export function afterFailure(
   verdict: Verdict,
   tries: Tries,
   { backoff }: Pick<RunConfig, 'backoff'>,
-  abandoned: Abandoned,
+  abandoned: AbandonedAttempt,
   random: number,
 ): AfterFailure {
   const { spend, failures } = tries;
@@ -85,7 +85,7 @@ export function afterFailure(
   return { kind: 'retry', delayMs, asked: false, failure: retryIn(delayMs, detail) };
 }
 
-/** Refusals of a part of the request that the loop has no answer to. */
+/** Turns refusals of a part of the request into results, where the loop has no answer to them. */
 function asResult(verdict: Exclude<Verdict, { kind: 'retry' }>, spend: Spend): GivenUp {
   switch (verdict.kind) {
     case 'unbound_thinking':
@@ -105,7 +105,7 @@ function asResult(verdict: Exclude<Verdict, { kind: 'retry' }>, spend: Spend): G
   }
 }
 
-/** The provider asked for it; a long one parks the run. */
+/** Follows a wait that the provider asked for; a long one parks the run. */
 export function afterWait(
   { waitMs, detail }: Wait,
   { failures, overloads, spend }: Tries,
@@ -117,12 +117,12 @@ export function afterWait(
   return { kind: 'result', result: { kind: 'parked', waitMs, ...counts, detail, spend } };
 }
 
-/** Null when there is no other model to go on with (L19). */
-export function fallBack({ from, to, calls }: Abandoned, detail: string, spend: Spend): GivenUp | null {
+/** Moves on to the next model; null without one (L19). */
+export function fallBack({ from, to, calls }: AbandonedAttempt, detail: string, spend: Spend): GivenUp | null {
   return to === null ? null : { kind: 'fallback', from, to, calls, detail, spend };
 }
 
-/** A rate limit is the account's: another model would only hide it. */
+/** A rate limit belongs to the account, so another model would only hide it. */
 function isGivenUp(verdict: Verdict, { failures, overloads }: Tries, maxRetries: number): boolean {
   if (verdict.kind !== 'retry' && verdict.kind !== 'failed') return false;
   const { status } = verdict;
@@ -149,15 +149,15 @@ export function afterEmpty(
 
 function retryIn(delayMs: number, detail: string): ApplicationFailure {
   const nextRetryDelay = Math.max(1, delayMs);
-  // Benign: it is said on the live channel, not in the worker's log.
+  // The category is benign because the live channel reports it, not the worker's log.
   const category = ApplicationFailureCategory.BENIGN;
   return ApplicationFailure.create({ type: MODEL_ATTEMPT_DIED, message: detail, nextRetryDelay, category });
 }
 
-// A wait that a provider asked for (L14) is stored before it is announced: an attempt that follows
-// a worker which died in between waits for what is left of it, instead of asking again at once.
+// Below: a wait that a provider asked for (L14) is stored before it is announced. When a worker
+// dies in between, the next attempt waits out the rest instead of asking again at once.
 
-/** One attempt of one step. */
+/** One attempt of one step, with what a wait needs. */
 export type Waiting = {
   readonly deps: Pick<Deps, 'store' | 'now'>;
   readonly attempt: Pick<Attempt, 'session' | 'number'>;
@@ -167,19 +167,19 @@ export type Waiting = {
 
 type Wait = { readonly waitMs: number; readonly detail: string };
 
-/** `at`: milliseconds since the epoch, by the clock of the worker that was asked to wait. */
-type Kept = Wait & { readonly at: number; readonly tries: Tries };
+/** `at` is in milliseconds since the epoch, by the clock of the worker that was asked to wait. */
+type StoredWait = Wait & { readonly at: number; readonly tries: Tries };
 
-/** `tries` counts the failure that it follows. Durable when it resolves. */
+/** Stores the wait. `tries` includes the failure that it follows. Durable when it resolves. */
 export async function keepWait(waiting: Waiting, tries: Tries, { waitMs, detail }: Wait): Promise<void> {
-  const kept: Kept = { at: waiting.deps.now(), waitMs, detail, tries };
+  const kept: StoredWait = { at: waiting.deps.now(), waitMs, detail, tries };
   await waiting.deps.store.create(keyOf(waiting, countOf(tries)), new TextEncoder().encode(JSON.stringify(kept)));
 }
 
 /**
- * Null when nothing is left of it, as after a wait that Temporal was told of. `tries`: what the
- * attempt remembers, which may be less than what was stored. Where workers' clocks differ it is
- * wrong by as much, and never longer than the whole wait.
+ * Returns what is left of a stored wait; null when it is over or Temporal kept it. `tries` is the
+ * attempt's memory, which may be older than the stored one. A difference between workers' clocks
+ * shifts the wait, but never beyond its whole length.
  */
 export async function readRemainingWait(
   waiting: Waiting,
@@ -195,9 +195,9 @@ export async function readRemainingWait(
 
 const countOf = ({ failures, empties }: Tries): number => failures + empties;
 
-async function readWait(waiting: Waiting, count: number): Promise<Kept | null> {
+async function readWait(waiting: Waiting, count: number): Promise<StoredWait | null> {
   const bytes = await waiting.deps.store.read(keyOf(waiting, count));
-  return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as Kept);
+  return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as StoredWait);
 }
 
 function keyOf({ attempt: { session }, input, config: { chain } }: Waiting, count: number): string {

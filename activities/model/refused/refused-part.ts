@@ -1,5 +1,5 @@
-// What a refused request is made without when it is made again: a part that it had, never one that
-// it had not, so that there is an end to it.
+// Chooses the part that a refused request leaves out when it is repeated. It is always a part that
+// the request had, so the repetition ends.
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelRequest } from '../../deps.ts';
 import { changesTools } from '../../../store/transcript/system-message.ts';
@@ -11,14 +11,14 @@ import { BETA_HEADER, type DefinitionAt } from './request-parts.ts';
 
 export type RefusablePart = (typeof REFUSABLE)[keyof typeof REFUSABLE];
 
-/** In the order in which they are given up where a server does not say which of them it refuses. */
+/** The order in which betas are given up when the server does not name the refused one. */
 const BETAS: readonly (readonly [RefusablePart, string])[] = [
   [REFUSABLE.inlineTools, INLINE_TOOLS_BETA],
   [REFUSABLE.binding, THINKING_BINDING_BETA],
   [REFUSABLE.summaries, COMPACTION_BETA],
 ];
 
-/** Undefined: the request had nothing that the refusal could be about. */
+/** Undefined when the request has no part that the refusal could mean. */
 export function partToLeaveOut(verdict: Verdict, body: ModelRequest): RefusablePart | undefined {
   const { messages } = body;
   const hasSummary = beginsWithSummary(messages);
@@ -27,7 +27,7 @@ export function partToLeaveOut(verdict: Verdict, body: ModelRequest): RefusableP
       return hasRole(messages, 'system') ? REFUSABLE.systemMessages : undefined;
     case 'refused_tools':
       if (changesTools(messages)) return REFUSABLE.inlineTools;
-      // A summary says of tools what it has taken up of them.
+      // A summary includes changes of tools.
       return hasSummary ? REFUSABLE.summaries : undefined;
     case 'refused_summary':
       return hasSummary ? REFUSABLE.summaries : undefined;
@@ -43,7 +43,7 @@ function partOfField(field: string, body: ModelRequest): RefusablePart | undefin
   return /^compaction\b/.test(field) && body.compaction ? REFUSABLE.summaries : undefined;
 }
 
-/** The one that is named, or the first that it asked for. */
+/** Picks the beta that the refusal names, or the first one that the request used. */
 function partOfBeta(said: string, body: ModelRequest): RefusablePart | undefined {
   const used = betasOf(body);
   const named = used.filter((beta) => said.includes(beta));
@@ -54,7 +54,7 @@ function hasRole(messages: ModelRequest['messages'], wanted: string): boolean {
   return messages.some(({ role }) => (role as string) === wanted);
 }
 
-/** The tool whose definition stands there. */
+/** Finds the tool whose definition stands at a place of the request. */
 export function toolAt({ messages, tools = [] }: ModelRequest, at: DefinitionAt): Tool | undefined {
   if ('named' in at) return (tools as readonly Tool[]).find((tool) => tool.name === at.named && isServerTool(tool));
   if ('tool' in at) return tools[at.tool] as Tool | undefined;

@@ -1,11 +1,7 @@
-// Which part of a request a 400 is about, where the request may do without that part, or with it
-// said otherwise.
+// Finds out which part of a request a 400 refuses, if the request may omit or rephrase that part.
 import { WEB_SEARCH } from '../../../store/transcript/server-tools.ts';
 
-/**
- * Kept thinking that was made after something else than what this request says before it. The same
- * request fails for ever.
- */
+/** Kept thinking follows other messages than it was made after. The same request always fails. */
 const UNBOUND_THINKING = /bound to a different conversation/i;
 
 export function isUnboundThinking(said: string): boolean {
@@ -13,8 +9,8 @@ export function isUnboundThinking(said: string): boolean {
 }
 
 /**
- * A summary that the API has signed, and does not take back: by its code, by its words, or where it
- * knows no block of the kind.
+ * A signed summary that the API does not take back, recognised by its code, its words, or an
+ * unknown kind of block.
  */
 const REFUSED_SUMMARY =
   /^compaction_(?:signature_invalid|content_mismatch|tool_changes_mismatch|block_misplaced|block_ambiguous)$/;
@@ -26,20 +22,20 @@ const INVALID_SUMMARY = [
 const NAMES_SUMMARY = /(?:tag|type)\W{1,8}compaction\b/i;
 const REFUSES_KIND = /expected|(?:not |un)(?:supported|permitted|allowed|valid|known)/i;
 
-/** `code`: of the error, where it has one. A gateway may keep its words alone. */
+/** `code` is the error's, where it has one. A gateway may keep the words alone. */
 export function isRefusedSummary(code: string, said: string): boolean {
   if (REFUSED_SUMMARY.test(code) || INVALID_SUMMARY.some((words) => words.test(said))) return true;
   return NAMES_SUMMARY.test(said) && REFUSES_KIND.test(said);
 }
 
-/** The API's words, pydantic's and those of servers that list the roles they know. */
+/** The words of the API, of pydantic, and of servers that list the roles they know. */
 const REFUSED_ROLE = [
   /role\W{1,4}system\W{1,4}is not supported/i,
   /\.role\W{1,4}input should be\W{1,4}user/i,
   /(?:unexpected|unknown|invalid|unsupported) (?:message )?role\W{1,8}system/i,
 ];
 const NAMES_TOOL_CHANGE = /\btool_(?:addition|removal|definition)\b/;
-/** What is said of a definition itself, in a message or among the tools. */
+/** Errors in a definition itself, in a message or among the tools. */
 const REFUSED_DEFINITION =
   /\bmessages\.(\d{1,6})\.content\.(\d{1,6})\.tool_addition\.tool\.tool_definition\.definition\.|\btools[.[](\d{1,6})\]?\.(?:\w+\.)?input_schema\b/;
 
@@ -47,7 +43,7 @@ export function isRefusedRole(said: string): boolean {
   return REFUSED_ROLE.some((words) => words.test(said));
 }
 
-/** Its beta, or a block of it as such. */
+/** Recognises a refusal of inline tools: their beta, or their blocks. */
 export function isRefusedToolChange(said: string): boolean {
   return (
     /inline-tools-\d/.test(said) ||
@@ -56,12 +52,12 @@ export function isRefusedToolChange(said: string): boolean {
 }
 
 /**
- * What messages have told of tools does not hold together, or is too much. The same request fails
- * for ever.
+ * The changes of tools in messages contradict each other, or are too many. The same request always
+ * fails.
  */
 const REFUSED_CHANGES = /^(?:tool_reference_unresolved|tool_name_conflict|available_tools_limit_exceeded)$/;
 
-/** `code`: of the error, where it has one. */
+/** `code` is the error's, where it has one. */
 export function isUnresolvedTool(code: string, said: string): boolean {
   return REFUSED_CHANGES.test(code) || /is not defined at this position in the conversation/i.test(said);
 }
@@ -70,12 +66,12 @@ export function isUnresolvedTool(code: string, said: string): boolean {
 export type DefinitionAt =
   | { readonly tool: number }
   | { readonly message: number; readonly block: number }
-  /** A tool of the API's own, which this one does not have, or not for this account. */
+  /** A tool of the API's own that this server or this account does not have. */
   | { readonly named: string };
 
 /**
- * A server without it, a model that cannot, an account in which it is off, or bounds that these do
- * not take.
+ * A server without the tool, a model without the ability, an account with it turned off, or bounds
+ * that it does not take.
  */
 const REFUSED_SEARCH = [
   /does not support (?:the )?tool types?\b[^.]{0,200}web_search/i,
@@ -84,9 +80,7 @@ const REFUSED_SEARCH = [
   /web_search_\d{8}\W{1,4}(?:found using|is not|does not|unknown|unexpected)/i,
 ];
 
-/**
- * Of a tool that the API takes with no other definition; undefined for a refusal of another kind.
- */
+/** Finds the tool that the API takes with no other definition; undefined for other refusals. */
 export function findRefusedDefinition(said: string): DefinitionAt | undefined {
   if (REFUSED_SEARCH.some((words) => words.test(said))) return { named: WEB_SEARCH };
   const [, message, block, tool] = REFUSED_DEFINITION.exec(said) ?? [];
@@ -94,18 +88,15 @@ export function findRefusedDefinition(said: string): DefinitionAt | undefined {
   return message === undefined ? undefined : { message: Number(message), block: Number(block) };
 }
 
-/** The header's own name stands for it among the fields. */
+/** Stands for the header among the names of fields. */
 export const BETA_HEADER = 'anthropic-beta';
 
 /**
- * The names of one or more fields, as they were sent, perhaps quoted twice: gateways put one error
- * into another.
+ * Matches one or more fields as they were sent, perhaps quoted twice, since gateways nest errors.
  */
 const NAMED = '[\\s\'"`\\\\(:]*([a-z_][\\w.\\[\\]-]*)';
 
-/**
- * The words by which servers refuse a field that they do not know: serde's, zod's, Go's, OpenAI's.
- */
+/** The words by which servers refuse an unknown field: serde, zod, Go, OpenAI. */
 const UNKNOWN_FIELD: readonly RegExp[] = [
   new RegExp(`unknown (?:field|parameter|argument)s?${NAMED}`, 'i'),
   new RegExp(
@@ -116,19 +107,19 @@ const UNKNOWN_FIELD: readonly RegExp[] = [
   /property [\s'"`\\]*([a-z_][\w.[\]-]*)[\s'"`\\]* (?:is not supported|should not exist)/i,
 ];
 
-/** Pydantic's, which name the field before a colon. */
+/** Pydantic names the field before a colon. */
 const EXTRA_INPUTS = /extra inputs (?:are|is) not permitted/i;
 const NAME = /[a-z_][\w.[\]-]*/gi;
-/** Characters before them that are looked at. */
+/** How many characters before those words are searched. */
 const MOST_NAME = 200;
 
-/** Whose values, and not the header, are refused; Bedrock says no more than that. */
+/** Matches a refusal of the header's values. Bedrock says no more than that. */
 const UNKNOWN_BETA =
   /(?:un(?:expected|known|supported|recogni[sz]ed)|invalid) (?:values?(?:\(s\))?|betas?|header)[^.]{0,300}\banthropic[-_]beta\b|\banthropic[-_]beta\b[^.]{0,300} (?:is|are) (?:not|un)[ -]?(?:supported|recogni[sz]ed|known|valid)|invalid beta flag|unsupported beta/i;
 
 /**
- * A path to a field, `anthropic-beta` for a value of that header; undefined for a refusal of
- * another kind.
+ * Returns a path to a field, `anthropic-beta` for a value of that header; undefined for other
+ * refusals.
  */
 export function findRefusedField(said: string): string | undefined {
   if (UNKNOWN_BETA.test(said)) return BETA_HEADER;

@@ -1,18 +1,18 @@
-// Builds a message from its stream, block by block, as the API would have sent it whole (L16). Tool
-// inputs are kept as the raw text they came as until their block ends: a truncated one must be
-// recognised, never repaired (L15, L28).
+// Builds a message from its stream, block by block, as the API would have sent it whole (L16).
+// Inputs of tools stay raw text until their block ends, because a truncated one must be recognised,
+// never repaired (L15, L28).
 import type { ContentBlock, Message, RawMessageStreamEvent, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
 import { joinReplies } from '../usage-counts.ts';
 import { DEEPEST_JSON, isDeeperThan, wrapUnparsable, parseInput } from '../../../system/json.ts';
 
-/** The stream broke the protocol: the attempt died (L14). */
+/** The stream broke the protocol, so the attempt died (L14). */
 export class GarbledStream extends Error {
   override readonly name = 'GarbledStream';
 }
 
 /**
- * All of it came, and it is nothing that we take: the same request would be answered so again, and
- * be paid for again.
+ * The whole reply arrived and cannot be used. The same request would be answered and billed the
+ * same way again.
  */
 export class UnusableReply extends Error {
   override readonly name = 'UnusableReply';
@@ -27,21 +27,21 @@ export type BlockState = {
 };
 
 export type Accumulator = {
-  /** The block that this event completed, if it did. */
+  /** Returns the block that this event completed, or null. */
   push(event: RawMessageStreamEvent): { readonly index: number; readonly state: BlockState } | null;
   readonly blocks: readonly BlockState[];
-  /** How many of them a reply that goes on had before: what the stream numbers comes after them. */
+  /** How many blocks a continued reply had before; the stream's own numbers start after them. */
   readonly before: number;
   /** Returns the message so far; null before message_start. */
   message(): Message | null;
-  /** What this stream alone was billed. */
+  /** The bill of this stream alone. */
   billed(): Message['usage'] | undefined;
   /** message_stop arrived, or the reply was closed without it. */
   readonly ended: boolean;
   /**
-   * Nothing more will come. False for a reply that was cut; one that said why it stops is whole,
-   * since some servers send no message_stop (X4). Throws GarbledStream for one that stops within a
-   * block.
+   * Tells the accumulator that the stream is over. Returns false for a reply that was cut; one that
+   * named its stop reason is whole, since some servers send no message_stop (X4). Throws
+   * GarbledStream for one that stops within a block.
    */
   close(): boolean;
 };
@@ -49,7 +49,8 @@ export type Accumulator = {
 type Open = { block: ContentBlock; json: string; complete: boolean; brokenInput: boolean };
 
 /**
- * `paused`: the reply that goes on. `named` gives a call that is whole the names that are kept.
+ * `paused` is the reply to continue. `named` translates a complete call to the names that are
+ * stored.
  */
 export function createAccumulator(
   paused: Message | null = null,
@@ -57,7 +58,7 @@ export function createAccumulator(
 ): Accumulator {
   let head: Message | null = null;
   let ended = false;
-  /** Said at its end: what a message begins with is not believed. */
+  /** Set by an event at the end; a stop reason at the beginning is not believed. */
   let stops = false;
   const open: Open[] = (paused?.content ?? []).map(wholeBlock);
   const before = open.length;
@@ -79,7 +80,7 @@ export function createAccumulator(
       const problem = eventProblem(event);
       if (problem !== undefined) throw new UnusableReply(`the reply has ${problem}`);
       const done = take(event);
-      // Looked at last: what the event says was billed counts, whatever else is in it.
+      // Check the depth last: the event's bill counts whatever else is in it.
       if (isDeeperThan(event, DEEPEST_JSON)) {
         throw new UnusableReply(`the reply has a ${event.type} nested more than ${DEEPEST_JSON} levels deep`);
       }
@@ -112,7 +113,7 @@ function beginMessage(head: Message | null, message: Message): Message {
   return message;
 }
 
-/** A message that ends within a block for another reason is not all of what was said. */
+/** A message that ends within a block for another reason is incomplete. */
 const MAY_CUT: readonly unknown[] = ['max_tokens', 'model_context_window_exceeded', 'refusal'];
 
 function closeMessage({ stop_reason }: Message, open: readonly Open[]): true {
@@ -122,10 +123,10 @@ function closeMessage({ stop_reason }: Message, open: readonly Open[]): true {
   return true;
 }
 
-/** No reply has so many: what is done with a block must not be done a million times. */
+/** No honest reply has so many; work per block must stay bounded. */
 export const MOST_BLOCKS = 5_000;
 
-/** Characters of the input of one call. */
+/** The longest input of one call, in characters. */
 export const MOST_OF_INPUT = 4 * 1024 * 1024;
 
 function wholeBlock(block: ContentBlock): Open {
@@ -141,13 +142,13 @@ function beginBlock(
   const expected = count - before;
   if (event.index !== expected) throw new GarbledStream(`block ${event.index} began where ${expected} was due`);
   const block = withInput({ ...event.content_block });
-  // No input text, no input: a call that was cut before its first byte looks the same as one
-  // without arguments.
+  // Treat an empty input as broken until text arrives: a call that was cut before its first byte
+  // looks the same as one without arguments.
   const brokenInput = block.type === 'tool_use' && Object.keys(block.input ?? {}).length === 0;
   return { block, json: '', complete: false, brokenInput };
 }
 
-/** The API always says one, if only an empty one; a proxy may not. */
+/** The API always sends an input, even an empty one; a proxy may not. */
 function withInput(block: ContentBlock): ContentBlock {
   return block.type === 'tool_use' && block.input === undefined ? { ...block, input: {} } : block;
 }
@@ -190,7 +191,7 @@ function finishBlock(
   return { index, state: open };
 }
 
-/** A proxy may send a null, or none at all, with counts that it sends on the way. */
+/** A proxy may send a null or no reason at all with counts in between. */
 export function saysStop(event: { readonly type?: unknown; readonly delta?: unknown }): boolean {
   const delta = event.type === 'message_delta' ? (event.delta as { readonly stop_reason?: unknown } | null) : null;
   return typeof delta?.stop_reason === 'string';
@@ -203,21 +204,19 @@ function withDelta(
   return { ...head, ...delta, usage: usageWith(head.usage, usage) };
 }
 
-/** Counts of the stream's end replace those of its start, where they are given. */
+/** Counts at the stream's end replace those of its start, where present. */
 export function usageWith(before: Message['usage'], given: object | null | undefined): Message['usage'] {
   const counted = Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== null));
   return { ...before, ...counted };
 }
 
-// Whether an event of the stream has what the accumulator takes from it. A proxy may send any JSON
-// under a known name: such a stream is broken, and its attempt died (L14), rather than a defect
-// that is retried for ever.
+// Below: whether an event of the stream has the fields that the accumulator reads. A proxy may send
+// any JSON under a known name. Such a stream is broken, and its attempt died (L14); otherwise it
+// would be a defect that is retried forever.
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * Texts that a block or a delta must have, by its type. Of types we do not know nothing is asked.
- */
+/** The texts that a block or a delta must have, by its type. Unknown types pass. */
 const BLOCK_TEXTS: Readonly<Record<string, readonly string[]>> = {
   text: ['text'],
   thinking: ['thinking'],
@@ -230,7 +229,7 @@ const DELTA_TEXTS: Readonly<Record<string, readonly string[]>> = {
   input_json_delta: ['partial_json'],
 };
 
-/** Names the missing part, or undefined. */
+/** Names the missing part; undefined for a complete event. */
 function eventProblem(event: RawMessageStreamEvent): string | undefined {
   const untrusted: unknown = event;
   if (!isObject(untrusted)) return 'an event that is no object';
@@ -260,7 +259,7 @@ function deltaProblem(delta: unknown): string | undefined {
   return isObject(delta['citation']) ? undefined : 'a citations_delta without a citation';
 }
 
-/** It overwrites what the message began with. */
+/** A change of the message overwrites its beginning. */
 function changeProblem(delta: unknown): string | undefined {
   return isObject(delta) && 'model' in delta ? missingTextProblem(delta, 'message_delta', ['model']) : undefined;
 }

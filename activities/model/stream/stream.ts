@@ -1,5 +1,5 @@
-// One streamed request, from first byte to its end. What keeps it alive is any byte, pings too,
-// which the SDK keeps to itself.
+// Reads one streamed request from its first byte to its end. Any byte keeps it alive, including the
+// pings that the SDK does not pass on.
 import Anthropic, { AnthropicError, type Middleware } from '@anthropic-ai/sdk';
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { GarbledStream, UnusableReply, type Accumulator, type BlockState } from './accumulate.ts';
@@ -7,7 +7,7 @@ import { StalledStream } from '../classify.ts';
 import type { ModelRequest, ModelPort } from '../../deps.ts';
 import { betasOf } from '../betas.ts';
 
-/** The official SDK, its own retries off: Temporal alone retries (L14). */
+/** Wraps the official SDK with its own retries off: Temporal alone retries (L14). */
 export function anthropicModel(client: Anthropic): ModelPort {
   return (body, signal, alive = () => {}) => {
     const betas = betasOf(body);
@@ -17,7 +17,10 @@ export function anthropicModel(client: Anthropic): ModelPort {
   };
 }
 
-/** The header of an answer is none: servers send it before they look at the prompt. */
+/**
+ * Reports each byte of the body. Headers do not count, since servers send them before they look at
+ * the prompt.
+ */
 function tellingBytes(alive: () => void): Middleware {
   return async (request, next) => {
     const response = await next(request);
@@ -40,24 +43,25 @@ export type StreamHandlers = {
   onBlock(index: number, state: BlockState): void;
 };
 
-/** Milliseconds. */
+/** Limits in milliseconds. */
 export type StreamLimits = {
-  /** Until the first byte of the answer's body: a cold start or a long prompt may take minutes. */
+  /** The wait for the first byte of the body: a cold start or a long prompt may take minutes. */
   readonly firstByteMs: number;
-  /** Between two bytes after it. */
+  /** The longest silence between two bytes after it. */
   readonly stallMs: number;
-  /** Between two events, whatever bytes come. Absent: an hour. */
+  /** The longest silence between two events, whatever bytes arrive. Absent: an hour. */
   readonly eventMs?: number;
-  /** Of the whole request, however well it goes. Absent: as long as it takes. */
+  /** The longest time for the whole request, even while it progresses. Absent: unlimited. */
   readonly requestMs?: number;
 };
 
-/** The longest that a reply can think unseen: 128,000 tokens at some 40 a second. */
+/** The longest that a reply can think without an event: 128,000 tokens at some 40 a second. */
 const MOST_EVENT_MS = 3_600_000;
 
 /**
- * Streams until the reply's end or until `signal` aborts, feeding `into`. Throws what `classify`
- * understands when the attempt died, and nothing when it was aborted: the caller knows why it was.
+ * Streams into `into` until the reply ends or `signal` aborts. Throws errors that `classify`
+ * understands when the attempt died, and nothing when it was aborted, since the caller knows the
+ * reason.
  */
 export async function streamReply(
   model: ModelPort,
@@ -87,7 +91,7 @@ export async function streamReply(
   }
 }
 
-/** Nothing more came, rather than something else. */
+/** Tells silence from a broken stream. */
 function isCut(error: unknown, life: AbortSignal): boolean {
   return life.aborted || (error instanceof GarbledStream && error.cause instanceof TypeError);
 }
@@ -95,8 +99,7 @@ function isCut(error: unknown, life: AbortSignal): boolean {
 type Life = { readonly signal: AbortSignal; byte(): void; event(): void; end(): void };
 
 /**
- * Its signal aborts with the reason when a stream was silent for too long, or has taken too long
- * altogether.
+ * Watches a stream. The returned signal aborts with a reason when it was silent or took too long.
  */
 function watchLife({ firstByteMs, stallMs, eventMs = MOST_EVENT_MS, requestMs }: StreamLimits): Life {
   const stall = new AbortController();
@@ -160,7 +163,7 @@ async function* brokenAsGarbled<T>(stream: AsyncIterable<T>): AsyncGenerator<T> 
       yield next.value;
     }
   } finally {
-    // A connection that breaks after its last event takes nothing of the reply with it.
+    // A connection that breaks after its last event does not harm the reply.
     await iterator.return?.().catch(() => undefined);
   }
 }
@@ -170,7 +173,7 @@ async function openStream<T>(promise: Promise<T>): Promise<T> {
     return await promise;
   } catch (error) {
     if (error instanceof AnthropicError || error instanceof UnusableReply || !(error instanceof Error)) throw error;
-    // The words of JSON.parse hold a piece of the text, perhaps of a key.
+    // The message of JSON.parse quotes the text, which may hold a key.
     const why = error instanceof SyntaxError ? 'an event is no JSON' : error.message;
     throw new GarbledStream(`the stream broke: ${why}`, { cause: error });
   }

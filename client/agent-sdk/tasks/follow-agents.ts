@@ -8,6 +8,7 @@ import type { Outcome, ReplyEntry } from '../../../store/log/entries.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
 import { ClientProblem } from '../../problem.ts';
+import type { SessionInfo } from '../../sessions/info.ts';
 import type { TranscriptReader } from '../../sessions/transcript-reader.ts';
 import type { ProgramQuery } from '../program/program.ts';
 import type { SDKMessage } from '../shapes/messages.ts';
@@ -189,7 +190,7 @@ async function followAgent(
 ): Promise<void> {
   const signal = AbortSignal.any([failed, stop.signal]);
   try {
-    while (!(await isThere(sessions, agent.session))) if (!(await pause(LOOK_MS, signal))) return;
+    while ((await describeIfExists(sessions, agent.session)) === null) if (!(await pause(LOOK_MS, signal))) return;
     let after: number | null = 0;
     while (after !== null && !signal.aborted) {
       const followed = sessions.follow(agent.session, { after, signal, onHead: hear });
@@ -209,23 +210,18 @@ async function followAgent(
   }
 }
 
-async function isThere(sessions: FollowPorts['sessions'], session: SessionId): Promise<boolean> {
+/** Returns null for a session that does not exist. */
+async function describeIfExists(sessions: FollowPorts['sessions'], session: SessionId): Promise<SessionInfo | null> {
   try {
-    await sessions.describe(session);
-    return true;
+    return await sessions.describe(session);
   } catch (error) {
-    if (error instanceof ClientProblem && error.kind === 'no_session') return false;
+    if (error instanceof ClientProblem && error.kind === 'no_session') return null;
     throw error;
   }
 }
 
 /** Returns null for a session that does not exist, or has stored nothing. */
 async function readLastHead(sessions: FollowPorts['sessions'], session: SessionId): Promise<Hash | null> {
-  try {
-    const { last, head } = await sessions.describe(session);
-    return last?.head ?? head;
-  } catch (error) {
-    if (error instanceof ClientProblem && error.kind === 'no_session') return null;
-    throw error;
-  }
+  const info = await describeIfExists(sessions, session);
+  return info && (info.last?.head ?? info.head);
 }

@@ -164,7 +164,7 @@ export type HistoryEvent = NonNullable<
 
 const carried = z.object({ carry: z.object({ runs: z.number() }).optional() });
 const ending = z.looseObject({ ended: z.looseObject({ step: z.number() }).optional() });
-const asked = z.looseObject({
+const stepInput = z.looseObject({
   run: z.number().optional(),
   iteration: z.number().optional(),
   decision: z.unknown().optional(),
@@ -190,7 +190,7 @@ async function stepsOf(
       run = carried.safeParse(await decodePayload(client, session, null, input?.payloads)).data?.carry?.runs ?? 0;
     } else if (scheduled) {
       const id = scheduled.activityId ?? '';
-      const given = asked.safeParse(await decodePayload(client, session, id, scheduled.input?.payloads)).data ?? {};
+      const given = stepInput.safeParse(await decodePayload(client, session, id, scheduled.input?.payloads)).data ?? {};
       const name = (scheduled.activityType?.name ?? '').replace(/^perdure\./, '');
       if (name === 'openRun') run = given.run ?? run;
       steps.set(String(event.eventId), newStep({ id, name, run, askedAt: timeOf(event.eventTime) }, given));
@@ -217,7 +217,7 @@ async function stepsOf(
 
 function newStep(
   facts: Pick<KeyedStep, 'id' | 'name' | 'run' | 'askedAt'>,
-  { iteration, decision, delegated, append = [] }: z.infer<typeof asked>,
+  { iteration, decision, delegated, append = [] }: z.infer<typeof stepInput>,
 ): KeyedStep {
   return {
     ...facts,

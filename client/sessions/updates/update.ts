@@ -11,7 +11,7 @@ import {
 } from '@temporalio/client';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import type { Configuration } from '../../../workflows/contract/session.ts';
-import type { Signed } from '../../../workflows/contract/steered.ts';
+import type { Signature } from '../../../workflows/contract/steered.ts';
 import { ClientProblem } from '../../problem.ts';
 import { NotYet, patience, type Patience, callUntilAnswered } from '../persist.ts';
 import { sessionClosedProblem, describe } from '../send.ts';
@@ -32,7 +32,7 @@ type Update = {
   readonly session: SessionId;
   readonly name: string;
   readonly arg: unknown;
-  readonly signed?: Signed | undefined;
+  readonly signed?: Signature | undefined;
   readonly taskQueue: string;
   readonly configuration?: Configuration | null;
   readonly patience?: Patience;

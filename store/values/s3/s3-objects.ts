@@ -20,7 +20,7 @@ export type Objects = {
   /** Resolves to null when the object is missing. */
   get(name: string): Promise<Uint8Array | null>;
   /** Reads an object with the time of its writing, by the clock of the service. */
-  getDated(name: string): Promise<Dated | null>;
+  getDated(name: string): Promise<DatedBytes | null>;
   /** Lists all objects below `folder`, which ends in a `/`, a page at a time. */
   list(folder: string): AsyncIterable<ListedObject>;
   /** Resolves to milliseconds since the epoch, or null when the object is missing. */
@@ -33,7 +33,7 @@ export type Objects = {
 };
 
 /** `at` is in milliseconds since the epoch. */
-export type Dated = { readonly bytes: Uint8Array; readonly at: number };
+export type DatedBytes = { readonly bytes: Uint8Array; readonly at: number };
 
 export type ListedObject = { readonly name: string; readonly bytes: number; readonly at: number };
 
@@ -63,7 +63,7 @@ const REQUEST_MS = 60_000;
 const SOCKETS = 64;
 
 type Sdk = typeof import('@aws-sdk/client-s3');
-type Opened = { readonly sdk: Sdk; readonly client: S3Client };
+type OpenClient = { readonly sdk: Sdk; readonly client: S3Client };
 
 /**
  * Opens a bucket. Region, endpoint and credentials are found by the SDK's own chain: AWS_REGION,
@@ -74,7 +74,7 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, ne
   const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`);
   const place = (name: string): string => `s3://${bucket}/${keyOf(name)}`;
 
-  const request = async <T>(doing: string, name: string, send: (with_: Opened) => Promise<T>): Promise<T> => {
+  const request = async <T>(doing: string, name: string, send: (with_: OpenClient) => Promise<T>): Promise<T> => {
     try {
       return await send(await opened());
     } catch (error) {
@@ -85,7 +85,7 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, ne
     }
   };
 
-  const getDated = (name: string): Promise<Dated | null> =>
+  const getDated = (name: string): Promise<DatedBytes | null> =>
     request('read from the store', name, async ({ sdk, client }) => {
       const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: keyOf(name) });
       // The body is part of the request: a cut in the middle of it is tried again as the rest is.
@@ -101,7 +101,7 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, ne
     putNew: (name, bytes) =>
       request('write to the store', name, async ({ sdk, client }) => {
         const command = new sdk.PutObjectCommand({ Bucket: bucket, Key: keyOf(name), Body: bytes, IfNoneMatch: '*' });
-        return putOnce(() => nullOnError(TAKEN, client.send(command)));
+        return putOnce(() => nullOnError(EXISTS_ALREADY, client.send(command)));
       }),
     get: async (name) => (await getDated(name))?.bytes ?? null,
     getDated,
@@ -131,7 +131,7 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, ne
           Key: keyOf(to),
           ...(olderThan !== undefined && { CopySourceIfUnmodifiedSince: new Date(olderThan) }),
         });
-        return (await nullOnError(GONE, client.send(command))) !== null;
+        return (await nullOnError(MISSING_OR_CHANGED, client.send(command))) !== null;
       }),
     remove: (name) =>
       request('clean the store', name, async ({ sdk, client }) => {
@@ -140,12 +140,12 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, ne
   };
 }
 
-const TAKEN: ReadonlySet<string> = new Set(['PreconditionFailed']);
+const EXISTS_ALREADY: ReadonlySet<string> = new Set(['PreconditionFailed']);
 /** Another conditional write of the same name is under way and has decided nothing yet. */
 const UNDECIDED = 'ConditionalRequestConflict';
 const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound']);
 /** The object is missing, or has changed. */
-const GONE: ReadonlySet<string> = new Set([...TAKEN, ...ABSENT]);
+const MISSING_OR_CHANGED: ReadonlySet<string> = new Set([...EXISTS_ALREADY, ...ABSENT]);
 
 async function nullOnError<T>(names: ReadonlySet<string>, sent: Promise<T>): Promise<T | null> {
   try {
@@ -173,7 +173,7 @@ type ObjectAnswer = {
   readonly LastModified?: Date | undefined;
 };
 
-async function readWhole(get: () => Promise<ObjectAnswer | null>): Promise<Dated | null> {
+async function readWhole(get: () => Promise<ObjectAnswer | null>): Promise<DatedBytes | null> {
   for (let tried = 1; ; tried += 1) {
     const got = await get();
     if (got === null) return null;
@@ -193,7 +193,7 @@ async function openClient(
   endpoint: string | undefined,
   requestTimeout: number,
   network: Network | undefined,
-): Promise<Opened> {
+): Promise<OpenClient> {
   const sdk = await loadSdk();
   const ca = network?.certificates;
   const { AWS_ENDPOINT_URL_S3: forS3, AWS_ENDPOINT_URL: forAll } = process.env;

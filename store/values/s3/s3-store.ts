@@ -19,7 +19,7 @@ import {
   keyProblem,
   missingValue,
   StoreError,
-  type Created,
+  type CreateOutcome,
   type Store,
 } from '../store.ts';
 
@@ -39,7 +39,7 @@ export type S3Store = Store & {
  * The most blobs that this process remembers to have written: a value that many steps share is sent
  * once.
  */
-const KNOWN = 10_000;
+const MOST_MOMENTS = 10_000;
 /**
  * Milliseconds after which a blob is written again: something that cleans the bucket by age may
  * have removed it.
@@ -60,7 +60,7 @@ const MOST_CARRIED = 64 * 1024;
 /** `cache` is this machine's, so that a value that was read once is not asked for again. */
 export function s3Store(objects: Objects, cache: BlobCache, seals: Seals): S3Store {
   const { identity, sealing } = openIdentity(objects, seals);
-  const known = new RecentMap<Hash, Moment>(KNOWN);
+  const known = new RecentMap<Hash, Moment>(MOST_MOMENTS);
   const records = new RecentMap<string, Uint8Array>(RECORDS);
   const remember = (key: string, bytes: Uint8Array): void => {
     if (bytes.length <= MOST_OF_RECORD) records.set(key, bytes.slice());
@@ -101,7 +101,7 @@ export function s3Store(objects: Objects, cache: BlobCache, seals: Seals): S3Sto
     if (!wasWritten(hash) && (await objects.writtenAt(blobName(hash))) === null) await put(value);
   };
   /** Creates a record and, at the same time, writes `values`. */
-  const create = async (key: string, given: Uint8Array, values: readonly Uint8Array[] = []): Promise<Created> => {
+  const create = async (key: string, given: Uint8Array, values: readonly Uint8Array[] = []): Promise<CreateOutcome> => {
     const there = records.get(key);
     if (there) return { kind: 'existing', bytes: there.slice() };
     const bytes = given.slice();

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { APIError } from '@anthropic-ai/sdk';
 import { findMediaLimit } from '../../../activities/compaction/summarize.ts';
-import { classify } from '../../../activities/model/classify.ts';
+import { classifyFailure } from '../../../activities/model/classify.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { hashOf } from '../../../store/values/store.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
@@ -48,5 +48,5 @@ test('images that are too many for their size are known by the code of the error
     details: { error_code: 'image_dimensions_too_large' },
   };
   const made = new APIError(400, { type: 'error', error }, 'No.', new Headers());
-  expect(classify(made, 0, (text) => text)?.kind).toBe('media_too_large');
+  expect(classifyFailure(made, 0, (text) => text)?.kind).toBe('media_too_large');
 });

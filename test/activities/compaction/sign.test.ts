@@ -15,7 +15,7 @@ import {
   type ParsedRequest,
   type Reply,
 } from '../../../scripted-model/index.ts';
-import type { Append, Compacted } from '../../../workflows/contract/activities.ts';
+import type { Append, CompactionResult } from '../../../workflows/contract/activities.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
 import { asksForSummary } from '../../support/asks-for-summary.ts';
@@ -48,7 +48,7 @@ async function looking(summed: readonly Reply[] = [summary], run: Partial<RunOpt
     if (!('head' in result)) throw new Error(JSON.stringify(result));
     ({ head } = result);
   };
-  const sumUp = async (attempt = fakeAttempt(), model = 0): Promise<Compacted> => {
+  const sumUp = async (attempt = fakeAttempt(), model = 0): Promise<CompactionResult> => {
     const input = { head, append: [], config: bench.opened.config, step: (step += 1), iteration: step, model };
     const result = await compact(bench.deps)(attempt, { ...input, trigger: 'reactive' });
     if ('head' in result && result.head !== undefined) ({ head } = result);

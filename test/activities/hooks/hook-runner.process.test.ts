@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { HookEvent } from '../../../activities/hooks/hooks.ts';
+import type { HookProgress } from '../../../activities/hooks/hooks.ts';
 import { createHookRunner } from '../../../activities/hooks/hook-runner.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { hookContext, node, runner } from './support.ts';
@@ -231,8 +231,8 @@ test('texts are bounded: 10,000 characters for the model, 4,000 through the work
 });
 
 test('whoever watches is told of each hook as it starts and ends (L60)', async () => {
-  const events: HookEvent[] = [];
-  const watch = (event: HookEvent): void => void events.push(event);
+  const events: HookProgress[] = [];
+  const watch = (event: HookProgress): void => void events.push(event);
   await runner({ sessionStart: [{ name: 'greet', run: () => ({ context: 'hello' }) }] }).sessionStart(
     hookContext({ watch }),
   );

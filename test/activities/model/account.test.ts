@@ -2,9 +2,9 @@
 import { APIError } from '@anthropic-ai/sdk';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { describe, expect, test } from 'vitest';
-import { classify } from '../../../activities/model/classify.ts';
+import { classifyFailure } from '../../../activities/model/classify.ts';
 import { afterFailure, countFailure, noTries } from '../../../activities/model/refused/failed-attempt.ts';
-import { judge } from '../../../activities/model/judge.ts';
+import { judgeMessage } from '../../../activities/model/judge.ts';
 import { defaultBackoff } from '../../../store/configuration.ts';
 import { noSpend } from '../../../workflows/contract/loop.ts';
 
@@ -19,7 +19,7 @@ type Failure = {
 function verdictOf({ status, type, message, code, headers = {} }: Failure) {
   const error = { type, message, ...(code === undefined ? {} : { details: { error_code: code } }) };
   const made = new APIError(status, { type: 'error', error }, message, new Headers(headers), null);
-  const verdict = classify(made, 0, (text) => text);
+  const verdict = classifyFailure(made, 0, (text) => text);
   if (!verdict) throw new Error('no failure of the model');
   return verdict;
 }
@@ -117,7 +117,7 @@ describe('what passes', () => {
 describe('a refusal', () => {
   const refused = (stop_details: unknown, text?: string): string => {
     const content = text === undefined ? [] : [{ type: 'text', text, citations: null }];
-    const judged = judge({ stop_reason: 'refusal', stop_details, content } as unknown as Message, []);
+    const judged = judgeMessage({ stop_reason: 'refusal', stop_details, content } as unknown as Message, []);
     return judged.kind === 'refused' ? judged.detail : judged.kind;
   };
 

@@ -1,12 +1,12 @@
 // What servers say of a request that is too long, and what only sounds like it.
 import { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
-import { classify, maxOutputIn } from '../../../activities/model/classify.ts';
+import { classifyFailure, maxOutputIn } from '../../../activities/model/classify.ts';
 import { overflowRows } from '../../../activities/model/refused/overflow-rows.ts';
 
 function verdictOf(message: string, status: number | undefined = 400, words?: readonly string[]) {
   const body = { type: 'error', error: { type: 'invalid_request_error', message } };
-  return classify(new APIError(status, body, message, new Headers()), 0, (text) => text, words);
+  return classifyFailure(new APIError(status, body, message, new Headers()), 0, (text) => text, words);
 }
 
 describe('a request that is too long', () => {

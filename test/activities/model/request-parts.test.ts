@@ -1,7 +1,7 @@
 // Refusals of a part of the request: kept thinking, a field or a beta that a server does not know.
 import { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, test } from 'vitest';
-import { classify } from '../../../activities/model/classify.ts';
+import { classifyFailure } from '../../../activities/model/classify.ts';
 
 const BOUND =
   'messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".';
@@ -13,7 +13,7 @@ const nested = (message: string): string =>
 
 function verdictOf(message: string, status = 400, type = 'invalid_request_error') {
   const body = { type: 'error', error: { type, message } };
-  return classify(APIError.generate(status, body, message, new Headers()), 0, (text) => text);
+  return classifyFailure(APIError.generate(status, body, message, new Headers()), 0, (text) => text);
 }
 
 describe('thinking that is bound to another conversation', () => {

@@ -1,13 +1,13 @@
 // What a person sees of a run, as the events come.
 import { expect, test } from 'vitest';
-import type { Watched } from '../../../store/live/events.ts';
+import type { WatchedEvent } from '../../../store/live/events.ts';
 import { showUnseen } from '../../../system/text.ts';
 import type { RunOutcome } from '../../../client/sessions/outcome.ts';
 import type { Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 import { noUsage } from '../../../workflows/contract/loop.ts';
 import { at, screen } from '../../client/render/screen.ts';
 
-const delta = (text: string, step = 1, attempt = 1): Watched => ({
+const delta = (text: string, step = 1, attempt = 1): WatchedEvent => ({
   type: 'text_delta',
   iteration: 1,
   index: 0,
@@ -39,7 +39,7 @@ test('shows the final text when the live channel lost it', () => {
 });
 
 test('says that what an attempt said is void, and counts none of it as said (L16)', () => {
-  const tombstone: Watched = { type: 'tombstone', iteration: 1, why: 'overloaded', ...at(1) };
+  const tombstone: WatchedEvent = { type: 'tombstone', iteration: 1, why: 'overloaded', ...at(1) };
   const seen = screen([delta('Wrong.'), tombstone, result('Wrong.')]);
   expect(seen).toBe(
     'Wrong.\n✗ discard what attempt 1 showed above: overloaded\nWrong.\ncompleted · 1 turn · $0.50 · 1.5 s\n',
@@ -48,19 +48,19 @@ test('says that what an attempt said is void, and counts none of it as said (L16
 
 test('says that what an attempt showed is stored, and not that it is void, when it is told again (L16 L39)', () => {
   const why = 'its reply is stored, and told again';
-  const tombstone: Watched = { type: 'tombstone', iteration: 1, why, retold: true, ...at(1) };
+  const tombstone: WatchedEvent = { type: 'tombstone', iteration: 1, why, retold: true, ...at(1) };
   expect(screen([delta('Right.'), tombstone, delta('Right.', 1, 2)])).toBe(
     'Right.\n✗ attempt 1 failed: its reply is stored, and told again\nRight.',
   );
 });
 
 test('is silent about an attempt of which nothing was shown (L16)', () => {
-  const start: Watched = { type: 'request_start', iteration: 1, model: 'm', ...at(1) };
+  const start: WatchedEvent = { type: 'request_start', iteration: 1, model: 'm', ...at(1) };
   expect(screen([start, { type: 'tombstone', iteration: 1, why: 'overloaded', ...at(1) }])).toBe('');
 });
 
 test('takes the pieces of a recovered reply as said (L27)', () => {
-  const cut: Watched = { type: 'reply', iteration: 1, stopReason: 'max_tokens', fate: 'cut', ...at(1) };
+  const cut: WatchedEvent = { type: 'reply', iteration: 1, stopReason: 'max_tokens', fate: 'cut', ...at(1) };
   expect(screen([delta('One '), cut, delta('two.', 2), result('One two.')])).toBe(
     'One \n(the reply was cut)\ntwo.\ncompleted · 1 turn · $0.50 · 1.5 s\n',
   );
@@ -121,11 +121,11 @@ test('shows a compaction from its start to what it saved, and the hooks as they 
 
 test('says the sentence that a run ended with once, when the error notice said it', () => {
   const failed = result('', { reason: 'model_error', detail: '401: bad key' });
-  const error: Watched = { type: 'notice', notice: { kind: 'error', text: '401: bad key' }, ...at(1) };
+  const error: WatchedEvent = { type: 'notice', notice: { kind: 'error', text: '401: bad key' }, ...at(1) };
   const ending = 'model error · 1 turn · $0.50 · 1.5 s\n';
   expect(screen([error, failed])).toBe(`! 401: bad key\n${ending}`);
   expect(screen([failed])).toBe(ending.replace(' ·', ': 401: bad key ·'));
-  const start: Watched = { type: 'request_start', iteration: 2, model: 'm', ...at(2) };
+  const start: WatchedEvent = { type: 'request_start', iteration: 2, model: 'm', ...at(2) };
   expect(screen([error, start, failed])).toContain('model error: 401: bad key');
 });
 
@@ -146,12 +146,12 @@ test('shows a call that waits for a decision, on lines of its own (L55)', () => 
 });
 
 test('shows other people’s messages, and not the one just given', () => {
-  const said = (id: string, text: string): Watched => ({ type: 'user', id: id as MessageId, text, ...at(1) });
+  const said = (id: string, text: string): WatchedEvent => ({ type: 'user', id: id as MessageId, text, ...at(1) });
   expect(screen([said('mine', 'do it'), said('theirs', 'and that')], { own: 'mine' })).toBe('› and that\n');
 });
 
 test('tells thinking from speaking by its colour, and without colours only that there is some', () => {
-  const thought = (text: string): Watched => ({ type: 'thinking_delta', iteration: 1, index: 0, text, ...at(1) });
+  const thought = (text: string): WatchedEvent => ({ type: 'thinking_delta', iteration: 1, index: 0, text, ...at(1) });
   const events = [thought('Hm, '), thought('maybe.'), delta('Yes.')];
   expect(screen(events)).toBe('(thinking)\nYes.');
   expect(screen(events, { colours: true })).toBe('\u001b[2mHm, \u001b[22m\u001b[2mmaybe.\u001b[22m\nYes.');

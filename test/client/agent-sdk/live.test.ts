@@ -1,11 +1,11 @@
 // Checks the live messages of a program: replies as the Messages API streams them, running calls,
 // and retries.
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Watched } from '../../../store/live/events.ts';
+import type { WatchedEvent } from '../../../store/live/events.ts';
 import { createLiveMessages } from '../../../client/agent-sdk/live.ts';
 
 const at = { iteration: 2, step: 1, attempt: 1 };
-const event = (type: string, more: object): Watched => ({ type, ...at, ...more }) as unknown as Watched;
+const event = (type: string, more: object): WatchedEvent => ({ type, ...at, ...more }) as unknown as WatchedEvent;
 
 test('a reply streams as the Messages API has it, block by block, and begins anew with its start (Q7)', () => {
   const live = createLiveMessages('s-1', true);

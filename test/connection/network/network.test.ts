@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { classify } from '../../../activities/model/classify.ts';
+import { classifyFailure } from '../../../activities/model/classify.ts';
 import { openNetwork } from '../../../connection/network/network.ts';
 import { startConnectProxy } from '../../support/connect-proxy.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -118,7 +118,9 @@ describe('a failure behind a proxy', () => {
     });
     const error: unknown = await client.models.list().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(APIError);
-    expect(classify(error, 0, (text) => text)?.detail).toBe(`503: 503 <html>no</html> (through the proxy ${at})`);
+    expect(classifyFailure(error, 0, (text) => text)?.detail).toBe(
+      `503: 503 <html>no</html> (through the proxy ${at})`,
+    );
   });
 
   test('reaches people through the SDK in one sentence (X5 L20)', async () => {
@@ -132,7 +134,7 @@ describe('a failure behind a proxy', () => {
       maxRetries: 0,
     });
     const error: unknown = await client.models.list().catch((thrown: unknown) => thrown);
-    expect(classify(error, 0, (text) => text)).toEqual({
+    expect(classifyFailure(error, 0, (text) => text)).toEqual({
       kind: 'retry',
       detail: `no answer from the model API: the proxy ${at} (HTTPS_PROXY) answered 502 when it was asked for a connection`,
     });

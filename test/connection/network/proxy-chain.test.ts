@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { attemptReply } from '../../../activities/model/attempt-reply.ts';
 import { openModelAccess } from '../../../worker/model-access.ts';
 import { createRedactor } from '../../../worker/redact.ts';
-import { classify } from '../../../activities/model/classify.ts';
+import { classifyFailure } from '../../../activities/model/classify.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { CERT, KEY } from '../../support/tls-pair.ts';
 
@@ -89,7 +89,7 @@ test('with a wrong password the failure names the proxy, and neither password (X
   const given = { ...env, HTTPS_PROXY: `http://me:canary-wrong@${at}` };
   const attempted = await attempt(given);
   if (attempted.kind !== 'failed') throw new Error(attempted.kind);
-  const verdict = classify(attempted.error, 0, createRedactor(given));
+  const verdict = classifyFailure(attempted.error, 0, createRedactor(given));
   expect(verdict).toMatchObject({
     kind: 'retry',
     detail: `no answer from the model API: the proxy ${at} (HTTPS_PROXY) wants a name and password, or others: http://NAME:PASSWORD@${at}`,

@@ -2,7 +2,7 @@
 // never broke.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Watched } from '../../../store/live/events.ts';
+import type { WatchedEvent } from '../../../store/live/events.ts';
 import { formatPlace, OVER, parsePlace } from '../../../page/api/event-place.ts';
 import { eventsWithPlaces, type PlacedEvent } from '../../../page/api/resume-events.ts';
 import { cursorAfter, type Followed } from '../../../client/follow/cursor.ts';
@@ -103,7 +103,7 @@ test('a call that was decided while nobody listened is said to be settled, one t
   const waiting = { session, tool: 'bash', reason: 'r', inputHash: 'h', head: 'x', index: 0, deadline: 1, input: {} };
   const asked = (call: string) => ({ type: 'approval', call, ...waiting }) as unknown as Followed;
   const outcome = { type: 'result', run: 1 } as RunOutcome;
-  const start = runOf(1, 1)[0] as Watched;
+  const start = runOf(1, 1)[0] as WatchedEvent;
   const ports = { follow: followerOf([[start, asked('1.1.1'), outcome]]) };
   const seen = description({ phase: 'waiting_approval', approvals: [{ call: '1.1.1' }] as never });
   const from = parsePlace('1.0;;;1.1.0,1.1.1');

@@ -1,12 +1,12 @@
 // L8 before L9, L10 and L12: what old results free, which only an activity can say, and the state
 // that each end of a compaction leaves.
 import { describe, expect, test } from 'vitest';
-import type { Compacted } from '../../../workflows/contract/activities.ts';
+import type { CompactionResult } from '../../../workflows/contract/activities.ts';
 import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
 import { collapseInput, compactionInput } from '../../../workflows/machine/step-inputs.ts';
 import { decide } from '../../../workflows/machine/decide.ts';
-import type { Event, Move, Performed } from '../../../workflows/machine/events.ts';
+import type { Event, Move, PerformedMove } from '../../../workflows/machine/events.ts';
 import { runLoop } from '../../../workflows/machine/loop.ts';
 import type { RunState } from '../../../workflows/machine/state.ts';
 import { hash, model, modelEvent, replied, rules, state, usd, userMessage } from '../../support/machine.ts';
@@ -14,25 +14,31 @@ import { hash, model, modelEvent, replied, rules, state, usd, userMessage } from
 const off: Partial<Rules> = { compaction: { ...rules.compaction, enabled: false } };
 const tracking = state().compaction;
 
-const shrunk = (freed: number): Compacted => ({ kind: 'shrunk', head: hash('marked'), freed, spend: noSpend });
-const unshrunk: Compacted = { kind: 'unshrunk', tokens: 1_000_000, spend: noSpend };
-const done: Compacted = { kind: 'compacted', head: hash('short'), before: 180_000, after: 20_000, spend: noSpend };
-const failed: Compacted = { kind: 'failed', detail: 'no summary', spend: noSpend };
+const shrunk = (freed: number): CompactionResult => ({ kind: 'shrunk', head: hash('marked'), freed, spend: noSpend });
+const unshrunk: CompactionResult = { kind: 'unshrunk', tokens: 1_000_000, spend: noSpend };
+const done: CompactionResult = {
+  kind: 'compacted',
+  head: hash('short'),
+  before: 180_000,
+  after: 20_000,
+  spend: noSpend,
+};
+const failed: CompactionResult = { kind: 'failed', detail: 'no summary', spend: noSpend };
 
 type Because = Extract<Move, { do: 'compact' }>['because'];
 
-function compacted(result: Compacted, because: Because = null): Event {
+function compacted(result: CompactionResult, because: Because = null): Event {
   return { kind: 'compacted', result, move: { do: 'compact', trigger: 'auto', because }, stop: null };
 }
 
 /**
  * Runs until the model is called, or the run ends. `answers`: the results of compactions, in order.
  */
-async function before(from: Partial<RunState>, answers: readonly Compacted[], limits: Partial<Rules> = {}) {
+async function before(from: Partial<RunState>, answers: readonly CompactionResult[], limits: Partial<Rules> = {}) {
   const moves: unknown[] = [];
   const left = [...answers];
   let called: RunState | null = null;
-  const perform = (move: Performed, at: RunState): Promise<Event> => {
+  const perform = (move: PerformedMove, at: RunState): Promise<Event> => {
     if (move.do === 'call_model') {
       called = at;
       return Promise.resolve(modelEvent(replied()));
@@ -58,7 +64,7 @@ describe('old results are shrunk before anything else is done', () => {
     expect(called).toMatchObject({ compaction: { ...compaction, shrunkIn: 1 }, taskRemaining: 70_000 });
   });
 
-  test.each<[string, Partial<RunState>, readonly Compacted[], readonly unknown[], number]>([
+  test.each<[string, Partial<RunState>, readonly CompactionResult[], readonly unknown[], number]>([
     ['alone they do', { staged: [9_000] }, [shrunk(30_000)], [11_000], 0],
     ['with what is staged', { staged: [9_000, 9_000] }, [shrunk(5_000)], [2_000], 2],
     ['what is staged does alone', { staged: [30_000] }, [unshrunk], [-10_000], 1],
@@ -89,7 +95,7 @@ describe('old results are shrunk before anything else is done', () => {
   });
 
   test('a summary that fails may leave them shrunk, which can be room enough (L8 L10)', async () => {
-    const marked: Compacted = { ...failed, head: hash('marked'), freed: 21_000 };
+    const marked: CompactionResult = { ...failed, head: hash('marked'), freed: 21_000 };
     const { moves, called } = await before({ contextTokens: 205_000 }, [marked]);
     expect(moves).toEqual([35_000]);
     expect(called).toMatchObject({ head: hash('marked'), contextTokens: 184_000, compaction: { failures: 1 } });
@@ -104,7 +110,7 @@ describe('old results are shrunk before anything else is done', () => {
   test('what they free can make staging unnecessary (L8 L9)', () => {
     const event: Event = {
       kind: 'collapsed',
-      result: shrunk(20_000) as Extract<Compacted, { kind: 'shrunk' }>,
+      result: shrunk(20_000) as Extract<CompactionResult, { kind: 'shrunk' }>,
       stop: null,
     };
     const next = absorb(state({ contextTokens: 150_000 }), rules, event);
@@ -147,7 +153,7 @@ describe('the end of a compaction', () => {
   });
 
   test('a long wait of the small model parks the run, is no failure, and its count goes into the next attempt (L14)', () => {
-    const parked: Compacted = { kind: 'parked', waitMs: 90_000, failures: 2, detail: '429', spend: usd(1) };
+    const parked: CompactionResult = { kind: 'parked', waitMs: 90_000, failures: 2, detail: '429', spend: usd(1) };
     const event = compacted(parked);
     const waiting = absorb(state({ contextTokens: 205_000 }), rules, event);
     expect(decide(waiting, rules, event)).toEqual({ do: 'park', waitMs: 90_000 });
@@ -169,7 +175,7 @@ describe('the end of a compaction', () => {
 test.each([
   ['made', done],
   ['not made', failed],
-  ['not needed', { kind: 'as_is', tokens: 1_000, spend: noSpend } satisfies Compacted],
+  ['not needed', { kind: 'as_is', tokens: 1_000, spend: noSpend } satisfies CompactionResult],
 ])('one that was asked for is all that its run does, also when it is %s (L10)', async (_, result) => {
   const demand = { instructions: 'Keep names.' };
   const moves: unknown[] = [];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Collapsed, Compacted } from '../../../workflows/contract/activities.ts';
+import type { CollapseResult, CompactionResult } from '../../../workflows/contract/activities.ts';
 import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
 import { decide } from '../../../workflows/machine/decide.ts';
@@ -48,7 +48,7 @@ function next(event: Event, from: Partial<RunState> = {}, limits: Partial<Rules>
   return decide(after(event, from, limits), { ...rules, ...limits }, event);
 }
 
-function compacted(result: Compacted, reactive = false): Event {
+function compacted(result: CompactionResult, reactive = false): Event {
   const because = reactive ? ({ reason: 'prompt_too_long', detail: 'big' } as const) : null;
   return {
     kind: 'compacted',
@@ -58,11 +58,11 @@ function compacted(result: Compacted, reactive = false): Event {
   };
 }
 
-const done = (tokens = 20_000): Compacted => {
+const done = (tokens = 20_000): CompactionResult => {
   return { kind: 'compacted', head: hash('short'), before: 180_000, after: tokens, spend: noSpend };
 };
-const failed: Compacted = { kind: 'failed', detail: 'no summary', spend: noSpend };
-const shrunk = (freed: number): Compacted => ({ kind: 'shrunk', head: hash('marked'), freed, spend: noSpend });
+const failed: CompactionResult = { kind: 'failed', detail: 'no summary', spend: noSpend };
+const shrunk = (freed: number): CompactionResult => ({ kind: 'shrunk', head: hash('marked'), freed, spend: noSpend });
 
 /** The activity is asked for old results first, and for a summary when they free too little. */
 const compact = (unlessFreed: number): Move => ({ do: 'compact', trigger: 'auto', because: null, unlessFreed });
@@ -97,7 +97,7 @@ describe('before a call', () => {
   });
 
   test('what is committed, or shrunk, does not count as context that has not grown (L9)', () => {
-    const result: Collapsed = { kind: 'staged', head: hash('s'), savings: [15_000, 15_000], spend: noSpend };
+    const result: CollapseResult = { kind: 'staged', head: hash('s'), savings: [15_000, 15_000], spend: noSpend };
     const staged = after({ kind: 'collapsed', result, stop: null }, { contextTokens: 166_000 });
     expect(staged).toMatchObject({ staged: [15_000, 15_000], compaction: { stagedAt: 136_000 } });
     const shorter = commitCollapses({ ...staged, contextTokens: 172_000 }, 1);

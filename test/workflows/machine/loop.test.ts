@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Event, Performed } from '../../../workflows/machine/events.ts';
+import type { Event, PerformedMove } from '../../../workflows/machine/events.ts';
 import { runLoop } from '../../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../../workflows/machine/state.ts';
 import { call, cutOff, modelEvent, replied, rules, toolsRan } from '../../support/machine.ts';
 
 /** Runs the loop with `answer` for the world; stops a test that would never end. */
-async function walk(answer: (move: Performed, state: RunState) => Event, limits = rules) {
+async function walk(answer: (move: PerformedMove, state: RunState) => Event, limits = rules) {
   const states: RunState[] = [];
   const end = await runLoop(initialState(null, []), () => limits, {
     perform: (move, state) => {

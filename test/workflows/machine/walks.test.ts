@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Append } from '../../../workflows/contract/activities.ts';
 import type { Rules } from '../../../workflows/contract/loop.ts';
-import type { Event, Performed } from '../../../workflows/machine/events.ts';
+import type { Event, PerformedMove } from '../../../workflows/machine/events.ts';
 import { runLoop, type LoopEnd } from '../../../workflows/machine/loop.ts';
 import { initialState, KEPT_TRANSITIONS, type RunState } from '../../../workflows/machine/state.ts';
 import { anyEvent, anyRules } from '../../support/any-event.ts';
@@ -15,7 +15,7 @@ const MOST = 20_000;
 
 async function walk(
   rules: Rules,
-  answer: (move: Performed, n: number, state: RunState) => Event,
+  answer: (move: PerformedMove, n: number, state: RunState) => Event,
   from: RunState = initialState(null, []),
   wentRound: (state: RunState, performed: number) => void = () => {},
 ): Promise<Walk> {

@@ -27,6 +27,11 @@ const MAX_PATHS = 2_000;
  */
 export function judgeShell(command: string, reach: Reach, dir = reach.cwd): ShellJudgement {
   const commands = parseShell(command);
+  return judgeParsed(commands, reach, dir);
+}
+
+/** Judges a parsed text; null, for one that could not be read for certain, is never read-only. */
+export function judgeParsed(commands: readonly SimpleCommand[] | null, reach: Reach, dir = reach.cwd): ShellJudgement {
   return commands === null ? NO : judgeCommands(commands, reach, dir);
 }
 

@@ -25,7 +25,7 @@ export type ScheduledInput = {
 );
 
 /** `reason`: how the run ended; absent where a message was sent. */
-export type Fired = { readonly session: SessionId; readonly reason?: TerminalReason };
+export type FiringResult = { readonly session: SessionId; readonly reason?: TerminalReason };
 
 /**
  * Asks whether the server's own schedule has started this firing (L87). `schedule`: its id at the
