@@ -6,7 +6,8 @@ import { compactInput } from '../../client/render/tool-lines.ts';
 import { displayWidth, truncateToWidth } from '../../client/render/width.ts';
 import type { SessionCounts } from '../../client/sessions/find/list-sessions.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
-import { contextShare, isAtLeast, isSilent } from '../../client/sessions/running/running-row.ts';
+import { contextShare } from '../../client/sessions/running/running-row.ts';
+import { isAtLeast, isSilent } from '../../client/sessions/running/with-running.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { formatMoney, shortAge } from '../../client/units.ts';
 

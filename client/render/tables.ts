@@ -7,7 +7,7 @@ import { formatMoment, formatMoney, shortAge, shortTime } from '../units.ts';
 import type { ClockChange } from '../schedules/clock-changes.ts';
 import type { ScheduleInfo } from '../schedules/schedules.ts';
 import { phaseText, type SessionInfo } from '../sessions/info.ts';
-import { isAtLeast } from '../sessions/running/running-row.ts';
+import { isAtLeast } from '../sessions/running/with-running.ts';
 import { reasonText } from './words.ts';
 
 /**
