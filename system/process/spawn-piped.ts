@@ -85,6 +85,10 @@ export type RunOptions = PipedOptions & {
   /** Bytes that the program may print. */
   readonly mostOutput: number;
   readonly signal?: AbortSignal;
+  /** What the program reads from its standard input; absent: nothing. */
+  readonly input?: Uint8Array;
+  /** `latin1` keeps every byte of what it prints. */
+  readonly encoding?: 'utf8' | 'latin1';
 };
 
 export type ProgramEnd = {
@@ -96,11 +100,11 @@ export type ProgramEnd = {
 };
 
 /**
- * Runs a program without input to its end, and ends all its processes when it is stopped or goes
+ * Runs a program to its end, and ends all its processes when it is stopped or goes
  * beyond its bounds. Rejects as `startCommand` does.
  */
 export async function runProgram(argv: readonly string[], options: RunOptions): Promise<ProgramEnd> {
-  const { signal, timeoutMs, mostOutput } = options;
+  const { signal, timeoutMs, mostOutput, encoding = 'utf8' } = options;
   const program = await spawnPiped(argv, options);
   let cut: ProgramEnd['cut'];
   const end = (why: NonNullable<ProgramEnd['cut']>): void => {
@@ -115,14 +119,14 @@ export async function runProgram(argv: readonly string[], options: RunOptions): 
       if (printed > mostOutput) end('output');
       else parts.push(bytes);
     });
-    return () => Buffer.concat(parts).toString('utf8');
+    return () => Buffer.concat(parts).toString(encoding);
   };
   const [stdout, stderr] = [collect(program.stdout), collect(program.stderr)];
   const stop = (): void => end('stopped');
   const timer = setTimeout(() => end('time'), timeoutMs);
   signal?.addEventListener('abort', stop, { once: true });
   if (signal?.aborted) stop();
-  program.stdin.end();
+  program.stdin.end(options.input);
   try {
     const exit = await program.closed();
     return { ...(cut && { cut }), exit, stdout: stdout(), stderr: stderr() };
