@@ -1,4 +1,5 @@
 // Formats a session's transcript for a person: who said what, what was done, how each run ended.
+import { filesText } from '../../store/snapshots/files-entry.ts';
 import type { RunEnded } from '../../workflows/contract/activities.ts';
 import { isUntimed } from '../../store/live/retell.ts';
 import { mediaNote } from '../../store/log/bodies.ts';
@@ -121,6 +122,10 @@ function entryLines(
       return isOrdinary(entry.reason) ? [] : [paint.dim(`── ${transitionText(entry.reason)}`)];
     case 'run_ended':
       return [endLine(paint, endingText(entries, position, entry.ended), entry.ended)];
+    case 'files': {
+      const text = filesText(entry);
+      return text === null ? [] : [paint.dim(`  ${text}`)];
+    }
     case 'session_closed':
       return [
         paint.dim(

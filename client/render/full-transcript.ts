@@ -1,6 +1,7 @@
 // Prints a whole transcript, across compactions: every text as it is stored, and whole results
 // where the model was sent a preview. Marks stand on lines of their own, each with its entry's
 // position.
+import { filesText } from '../../store/snapshots/files-entry.ts';
 import { mediaNote } from '../../store/log/bodies.ts';
 import type { Entry, EpochEntry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import type { PreambleChanged } from '../../workflows/contract/activities.ts';
@@ -76,6 +77,10 @@ async function* entryParts({ reading, whole }: Reading, entry: Entry, position: 
       return yield markLine(transitionText(entry.reason));
     case 'run_ended':
       return yield markLine(endingText(reading.entries, position, entry.ended));
+    case 'files': {
+      const text = filesText(entry);
+      return text === null ? undefined : yield markLine(text);
+    }
     case 'session_closed':
       return yield markLine(`closed; ${formatCount(entry.notTaken.length, 'message')} not taken`);
   }

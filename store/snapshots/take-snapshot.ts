@@ -15,6 +15,9 @@ export type SnapshotCaps = { readonly files: number; readonly bytes: number; rea
 
 export const DEFAULT_CAPS: SnapshotCaps = { files: 50_000, bytes: 1024 ** 3, fileBytes: 50 * 1024 ** 2 };
 
+/** Whether, and how much, is captured (T2). */
+export type SnapshotSettings = boolean | Partial<SnapshotCaps>;
+
 /** Runs a script held as an agent's command is. Rejects with a sentence of git's. */
 export type RunHeld = (
   argv: readonly string[],

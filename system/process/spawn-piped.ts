@@ -85,8 +85,6 @@ export type RunOptions = PipedOptions & {
   /** Bytes that the program may print. */
   readonly mostOutput: number;
   readonly signal?: AbortSignal;
-  /** What the program reads from its standard input; absent: nothing. */
-  readonly input?: Uint8Array;
   /** `latin1` keeps every byte of what it prints. */
   readonly encoding?: 'utf8' | 'latin1';
 };
@@ -100,7 +98,7 @@ export type ProgramEnd = {
 };
 
 /**
- * Runs a program to its end, and ends all its processes when it is stopped or goes
+ * Runs a program without input to its end, and ends all its processes when it is stopped or goes
  * beyond its bounds. Rejects as `startCommand` does.
  */
 export async function runProgram(argv: readonly string[], options: RunOptions): Promise<ProgramEnd> {
@@ -126,7 +124,7 @@ export async function runProgram(argv: readonly string[], options: RunOptions): 
   const timer = setTimeout(() => end('time'), timeoutMs);
   signal?.addEventListener('abort', stop, { once: true });
   if (signal?.aborted) stop();
-  program.stdin.end(options.input);
+  program.stdin.end();
   try {
     const exit = await program.closed();
     return { ...(cut && { cut }), exit, stdout: stdout(), stderr: stderr() };
