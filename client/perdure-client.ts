@@ -5,6 +5,8 @@ import type { Abortable } from './async.ts';
 import type { Followed } from './follow/cursor.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
+import type { Capture } from './sessions/files/calls-behind.ts';
+import type { DiffOptions, SessionDiff } from './sessions/files/diff-session.ts';
 import type { WaitingApproval } from './sessions/waiting-approval.ts';
 import type { ListOptions, PageOptions, SessionCounts, SessionPage } from './sessions/find/list-sessions.ts';
 import type { SessionDescription, SessionInfo } from './sessions/info.ts';
@@ -110,4 +112,11 @@ export type PerdureClient = {
    * a time.
    */
   transcript(session: string, options?: TranscriptOptions): AsyncIterable<TranscriptEntry>;
+  /** Lists the captures of the session's files, and the calls that changed them (T5). */
+  files(session: string, options?: Abortable): Promise<readonly Capture[]>;
+  /**
+   * Tells what has changed in the session's folders between two points (T11). Reads the snapshots of
+   * this machine's data folder by git; needs no worker.
+   */
+  diff(session: string, options?: DiffOptions): Promise<SessionDiff>;
 };
