@@ -31,8 +31,8 @@ export async function applyChanges(ports: ApplyPorts, pair: Pair, folder: string
   const gone = new Set(pairs.flatMap(({ path, to }) => (to === null ? [path] : [])));
   const plans: Plan[] = [];
   for (const held of pairs) plans.push(await planFile(ports, folder, { held, gone }));
-  const acting = plans.filter(({ kind }) => kind === 'write' || kind === 'delete');
-  await refuseChanged(ports, folder, acting.map(({ path }) => path));
+  const differing = plans.filter(({ kind }) => kind !== 'same').map(({ path }) => path);
+  await refuseChanged(ports, folder, differing);
   const conflicts = plans.flatMap(({ path, why }) => (why === undefined ? [] : [{ path: showPath(path), why }]));
   for (const { path } of plans.filter(({ kind }) => kind === 'delete')) await removeFile(folder, path);
   for (const plan of plans) if (plan.kind === 'write') await writeHeld(folder, plan);
@@ -55,7 +55,8 @@ async function planFile(
 ): Promise<Plan> {
   const { path, from, to } = held;
   const here = await readHere(folder, path, gone);
-  if (here === 'blocked') return { path, kind: 'leave', why: 'blocked' };
+  // Where something else is in its place, a file that is not wanted is gone already.
+  if (here === 'blocked') return to === null ? { path, kind: 'same' } : { path, kind: 'leave', why: 'blocked' };
   const base = await contentOf(ports, from);
   const wanted = await contentOf(ports, to);
   if (isSame(here, wanted)) return { path, kind: 'same' };
@@ -64,6 +65,7 @@ async function planFile(
   const all = [here, wanted, ...(base ? [base] : [])];
   if (all.some(({ mode, content }) => mode === LINK || content.includes(0))) return { path, kind: 'leave', why: 'not_text' };
   const { content, isClean } = await mergeFile(ports, { here, base, wanted });
+  if (isClean && isSame(here, { mode: wanted.mode, content })) return { path, kind: 'same' };
   return { path, kind: 'write', mode: wanted.mode, content, ...(!isClean && { why: 'marked' }) };
 }
 
