@@ -38,7 +38,15 @@ export type Snapshot = {
 
 export type LeftOut = { readonly path: RawPath; readonly why: 'large' | 'unreadable' | 'files' | 'bytes' | 'no_file' };
 
-type State = { readonly v: 1; readonly id: string; readonly files: number; readonly bytes: number };
+type State = {
+  readonly v: 1;
+  readonly id: string;
+  readonly files: number;
+  readonly bytes: number;
+  /** The commit of the snapshot, and the blob of its empty folders. */
+  readonly commit?: string;
+  readonly folders?: string;
+};
 
 type Means = {
   readonly place: ShadowPlace;
@@ -87,8 +95,11 @@ async function capture(means: Means, before: string | null): Promise<Snapshot> {
     const changes = isSame ? [] : await compareSnapshots(means, before, state.id);
     return { id: state.id, changes, files, bytes: 0, leftOut };
   }
-  const { id, changes } = await writeSnapshot(means, { picked, folders, before });
-  await writeState(place, { v: 1, id, files, bytes: picked.total });
+  const known = { ...(hasSameFolders && { folders: state?.folders }), commit: state?.commit };
+  const { id, changes, ...written } = await writeSnapshot(means, { picked, folders, before, known });
+  await writeState(place, { v: 1, id, files, bytes: picked.total, ...written });
+  // The state tells of these folders by now: a worker that is killed in between looks anew.
+  await rename(join(place.own, 'folders.new'), join(place.own, 'folders'));
   return { id, changes, files, bytes: picked.bytes, leftOut };
 }
 
@@ -203,30 +214,45 @@ function whyNot(stats: Looked, caps: SnapshotCaps): LeftOut['why'] | null {
   return stats.size > caps.fileBytes ? 'large' : null;
 }
 
-type Writing = { readonly picked: Picked; readonly folders: string; readonly before: string | null };
+type Writing = {
+  readonly picked: Picked;
+  readonly folders: string;
+  readonly before: string | null;
+  readonly known: { readonly folders?: string | undefined; readonly commit?: string | undefined };
+};
+
+type Written = {
+  readonly id: string;
+  readonly commit: string;
+  readonly folders: string;
+  readonly changes: readonly FileChange[];
+};
 
 /**
- * Arguments: the ref, the snapshot before (or the empty tree), and git. Prints the snapshot's id,
- * a line, and what has changed. Objects are complete before the ref names them.
+ * Arguments: the ref, the snapshot before, the size from which files are streamed into a pack, the
+ * blob of the empty folders and the commit before, and git. Prints the ids of the snapshot, of its
+ * commit and of that blob, a line, and what has changed. Objects are complete before the ref names
+ * them. A process costs more than what most of these do, so what is known is not asked again.
  */
 const WRITE_SCRIPT = `
-ref=$1; before=$2; threshold=$3; shift 3
-"$@" update-index -z --index-info < removed || exit 1
-"$@" -c core.bigFileThreshold=$threshold update-index --add --remove --replace -z --stdin < changed || exit 1
+ref=$1; before=$2; threshold=$3; folders=$4; old=$5; shift 5
+[ ! -s removed ] || "$@" update-index -z --index-info < removed || exit 1
+[ ! -s changed ] ||
+  "$@" -c core.bigFileThreshold=$threshold update-index --add --remove --replace -z --stdin < changed || exit 1
 files=$("$@" write-tree) || exit 1
-folders=$("$@" hash-object -w --stdin < folders.new) || exit 1
+[ "$folders" != unknown ] || folders=$("$@" hash-object -w --stdin < folders.new) || exit 1
 id=$(printf '040000 tree %s\\tfiles\\n100644 blob %s\\tfolders\\n' "$files" "$folders" | "$@" mktree) || exit 1
-old=$("$@" rev-parse --verify --quiet "$ref^{commit}")
+[ "$old" != unknown ] || old=$("$@" rev-parse --verify --quiet "$ref^{commit}")
 commit=$("$@" commit-tree "$id" -m snapshot \${old:+-p "$old"}) || exit 1
-"$@" update-ref "$ref" "$commit" || exit 1
-printf '%s\\n' "$id"
+"$@" update-ref "$ref" "$commit" \${old:+"$old"} || exit 1
+printf '%s %s %s\\n' "$id" "$commit" "$folders"
 [ "$before" = none ] || "$@" diff-tree -r -z --raw --numstat --no-renames "$before:files" "$files"
 `;
 
 async function writeSnapshot(
   means: Means,
-  { picked, folders, before }: Writing,
-): Promise<{ readonly id: string; readonly changes: readonly FileChange[] }> {
+  { picked, folders, before, known }: Writing,
+): Promise<Written> {
   const { place, git, run } = means;
   const { own } = place;
   const removed = picked.removed.map((path) => `0 ${'0'.repeat(40)}\t${path}\0`).join('');
@@ -234,12 +260,12 @@ async function writeSnapshot(
   await writeFile(join(own, 'changed'), picked.changed.map((path) => `${path}\0`).join(''), 'latin1');
   await writeFile(join(own, 'folders.new'), folders, 'latin1');
   const threshold = picked.changed.length > MANY ? '1' : '512m';
-  const script = ['sh', '-c', WRITE_SCRIPT, 'sh', place.ref, before ?? 'none', threshold];
-  const argv = [...script, ...gitArguments(git, place, [], place.root)];
+  const asked = [place.ref, before ?? 'none', threshold, known.folders ?? 'unknown', known.commit ?? 'unknown'];
+  const argv = ['sh', '-c', WRITE_SCRIPT, 'sh', ...asked, ...gitArguments(git, place, [], place.root)];
   const printed = await run(argv, { env: gitEnvironment(join(own, 'index')), cwd: own });
-  await rename(join(own, 'folders.new'), join(own, 'folders'));
   const end = printed.indexOf('\n');
-  return { id: printed.slice(0, end), changes: parseChanges(printed.slice(end + 1)) };
+  const [id = '', commit = '', blob = ''] = printed.slice(0, end).split(' ');
+  return { id, commit, folders: blob, changes: parseChanges(printed.slice(end + 1)) };
 }
 
 /** Compares two snapshots. */
