@@ -15,7 +15,12 @@ const LONGEST_MS = 120_000;
 const MOST_PRINTED = 64 * 1024 * 1024;
 
 /** Runs a program in a folder to its end. Throws ClientProblem when it is cut. */
-export type RunInFolder = (argv: readonly string[], cwd: string, env?: Readonly<Record<string, string>>) => Promise<ProgramEnd>;
+export type RunInFolder = (
+  argv: readonly string[],
+  cwd: string,
+  env?: Readonly<Record<string, string>>,
+  timeoutMs?: number,
+) => Promise<ProgramEnd>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -26,18 +31,18 @@ export function findGit(dataDir: string, env: Environment): { readonly git: stri
   if (!isExecutable(git)) throw new ClientProblem('refused', 'git is not installed here, and snapshots are read by it');
   return {
     git,
-    runIn: async (argv, cwd, more = {}) => {
+    runIn: async (argv, cwd, more = {}, timeoutMs = LONGEST_MS) => {
       const ended = await runProgram(argv, {
         cwd,
         env: { ...programs.environment(), ...more },
         pipes: pipePlace(programs, dataDir),
-        timeoutMs: LONGEST_MS,
+        timeoutMs,
         mostOutput: MOST_PRINTED,
         encoding: 'latin1',
       });
       if (ended.cut === undefined) return ended;
       if (ended.cut === 'output') throw new TooLarge(`this is more than ${MOST_PRINTED / 1024 ** 2} MB: name some paths`);
-      throw new ClientProblem('refused', `git took longer than ${LONGEST_MS / 1000} s: name some paths`);
+      throw new ClientProblem('refused', `git took longer than ${timeoutMs / 1000} s: name some paths`);
     },
   };
 }
