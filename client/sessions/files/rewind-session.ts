@@ -58,6 +58,8 @@ export async function rewindSession(
   { to, dryRun = false, by, ...choice }: RewindOptions & { readonly by: string },
 ): Promise<SessionRewound> {
   const described = await lookAtOpen(ports, session);
+  if (!dryRun && described.phase !== 'idle')
+    throw new ClientProblem('refused', 'something runs now, or waits to: interrupt it first');
   const chain = await readChain(ports.store, session, await requireHead(ports, session));
   const plan = planRewind(chain, to === undefined ? undefined : String(to), choice);
   const files = await listFiles(ports, plan.rewind);
