@@ -18,8 +18,10 @@ import { skillsCommand } from './commands/skills.ts';
 import { snipCommand } from './commands/snip.ts';
 import { topUpCommand } from './commands/top-up.ts';
 import { cancelCommand } from './commands/cancel.ts';
+import { applyCommand } from './commands/apply.ts';
 import { devCommand } from './commands/dev.ts';
 import { completionsCommand } from './commands/completions.ts';
+import { diffCommand } from './commands/diff.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { exportCommand } from './commands/export.ts';
 import { gcCommand } from './commands/gc.ts';
@@ -64,6 +66,8 @@ const commands = [
   listCommand,
   topCommand,
   showCommand,
+  diffCommand,
+  applyCommand,
   skillsCommand,
   memoryCommand,
   mcpToolsCommand,

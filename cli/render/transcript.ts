@@ -1,5 +1,4 @@
 // Formats a session's transcript for a person: who said what, what was done, how each run ended.
-import { filesText } from '../../store/snapshots/files-entry.ts';
 import type { RunEnded } from '../../workflows/contract/activities.ts';
 import { isUntimed } from '../../store/live/retell.ts';
 import { mediaNote } from '../../store/log/bodies.ts';
@@ -13,6 +12,7 @@ import { epochText } from '../../client/render/epoch-words.ts';
 import { isOrdinary, noticeText, reasonText, transitionText } from '../../client/render/words.ts';
 import { contextText, fullCommand } from '../../client/render/context-words.ts';
 import { endingText } from '../../client/render/ending-words.ts';
+import { filesLines } from '../../client/render/files-words.ts';
 import { searchBlockLine } from '../../client/render/search-words.ts';
 import { steeringText } from '../../client/render/steered-words.ts';
 import { callLines, resultLines } from '../../client/render/tool-lines.ts';
@@ -122,10 +122,11 @@ function entryLines(
       return isOrdinary(entry.reason) ? [] : [paint.dim(`── ${transitionText(entry.reason)}`)];
     case 'run_ended':
       return [endLine(paint, endingText(entries, position, entry.ended), entry.ended)];
-    case 'files': {
-      const text = filesText(entry);
-      return text === null ? [] : [paint.dim(`  ${text}`)];
-    }
+    case 'files':
+      return inRows(
+        paint,
+        filesLines(entries, position).map((line) => paint.dim(`  ${line}`)),
+      );
     case 'session_closed':
       return [
         paint.dim(

@@ -1,7 +1,6 @@
 // Prints a whole transcript, across compactions: every text as it is stored, and whole results
 // where the model was sent a preview. Marks stand on lines of their own, each with its entry's
 // position.
-import { filesText } from '../../store/snapshots/files-entry.ts';
 import { mediaNote } from '../../store/log/bodies.ts';
 import type { Entry, EpochEntry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import type { PreambleChanged } from '../../workflows/contract/activities.ts';
@@ -11,6 +10,7 @@ import { epochText } from './epoch-words.ts';
 import { noticeText, transitionText } from './words.ts';
 import { contextText, fullCommand } from './context-words.ts';
 import { endingText } from './ending-words.ts';
+import { filesLines } from './files-words.ts';
 import { steeringText } from './steered-words.ts';
 import { endWord } from './outcome-words.ts';
 import { oneLine, type Paint } from '../paint.ts';
@@ -77,10 +77,8 @@ async function* entryParts({ reading, whole }: Reading, entry: Entry, position: 
       return yield markLine(transitionText(entry.reason));
     case 'run_ended':
       return yield markLine(endingText(reading.entries, position, entry.ended));
-    case 'files': {
-      const text = filesText(entry);
-      return text === null ? undefined : yield markLine(text);
-    }
+    case 'files':
+      return yield* filesLines(reading.entries, position).map(markLine);
     case 'session_closed':
       return yield markLine(`closed; ${formatCount(entry.notTaken.length, 'message')} not taken`);
   }

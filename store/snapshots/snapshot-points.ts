@@ -66,7 +66,6 @@ function findCapture(entries: readonly Entry[], from: number): number | null {
     if (kind === 'files') return index;
     // What a reply had begun while it streamed stands between it and its capture.
     if (passed === 'reply' && kind !== 'outcomes') return null;
-    if (passed === null && kind === 'outcomes') return null;
     if (passed === 'end' && kind === 'run_started') return null;
     if (kind === 'reply') passed = 'reply';
     if (kind === 'run_ended') passed = 'end';

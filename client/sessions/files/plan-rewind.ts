@@ -90,7 +90,9 @@ export function goBack(kept: readonly Entry[], to: Hash): Pick<Rewind, 'to' | 'c
 }
 
 function rootsToRewind(entries: readonly Entry[], position: number): readonly RootRewind[] {
-  const then = snapshotsAt({ entries, first: 0 }, position);
+  // A step that begins with outcomes of calls has captured what they left; before it is before them.
+  const isAfterCalls = entries[position]?.kind === 'outcomes';
+  const then = isAfterCalls ? lastSnapshots(entries.slice(0, position)) : snapshotsAt({ entries, first: 0 }, position);
   const known = lastSnapshots(entries);
   return [...then].map(([root, to]) => ({ root, known: known.get(root) ?? to, to }));
 }
