@@ -14,6 +14,7 @@ import { entriesFrom } from './sessions/entries-from.ts';
 import { headOf } from './sessions/newest-head.ts';
 import { listCaptures } from './sessions/files/calls-behind.ts';
 import { diffSession } from './sessions/files/diff-session.ts';
+import { rewindSession, undoRewind, type RewindPorts } from './sessions/files/rewind-session.ts';
 import { transcriptReader } from './sessions/transcript-reader.ts';
 import { withPorts } from './sessions/folder-ports.ts';
 import { knownOptions, refuseUnknown } from './options.ts';
@@ -71,6 +72,7 @@ export function createClient(given: CreateClient): PerdureClient {
     for await (const { entry } of entriesFrom(store, session, await headNow(session), 0)) entries.push(entry);
     return entries;
   };
+  const rewinding = (): RewindPorts => ({ temporal, store, look, head: headNow, snapshots: options.snapshots });
   const decisions = decidePorts(options, look);
   const actor = ({ by }: ActOptions = {}): string => {
     const problem = by === undefined ? undefined : nameProblem(by);
@@ -194,6 +196,14 @@ export function createClient(given: CreateClient): PerdureClient {
         const { session } = await look(parseSessionId(id));
         return listCaptures(await wholeTranscript(session));
       }),
+    rewind: (id, asked = {}) =>
+      wait('rewind()', asked, knownOptions.rewind, () =>
+        rewindSession(rewinding(), parseSessionId(id), { ...asked, by: actor(asked) }),
+      ),
+    undoRewind: (id, asked = {}) =>
+      wait('undoRewind()', asked, knownOptions.undoRewind, () =>
+        undoRewind(rewinding(), parseSessionId(id), { ...asked, by: actor(asked) }),
+      ),
     diff: (id, asked = {}) =>
       wait('diff()', asked, knownOptions.diff, async () => {
         const { session, cwd } = await look(parseSessionId(id));

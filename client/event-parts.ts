@@ -136,7 +136,7 @@ export const notice = z.discriminatedUnion('kind', [
 ]);
 
 export const steered = z.strictObject({
-  action: z.enum(['interrupt', 'resume', 'cancel', 'topUp', 'setOptions', 'snip', 'repair']),
+  action: z.enum(['interrupt', 'resume', 'cancel', 'topUp', 'setOptions', 'snip', 'repair', 'rewind']),
   at: z.number().describe('milliseconds since the epoch'),
   by: z.string().optional().describe('whoever did it; absent where nobody said it'),
   limits: z.record(z.string(), z.number()).optional().describe('of the run under way, as raised'),
@@ -146,6 +146,18 @@ export const steered = z.strictObject({
     .readonly()
     .optional()
     .describe('options that were set as well, whose values are not told'),
+  rewound: z
+    .strictObject({
+      from: z.string().describe('the head that was left behind'),
+      to: z.string().optional().describe('the head that the session goes on from; absent: as it was'),
+      files: z
+        .array(z.strictObject({ root: z.string(), before: z.string(), to: z.string(), files: wholeNumber }))
+        .readonly()
+        .optional()
+        .describe('snapshots of each folder, before and after'),
+    })
+    .optional()
+    .describe('where the session has gone back to'),
   earlier: wholeNumber.optional().describe('so many older ones were not kept'),
 });
 

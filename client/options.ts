@@ -4,6 +4,7 @@ import { didYouMean } from '../workflows/contract/did-you-mean.ts';
 import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
 import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
 import type { DiffOptions } from './sessions/files/diff-session.ts';
+import type { RewindOptions, UndoOptions } from './sessions/files/rewind-session.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import type { Abortable } from './async.ts';
 import type { TopUp } from '../workflows/contract/session.ts';
@@ -118,6 +119,14 @@ const listKeys: KeysOf<ListOptions> = { open: true, filter: true, signal: true }
 const pageKeys: KeysOf<PageOptions> = { ...listKeys, size: true, after: true };
 const transcriptKeys: KeysOf<TranscriptOptions> = { from: true, signal: true };
 const diffKeys: KeysOf<DiffOptions> = { from: true, to: true, paths: true, stat: true, signal: true };
+const undoRewindKeys: KeysOf<UndoOptions> = { ...actKeys, force: true };
+const rewindKeys: KeysOf<RewindOptions> = {
+  ...undoRewindKeys,
+  to: true,
+  conversation: true,
+  files: true,
+  dryRun: true,
+};
 const topUpKeys: KeysOf<TopUp> = { maxTurns: true, maxBudgetUsd: true, maxTokens: true, timeoutMs: true };
 const waitKeys: KeysOf<Abortable> = { signal: true };
 const followKeys: KeysOf<FollowOptions> = {
@@ -143,6 +152,8 @@ export const knownOptions = {
   page: pageKeys,
   transcript: transcriptKeys,
   diff: diffKeys,
+  rewind: rewindKeys,
+  undoRewind: undoRewindKeys,
   topUp: topUpKeys,
   setOptions: RUN_OPTIONS,
   wait: waitKeys,

@@ -4,20 +4,21 @@
 import { existsSync } from 'node:fs';
 import { clip, onOneLine, reasonOf } from '../../system/text.ts';
 import { isInside } from '../../system/process/places.ts';
-import { pipePlace } from '../../system/process/pipes.ts';
-import { runProgram } from '../../system/process/spawn-piped.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import type { Log } from '../../system/log.ts';
+import type { FilesRewound } from '../../workflows/contract/rewind.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Extended } from '../../store/transcript/transcripts.ts';
 import type { View } from '../../store/view/view.ts';
 import { describeSnapshot, type FilesEntry, type RootSnapshot } from '../../store/snapshots/files-entry.ts';
-import { placeOfRoot, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
-import { takeSnapshot, type RunHeld, type SnapshotCaps } from '../../store/snapshots/take-snapshot.ts';
+import { placeOfRoot } from '../../store/snapshots/shadow.ts';
+import { takeSnapshot, type SnapshotCaps } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import type { CallRunner } from '../calls/call-port.ts';
+import { rewindRoots, type RewindAbout } from './rewind-roots.ts';
+import { runGitHeld } from './run-git-held.ts';
 
 export type Snapshots = {
   /**
@@ -25,6 +26,8 @@ export type Snapshots = {
    * can be captured. Never rejects.
    */
   capture(about: CaptureAbout): Promise<FilesEntry | null>;
+  /** Brings folders back to snapshots, all of them or none (T7). Throws what git said. */
+  rewind(about: RewindAbout): Promise<FilesRewound>;
 };
 
 export type CaptureAbout = {
@@ -44,19 +47,19 @@ type SnapshotsOptions = {
 
 /** The sessions of which it is remembered how far they were looked at; a forgotten one costs a look. */
 const SESSIONS = 1_000;
-/** A folder that takes longer than that is not captured. */
-const LONGEST_MS = 120_000;
-const MOST_PRINTED = 64 * 1024 * 1024;
 
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const { now, log } = options;
-  /** By session, the number of entries that were looked at; folders that were given up. */
-  const looked = new RecentMap<SessionId, number>(SESSIONS);
+  /** By session, the last entry that was looked at, and its position. */
+  const looked = new RecentMap<SessionId, { readonly position: number; readonly entry: Entry | undefined }>(SESSIONS);
   const givenUp = new RecentMap<string, true>(SESSIONS);
   return {
     async capture({ config, base: { view, added }, signal }) {
       const { session } = config;
-      const fresh = [...view.from(looked.get(session) ?? 0), ...added];
+      // After a rewind another entry may be at that position.
+      const last = looked.get(session);
+      const isSame = last !== undefined && view.at(last.position) === last.entry;
+      const fresh = [...view.from(isSame ? last.position + 1 : 0), ...added];
       if (!mayHaveChanged(options, config, fresh)) return null;
       const roots: RootSnapshot[] = [];
       for (const root of rootsOf(config)) {
@@ -65,7 +68,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
         try {
           const before = lastSnapshotOf(view, root);
           const place = placeOfRoot(options.dataDir, session, root);
-          const run = runHeld(options, signal);
+          const run = runGitHeld(options, signal);
           const git = options.sandbox.programs.at('git');
           const taken = await takeSnapshot({ place, git, run, caps: options.caps }, before);
           if (taken.id !== before) roots.push(describeSnapshot(root, before, taken));
@@ -75,8 +78,12 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
           log('warn', `files of ${root} are not captured: ${clip(onOneLine(reasonOf(error)), 300)}`, { session });
         }
       }
-      looked.set(session, view.length + added.length);
+      looked.set(session, { position: view.length - 1, entry: view.at(view.length - 1) });
       return roots.length === 0 ? null : { kind: 'files', roots, at: now() };
+    },
+    rewind: async (about) => {
+      looked.delete(about.attempt.session);
+      return await rewindRoots(options, about);
     },
   };
 }
@@ -113,28 +120,4 @@ function lastSnapshotOf(view: View, root: string): string | null {
     if (found) return found.id;
   }
   return null;
-}
-
-/**
- * Runs git as an agent's command is run: it reads what the agent may read, and writes nothing but
- * the shadow repository.
- */
-function runHeld({ sandbox, dataDir }: Pick<SnapshotsOptions, 'sandbox' | 'dataDir'>, signal: AbortSignal): RunHeld {
-  return async (argv, { env, cwd }) => {
-    const wrapped = sandbox.wrap(argv, { cwd: snapshotsFolderOf(dataDir), dir: cwd, dataDir, offline: true });
-    const { cut, exit, stdout, stderr } = await runProgram(wrapped, {
-      env: { ...sandbox.programs.environment(), ...env },
-      cwd,
-      pipes: pipePlace(sandbox.programs, dataDir),
-      signal,
-      timeoutMs: LONGEST_MS,
-      mostOutput: MOST_PRINTED,
-      encoding: 'latin1',
-    });
-    signal.throwIfAborted();
-    if (cut === undefined && exit.code === 0) return stdout;
-    if (cut === 'time') throw new Error(`it took longer than ${LONGEST_MS / 1000} s`);
-    if (cut === 'output') throw new Error(`git printed more than ${MOST_PRINTED} bytes`);
-    throw new Error(stderr.trim() || `git ended with ${exit.signal ?? `status ${exit.code}`}`);
-  };
 }

@@ -1,4 +1,5 @@
 // Says in words who steered a session and how (O12).
+import type { Rewound } from '../../workflows/contract/rewind.ts';
 import type { OptionChanges, TopUp } from '../../workflows/contract/session.ts';
 import { LIMITS } from '../../workflows/contract/options-problem.ts';
 import type { Steered } from '../../workflows/contract/steered.ts';
@@ -21,15 +22,23 @@ export const PLAIN_ACTIONS = {
   snip: 'entries taken out of the model’s view',
 } as const;
 
-function actionText({ action, limits = {}, changes = {}, untold = [] }: Steered): string {
+function actionText({ action, limits = {}, changes = {}, untold = [], rewound }: Steered): string {
   switch (action) {
     case 'topUp':
       return `limits raised to ${limitsText(limits)}`;
     case 'setOptions':
       return `options for the next run set (${[optionsText(changes), ...untold.map((name) => oneLine(name, 60))].filter((text) => text !== '').join(', ')})`;
+    case 'rewind':
+      return rewoundText(rewound);
     default:
       return PLAIN_ACTIONS[action];
   }
+}
+
+function rewoundText({ to, files = [] }: Partial<Rewound> = {}): string {
+  const count = files.reduce((sum, root) => sum + root.files, 0);
+  const parts = [...(to === undefined ? [] : ['the conversation']), ...(files.length > 0 ? [formatCount(count, 'file')] : [])];
+  return `went back to an earlier point: ${parts.join(' and ')}`;
 }
 
 export function limitsText(limits: TopUp): string {

@@ -9,9 +9,6 @@ import { join } from 'node:path';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { keySegment } from '../values/store.ts';
 
-/** Runs a program to its end and returns what it printed, byte for byte as latin1. */
-export type RunGit = (argv: readonly string[], input?: Uint8Array) => Promise<string>;
-
 /** The snapshots of one folder of one session. */
 export type ShadowPlace = {
   /** The bare repository. */

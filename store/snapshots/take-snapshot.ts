@@ -18,10 +18,13 @@ export const DEFAULT_CAPS: SnapshotCaps = { files: 50_000, bytes: 1024 ** 3, fil
 /** Whether, and how much, is captured (T2). */
 export type SnapshotSettings = boolean | Partial<SnapshotCaps>;
 
-/** Runs a script held as an agent's command is. Rejects with a sentence of git's. */
+/**
+ * Runs a script held as an agent's command is, and returns what it printed as latin1. It may write
+ * to the shadow repository, and to `writes`. Rejects with a sentence of git's.
+ */
 export type RunHeld = (
   argv: readonly string[],
-  options: { readonly env: Readonly<Record<string, string>>; readonly cwd: string },
+  options: { readonly env: Readonly<Record<string, string>>; readonly cwd: string; readonly writes?: string },
 ) => Promise<string>;
 
 export type Snapshot = {
@@ -48,7 +51,7 @@ type State = {
   readonly folders?: string;
 };
 
-type Means = {
+export type SnapshotMeans = {
   readonly place: ShadowPlace;
   /** The path of git. */
   readonly git: string;
@@ -68,7 +71,7 @@ const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
  * Takes a snapshot. `before` is the id of the one to compare with. Rejects with what git or the
  * file system said.
  */
-export async function takeSnapshot(means: Means, before: string | null): Promise<Snapshot> {
+export async function takeSnapshot(means: SnapshotMeans, before: string | null): Promise<Snapshot> {
   const { own } = means.place;
   await openShadow(means.place);
   try {
@@ -80,7 +83,7 @@ export async function takeSnapshot(means: Means, before: string | null): Promise
   }
 }
 
-async function capture(means: Means, before: string | null): Promise<Snapshot> {
+async function capture(means: SnapshotMeans, before: string | null): Promise<Snapshot> {
   const { place } = means;
   // A killed worker leaves it, and no other process uses this index.
   await rm(join(place.own, 'index.lock'), { force: true });
@@ -105,7 +108,7 @@ async function capture(means: Means, before: string | null): Promise<Snapshot> {
 
 type Listed = Omit<Listing, 'repositories'>;
 
-async function listAll(means: Means): Promise<Listed> {
+async function listAll(means: SnapshotMeans): Promise<Listed> {
   const { place } = means;
   const all = { known: [] as RawPath[], added: [] as RawPath[], folders: [] as RawPath[] };
   let open: readonly RawPath[] = [''];
@@ -125,7 +128,7 @@ async function listAll(means: Means): Promise<Listed> {
 }
 
 /** Lists the root, or a nested repository by itself: it has no file in the index yet. */
-async function list({ place, git, run }: Means, prefix: RawPath): Promise<Listing> {
+async function list({ place, git, run }: SnapshotMeans, prefix: RawPath): Promise<Listing> {
   const root = prefix === '' ? place.root : join(place.root, showPath(prefix));
   const index = join(place.own, prefix === '' ? 'index' : 'no-index');
   const argv = ['sh', '-c', LIST_SCRIPT, 'sh', ...gitArguments(git, place, [], root)];
@@ -144,7 +147,7 @@ type Picked = {
 };
 
 /** Decides what of the listed paths is captured. */
-async function pickChanges({ place, caps }: Means, state: State | null, { known, added }: Listed): Promise<Picked> {
+async function pickChanges({ place, caps }: SnapshotMeans, state: State | null, { known, added }: Listed): Promise<Picked> {
   const changed: RawPath[] = [];
   const removed: RawPath[] = [];
   const leftOut: LeftOut[] = [];
@@ -250,7 +253,7 @@ printf '%s %s %s\\n' "$id" "$commit" "$folders"
 `;
 
 async function writeSnapshot(
-  means: Means,
+  means: SnapshotMeans,
   { picked, folders, before, known }: Writing,
 ): Promise<Written> {
   const { place, git, run } = means;
@@ -270,7 +273,7 @@ async function writeSnapshot(
 
 /** Compares two snapshots. */
 export async function compareSnapshots(
-  { place, git, run }: Pick<Means, 'place' | 'git' | 'run'>,
+  { place, git, run }: Pick<SnapshotMeans, 'place' | 'git' | 'run'>,
   from: string | null,
   to: string,
 ): Promise<readonly FileChange[]> {

@@ -2,15 +2,18 @@
 // (O12).
 import { isName } from './people.ts';
 import { RUN_OPTIONS } from './options-problem.ts';
+import type { Rewound } from './rewind.ts';
 import type { OptionChanges, RunOptions, TopUp } from './session.ts';
 
 export type Steered = {
-  readonly action: 'interrupt' | 'resume' | 'cancel' | 'topUp' | 'setOptions' | 'snip' | 'repair';
+  readonly action: 'interrupt' | 'resume' | 'cancel' | 'topUp' | 'setOptions' | 'snip' | 'repair' | 'rewind';
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** The name of the person who did it; absent where it was not given. */
   readonly by?: string;
   readonly limits?: TopUp;
+  /** Where the session has gone back to (T6). */
+  readonly rewound?: Rewound;
   /** The options that were changed for the next run. */
   readonly changes?: OptionChanges;
   /**
