@@ -2,7 +2,7 @@
 import { pipePlace } from '../../system/process/pipes.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
 import { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
-import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
+import { OutOfBounds, type RunHeld } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 
 /** A folder that takes longer than that is not captured. */
@@ -16,7 +16,7 @@ type HeldOptions = { readonly sandbox: Sandbox; readonly dataDir: string };
  * repository and to the folder that is restored.
  */
 export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSignal): RunHeld {
-  return async (argv, { env, cwd, writes }) => {
+  return async (argv, { env, cwd, writes, timeoutMs = LONGEST_MS }) => {
     const folders = writes === undefined ? [] : [writes];
     const wrapped = sandbox.wrap(argv, { cwd: snapshotsFolderOf(dataDir), folders, dir: cwd, dataDir, offline: true });
     const { cut, exit, stdout, stderr } = await runProgram(wrapped, {
@@ -24,14 +24,14 @@ export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSigna
       cwd,
       pipes: pipePlace(sandbox.programs, dataDir),
       signal,
-      timeoutMs: LONGEST_MS,
+      timeoutMs,
       mostOutput: MOST_PRINTED,
       encoding: 'latin1',
     });
     signal.throwIfAborted();
     if (cut === undefined && exit.code === 0) return stdout;
-    if (cut === 'time') throw new Error(`it took longer than ${LONGEST_MS / 1000} s`);
-    if (cut === 'output') throw new Error(`git printed more than ${MOST_PRINTED} bytes`);
+    if (cut === 'time') throw new OutOfBounds(`it took longer than ${timeoutMs / 1000} s`);
+    if (cut === 'output') throw new OutOfBounds(`git printed more than ${MOST_PRINTED} bytes`);
     throw new Error(stderr.trim() || `git ended with ${exit.signal ?? `status ${exit.code}`}`);
   };
 }

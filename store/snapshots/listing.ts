@@ -18,12 +18,21 @@ export type Listing = {
 /** Separates what the two commands of a listing print: no name is empty. */
 const BETWEEN = '\0\0';
 
-/** Lists files and then folders; `"$@"` is git with its settings. */
+/**
+ * Lists files and then folders. Arguments: the folder, a pattern that leaves one in it out, or
+ * nothing, and git with its settings. Git takes a folder that it stands in for the whole.
+ */
 export const LIST_SCRIPT = [
-  '"$@" ls-files -z -t --others --modified --deleted --exclude-standard',
+  'cd -- "$1"',
+  'own=$2',
+  'shift 2',
+  '"$@" ls-files -z -t --others --modified --deleted ${own:+-x "$own"} --exclude-standard',
   `printf '\\0\\0'`,
-  '"$@" ls-files -z --others --directory --exclude-standard',
+  '"$@" ls-files -z --others --directory ${own:+-x "$own"} --exclude-standard',
 ].join(' && ');
+
+/** Returns the pattern of a folder below the one that is listed, by its path from there. */
+export const patternOf = (path: string): string => `/${path.replace(/[\\*?[]/g, '\\$&')}/`;
 
 /** What `-t` prints before a file that was not captured yet. */
 const OTHER = '? ';

@@ -3,10 +3,11 @@
 // `folders` with the names of the empty ones. It costs what has changed.
 import { constants, type Stats } from 'node:fs';
 import { access, lstat, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
+import { isInside, realOf } from '../../system/process/places.ts';
 import { codeOf } from '../../system/text.ts';
 import { parseStored } from '../values/store.ts';
-import { LIST_SCRIPT, bytesOf, parseChanges, parseListing, showPath } from './listing.ts';
+import { LIST_SCRIPT, bytesOf, namesIn, parseChanges, parseListing, patternOf, showPath } from './listing.ts';
 import type { FileChange, Listing, RawPath } from './listing.ts';
 import { gitArguments, gitEnvironment, openShadow, type ShadowPlace } from './shadow.ts';
 
@@ -24,8 +25,19 @@ export type SnapshotSettings = boolean | Partial<SnapshotCaps>;
  */
 export type RunHeld = (
   argv: readonly string[],
-  options: { readonly env: Readonly<Record<string, string>>; readonly cwd: string; readonly writes?: string },
+  options: {
+    readonly env: Readonly<Record<string, string>>;
+    readonly cwd: string;
+    readonly writes?: string;
+    /** Rejects with OutOfBounds after so long. */
+    readonly timeoutMs?: number;
+  },
 ) => Promise<string>;
+
+/** The problem with a folder that takes too long, or has too much, to be captured. */
+export class OutOfBounds extends Error {
+  override readonly name = 'OutOfBounds';
+}
 
 export type Snapshot = {
   /** The hash of the tree that is the snapshot. */
@@ -59,6 +71,10 @@ export type SnapshotMeans = {
   readonly caps: SnapshotCaps;
 };
 
+/** A home folder, or a whole machine, is not looked through for longer than that. */
+const LISTING_MS = 20_000;
+/** Files that are looked at together. */
+const AT_ONCE = 64;
 /** The nesting of repositories that is followed, and how many in all. */
 const DEEPEST = 8;
 const MOST_REPOSITORIES = 500;
@@ -76,7 +92,8 @@ export async function takeSnapshot(means: SnapshotMeans, before: string | null):
   await openShadow(means.place);
   try {
     return await capture(means, before);
-  } catch {
+  } catch (error) {
+    if (error instanceof OutOfBounds) throw error;
     // An index, or objects that it names, may be damaged: all files are read once more.
     for (const name of ['index', 'state.json', 'folders']) await rm(join(own, name), { force: true });
     return await capture(means, before);
@@ -89,17 +106,20 @@ async function capture(means: SnapshotMeans, before: string | null): Promise<Sna
   await rm(join(place.own, 'index.lock'), { force: true });
   const state = await readState(place);
   const listed = await listAll(means);
-  const picked = await pickChanges(means, state, listed);
-  const { files, leftOut } = picked;
+  const picked = await pickExactly(means, state, listed);
+  const { leftOut } = picked;
   const folders = listed.folders.toSorted().join('\0');
   const hasSameFolders = folders === (await readText(join(place.own, 'folders')));
   if (state && hasSameFolders && picked.changed.length + picked.removed.length === 0) {
     const isSame = before === null || before === state.id;
     const changes = isSame ? [] : await compareSnapshots(means, before, state.id);
-    return { id: state.id, changes, files, bytes: 0, leftOut };
+    return { id: state.id, changes, files: picked.files, bytes: 0, leftOut };
   }
   const known = { ...(hasSameFolders && { folders: state?.folders }), commit: state?.commit };
   const { id, changes, ...written } = await writeSnapshot(means, { picked, folders, before, known });
+  // Files may have come and gone since they were listed.
+  const isNext = state !== null && state.id === before;
+  const files = isNext ? state.files + countGrowth(changes) : picked.files;
   await writeState(place, { v: 1, id, files, bytes: picked.total, ...written });
   // The state tells of these folders by now: a worker that is killed in between looks anew.
   await rename(join(place.own, 'folders.new'), join(place.own, 'folders'));
@@ -131,8 +151,15 @@ async function listAll(means: SnapshotMeans): Promise<Listed> {
 async function list({ place, git, run }: SnapshotMeans, prefix: RawPath): Promise<Listing> {
   const root = prefix === '' ? place.root : join(place.root, showPath(prefix));
   const index = join(place.own, prefix === '' ? 'index' : 'no-index');
-  const argv = ['sh', '-c', LIST_SCRIPT, 'sh', ...gitArguments(git, place, [], root)];
-  return parseListing(await run(argv, { env: gitEnvironment(index), cwd: place.own }));
+  const script = ['sh', '-c', LIST_SCRIPT, 'sh', root, ownDataPattern(place, root)];
+  const argv = [...script, ...gitArguments(git, place, [], root)];
+  return parseListing(await run(argv, { env: gitEnvironment(index), cwd: place.own, timeoutMs: LISTING_MS }));
+}
+
+/** Leaves our own data folder out, where it lies in what is captured; empty where it does not. */
+function ownDataPattern({ gitDir }: ShadowPlace, root: string): string {
+  const data = realOf(dirname(gitDir));
+  return data === null || data === root || !isInside(root, data) ? '' : patternOf(relative(root, data));
 }
 
 type Picked = {
@@ -146,7 +173,38 @@ type Picked = {
   readonly bytes: number;
 };
 
-/** Decides what of the listed paths is captured. */
+const countGrowth = (changes: readonly FileChange[]): number =>
+  changes.reduce((sum, { kind }) => sum + Number(kind === 'added') - Number(kind === 'deleted'), 0);
+
+/**
+ * Decides what of the listed paths is captured. The bytes of the last snapshot are known to be at
+ * most so many: they are counted where there seem to be too many.
+ */
+async function pickExactly(means: SnapshotMeans, state: State | null, listed: Listed): Promise<Picked> {
+  const picked = await pickChanges(means, state, listed);
+  const isFull = picked.leftOut.some(({ why }) => why === 'bytes' || why === 'files');
+  if (!isFull || state === null) return picked;
+  const exact = await countBytes(means, state.id, new Set(listed.known));
+  return pickChanges(means, { ...state, ...exact }, listed);
+}
+
+/** Counts the files of a snapshot, and the bytes of those that are not listed as changed. */
+async function countBytes(
+  { place, git, run }: SnapshotMeans,
+  id: string,
+  listed: ReadonlySet<RawPath>,
+): Promise<Pick<State, 'files' | 'bytes'>> {
+  const argv = gitArguments(git, place, ['ls-tree', '-r', '-l', '-z', '--full-tree', `${id}:files`]);
+  const lines = namesIn(await run(argv, { env: gitEnvironment(), cwd: place.gitDir }));
+  let bytes = 0;
+  for (const line of lines) {
+    const [facts = '', ...name] = line.split('\t');
+    if (!listed.has(name.join('\t'))) bytes += Number(facts.split(' ').at(-1)) || 0;
+  }
+  return { files: lines.length, bytes };
+}
+
+/** Decides what of the listed paths is captured, from counts that may be too high. */
 async function pickChanges({ place, caps }: SnapshotMeans, state: State | null, { known, added }: Listed): Promise<Picked> {
   const changed: RawPath[] = [];
   const removed: RawPath[] = [];
@@ -171,7 +229,14 @@ async function pickChanges({ place, caps }: SnapshotMeans, state: State | null, 
     }
   };
   for (const [path, looked] of await lookAt(place, known)) pick(path, looked, 0);
-  for (const [path, looked] of await lookAt(place, added)) if (looked) pick(path, looked, 1);
+  for (let at = 0; at < added.length; at += AT_ONCE) {
+    // A folder that has too many files is not looked at to its end.
+    if (files >= caps.files) {
+      leftOut.push(...added.slice(at).map((path) => ({ path, why: 'files' }) as const));
+      break;
+    }
+    for (const [path, looked] of await lookAt(place, added.slice(at, at + AT_ONCE))) if (looked) pick(path, looked, 1);
+  }
   return { changed, removed, leftOut, files, total, bytes };
 }
 
@@ -184,8 +249,8 @@ type Looked = Pick<Stats, 'isFile' | 'isSymbolicLink' | 'size'> & { readonly isR
 
 async function lookAt(place: ShadowPlace, paths: readonly RawPath[]): Promise<readonly (readonly [RawPath, Looked | null])[]> {
   const looked: (readonly [RawPath, Looked | null])[] = [];
-  for (let at = 0; at < paths.length; at += 64) {
-    const some = paths.slice(at, at + 64);
+  for (let at = 0; at < paths.length; at += AT_ONCE) {
+    const some = paths.slice(at, at + AT_ONCE);
     looked.push(...(await Promise.all(some.map(async (path) => [path, await lookAtFile(place, path)] as const))));
   }
   return looked;
@@ -233,17 +298,18 @@ type Written = {
 
 /**
  * Arguments: the ref, the snapshot before, the size from which files are streamed into a pack, the
- * blob of the empty folders and the commit before, and git. Prints the ids of the snapshot, of its
+ * blob of the empty folders, the commit before, the session's folder, the root, and git. Prints the ids of the snapshot, of its
  * commit and of that blob, a line, and what has changed. Objects are complete before the ref names
  * them. A process costs more than what most of these do, so what is known is not asked again.
  */
 const WRITE_SCRIPT = `
-ref=$1; before=$2; threshold=$3; folders=$4; old=$5; shift 5
-[ ! -s removed ] || "$@" update-index -z --index-info < removed || exit 1
-[ ! -s changed ] ||
-  "$@" -c core.bigFileThreshold=$threshold update-index --add --remove --replace -z --stdin < changed || exit 1
+ref=$1; before=$2; threshold=$3; folders=$4; old=$5; own=$6; root=$7; shift 7
+cd -- "$root" || exit 1
+[ ! -s "$own/removed" ] || "$@" update-index -z --index-info < "$own/removed" || exit 1
+[ ! -s "$own/changed" ] ||
+  "$@" -c core.bigFileThreshold=$threshold update-index --add --remove --replace -z --stdin < "$own/changed" || exit 1
 files=$("$@" write-tree) || exit 1
-[ "$folders" != unknown ] || folders=$("$@" hash-object -w --stdin < folders.new) || exit 1
+[ "$folders" != unknown ] || folders=$("$@" hash-object -w --stdin < "$own/folders.new") || exit 1
 id=$(printf '040000 tree %s\\tfiles\\n100644 blob %s\\tfolders\\n' "$files" "$folders" | "$@" mktree) || exit 1
 [ "$old" != unknown ] || old=$("$@" rev-parse --verify --quiet "$ref^{commit}")
 commit=$("$@" commit-tree "$id" -m snapshot \${old:+-p "$old"}) || exit 1
@@ -264,7 +330,7 @@ async function writeSnapshot(
   await writeFile(join(own, 'folders.new'), folders, 'latin1');
   const threshold = picked.changed.length > MANY ? '1' : '512m';
   const asked = [place.ref, before ?? 'none', threshold, known.folders ?? 'unknown', known.commit ?? 'unknown'];
-  const argv = ['sh', '-c', WRITE_SCRIPT, 'sh', ...asked, ...gitArguments(git, place, [], place.root)];
+  const argv = ['sh', '-c', WRITE_SCRIPT, 'sh', ...asked, own, place.root, ...gitArguments(git, place, [], place.root)];
   const printed = await run(argv, { env: gitEnvironment(join(own, 'index')), cwd: own });
   const end = printed.indexOf('\n');
   const [id = '', commit = '', blob = ''] = printed.slice(0, end).split(' ');
