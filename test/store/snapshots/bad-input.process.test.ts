@@ -1,5 +1,5 @@
 // Folders that no snapshot should stumble over.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { OutOfBounds, takeSnapshot, type RunHeld } from '../../../store/snapshots/take-snapshot.ts';
@@ -139,4 +139,41 @@ test('a listing has a bound of its own, and a folder beyond it is not looked thr
   };
   await expect(takeSnapshot({ ...means, run }, null)).rejects.toThrow('it took longer than 20 s');
   expect(bounds).toEqual([20_000]);
+});
+
+test('hooks, filters, attributes and settings of a workspace, and of its nested repositories, are never in force (T1)', async () => {
+  const { sh, take, files, content, place } = shadowed();
+  const evil = '"touch pwned; cat"';
+  const settings = [`core.fsmonitor ${evil}`, `filter.evil.clean ${evil}`, `filter.evil.process ${evil}`, 'filter.evil.required true'];
+  const hooks = ['post-index-change', 'reference-transaction', 'pre-commit', 'post-commit'];
+  const prepare = `git init -q . && printf '* filter=evil text eol=crlf ident working-tree-encoding=UTF-16\\n' > .gitattributes
+    ${settings.map((setting) => `git config ${setting}`).join('\n')}
+    for hook in ${hooks.join(' ')}; do printf '#!/bin/sh\\ntouch pwned\\n' > .git/hooks/$hook; chmod +x .git/hooks/$hook; done
+    printf 'x $Id$\\n' > file; mkdir -p objects refs; echo 'ref: refs/heads/x' > HEAD`;
+  sh(`${prepare}\nmkdir nested && cd nested && ${prepare}`);
+  const first = await take();
+  sh('echo more >> file; echo more >> nested/file');
+  const second = await take(first.id);
+  expect(second.changes.map(({ path }) => path)).toEqual(['file', 'nested/file']);
+  const held = await files(second.id);
+  expect(held.filter((line) => line.includes('pwned'))).toEqual([]);
+  expect(sh('find . -name pwned; git config --get core.fsmonitor')).toBe('touch pwned; cat\n');
+  expect(await content(second.id, 'files/nested/file')).toBe('x $Id$\nmore\n');
+  expect(statSync(place.gitDir).mode & 0o077).toBe(0);
+});
+
+test('a snapshot without changes starts one script of git, and one with changes two (T3)', async () => {
+  const { sh, means } = shadowed();
+  const started: string[] = [];
+  const run: RunHeld = (argv, options) => {
+    started.push(argv.join(' ').includes('ls-files') ? 'list' : 'write');
+    return runHere(argv, options);
+  };
+  const take = async (before: string | null) => (await takeSnapshot({ ...means, run }, before)).id;
+  sh('seq 1 200 | split -l 1 - file-');
+  const first = await take(null);
+  await take(first);
+  sh('echo x >> file-aa');
+  await take(first);
+  expect(started).toEqual(['list', 'write', 'list', 'list', 'write']);
 });
