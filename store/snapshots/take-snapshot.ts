@@ -136,7 +136,11 @@ type Picked = {
 };
 
 /** Decides what of the listed paths is captured. */
-async function pickChanges({ place, caps }: SnapshotMeans, state: State | null, { known, added }: Listed): Promise<Picked> {
+async function pickChanges(
+  { place, caps }: SnapshotMeans,
+  state: State | null,
+  { known, added }: Listed,
+): Promise<Picked> {
   const changed: RawPath[] = [];
   const removed: RawPath[] = [];
   const leftOut: LeftOut[] = [];
@@ -171,7 +175,10 @@ function whyFull(now: { readonly files: number; readonly bytes: number }, caps: 
 
 type Looked = Pick<Stats, 'isFile' | 'isSymbolicLink' | 'size'> & { readonly isReadable: boolean };
 
-async function lookAt(place: ShadowPlace, paths: readonly RawPath[]): Promise<readonly (readonly [RawPath, Looked | null])[]> {
+async function lookAt(
+  place: ShadowPlace,
+  paths: readonly RawPath[],
+): Promise<readonly (readonly [RawPath, Looked | null])[]> {
   const looked: (readonly [RawPath, Looked | null])[] = [];
   for (let at = 0; at < paths.length; at += 64) {
     const some = paths.slice(at, at + 64);

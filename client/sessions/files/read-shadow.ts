@@ -15,7 +15,11 @@ const LONGEST_MS = 120_000;
 const MOST_PRINTED = 64 * 1024 * 1024;
 
 /** Runs a program in a folder to its end. Throws ClientProblem when it is cut. */
-export type RunInFolder = (argv: readonly string[], cwd: string, env?: Readonly<Record<string, string>>) => Promise<ProgramEnd>;
+export type RunInFolder = (
+  argv: readonly string[],
+  cwd: string,
+  env?: Readonly<Record<string, string>>,
+) => Promise<ProgramEnd>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -36,7 +40,8 @@ export function findGit(dataDir: string, env: Environment): { readonly git: stri
         encoding: 'latin1',
       });
       if (ended.cut === undefined) return ended;
-      if (ended.cut === 'output') throw new TooLarge(`this is more than ${MOST_PRINTED / 1024 ** 2} MB: name some paths`);
+      if (ended.cut === 'output')
+        throw new TooLarge(`this is more than ${MOST_PRINTED / 1024 ** 2} MB: name some paths`);
       throw new ClientProblem('refused', `git took longer than ${LONGEST_MS / 1000} s: name some paths`);
     },
   };
