@@ -44,7 +44,7 @@ export function createActivities(deps: Deps, stops: StopOrder | null = null): Ac
     runTool: createActivity(work(runTool(deps), { unless: (_session, { stopped }) => stopped === true })),
     endWorktree: createActivity(work(endWorktree(deps), { unless: isStopped })),
     commit: createActivity(commit(deps)),
-    rewindFiles: createActivity(work(rewindFiles(deps))),
+    rewindFiles: createActivity(work(rewindFiles(deps), { unless: isStopped })),
     compact: createActivity(work(compact(deps))),
     prepareCompaction: createActivity(work(limitTries(3, prepareCompaction(deps)))),
     collapse: createActivity(work(collapse(deps))),

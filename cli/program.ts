@@ -13,6 +13,7 @@ import { memoryCommand } from './commands/memory.ts';
 import { mcpToolsCommand } from './commands/mcp-tools.ts';
 import { pageCommand } from './commands/page.ts';
 import { repairCommand } from './commands/repair.ts';
+import { rewindCommand } from './commands/rewind.ts';
 import { resumeCommand } from './commands/resume.ts';
 import { skillsCommand } from './commands/skills.ts';
 import { snipCommand } from './commands/snip.ts';
@@ -73,6 +74,7 @@ const commands = [
   mcpToolsCommand,
   logsCommand,
   repairCommand,
+  rewindCommand,
   exportCommand,
   importCommand,
   gcCommand,

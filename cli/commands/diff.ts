@@ -53,9 +53,11 @@ function printPatch({ print, out, isTerminal }: Cli, { files, patch }: SessionDi
 
 export function statText(paint: Paint, files: readonly ChangedFile[]): string {
   if (files.length === 0) return 'nothing has changed\n';
-  const sum = (of: (file: ChangedFile) => number | null): number => files.reduce((all, file) => all + (of(file) ?? 0), 0);
+  const sum = (of: (file: ChangedFile) => number | null): number =>
+    files.reduce((all, file) => all + (of(file) ?? 0), 0);
   const lines = files.map(({ path, kind, insertions, deletions }) => {
-    const counts = insertions === null ? 'not text' : `${paint.green(`+${insertions}`)} ${paint.red(`−${deletions ?? 0}`)}`;
+    const counts =
+      insertions === null ? 'not text' : `${paint.green(`+${insertions}`)} ${paint.red(`−${deletions ?? 0}`)}`;
     return `${kind === 'changed' ? '' : `${kind} `}${oneLine(path, 300)}  ${counts}`;
   });
   const all = `${formatCount(files.length, 'file')} changed (+${sum(({ insertions }) => insertions)} −${sum(({ deletions }) => deletions)})`;

@@ -59,6 +59,10 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
   ],
   apply: [['perdure apply s-4k2 --to-dir ../other', 'the same changes in another checkout']],
   logs: [['perdure logs s-4k2', 'each step, and who carried it out']],
+  rewind: [
+    ['perdure rewind s-4k2 --dry-run', 'what going back before the last prompt would do'],
+    ['perdure rewind s-4k2 --to 2.1 --files', 'the files as they were before iteration 1 of run 2'],
+  ],
   repair: [['perdure repair s-4k2', 'says what is lost; --apply goes on without it']],
   export: [['perdure export s-4k2 report.perdure', 'a file that import takes']],
   import: [['perdure import report.perdure', 'under the same id']],

@@ -130,4 +130,3 @@ function foldersAround(paths: readonly RawPath[]): readonly RawPath[] {
   const folders = new Set(paths.flatMap((path) => foldersOf(path).slice(0, 1)));
   return [...folders].toSorted((a, b) => b.split('/').length - a.split('/').length);
 }
-

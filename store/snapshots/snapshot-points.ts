@@ -50,7 +50,9 @@ export function lastSnapshots(entries: readonly Entry[]): SnapshotsAt {
 }
 
 function latestUpTo(entries: readonly Entry[], last: number): SnapshotsAt {
-  return new Map(entries.slice(0, last + 1).flatMap((entry) => rootsOf(entry).map(({ root, id }) => [root, id] as const)));
+  return new Map(
+    entries.slice(0, last + 1).flatMap((entry) => rootsOf(entry).map(({ root, id }) => [root, id] as const)),
+  );
 }
 
 const rootsOf = (entry: Entry): readonly RootSnapshot[] => (entry.kind === 'files' ? entry.roots : []);

@@ -247,7 +247,10 @@ function whyFull(now: { readonly files: number; readonly bytes: number }, caps: 
 
 type Looked = Pick<Stats, 'isFile' | 'isSymbolicLink' | 'size'> & { readonly isReadable: boolean };
 
-async function lookAt(place: ShadowPlace, paths: readonly RawPath[]): Promise<readonly (readonly [RawPath, Looked | null])[]> {
+async function lookAt(
+  place: ShadowPlace,
+  paths: readonly RawPath[],
+): Promise<readonly (readonly [RawPath, Looked | null])[]> {
   const looked: (readonly [RawPath, Looked | null])[] = [];
   for (let at = 0; at < paths.length; at += AT_ONCE) {
     const some = paths.slice(at, at + AT_ONCE);

@@ -39,7 +39,10 @@ test('what each step has changed stands in the transcript, also what bash did, o
     '1 file changed (+0 −1)',
   ]);
   expect(files.map(({ roots }) => roots[0]?.names)).toEqual([[], ['one'], ['one', 'two'], ['two']]);
-  expect(files.map(({ roots }) => roots[0]?.parent)).toEqual([null, ...files.slice(0, -1).map(({ roots }) => roots[0]?.id)]);
+  expect(files.map(({ roots }) => roots[0]?.parent)).toEqual([
+    null,
+    ...files.slice(0, -1).map(({ roots }) => roots[0]?.id),
+  ]);
   expect(JSON.stringify(h.bodies())).not.toContain('files changed');
 });
 
@@ -60,12 +63,21 @@ test('a session goes back with conversation and files, tells what stays done, an
   await session.ended(1);
   await session.send('Second prompt.');
   await session.ended(2);
-  const client = createClient({ temporal: h.client, store: fileStore({ dir: h.storePlace }), live: async function* () {}, visibility: async () => false });
+  const client = createClient({
+    temporal: h.client,
+    store: fileStore({ dir: h.storePlace }),
+    live: async function* () {},
+    visibility: async () => false,
+  });
   const file = (name: string): string | null => {
     const path = join(h.cwd, name);
     return existsSync(path) ? readFileSync(path, 'utf8') : null;
   };
-  expect(await client.rewind(session.id, { dryRun: true })).toMatchObject({ prompt: 'Second prompt.', turns: 3, rewound: null });
+  expect(await client.rewind(session.id, { dryRun: true })).toMatchObject({
+    prompt: 'Second prompt.',
+    turns: 3,
+    rewound: null,
+  });
   expect(file('two')).toBe('x\n');
   const done = await client.rewind(session.id);
   expect(done.effects.map(({ name }) => name)).toEqual(['bash']);
@@ -94,7 +106,12 @@ test('a session that runs, and files that someone else has changed, refuse a rew
   writeFileSync(join(h.cwd, 'mine'), 'by hand\n');
   const session = await h.open('Go.');
   await session.ended(1);
-  const client = createClient({ temporal: h.client, store: fileStore({ dir: h.storePlace }), live: async function* () {}, visibility: async () => false });
+  const client = createClient({
+    temporal: h.client,
+    store: fileStore({ dir: h.storePlace }),
+    live: async function* () {},
+    visibility: async () => false,
+  });
   await expect(client.rewind(session.id)).rejects.toThrow('nothing was before that');
   writeFileSync(join(h.cwd, 'one'), 'mine\n');
   const { position } = await client.rewind(session.id, { to: '1.2', dryRun: true });

@@ -2,10 +2,29 @@
 // file differs there. Only files are written: the index and the history of a repository stay.
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { lstat, mkdir, mkdtemp, readFile, readlink, rename, rm, rmdir, symlink, unlink, writeFile } from 'node:fs/promises';
+import {
+  lstat,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  rmdir,
+  symlink,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type HeldFile, type HeldPair, listHeldPairs, type Pair, readHeld, type Reading } from '../../../store/snapshots/compare.ts';
+import {
+  type HeldFile,
+  type HeldPair,
+  listHeldPairs,
+  type Pair,
+  readHeld,
+  type Reading,
+} from '../../../store/snapshots/compare.ts';
 import { bytesOf, namesIn, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
 import { codeOf } from '../../../system/text.ts';
 import { ClientProblem } from '../../problem.ts';
@@ -63,7 +82,8 @@ async function planFile(
   if (isSame(here, base)) return wanted === null ? { path, kind: 'delete' } : { path, kind: 'write', ...wanted };
   if (here === null || wanted === null) return { path, kind: 'leave', why: 'changed_here' };
   const all = [here, wanted, ...(base ? [base] : [])];
-  if (all.some(({ mode, content }) => mode === LINK || content.includes(0))) return { path, kind: 'leave', why: 'not_text' };
+  if (all.some(({ mode, content }) => mode === LINK || content.includes(0)))
+    return { path, kind: 'leave', why: 'not_text' };
   const { content, isClean } = await mergeFile(ports, { here, base, wanted });
   if (isClean && isSame(here, { mode: wanted.mode, content })) return { path, kind: 'same' };
   return { path, kind: 'write', mode: wanted.mode, content, ...(!isClean && { why: 'marked' }) };
@@ -86,7 +106,11 @@ function isSame(one: Content | null, other: Content | null): boolean {
  * Reads a file of the checkout; null where it is missing. It is `blocked` where a link or a file is
  * in the way to it, or a folder in its place, unless those are to be deleted.
  */
-async function readHere(folder: string, path: RawPath, gone: ReadonlySet<RawPath>): Promise<Content | null | 'blocked'> {
+async function readHere(
+  folder: string,
+  path: RawPath,
+  gone: ReadonlySet<RawPath>,
+): Promise<Content | null | 'blocked'> {
   if (path.split('/').some((part) => ['', '.', '..'].includes(part) || part.toLowerCase() === '.git')) return 'blocked';
   for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) {
     const above = path.slice(0, at);
@@ -128,7 +152,8 @@ async function mergeFile(
     const argv = [git, 'merge-file', '-p', ...labels, 'here', 'base', 'wanted'];
     const { exit, stdout, stderr } = await runIn(argv, place, NO_SETTINGS);
     // Its status counts the conflicts, and from 128 on it tells of a failure.
-    if (exit.code === null || exit.code > 127) throw new ClientProblem('refused', `git merge-file failed: ${stderr.trim()}`);
+    if (exit.code === null || exit.code > 127)
+      throw new ClientProblem('refused', `git merge-file failed: ${stderr.trim()}`);
     return { content: Buffer.from(stdout, 'latin1'), isClean: exit.code === 0 };
   } finally {
     await rm(place, { recursive: true, force: true });
@@ -138,7 +163,11 @@ async function mergeFile(
 const NO_SETTINGS = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', LC_ALL: 'C' };
 
 /** Throws ClientProblem where a repository has changes of these files that are not committed. */
-async function refuseChanged({ reading: { git }, runIn }: ApplyPorts, folder: string, paths: readonly RawPath[]): Promise<void> {
+async function refuseChanged(
+  { reading: { git }, runIn }: ApplyPorts,
+  folder: string,
+  paths: readonly RawPath[],
+): Promise<void> {
   if (paths.length === 0) return;
   const status = ['status', '--porcelain', '-z', '--untracked-files=all', '--no-renames'];
   const held = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];

@@ -102,8 +102,7 @@ export async function findPairs(
     const pair = { from: before.get(root) ?? first.get(root) ?? '', to: after.get(root) ?? first.get(root) ?? '' };
     const within = pathsIn(root, cwd, paths);
     if (pair.from === pair.to || within === null) continue;
-    for (const id of [pair.from, pair.to])
-      if (!(await hasSnapshot(reading, id))) throw missingProblem(session, root);
+    for (const id of [pair.from, pair.to]) if (!(await hasSnapshot(reading, id))) throw missingProblem(session, root);
     pairs.push({ root, ...pair, paths: within });
   }
   return pairs;
@@ -124,8 +123,7 @@ function snapshotsOf(session: SessionId, stretch: Stretch, given: string | numbe
       `${shown} is no point: give the position of an entry, as \`perdure show ${session} --json\` prints it, or RUN.ITERATION`,
     );
   const position = findPosition(stretch, point);
-  if (position === null)
-    throw new ClientProblem('refused', `session ${session} has no point ${shown}`);
+  if (position === null) throw new ClientProblem('refused', `session ${session} has no point ${shown}`);
   return snapshotsAt(stretch, position);
 }
 

@@ -16,7 +16,8 @@ async function goBack({ means, take }: Shadowed, to: string, known?: string, for
 /** All that lies in a folder: type, mode, content, but not what `.git` holds. */
 function look(root: string): string {
   const script = `find . -path ./.git -prune -o -printf '%y %m %p %l\\n' | sort; find . -path ./.git -prune -o -type f -print0 | sort -z | xargs -0 -r sha256sum`;
-  return spawnSync('bash', ['-c', script], { cwd: root, encoding: 'latin1', env: { ...process.env, LC_ALL: 'C' } }).stdout;
+  return spawnSync('bash', ['-c', script], { cwd: root, encoding: 'latin1', env: { ...process.env, LC_ALL: 'C' } })
+    .stdout;
 }
 
 test('a folder goes back byte for byte, and what is ignored or in .git stays (T7)', async () => {
@@ -51,7 +52,9 @@ test('a file that someone else has changed stops it with its name, and force ove
   sh('echo 2 > one');
   const known = await take();
   sh('echo mine >> one; echo mine >> two; echo mine > other');
-  await expect(goBack(folder, first.id, known.id)).rejects.toThrow('one was changed by someone else since the last step');
+  await expect(goBack(folder, first.id, known.id)).rejects.toThrow(
+    'one was changed by someone else since the last step',
+  );
   const { id: safety } = await take();
   await goBack(folder, first.id, known.id, true);
   expect(sh('cat one two other 2>&1 || :')).toBe('1\n1\n' + 'cat: other: No such file or directory\n');

@@ -11,12 +11,33 @@ import {
   parsePoint,
   snapshotsAt,
 } from '../../../store/snapshots/snapshot-points.ts';
-import { callBlock, outcome, outcomes, reply, runEnded, runStarted, textBlock, user } from '../../support/transcript.ts';
+import {
+  callBlock,
+  outcome,
+  outcomes,
+  reply,
+  runEnded,
+  runStarted,
+  textBlock,
+  user,
+} from '../../support/transcript.ts';
 
 const files = (id: string, root = '/w'): FilesEntry => ({
   kind: 'files',
   roots: [
-    { root, id, parent: null, files: 1, bytes: 0, added: 0, changed: 1, deleted: 0, insertions: 1, deletions: 0, names: [] },
+    {
+      root,
+      id,
+      parent: null,
+      files: 1,
+      bytes: 0,
+      added: 0,
+      changed: 1,
+      deleted: 0,
+      insertions: 1,
+      deletions: 0,
+      names: [],
+    },
   ],
   at: 0,
 });

@@ -10,7 +10,12 @@ const MOST_PRINTED = 256 * 1024 * 1024;
 
 export const runHere: RunHeld = async (argv, { env, cwd }) => {
   const [program = '', ...args] = argv;
-  const options = { env: { PATH: process.env['PATH'], ...env }, cwd, encoding: 'latin1', maxBuffer: MOST_PRINTED } as const;
+  const options = {
+    env: { PATH: process.env['PATH'], ...env },
+    cwd,
+    encoding: 'latin1',
+    maxBuffer: MOST_PRINTED,
+  } as const;
   const { status, stdout, stderr } = spawnSync(program, args, options);
   if (status !== 0) throw new Error(stderr);
   return stdout;
