@@ -94,10 +94,18 @@ async function runLoad(client: Client, place: Place, load: Load): Promise<Ran> {
   const taskQueue = `bench-${randomUUID()}`;
   const model = isFloor(subject) ? null : await spawnModel(subject, turns, width, answerMs);
   const folders = subject === 'bucket' && place.bucket ? { ...place.folders, storePlace: place.bucket } : place.folders;
-  const worker = await spawnWorker({ address, taskQueue, model: model?.url ?? null, folders, ...present({ snapshots }) });
+  const worker = await spawnWorker({
+    address,
+    taskQueue,
+    model: model?.url ?? null,
+    folders,
+    ...present({ snapshots }),
+  });
   const runAll = async (count: number): Promise<readonly string[]> => {
     const each = (): Promise<string> =>
-      isFloor(subject) ? startFloor(client, subject, { taskQueue, turns }) : startSession(client, taskQueue, { root, files });
+      isFloor(subject)
+        ? startFloor(client, subject, { taskQueue, turns })
+        : startSession(client, taskQueue, { root, files });
     const ids = await Promise.all(Array.from({ length: count }, each));
     for (const id of ids) await ended(client, id);
     return ids;

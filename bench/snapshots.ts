@@ -130,10 +130,19 @@ const FILES = 5_000;
  */
 export async function measureCapturedTurns(
   bench: BenchServer,
-  { rounds, answerMs, say }: { readonly rounds: number; readonly answerMs: number; readonly say: (line: string) => void },
+  {
+    rounds,
+    answerMs,
+    say,
+  }: { readonly rounds: number; readonly answerMs: number; readonly say: (line: string) => void },
 ): Promise<CapturedTurnRow[]> {
   const rows: CapturedTurnRow[] = [];
-  for (const [subject, wait] of [['write', 0], ['bash', 0], ['write', answerMs], ['bash', answerMs]] as const) {
+  for (const [subject, wait] of [
+    ['write', 0],
+    ['bash', 0],
+    ['write', answerMs],
+    ['bash', answerMs],
+  ] as const) {
     const [without, captured]: [number[], number[]] = [[], []];
     for (let round = 1; round <= rounds; round += 1) {
       say(`round ${round} of ${rounds}: ${subject}, replies after ${wait} ms, load ${loadavg()[0]?.toFixed(1)}`);

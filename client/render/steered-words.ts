@@ -37,7 +37,10 @@ function actionText({ action, limits = {}, changes = {}, untold = [], rewound }:
 
 function rewoundText({ to, files = [] }: Partial<Rewound> = {}): string {
   const count = files.reduce((sum, root) => sum + root.files, 0);
-  const parts = [...(to === undefined ? [] : ['the conversation']), ...(files.length > 0 ? [formatCount(count, 'file')] : [])];
+  const parts = [
+    ...(to === undefined ? [] : ['the conversation']),
+    ...(files.length > 0 ? [formatCount(count, 'file')] : []),
+  ];
   return `went back to an earlier point: ${parts.join(' and ')}`;
 }
 

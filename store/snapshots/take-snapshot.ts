@@ -205,7 +205,11 @@ async function countBytes(
 }
 
 /** Decides what of the listed paths is captured, from counts that may be too high. */
-async function pickChanges({ place, caps }: SnapshotMeans, state: State | null, { known, added }: Listed): Promise<Picked> {
+async function pickChanges(
+  { place, caps }: SnapshotMeans,
+  state: State | null,
+  { known, added }: Listed,
+): Promise<Picked> {
   const changed: RawPath[] = [];
   const removed: RawPath[] = [];
   const leftOut: LeftOut[] = [];
@@ -321,10 +325,7 @@ printf '%s %s %s\\n' "$id" "$commit" "$folders"
 [ "$before" = none ] || "$@" diff-tree -r -z --raw --numstat --no-renames "$before:files" "$files"
 `;
 
-async function writeSnapshot(
-  means: SnapshotMeans,
-  { picked, folders, before, known }: Writing,
-): Promise<Written> {
+async function writeSnapshot(means: SnapshotMeans, { picked, folders, before, known }: Writing): Promise<Written> {
   const { place, git, run } = means;
   const { own } = place;
   const removed = picked.removed.map((path) => `0 ${'0'.repeat(40)}\t${path}\0`).join('');

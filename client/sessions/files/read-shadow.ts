@@ -41,7 +41,8 @@ export function findGit(dataDir: string, env: Environment): { readonly git: stri
         encoding: 'latin1',
       });
       if (ended.cut === undefined) return ended;
-      if (ended.cut === 'output') throw new TooLarge(`this is more than ${MOST_PRINTED / 1024 ** 2} MB: name some paths`);
+      if (ended.cut === 'output')
+        throw new TooLarge(`this is more than ${MOST_PRINTED / 1024 ** 2} MB: name some paths`);
       throw new ClientProblem('refused', `git took longer than ${timeoutMs / 1000} s: name some paths`);
     },
   };

@@ -43,7 +43,8 @@ async function applyTo(folder: Shadowed, entries: readonly Entry[], to: string, 
   return applyChanges({ reading: ports.reading, runIn: findGit(dataDirOf(folder), process.env).runIn }, pair, to);
 }
 
-const BEFORE = 'mkdir -p a && seq 1 9 > a/list && echo old > gone && echo same > same && echo x > run && printf "\\0" > bin';
+const BEFORE =
+  'mkdir -p a && seq 1 9 > a/list && echo old > gone && echo same > same && echo x > run && printf "\\0" > bin';
 const AFTER = `sed -i s/^2$/two/ a/list && rm gone && mkdir -p new/deep && printf 'no end' > new/deep/file && chmod +x run
   ln -s same link && printf '\\0\\1' > bin && printf 'x\\n' > "$(printf 'odd\\tname')"`;
 
@@ -69,9 +70,7 @@ test('the difference of two points is a patch that git applies, whole or of some
   expect(run(`diff -r --no-dereference . ${folder.root} && test -x run`).stdout).toBe('');
   expect(lstatSync(join(other, 'link')).isSymbolicLink()).toBe(true);
   const last = await diffSession(portsOf(folder), stretch, { from: 1, paths: ['a', join(folder.root, 'same')] });
-  expect(last.files).toEqual([
-    { root: folder.root, path: 'a/list', kind: 'changed', insertions: 1, deletions: 1 },
-  ]);
+  expect(last.files).toEqual([{ root: folder.root, path: 'a/list', kind: 'changed', insertions: 1, deletions: 1 }]);
   expect(statText(createPaint(false), last.files)).toBe('a/list  +1 −1\n1 file changed (+1 −1)\n');
   expect(shownPatch(createPaint(false), all.patch ?? '')).toContain('(not text)\n');
   expect((await diffSession(portsOf(folder), stretch, { stat: true })).patch).toBeNull();
@@ -84,7 +83,9 @@ test('points and snapshots that are not there are told in one sentence (T11)', a
   const ports = portsOf(folder);
   await expect(diffSession(ports, stretch, { from: 'x' })).rejects.toThrow('"x" is no point');
   await expect(diffSession(ports, stretch, { to: 7 })).rejects.toThrow('session s-1 has no point "7"');
-  await expect(diffSession(ports, { entries: [], first: 0 }, {})).rejects.toThrow('no files of session s-1 were captured');
+  await expect(diffSession(ports, { entries: [], first: 0 }, {})).rejects.toThrow(
+    'no files of session s-1 were captured',
+  );
   expect(() => openShadowReading(tempDir(), process.env)).toThrow('no snapshots are on this machine');
   folder.sh(`rm -r ${folder.place.gitDir}/objects/[0-9a-f]*`);
   await expect(diffSession(ports, stretch, {})).rejects.toThrow('are not on this machine');

@@ -13,12 +13,14 @@ const OLD = new Date(Date.now() - 3 * 24 * 3_600_000);
 
 /** Makes all that was captured so far old. */
 function age(folder: string): void {
-  for (const entry of readdirSync(folder, { recursive: true, encoding: 'utf8' })) utimesSync(join(folder, entry), OLD, OLD);
+  for (const entry of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
+    utimesSync(join(folder, entry), OLD, OLD);
 }
 
 const countObjects = (gitDir: string): number =>
-  readdirSync(join(gitDir, 'objects'), { recursive: true, encoding: 'utf8' }).filter((name) => /[0-9a-f]{38}$/.test(name))
-    .length;
+  readdirSync(join(gitDir, 'objects'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /[0-9a-f]{38}$/.test(name),
+  ).length;
 
 test('gc frees the snapshots of a session that is gone, and those of the others stay whole (T4)', async () => {
   const { root, place, means, sh, take, files } = shadowed();

@@ -11,7 +11,9 @@ const GIT = 'git -c user.name=n -c user.email=e -c protocol.file.allow=always';
 
 test('links in circles, to folders and to nothing are captured as links (T2)', async () => {
   const { sh, take, files } = shadowed();
-  sh('mkdir a && ln -s . self && ln -s ../a a/a && ln -s gone broken && ln -s / root && ln -s one two && ln -s two one');
+  sh(
+    'mkdir a && ln -s . self && ln -s ../a a/a && ln -s gone broken && ln -s / root && ln -s one two && ln -s two one',
+  );
   const { id, leftOut } = await take();
   expect(await files(id)).toEqual(['a/a', 'broken', 'one', 'root', 'self', 'two'].map((name) => `120000 ${name}`));
   expect(leftOut).toEqual([]);
@@ -144,7 +146,12 @@ test('a listing has a bound of its own, and a folder beyond it is not looked thr
 test('hooks, filters, attributes and settings of a workspace, and of its nested repositories, are never in force (T1)', async () => {
   const { sh, take, files, content, place } = shadowed();
   const evil = '"touch pwned; cat"';
-  const settings = [`core.fsmonitor ${evil}`, `filter.evil.clean ${evil}`, `filter.evil.process ${evil}`, 'filter.evil.required true'];
+  const settings = [
+    `core.fsmonitor ${evil}`,
+    `filter.evil.clean ${evil}`,
+    `filter.evil.process ${evil}`,
+    'filter.evil.required true',
+  ];
   const hooks = ['post-index-change', 'reference-transaction', 'pre-commit', 'post-commit'];
   const prepare = `git init -q . && printf '* filter=evil text eol=crlf ident working-tree-encoding=UTF-16\\n' > .gitattributes
     ${settings.map((setting) => `git config ${setting}`).join('\n')}
