@@ -102,8 +102,8 @@ export function findCauses(
       for (const { index: block, log } of entry.outcomes)
         if (log.decision === 'allowed' && log.key !== null) ran.add(block);
     if (entry.kind !== 'reply') continue;
-    const calls = entry.message.content.flatMap((block, at) =>
-      block.type === 'tool_use' && ran.has(at) ? [{ name: block.name, input: block.input }] : [],
+    const calls = entry.message.content.flatMap((block, position) =>
+      block.type === 'tool_use' && ran.has(position) ? [{ name: block.name, input: block.input }] : [],
     );
     const causes = calls.filter(mayChange);
     if (causes.length > 0 || isLast) return causes;

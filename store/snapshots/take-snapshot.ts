@@ -129,7 +129,6 @@ async function capture(means: SnapshotMeans, before: string | null): Promise<Sna
 type Listed = Omit<Listing, 'repositories'>;
 
 async function listAll(means: SnapshotMeans): Promise<Listed> {
-  const { place } = means;
   const all = { known: [] as RawPath[], added: [] as RawPath[], folders: [] as RawPath[] };
   let open: readonly RawPath[] = [''];
   let seen = 0;

@@ -5,7 +5,12 @@ import { gcReport } from '../../cli/commands/gc.ts';
 const none = { objects: 0, bytes: 0 };
 const snapshots = { sessions: 0, freed: 0 };
 const cleaned = {
-  ...{ sessions: 0, aside: none, values: none, records: { ...none, sessions: 0 }, freed: 0, putBack: 0 },
+  sessions: 0,
+  aside: none,
+  values: none,
+  records: { ...none, sessions: 0 },
+  freed: 0,
+  putBack: 0,
   snapshots,
   worktrees: [],
 };

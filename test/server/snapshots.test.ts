@@ -1,4 +1,4 @@
-// Files of a workspace that are captured beside the loop, on a real server (T1, T5).
+// Files of a workspace that are captured beside the loop, on a real server (T1 T5).
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { until } from '../support/until.ts';
 
 const bash = (command: string) => toolUse('bash', { command });
 
-test('what each step has changed stands in the transcript, also what bash did, over handovers (T1, T5)', async () => {
+test('what each step has changed stands in the transcript, also what bash did, over handovers (T1 T5)', async () => {
   const h = await harness({
     script: [
       reply([toolUse('write', { path: 'one', content: 'a\nb\n' })]),
@@ -98,7 +98,7 @@ test('a session goes back with conversation and files, tells what stays done, an
   expect(JSON.stringify(h.bodies().at(-1)?.messages)).not.toContain('Instead.');
 });
 
-test('a session that runs, and files that someone else has changed, refuse a rewind with a sentence (T7, T9)', async () => {
+test('a session that runs, and files that someone else has changed, refuse a rewind with a sentence (T7 T9)', async () => {
   const h = await harness({
     script: [reply([toolUse('write', { path: 'one', content: 'a\n' })]), reply('Done.'), reply([bash('sleep 600')])],
     worker: { config: { snapshots: true } },

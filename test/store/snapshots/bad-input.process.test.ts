@@ -40,7 +40,7 @@ test('names with line breaks, quotes, blanks and what looks like options are cap
 });
 
 test('a sparse checkout, a work tree, a submodule and pointers of LFS are captured as they lie (T2)', async () => {
-  const { root, sh, take, files, content } = shadowed();
+  const { sh, take, files, content } = shadowed();
   sh(`
     mkdir sub main && (cd sub && git init -q && echo s > s && git add -A && ${GIT} commit -qm s)
     cd main && git init -q && mkdir in out && echo i > in/i && echo o > out/o
