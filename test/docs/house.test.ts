@@ -60,7 +60,12 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['hooks', 'activities/hooks/'],
   ['calls', 'activities/calls/'],
   ['attachments', 'activities/attachments/'],
-  ['snapshots', 'activities/snapshots/'],
+  [
+    'snapshots',
+    'activities/snapshots/rewind-roots.ts',
+    'activities/snapshots/run-git-held.ts',
+    'activities/snapshots/snapshots.ts',
+  ],
   ['deps', 'activities/deps.ts', 'activities/guards.ts'],
   ['model', 'activities/model/'],
   ['compaction', 'activities/compaction/'],
