@@ -29,7 +29,10 @@ export async function measureFolders(sizes: readonly number[], say: (line: strin
   const rows: SnapshotRow[] = [];
   for (const files of sizes) {
     say(`a folder of ${files} files, under a load of ${loadavg()[0]?.toFixed(1)}`);
-    rows.push(...(await measureFolder(sandbox, files)));
+    const measured = await measureFolder(sandbox, files);
+    for (const { what, ms, cpuMs } of measured)
+      say(`${what}: ${ms.toFixed(0)} ms, ${cpuMs?.toFixed(0) ?? '?'} ms of CPU`);
+    rows.push(...measured);
   }
   return rows;
 }
@@ -152,6 +155,7 @@ export async function measureCapturedTurns(
     const what = `${subject}, replies ${wait === 0 ? 'at once' : `after ${wait} ms`}`;
     const [a, b] = [median(without), median(captured)];
     rows.push({ what, without: a, with: b, ratio: b / a });
+    say(`${what}: ${a.toFixed(1)} ms without, ${b.toFixed(1)} ms with`);
   }
   return rows;
 }
