@@ -165,9 +165,16 @@ function addPickSpend(step: ModelStep): ModelStep {
   return { ...step, tries: all };
 }
 
+/** Begins to capture the run's folders: it is done before the next effect begins (T1). */
+function captureFiles(step: ModelStep): ModelStep {
+  const { deps, attempt, config, base } = step;
+  const files = deps.snapshots?.capture({ config, base, signal: attempt.signal });
+  return files ? { ...step, files } : step;
+}
+
 export async function requestAndSettle(given: ModelStep): Promise<ModelCallAnswer> {
   await given.deps.tools.refresh();
-  const { step, attempted } = await requestReply(addPickSpend(given));
+  const { step, attempted } = await requestReply(captureFiles(addPickSpend(given)));
   const { deps, attempt, config } = step;
   if (attempted.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
     throw describeGivenUp(attempt);

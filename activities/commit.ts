@@ -4,8 +4,10 @@
 import type { Commit, CommitResult } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
+import type { FilesEntry } from '../store/snapshots/files-entry.ts';
+import type { ExtendedView } from '../store/transcript/transcripts.ts';
 import { recordEnds } from './calls/record-ends.ts';
-import { tellRunEnd, tellSessionEnd } from './run/tell-ends.ts';
+import { findRunStart, tellRunEnd, tellSessionEnd } from './run/tell-ends.ts';
 import { announceEntries, endIfThrows } from '../store/live/tell.ts';
 
 export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise<CommitResult> {
@@ -16,7 +18,8 @@ export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise
     const live = deps.live.open({ session, step, attempt: number, activity: 'commit' });
     return endIfThrows(live, async () => {
       const base = await deps.transcripts.extend(session, head, append);
-      const next = deps.transcripts.next(base, []);
+      const files = await captureLast(deps, attempt, base);
+      const next = deps.transcripts.next(base, files ? [files] : []);
       const stored = await deps.store.put(next.bytes);
       deps.transcripts.keep(next);
       announceEntries(live, base.added);
@@ -29,4 +32,15 @@ export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise
       return { head: stored };
     });
   };
+}
+
+/**
+ * Captures what the last calls of a run have changed, where no model call came after them (T1). A
+ * second attempt finds the same files, or captures them anew under another hash.
+ */
+async function captureLast(deps: Deps, { signal }: Attempt, base: ExtendedView): Promise<FilesEntry | null> {
+  const ended = base.added.find((entry) => entry.kind === 'run_ended')?.ended;
+  const started = ended && deps.snapshots && findRunStart(base.view.entries, base.added, ended.run);
+  if (!started) return null;
+  return (await deps.snapshots?.capture({ config: await deps.config(started.config), base, signal })) ?? null;
 }

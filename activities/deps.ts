@@ -4,6 +4,7 @@ import type { Attachments } from './attachments/attachments.ts';
 import type { SkillSettings } from '../tools/builtin/files/skills.ts';
 import type { AttachmentProvider } from './attachments/prefetch.ts';
 import type { Attempt } from './attempt.ts';
+import type { Snapshots } from './snapshots/snapshots.ts';
 import type { Backoff, ConfigReader, RunConfig, ToolNames, WebSearchSettings } from '../store/configuration.ts';
 import type { Models, ModelTable } from '../store/model-facts.ts';
 import type { HookRunner } from './hooks/hooks.ts';
@@ -45,6 +46,8 @@ export type Deps = {
   readonly background?: Pick<BackgroundCommands, 'close' | 'endSession'>;
   /** Absent: no agent gets a work tree of its own (L72). */
   readonly worktrees?: Worktrees;
+  /** Absent: files are not captured (T1). */
+  readonly snapshots?: Snapshots;
   readonly hooks: HookRunner;
   readonly attachments: Attachments;
   /** Absent: runs have no skills (L79). */

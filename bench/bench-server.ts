@@ -19,7 +19,9 @@ import {
   type SessionInput,
   type SessionMemo,
 } from '../workflows/contract/session.ts';
+import { present } from '../workflows/contract/present.ts';
 import { spawnModel, spawnWorker } from './processes.ts';
+import { fillFolder } from './fill-folder.ts';
 import { type Floor, isFloor, type Subject } from './subjects.ts';
 import type { Usage } from './worker-process.ts';
 
@@ -32,6 +34,12 @@ export type Load = {
   readonly width?: number;
   /** Sessions that are run before, so that what a young process takes is not measured. */
   readonly warmUp?: number;
+  /** Milliseconds that the model takes for a reply; 0 when absent. */
+  readonly answerMs?: number;
+  /** Whether files are captured; absent: as the product does. */
+  readonly snapshots?: boolean;
+  /** Small files in the workspace of each session; none when absent. */
+  readonly files?: number;
 };
 
 export type Ran = {
@@ -82,14 +90,22 @@ type Place = {
 
 async function runLoad(client: Client, place: Place, load: Load): Promise<Ran> {
   const { root, address } = place;
-  const { subject, sessions, turns, width = 1, warmUp = 0 } = load;
+  const { subject, sessions, turns, width = 1, warmUp = 0, answerMs, snapshots, files = 0 } = load;
   const taskQueue = `bench-${randomUUID()}`;
-  const model = isFloor(subject) ? null : await spawnModel(subject, turns, width);
+  const model = isFloor(subject) ? null : await spawnModel(subject, turns, width, answerMs);
   const folders = subject === 'bucket' && place.bucket ? { ...place.folders, storePlace: place.bucket } : place.folders;
-  const worker = await spawnWorker({ address, taskQueue, model: model?.url ?? null, folders });
+  const worker = await spawnWorker({
+    address,
+    taskQueue,
+    model: model?.url ?? null,
+    folders,
+    ...present({ snapshots }),
+  });
   const runAll = async (count: number): Promise<readonly string[]> => {
     const each = (): Promise<string> =>
-      isFloor(subject) ? startFloor(client, subject, { taskQueue, turns }) : startSession(client, taskQueue, root);
+      isFloor(subject)
+        ? startFloor(client, subject, { taskQueue, turns })
+        : startSession(client, taskQueue, { root, files });
     const ids = await Promise.all(Array.from({ length: count }, each));
     for (const id of ids) await ended(client, id);
     return ids;
@@ -105,11 +121,16 @@ async function runLoad(client: Client, place: Place, load: Load): Promise<Ran> {
   }
 }
 
-async function startSession(client: Client, taskQueue: string, root: string): Promise<string> {
+async function startSession(
+  client: Client,
+  taskQueue: string,
+  { root, files }: { readonly root: string; readonly files: number },
+): Promise<string> {
   const workflowId = `bench-${randomUUID()}`;
   const cwd = join(root, workflowId);
   await mkdir(cwd);
   await writeFile(join(cwd, 'small.txt'), 'a small file\n');
+  await fillFolder(cwd, files);
   const input: SessionInput = { options: { cwd }, title: 'bench', visibility: true };
   await client.workflow.signalWithStart(WORKFLOW_TYPE, {
     workflowId,

@@ -4,7 +4,9 @@
 // prints one JSON object. `page` measures the ops page, with `--sessions` (10,000) and one of
 // `--iterations` (5,000); `agent-sdk` measures perdure/agent-sdk beside query(), three pairs a
 // round; `agents` what it takes to start agents, and their turns; `bucket` turns with their store
-// in the bucket of PERDURE_STORE, each of whose requests takes `--delay` milliseconds (10) longer.
+// in the bucket of PERDURE_STORE, each of whose requests takes `--delay` milliseconds (10) longer;
+// `snapshots` captures of workspaces, and turns with them and without, of a model that answers at
+// once and of one that takes `--answer` milliseconds (1000).
 import { parseArgs } from 'node:util';
 import { type AgentRow, measureAgents } from './agents.ts';
 import { measureSdk, type SdkRow } from './agent-sdk.ts';
@@ -12,6 +14,7 @@ import { benchServer, type BenchServer } from './bench-server.ts';
 import { type BucketRow, measureBucket } from './bucket.ts';
 import { densityTable, measureDensity, type DensityRow } from './density.ts';
 import { measurePage, renderPage } from './page/page.ts';
+import { type CapturedTurnRow, measureCapturedTurns, measureFolders, type SnapshotRow } from './snapshots.ts';
 import type { Subject } from './subjects.ts';
 import { renderTable } from './table.ts';
 import { measureTurns, turnTable, type TurnRow } from './turn.ts';
@@ -24,6 +27,7 @@ const { values: flags, positionals } = parseArgs({
     sessions: { type: 'string', default: '10000' },
     iterations: { type: 'string', default: '5000' },
     delay: { type: 'string', default: '10' },
+    answer: { type: 'string', default: '1000' },
   },
 });
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -48,6 +52,13 @@ async function measured(subject: string): Promise<string> {
       return shown('bucket', await measureBucket(process.env, Number(flags.delay), rounds, say), renderBucket);
     case 'agents':
       return shown('agents', await withServer((bench) => measureAgents(bench, rounds, say)), renderAgents);
+    case 'snapshots': {
+      const folders = await measureFolders([5_000, 50_000], say);
+      const answerMs = Number(flags.answer);
+      const turns = await withServer((bench) => measureCapturedTurns(bench, { rounds, answerMs, say }));
+      if (flags.json) return JSON.stringify({ folders, turns });
+      return `${renderFolders(folders)}\n\n${renderCapturedTurns(turns)}`;
+    }
     case 'density': {
       const subjects = named(['floor', 'safe', 'write', 'bash'], positionals.slice(1));
       const rows = await withServer((bench) => interleaved(bench, subjects, measureDensity));
@@ -131,6 +142,16 @@ function renderBucket(rows: readonly BucketRow[]): string {
     ['', 'ms'],
     rows.map(({ what, ms }) => [what, ms.toFixed(1)]),
   );
+}
+
+function renderFolders(rows: readonly SnapshotRow[]): string {
+  const lines = rows.map(({ what, ms, cpuMs }) => [what, ms.toFixed(0), cpuMs?.toFixed(0) ?? '']);
+  return renderTable(['snapshot', 'ms', 'CPU ms'], lines);
+}
+
+function renderCapturedTurns(rows: readonly CapturedTurnRow[]): string {
+  const lines = rows.map((row) => [row.what, row.without.toFixed(1), row.with.toFixed(1), row.ratio.toFixed(3)]);
+  return renderTable(['turn', 'ms without', 'ms with', '× without'], lines);
 }
 
 function renderDensity(rows: readonly DensityRow[]): string {

@@ -2,7 +2,8 @@
 // be: it answers at once, and looks at a request only to count the calls in it, for what is
 // measured is the loop. Asks each session for one tool a turn, `turns` times, then ends. An agent
 // that a session started reads a file a few times, and answers. Arguments: tool name, input as
-// JSON, turns, calls a turn. Prints its URL; ends with its standard input.
+// JSON, turns, calls a turn, milliseconds before it answers. Prints its URL; ends with its standard
+// input.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -13,7 +14,7 @@ const SESSION = '"Begin."';
 
 const AGENT_TURNS = 3;
 
-const [tool = '', input = '{}', turns = '1', width = '1'] = process.argv.slice(2);
+const [tool = '', input = '{}', turns = '1', width = '1', answerMs = '0'] = process.argv.slice(2);
 
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
@@ -21,8 +22,12 @@ const server = createServer((request, response) => {
   request.once('end', () => {
     const body = Buffer.concat(chunks);
     const asked = calls(body) + 1;
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(sse(asked, body.includes(SESSION) ? turn(asked) : agentTurn(asked)));
+    const answer = (): void => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(sse(asked, body.includes(SESSION) ? turn(asked) : agentTurn(asked)));
+    };
+    if (answerMs === '0') answer();
+    else setTimeout(answer, Number(answerMs));
   });
 });
 

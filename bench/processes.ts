@@ -26,9 +26,15 @@ export async function spawnWorker(job: WorkerJob): Promise<BenchWorker> {
 
 export type BenchModel = { readonly url: string; stop(): Promise<void> };
 
-/** Asks each session for `turns` times `width` calls. */
-export async function spawnModel(subject: Exclude<Subject, Floor>, turns: number, width = 1): Promise<BenchModel> {
-  const { child, next } = program('./model-process.js', [...CALLS[subject], String(turns), String(width)]);
+/** Asks each session for `turns` times `width` calls, each reply `answerMs` after its request. */
+export async function spawnModel(
+  subject: Exclude<Subject, Floor>,
+  turns: number,
+  width = 1,
+  answerMs = 0,
+): Promise<BenchModel> {
+  const counts = [turns, width, answerMs].map(String);
+  const { child, next } = program('./model-process.js', [...CALLS[subject], ...counts]);
   return { url: await next(), stop: () => end(child) };
 }
 

@@ -20,6 +20,8 @@ export type WorkerJob = {
   /** Null: the floor's worker. */
   readonly model: string | null;
   readonly folders: { readonly storePlace: string; readonly liveDir: string; readonly dataDir: string };
+  /** Whether files are captured; absent: as the product does. */
+  readonly snapshots?: boolean;
 };
 
 /**
@@ -71,7 +73,7 @@ type Running = { stop(): Promise<unknown> };
 function start(job: WorkerJob): Promise<Running> {
   const log = createWorkerLog(process.stderr, {});
   installRuntime(log);
-  const { address, taskQueue, model, folders } = job;
+  const { address, taskQueue, model, folders, snapshots } = job;
   if (model === null) return startFloor(job);
   return startWorker({
     address,
@@ -81,6 +83,7 @@ function start(job: WorkerJob): Promise<Running> {
     log,
     taskQueue,
     tools: [note],
+    ...(snapshots !== undefined && { config: { snapshots } }),
     defaults: { permissionMode: 'bypass', maxTurns: 1_000_000, agents: agentSettings({}, MANY) },
   });
 }

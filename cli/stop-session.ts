@@ -88,11 +88,40 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
   }
 }
 
+/**
+ * Runs `act` while a worker takes what it asks of a session, brought up for it where none runs on our
+ * own server. That worker begins nothing: it ends what runs, and takes the session back.
+ */
+export async function withEndingWorker<T>(
+  cli: Cli,
+  opened: Opened,
+  session: SessionDescription,
+  act: () => Promise<T>,
+): Promise<T> {
+  const staff = await arrangeStop(cli, opened, { wait: false, does: 'takes the session back' }, session);
+  try {
+    const failed = new Promise<never>((_resolve, reject) => {
+      staff.failed.addEventListener('abort', () => reject(staff.failed.reason as Error), { once: true });
+    });
+    return await Promise.race([act(), failed]);
+  } finally {
+    await staff.end();
+  }
+}
+
+/** `does`: what a worker that is brought up does, for people. */
+type Arranged = Pick<Stop, 'wait'> & { readonly does?: string };
+
 /** The reason of `failed` says why no worker stops the session. */
 type Staff = { readonly end: () => Promise<void>; readonly failed: AbortSignal };
 
 /** Brings up a worker on our own server. On another server it only reports that no worker polls. */
-async function arrangeStop(cli: Cli, opened: Opened, { wait }: Stop, before: SessionDescription): Promise<Staff> {
+async function arrangeStop(
+  cli: Cli,
+  opened: Opened,
+  { wait, does = 'stops the session' }: Arranged,
+  before: SessionDescription,
+): Promise<Staff> {
   const workers: ForWorkers = before;
   const stops: StopOrder = { session: before.session, run: (before.last?.run ?? 0) + 1 };
   const failure = new AbortController();
@@ -115,17 +144,17 @@ async function arrangeStop(cli: Cli, opened: Opened, { wait }: Stop, before: Ses
   }
   const { workersOf } = await import('../worker/embedded/members.ts');
   const others = (): number => workersOf(opened.folder, workers.taskQueue).length;
-  const kept = keepWorker({ others, start: () => startStopper(cli, opened, stops) });
+  const kept = keepWorker({ others, start: () => startStopper(cli, opened, stops, does) });
   kept.ended.catch(fail);
   return { end: kept.stop, failed: failure.signal };
 }
 
-async function startStopper(cli: Cli, opened: Opened, stops: StopOrder): Promise<RunningWorker> {
+async function startStopper(cli: Cli, opened: Opened, stops: StopOrder, does: string): Promise<RunningWorker> {
   const chosen = await workerConfig(cli);
   const mine = await workersOfNew(cli, chosen, stops.session);
   // It begins nothing, so a worker without the session's configuration may do it as well.
   const { workers, config } = await placeConfig(cli, opened, chosen, { session: stops.session, mine });
-  cli.say('no worker runs: this process stops the session itself');
+  cli.say(`no worker runs: this process ${does} itself`);
   const { startOwnWorker } = await import('../client/runtime/own-worker.ts');
   // Do not wait for work that is cut off when the session stops.
   const brief = { ...config, drainMs: 1 };

@@ -4,6 +4,7 @@ import type { Client } from '@temporalio/client';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { SIGNALS, UPDATES } from '../workflows/contract/session.ts';
 import type { SignalOnce } from '../workflows/contract/steered.ts';
+import type { Entry } from '../store/log/entries.ts';
 import { createLimit } from '../system/async.ts';
 import { type Abortable, untilAborted } from './async.ts';
 import { type ActOptions, answerQuestion, approveCall, type DecidePorts, sendDenial } from './sessions/decide.ts';
@@ -11,6 +12,9 @@ import type { WaitingApproval } from './sessions/waiting-approval.ts';
 import { follow } from './follow/follow.ts';
 import { entriesFrom } from './sessions/entries-from.ts';
 import { headOf } from './sessions/newest-head.ts';
+import { listCaptures } from './sessions/files/calls-behind.ts';
+import { diffSession } from './sessions/files/diff-session.ts';
+import { rewindSession, undoRewind, type RewindPorts } from './sessions/files/rewind-session.ts';
 import { transcriptReader } from './sessions/transcript-reader.ts';
 import { withPorts } from './sessions/folder-ports.ts';
 import { knownOptions, refuseUnknown } from './options.ts';
@@ -66,6 +70,12 @@ export function createClient(given: CreateClient): PerdureClient {
   };
   const headNow = (session: SessionId): Promise<Hash | null> =>
     callUntilAnswered(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
+  const wholeTranscript = async (session: SessionId): Promise<readonly Entry[]> => {
+    const entries: Entry[] = [];
+    for await (const { entry } of entriesFrom(store, session, await headNow(session), 0)) entries.push(entry);
+    return entries;
+  };
+  const rewinding = (): RewindPorts => ({ temporal, store, look, head: headNow, snapshots: options.snapshots });
   const decisions = decidePorts(options, look);
   const actor = ({ by }: ActOptions = {}): string => {
     const problem = by === undefined ? undefined : nameProblem(by);
@@ -190,6 +200,26 @@ export function createClient(given: CreateClient): PerdureClient {
         yield* entriesFrom(store, session, await headNow(session), from);
       });
     },
+    files: (id, waiting) =>
+      wait('files()', waiting, knownOptions.wait, async () => {
+        const { session } = await look(parseSessionId(id));
+        return listCaptures(await wholeTranscript(session));
+      }),
+    rewind: (id, asked = {}) =>
+      wait('rewind()', asked, knownOptions.rewind, () =>
+        rewindSession(rewinding(), parseSessionId(id), { ...asked, by: actor(asked) }),
+      ),
+    undoRewind: (id, asked = {}) =>
+      wait('undoRewind()', asked, knownOptions.undoRewind, () =>
+        undoRewind(rewinding(), parseSessionId(id), { ...asked, by: actor(asked) }),
+      ),
+    diff: (id, asked = {}) =>
+      wait('diff()', asked, knownOptions.diff, async () => {
+        const { session, cwd } = await look(parseSessionId(id));
+        const entries = await wholeTranscript(session);
+        if (!options.snapshots) throw new ClientProblem('refused', 'this client has no data folder with snapshots');
+        return diffSession({ session, cwd, reading: options.snapshots() }, { entries, first: 0 }, asked);
+      }),
   };
 }
 

@@ -146,6 +146,7 @@ export const steered = z.strictObject({
     'setOptions',
     'snip',
     'repair',
+    'rewind',
   ]),
   at: z.number().describe('milliseconds since the epoch'),
   by: z.string().optional().describe('whoever did it; absent where nobody said it'),
@@ -157,6 +158,18 @@ export const steered = z.strictObject({
     .readonly()
     .optional()
     .describe('options that were set as well, whose values are not told'),
+  rewound: z
+    .strictObject({
+      from: z.string().describe('the head that was left behind'),
+      to: z.string().optional().describe('the head that the session goes on from; absent: as it was'),
+      files: z
+        .array(z.strictObject({ root: z.string(), before: z.string(), to: z.string(), files: wholeNumber }))
+        .readonly()
+        .optional()
+        .describe('snapshots of each folder, before and after'),
+    })
+    .optional()
+    .describe('where the session has gone back to'),
   earlier: wholeNumber.optional().describe('so many older ones were not kept'),
 });
 

@@ -3,6 +3,8 @@
 import { didYouMean } from '../workflows/contract/did-you-mean.ts';
 import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
 import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
+import type { DiffOptions } from './sessions/files/diff-session.ts';
+import type { RewindOptions, UndoOptions } from './sessions/files/rewind-session.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import type { Abortable } from './async.ts';
 import type { RuleChanges, TopUp } from '../workflows/contract/session.ts';
@@ -65,6 +67,7 @@ const clientKeys: KeysOf<CreateClient> = {
   temporal: true,
   store: true,
   storeId: true,
+  snapshots: true,
   live: true,
   peek: true,
   visibility: true,
@@ -116,6 +119,15 @@ const actKeys: KeysOf<ActOptions> = { by: true, signal: true };
 const listKeys: KeysOf<ListOptions> = { open: true, filter: true, running: true, signal: true };
 const pageKeys: KeysOf<PageOptions> = { ...listKeys, size: true, after: true };
 const transcriptKeys: KeysOf<TranscriptOptions> = { from: true, signal: true };
+const diffKeys: KeysOf<DiffOptions> = { from: true, to: true, paths: true, stat: true, signal: true };
+const undoRewindKeys: KeysOf<UndoOptions> = { ...actKeys, force: true };
+const rewindKeys: KeysOf<RewindOptions> = {
+  ...undoRewindKeys,
+  to: true,
+  conversation: true,
+  files: true,
+  dryRun: true,
+};
 const topUpKeys: KeysOf<TopUp> = {
   maxTurns: true,
   maxBudgetUsd: true,
@@ -147,6 +159,9 @@ export const knownOptions = {
   list: listKeys,
   page: pageKeys,
   transcript: transcriptKeys,
+  diff: diffKeys,
+  rewind: rewindKeys,
+  undoRewind: undoRewindKeys,
   topUp: topUpKeys,
   changeRules: ruleKeys,
   setOptions: RUN_OPTIONS,

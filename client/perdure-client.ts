@@ -5,6 +5,10 @@ import type { Abortable } from './async.ts';
 import type { Followed } from './follow/cursor.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
+import type { Capture } from './sessions/files/calls-behind.ts';
+import type { DiffOptions, SessionDiff } from './sessions/files/diff-session.ts';
+import type { RewindOptions, SessionRewound, UndoOptions } from './sessions/files/rewind-session.ts';
+import type { Rewound } from '../workflows/contract/rewind.ts';
 import type { WaitingApproval } from './sessions/waiting-approval.ts';
 import type { ListOptions, PageOptions, SessionCounts, SessionPage } from './sessions/find/list-sessions.ts';
 import type { SessionDescription, SessionInfo } from './sessions/info.ts';
@@ -116,4 +120,19 @@ export type PerdureClient = {
    * a time.
    */
   transcript(session: string, options?: TranscriptOptions): AsyncIterable<TranscriptEntry>;
+  /**
+   * Takes a session that is at rest back to an earlier point: its conversation, its files, or both
+   * (T6). What was left behind stays stored and paid for, and is never sent again. Needs a running
+   * worker on the machine that has the files.
+   */
+  rewind(session: string, options?: RewindOptions): Promise<SessionRewound>;
+  /** Undoes the last rewind, also one that was an undo (T7). */
+  undoRewind(session: string, options?: UndoOptions): Promise<Rewound>;
+  /** Lists the captures of the session's files, and the calls that changed them (T5). */
+  files(session: string, options?: Abortable): Promise<readonly Capture[]>;
+  /**
+   * Tells what has changed in the session's folders between two points (T11). Reads the snapshots of
+   * this machine's data folder by git; needs no worker.
+   */
+  diff(session: string, options?: DiffOptions): Promise<SessionDiff>;
 };

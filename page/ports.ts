@@ -62,7 +62,7 @@ export type Place = 'on the ops page' | 'over HTTP';
 export const identityOfPerson = (name: string, place: Place): string => `${name} ${place}`;
 
 export type PagePorts = Acting &
-  Pick<PerdureClient, 'page' | 'follow' | 'result' | 'transcript'> & {
+  Pick<PerdureClient, 'diff' | 'files' | 'page' | 'follow' | 'result' | 'transcript'> & {
     /**
      * Acts in a person's name, which Temporal's history notes with each action; null acts as this
      * process.

@@ -29,6 +29,8 @@ import type { Tool } from '../tools/tool.ts';
 import { pipePlace } from '../system/process/pipes.ts';
 import { findPlaces } from '../system/process/places.ts';
 import { probeSandbox, type Sandbox } from '../tools/sandbox.ts';
+import { DEFAULT_CAPS, type SnapshotCaps, type SnapshotSettings } from '../store/snapshots/take-snapshot.ts';
+import { createSnapshots } from '../activities/snapshots/snapshots.ts';
 import { createWorktrees } from '../activities/worktrees/worktrees.ts';
 import { openStore } from '../store/values/open-store.ts';
 import { createSeenByTools } from '../store/view/seen-files.ts';
@@ -68,6 +70,7 @@ export type DepsSettings = {
   readonly sandbox?: SandboxConfig | undefined;
   readonly skills?: readonly string[] | undefined;
   readonly workspaceSkills?: boolean | readonly string[] | undefined;
+  readonly snapshots?: SnapshotSettings | undefined;
   readonly hooks?: HookConfig | undefined;
   readonly afterStop?: readonly AfterStopHandler[] | undefined;
   readonly attachments?: readonly AttachmentProvider[] | undefined;
@@ -124,6 +127,15 @@ export async function createDeps(
   const { consolidateMemoryAfter: consolidateAfter } = chosen;
   const memory = createMemory({ ...asking, log, transcripts, dataDir, consolidateAfter });
   const providers = [...(settings.attachments ?? []), memory.provider];
+  const runner = createCallRunner(store, registry, hooks, {
+    ofHost,
+    observe,
+    traced: settings.traced ?? false,
+    small: createSmallModelFactory(asking),
+    seen: createSeenByTools(transcripts.view),
+    ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
+  });
+  const caps = capsOf(settings.snapshots);
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
   return {
     store,
@@ -133,17 +145,11 @@ export async function createDeps(
     model: access.model,
     models,
     scripted: access.scripted,
-    tools: createCallRunner(store, registry, hooks, {
-      ofHost,
-      observe,
-      traced: settings.traced ?? false,
-      small: createSmallModelFactory(asking),
-      seen: createSeenByTools(transcripts.view),
-      ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
-    }),
+    tools: runner,
     ...(servers && { servers }),
     background,
     worktrees: createWorktrees({ store, sandbox, dataDir, host }),
+    ...(caps && { snapshots: createSnapshots({ sandbox, dataDir, caps, tools: runner, log, now: Date.now }) }),
     hooks,
     ...(skills && { skills }),
     attachments: createAttachments(providers, log, { dataDir, background, ...(skills && { skills }) }),
@@ -184,4 +190,9 @@ function addServers(
 
 function redactStack({ stack, ...fields }: LogFields = {}, redact: Redact): LogFields {
   return stack === undefined ? fields : { ...fields, stack: redact(stack) };
+}
+
+/** Returns null where files are not to be captured. */
+function capsOf(settings: SnapshotSettings = true): SnapshotCaps | null {
+  return settings === false ? null : { ...DEFAULT_CAPS, ...(settings === true ? {} : settings) };
 }

@@ -59,9 +59,9 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
       }
       if (session.inbox.count === 0) session.enterPhase('idle');
       await handOverIfDue(session, () => null);
-      await condition(() => session.inbox.count > 0 || canHandOver(session));
+      await condition(() => hasWork(session) || canHandOver(session));
       // A message and a cancel may have arrived together.
-      if (session.inbox.count > 0 && !isCancelledNow()) await openAndRun(session);
+      if (hasWork(session) && !isCancelledNow()) await openAndRun(session);
     }
   } catch (error) {
     if (!isCancellation(error)) throw error;
@@ -75,6 +75,11 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
   if (!report || isCancelled || isCancelledLate(session)) throw new CancelledFailure('session cancelled');
   if (report instanceof ApplicationFailure) throw report;
   return report;
+}
+
+/** A message waits, and nothing keeps a run from beginning. */
+function hasWork({ inbox, isRewinding }: Session): boolean {
+  return inbox.count > 0 && !isRewinding;
 }
 
 function firstCarry({ options }: SessionInput, chain: string): Carry {
@@ -130,6 +135,7 @@ async function refuseWithoutPrompt({ inbox }: Session): Promise<void> {
 async function closeSession(session: Session): Promise<WorktreeEnd | null> {
   session.steered.close({ isCancelled: session.stopCause === 'cancel', isAgent: session.input.agent !== undefined });
   let worktree: WorktreeEnd | null = null;
+  if (session.isRewinding) await CancellationScope.nonCancellable(() => condition(() => !session.isRewinding));
   do {
     await commitClosing(session);
     await session.sideWork.awaitSettled();
@@ -155,7 +161,7 @@ function hasMessages({ inbox }: Session): boolean {
 async function commitClosing(session: Session): Promise<void> {
   const notTaken = session.inbox.takeAll().flatMap(({ id, ended }) => (ended ? [] : [id]));
   const last = [...session.steered.take(), { kind: 'session_closed', notTaken } as const];
-  session.facts.close(await commitEntries(session, session.facts.now.head, last));
+  session.facts.moveHead(await commitEntries(session, session.facts.now.head, last));
 }
 
 /** Records messages that came while an agent reported to its parent. */

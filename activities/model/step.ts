@@ -2,6 +2,7 @@
 import type { Deps } from '../deps.ts';
 import type { Attempt } from '../attempt.ts';
 import type { CallModel, ModelResult } from '../../workflows/contract/activities.ts';
+import type { FilesEntry } from '../../store/snapshots/files-entry.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { ChosenModel } from './request.ts';
 import type { AnswerCheck } from './answer-schema.ts';
@@ -24,6 +25,8 @@ export type ModelStep = {
   /** The ids of the calls in its request, once the request exists. */
   readonly callIds?: ReadonlySet<string>;
   readonly record: StepRecord<ModelResult>;
+  /** What has changed in the run's folders, captured while the model answers (T1). */
+  readonly files?: Promise<FilesEntry | null>;
   /** The counts of the attempts before this one. */
   readonly tries: Tries;
 };

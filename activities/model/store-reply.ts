@@ -112,7 +112,9 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
   const ids = chooseIds(message, base.view.length + base.added.length, step.callIds ?? new Set());
   const said = { kind: 'reply', fate, message, ...asked, ...ids } as const;
   const reply: ReplyEntry = { ...said, iteration, attempt: number, spend: own, at };
-  const next = deps.transcripts.next(base, [reply, ...(await adoptOutcomes(deps, calls, early))]);
+  const files = await step.files;
+  const adopted = await adoptOutcomes(deps, calls, early);
+  const next = deps.transcripts.next(base, [reply, ...adopted, ...(files ? [files] : [])]);
   const facts = { head: next.hash, contextTokens: await inContext(step, reply), spend };
   const listed = calls.map((call) => describe(step, call, early.get(call.index)));
   return { next, result: resultOf(step, storing, facts, listed, next.view) };

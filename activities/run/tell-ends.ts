@@ -25,7 +25,7 @@ export async function tellRunEnd(
     log('warn', `tool ${tool} failed to close at the end of the run: ${detail}`, fields);
 }
 
-function findRunStart(entries: readonly Entry[], added: readonly Entry[], run: number) {
+export function findRunStart(entries: readonly Entry[], added: readonly Entry[], run: number) {
   const found = [...entries, ...added].findLast((entry) => entry.kind === 'run_started');
   return found?.run === run ? found : undefined;
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { shellWord } from '../../client/paint.ts';
 import { formatCount, formatSize } from '../../client/units.ts';
 import type { CleanResult } from '../../client/store-care/clean-store.ts';
+import type { CleanedSnapshots } from '../../client/store-care/clean-snapshots.ts';
 import type { KeptWorktree } from '../../client/store-care/kept-worktrees.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
@@ -43,13 +44,19 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
     const store = await id();
     const cleaning = { temporal: temporal.client, care, store, graceMs, dryRun, goneNamespaces: goneNamespace };
     const cleaned = await cleanStore(cleaning);
-    cli.print(gcReport(cleaned, dryRun));
+    const { cleanSnapshots } = await import('../../client/store-care/clean-snapshots.ts');
+    const where = { dataDir: folder.root, env: cli.env, known: cleaned.known };
+    const snapshots = await cleanSnapshots({ ...where, olderThan: Date.now() - graceMs, dryRun });
+    cli.print(gcReport({ ...cleaned, snapshots }, dryRun));
     return STATUS.ok;
   });
 }
 
+/** What was found, without the names of sessions. */
+export type GcFindings = Omit<CleanResult, 'known'> & { readonly snapshots: CleanedSnapshots };
+
 export function gcReport(
-  { sessions, aside, values, records, freed, putBack, worktrees }: CleanResult,
+  { sessions, aside, values, records, freed, putBack, worktrees, snapshots }: GcFindings,
   dryRun: boolean,
 ): string {
   const would = dryRun ? 'would be ' : '';
@@ -59,10 +66,17 @@ export function gcReport(
     `${formatSize(freed)} ${would}freed`,
     `${formatCount(aside.objects, 'value')} that no session names ${would}set aside, ${formatSize(aside.bytes)}`,
     ...(putBack > 0 ? [`${formatCount(putBack, 'value')} that a session names again ${would}put back`] : []),
+    ...snapshotLines(snapshots, would),
     `what ${formatCount(sessions, 'session')} reach stays`,
     ...worktreeLines(worktrees),
   ];
   return lines.map((line) => `${line}\n`).join('');
+}
+
+function snapshotLines({ sessions, freed }: CleanedSnapshots, would: string): readonly string[] {
+  if (sessions === 0) return [];
+  const size = would === '' ? `, ${formatSize(freed)}` : '';
+  return [`the snapshots of files of ${formatCount(sessions, 'session')} that are gone ${would}removed${size}`];
 }
 
 /** Tells how to remove the work trees that stay (L72). */

@@ -55,7 +55,16 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
     ['perdure show s-4k2', 'what was said and done'],
     ['perdure show s-4k2 --timeline', 'where the time went'],
   ],
+  diff: [
+    ['perdure diff s-4k2 --stat', 'the files that it has changed'],
+    ['perdure diff s-4k2 --from 2.1 src', 'the patch since iteration 1 of run 2, of this folder'],
+  ],
+  apply: [['perdure apply s-4k2 --to-dir ../other', 'the same changes in another checkout']],
   logs: [['perdure logs s-4k2', 'each step, and who carried it out']],
+  rewind: [
+    ['perdure rewind s-4k2 --dry-run', 'what going back before the last prompt would do'],
+    ['perdure rewind s-4k2 --to 2.1 --files', 'the files as they were before iteration 1 of run 2'],
+  ],
   repair: [['perdure repair s-4k2', 'says what is lost; --apply goes on without it']],
   export: [['perdure export s-4k2 report.perdure', 'a file that import takes']],
   import: [['perdure import report.perdure', 'under the same id']],

@@ -12,6 +12,7 @@ import { epochText } from '../../client/render/epoch-words.ts';
 import { isOrdinary, noticeText, reasonText, transitionText } from '../../client/render/words.ts';
 import { contextText, fullCommand } from '../../client/render/context-words.ts';
 import { endingText } from '../../client/render/ending-words.ts';
+import { filesLines } from '../../client/render/files-words.ts';
 import { searchBlockLine } from '../../client/render/search-words.ts';
 import { steeringText } from '../../client/render/steered-words.ts';
 import { callLines, resultLines } from '../../client/render/tool-lines.ts';
@@ -122,6 +123,11 @@ function entryLines(
       return isOrdinary(entry.reason) ? [] : [paint.dim(`── ${transitionText(entry.reason)}`)];
     case 'run_ended':
       return [endLine(paint, endingText(entries, position, entry.ended), entry.ended)];
+    case 'files':
+      return inRows(
+        paint,
+        filesLines(entries, position).map((line) => paint.dim(`  ${line}`)),
+      );
     case 'session_closed':
       return [
         paint.dim(

@@ -10,6 +10,7 @@ import { epochText } from './epoch-words.ts';
 import { noticeText, transitionText } from './words.ts';
 import { contextText, fullCommand } from './context-words.ts';
 import { endingText } from './ending-words.ts';
+import { filesLines } from './files-words.ts';
 import { steeringText } from './steered-words.ts';
 import { endWord } from './outcome-words.ts';
 import { oneLine, type Paint } from '../paint.ts';
@@ -76,6 +77,8 @@ async function* entryParts({ reading, whole }: Reading, entry: Entry, position: 
       return yield markLine(transitionText(entry.reason));
     case 'run_ended':
       return yield markLine(endingText(reading.entries, position, entry.ended));
+    case 'files':
+      return yield* filesLines(reading.entries, position).map(markLine);
     case 'session_closed':
       return yield markLine(`closed; ${formatCount(entry.notTaken.length, 'message')} not taken`);
   }

@@ -1,5 +1,6 @@
 // Says in words who steered a session and how (O12).
 import type { NewLimits, OptionChanges, RuleChanges } from '../../workflows/contract/session.ts';
+import type { Rewound } from '../../workflows/contract/rewind.ts';
 import { LIMITS } from '../../workflows/contract/options-problem.ts';
 import type { SteeringRecord } from '../../workflows/contract/steered.ts';
 import { oneLine } from '../paint.ts';
@@ -21,7 +22,7 @@ export const PLAIN_ACTIONS = {
   snip: 'entries taken out of the model’s view',
 } as const;
 
-function actionText({ action, limits = {}, rules = {}, changes = {}, untold = [] }: SteeringRecord): string {
+function actionText({ action, limits = {}, rules = {}, changes = {}, untold = [], rewound }: SteeringRecord): string {
   switch (action) {
     case 'topUp':
       return `limits raised to ${limitsText(limits)}`;
@@ -31,6 +32,8 @@ function actionText({ action, limits = {}, rules = {}, changes = {}, untold = []
       return rulesText(rules);
     case 'setOptions':
       return `options for the next run set (${[optionsText(changes), ...untold.map((name) => oneLine(name, 60))].filter((text) => text !== '').join(', ')})`;
+    case 'rewind':
+      return rewoundText(rewound);
     default:
       return PLAIN_ACTIONS[action];
   }
@@ -42,6 +45,15 @@ export function rulesText({ allow = [], drop = [], lasts }: RuleChanges): string
   const given = allow.length > 0 ? [`allowed from here on: ${list(allow)}`] : [];
   const taken = drop.length > 0 ? [`asked about again: ${list(drop)}`] : [];
   return `${[...given, ...taken].join('; ')}${lasts ? ', also in later runs' : ''}`;
+}
+
+function rewoundText({ to, files = [] }: Partial<Rewound> = {}): string {
+  const count = files.reduce((sum, root) => sum + root.files, 0);
+  const parts = [
+    ...(to === undefined ? [] : ['the conversation']),
+    ...(files.length > 0 ? [formatCount(count, 'file')] : []),
+  ];
+  return `went back to an earlier point: ${parts.join(' and ')}`;
 }
 
 export function limitsText(limits: NewLimits): string {

@@ -8,13 +8,14 @@ import { openStore } from '../../store/values/open-store.ts';
 import { openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { canUseAttributes } from './find/attributes.ts';
 import { makeConverterReadable } from '../../connection/payloads/data-converter.ts';
+import { openShadowReading } from './files/read-shadow.ts';
 import type { ClientOptions, CreateClient } from './start.ts';
 
 /** Throws SetupProblem for a data folder that cannot be used. */
 export function folderPorts(
   temporal: Client,
   env: Env,
-): Pick<ClientOptions, 'store' | 'storeId' | 'live' | 'peek' | 'visibility'> {
+): Pick<ClientOptions, 'store' | 'storeId' | 'live' | 'peek' | 'visibility' | 'snapshots'> {
   const folder = openDataFolder(env);
   const { store, id } = openStore({ ...folder, dataDir: folder.root });
   const live = openLive(folder);
@@ -22,6 +23,7 @@ export function folderPorts(
   return {
     store,
     storeId: id,
+    snapshots: () => openShadowReading(folder.root, env),
     live: (session, signal, onTrouble) => withoutCursors(live.follow(session, { signal, onTrouble })),
     peek: (session) => live.peek(session),
     // A connection of a test or a worker cannot ask for attributes, so its sessions go without.
@@ -40,8 +42,8 @@ export function withPorts({ env = process.env, ...all }: CreateClient): ClientOp
   const { store, live, visibility } = given;
   if (store && live && visibility) return { ...given, store, live, visibility };
   const ports = folderPorts(given.temporal, env);
-  // The folder's identity belongs to the folder's own store only.
-  const { storeId: _, ...others } = ports;
+  // The folder's identity and its snapshots belong to the folder's own store only.
+  const { storeId: _, snapshots: __, ...others } = ports;
   return { ...(store ? others : ports), ...given };
 }
 

@@ -74,6 +74,7 @@ const entryTexts: Readonly<Record<Entry['kind'], string>> = {
   snip: 'a snip',
   steered: 'who steered the session',
   epoch: 'the system prompt and the tools',
+  files: 'a snapshot of files',
   notice: 'a notice',
   transition: 'a transition',
   run_ended: 'the end of a run',

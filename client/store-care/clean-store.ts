@@ -45,6 +45,8 @@ export type CleanResult = {
   readonly putBack: number;
   /** Work trees of sessions that are gone, still on this machine: their records stay. */
   readonly worktrees: readonly KeptWorktree[];
+  /** The names in keys of all sessions that the server knows. */
+  readonly known: ReadonlySet<string>;
 };
 
 /** Kinds of records that belong to a session: `<kind>/<session>/…`. Other kinds stay. */
@@ -66,7 +68,7 @@ export async function cleanStore(cleaning: CleanStore): Promise<CleanResult> {
   };
   const reached = await markReached(care, roots, isKept);
   const swept = await sweepStore(cleaning, olderThan, { reached, isKept });
-  return { sessions: roots.sessions.size, ...swept };
+  return { sessions: roots.sessions.size, known: segments, ...swept };
 }
 
 type Marks = { readonly reached: ReadonlySet<Hash>; readonly isKept: (key: string) => boolean };
@@ -95,7 +97,7 @@ async function sweepStore(
   { care, dryRun }: CleanStore,
   olderThan: number,
   { reached, isKept }: Marks,
-): Promise<Omit<CleanResult, 'sessions'>> {
+): Promise<Omit<CleanResult, 'sessions' | 'known'>> {
   const [aside, values, records] = [emptyTally(), emptyTally(), emptyTally()];
   const free = countFreedBytes();
   const gone = new Set<string>();

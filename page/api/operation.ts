@@ -9,7 +9,10 @@ import * as shapes from './schemas.ts';
 
 /** A request as its operation gets it. */
 export type Asking = {
-  readonly ports: Pick<PagePorts, 'describe' | 'page' | 'recent' | 'result' | 'schedules' | 'transcript'>;
+  readonly ports: Pick<
+    PagePorts,
+    'describe' | 'diff' | 'files' | 'page' | 'recent' | 'result' | 'schedules' | 'transcript'
+  >;
   /** Acts in the name of the person who asks. */
   readonly acting: Acting;
   /** Identity of that person's client. */

@@ -40,6 +40,27 @@ export const readings: readonly Operation[] = [
     shapes.reading,
     pieceOf,
   ),
+  getOperation(
+    {
+      name: 'files',
+      path: '/sessions/{session}/files',
+      says: 'The captures of its files, and the calls that changed them.',
+      answer: shapes.captures,
+    },
+    shapes.none,
+    async ({ ports, session, signal }) => ({ captures: await ports.files(session, { signal }) }),
+  ),
+  getOperation(
+    {
+      name: 'diff',
+      path: '/sessions/{session}/diff',
+      says: 'What has changed in its folders between two points, and in all.',
+      answer: shapes.diff,
+    },
+    shapes.diffing,
+    ({ ports, session, signal }, { path, ...query }) =>
+      ports.diff(session, { ...present(query), ...(path !== undefined && { paths: [path] }), signal }),
+  ),
   ...['/approvals', '/sessions/{session}/approvals'].map((path) =>
     getOperation(
       {

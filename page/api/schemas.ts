@@ -117,6 +117,13 @@ export const reading = z.strictObject({
   from: whole.describe('position of the first entry; absent: 0').optional(),
   size: whole.describe('entries: 1 to 1,000; absent: 200').optional(),
 });
+const point = text.describe('the position of an entry, or RUN.ITERATION; absent: the first or last snapshot');
+export const diffing = z.strictObject({
+  from: point.optional(),
+  to: point.optional(),
+  path: text.describe('one file or folder: absolute, or relative to the folder of the session').optional(),
+  stat: yes.describe('leaves the patch out').optional(),
+});
 export const whichRun = z.strictObject({ run: whole.describe('absent: the last that ended').optional() });
 export const following = z.strictObject({
   message: text.describe('to the end of the run that answers it').optional(),
@@ -176,6 +183,43 @@ export const page = z.looseObject({
 export const transcript = z.looseObject({
   entries: z.array(z.looseObject({ position: count, entry: z.looseObject({ kind: text }) })),
   next: count.nullable().describe('`from` of the next piece'),
+});
+export const captures = z.looseObject({
+  captures: z.array(
+    z.looseObject({
+      position: count.describe('of its entry in the transcript'),
+      at: moment,
+      roots: z.array(
+        z.looseObject({
+          root: text,
+          id: text,
+          parent: text.nullable().describe('null: the first one of this folder'),
+          files: count,
+          added: count,
+          changed: count,
+          deleted: count,
+          insertions: count.describe('lines'),
+          deletions: count.describe('lines'),
+          names: z.array(text).describe('of changed files, the first 50'),
+        }),
+      ),
+      calls: z
+        .array(z.looseObject({ name: text, input: z.unknown() }))
+        .describe('that changed them; empty where a person or another program did'),
+    }),
+  ),
+});
+export const diff = z.looseObject({
+  files: z.array(
+    z.looseObject({
+      root: text.describe('the folder of the session in which it lies'),
+      path: text,
+      kind: z.enum(['added', 'changed', 'deleted']),
+      insertions: count.nullable().describe('lines; null: it is not text'),
+      deletions: count.nullable(),
+    }),
+  ),
+  patch: text.nullable().describe('for `git apply`; null when it is larger than 64 MB or left out'),
 });
 export const outcome = z.looseObject({ result: resultSchema.nullable() });
 

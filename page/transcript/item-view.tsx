@@ -1,5 +1,6 @@
 // Shows one entry of a transcript. All words of models, tools and people are text, with unseen
 // characters named.
+import { filesText } from '../../store/snapshots/files-entry.ts';
 import { showUnseen } from '../../system/text.ts';
 import {
   type BoundaryEntry,
@@ -96,6 +97,10 @@ function PlainItem({
       return <TransitionItem reason={entry.reason} />;
     case 'run_ended':
       return <RunEndLine ended={entry.ended} />;
+    case 'files': {
+      const text = filesText(entry);
+      return text === null ? null : <p class="mark">{text}</p>;
+    }
     case 'session_closed':
       return <p class="mark">The session is closed.</p>;
     case 'reply':

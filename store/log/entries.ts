@@ -15,6 +15,7 @@ import type {
 import type { Spend, TransitionReason } from '../../workflows/contract/loop.ts';
 import type { StoredMedium } from '../../workflows/contract/people.ts';
 import type { SteeringRecord } from '../../workflows/contract/steered.ts';
+import type { FilesEntry } from '../snapshots/files-entry.ts';
 
 export type Segment = {
   readonly v: 1;
@@ -74,6 +75,7 @@ export type Entry =
    */
   | { readonly kind: 'steered'; readonly steered: SteeringRecord }
   | EpochEntry
+  | FilesEntry
   | { readonly kind: 'notice'; readonly notice: Notice }
   | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
   | { readonly kind: 'run_ended'; readonly ended: RunEnded }

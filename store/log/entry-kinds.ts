@@ -16,6 +16,7 @@ const ENTRY_KINDS: Readonly<Record<Entry['kind'], true>> = {
   snip: true,
   steered: true,
   epoch: true,
+  files: true,
   notice: true,
   transition: true,
   run_ended: true,

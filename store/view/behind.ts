@@ -27,6 +27,7 @@ export function behindOf(entries: readonly Entry[], begin: number): Behind | und
     ...findLastShrunk(old),
     ...findStaged(old),
     ...findSnips(old, prompts),
+    ...findSnapshots(old),
     ...findRunAndTrajectory(old),
     ...(boundary.signed ? findLastEpoch(old) : []),
     ...findUnanswered(old, prompts),
@@ -56,6 +57,19 @@ function keepFiles(entry: Entry, files: ReturnType<typeof filesSeenIn>): Entry {
   if (entry.kind !== 'outcomes') return { kind: 'notice', notice: { kind: 'files_changed', paths: [], files } };
   const { index, toolUseId, log } = entry.outcomes[0] as Outcome;
   return { kind: 'outcomes', outcomes: [{ index, toolUseId, isError: false, content: '', seen: files, log }] };
+}
+
+/** Finds the last snapshot of each folder, without what had changed (T1). */
+function findSnapshots(old: readonly Entry[]): PlacedEntry[] {
+  const seen = new Set<string>();
+  const kept: PlacedEntry[] = [];
+  for (let position = old.length - 1; position >= 0; position -= 1) {
+    const entry = old[position] as Entry;
+    if (entry.kind !== 'files') continue;
+    const roots = entry.roots.filter(({ root }) => !seen.has(root) && seen.add(root));
+    if (roots.length > 0) kept.push([position, { ...entry, roots: roots.map((root) => ({ ...root, names: [] })) }]);
+  }
+  return kept;
 }
 
 /** Finds the last epoch, which goes on after a summary that the API has signed (L58). */

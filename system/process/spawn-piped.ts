@@ -85,6 +85,8 @@ export type BoundedRunOptions = PipedOptions & {
   /** Bytes that the program may print. */
   readonly mostOutput: number;
   readonly signal?: AbortSignal;
+  /** `latin1` keeps every byte of what it prints. */
+  readonly encoding?: 'utf8' | 'latin1';
 };
 
 export type ProgramEnd = {
@@ -100,7 +102,7 @@ export type ProgramEnd = {
  * beyond its bounds. Rejects as `startCommand` does.
  */
 export async function runProgram(argv: readonly string[], options: BoundedRunOptions): Promise<ProgramEnd> {
-  const { signal, timeoutMs, mostOutput } = options;
+  const { signal, timeoutMs, mostOutput, encoding = 'utf8' } = options;
   const program = await spawnPiped(argv, options);
   let cut: ProgramEnd['cut'];
   const end = (why: NonNullable<ProgramEnd['cut']>): void => {
@@ -115,7 +117,7 @@ export async function runProgram(argv: readonly string[], options: BoundedRunOpt
       if (printed > mostOutput) end('output');
       else parts.push(bytes);
     });
-    return () => Buffer.concat(parts).toString('utf8');
+    return () => Buffer.concat(parts).toString(encoding);
   };
   const [stdout, stderr] = [collect(program.stdout), collect(program.stderr)];
   const stop = (): void => end('stopped');

@@ -3,7 +3,17 @@ import { expect, test } from 'vitest';
 import { gcReport } from '../../cli/commands/gc.ts';
 
 const none = { objects: 0, bytes: 0 };
-const cleaned = { sessions: 0, aside: none, values: none, records: { ...none, sessions: 0 }, freed: 0, putBack: 0 };
+const snapshots = { sessions: 0, freed: 0 };
+const cleaned = {
+  sessions: 0,
+  aside: none,
+  values: none,
+  records: { ...none, sessions: 0 },
+  freed: 0,
+  putBack: 0,
+  snapshots,
+  worktrees: [],
+};
 
 test('each worktree of a session that is gone is named with the command that removes it (L72 W4)', () => {
   const kept = { common: '/w/.git', holder: "/d's-worktrees/a", tree: "/d's-worktrees/a/a" };
@@ -15,4 +25,12 @@ test('each worktree of a session that is gone is named with the command that rem
     String.raw`  git --git-dir=/w/.git worktree remove --force --force '/d'\''s-worktrees/a/a'; rm -rf '/d'\''s-worktrees/a'`,
   ]);
   expect(gcReport({ ...cleaned, worktrees: [] }, true)).not.toContain('work tree');
+});
+
+test('snapshots of sessions that are gone are counted, with what they took once they are removed (T4)', () => {
+  const found = { ...cleaned, snapshots: { sessions: 2, freed: 3_000_000 } };
+  const line = 'the snapshots of files of 2 sessions that are gone';
+  expect(gcReport(found, false)).toContain(`${line} removed, 3.0 MB\n`);
+  expect(gcReport(found, true)).toContain(`${line} would be removed\n`);
+  expect(gcReport(cleaned, false)).not.toContain('snapshots');
 });

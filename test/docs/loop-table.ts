@@ -1,14 +1,14 @@
 // The index of rules and of the tests whose titles name them. Each title that it names exists,
 // because the index is made from the sources of the tests.
 import { readdirSync, readFileSync } from 'node:fs';
-import { fleetRules, libraryRules, operatorRules, rules } from './rules.ts';
+import { fleetRules, libraryRules, operatorRules, rules, timeRules } from './rules.ts';
 
 export type Proof = { readonly file: string; readonly title: string };
 
 /** The proofs of each rule, by the rule's id. */
 export type Proofs = ReadonlyMap<string, readonly Proof[]>;
 
-export const allRules = [...rules, ...operatorRules, ...libraryRules, ...fleetRules];
+export const allRules = [...rules, ...operatorRules, ...libraryRules, ...fleetRules, ...timeRules];
 
 /**
  * A string literal in a test that ends with rule ids in brackets is a title, unless it names a kept
@@ -30,7 +30,7 @@ export function proofsOf(tests: readonly { readonly file: string; readonly sourc
   const found = new Map<string, Proof[]>();
   for (const { file, source } of tests) {
     for (const [, , title = ''] of source.matchAll(titles)) {
-      for (const [id] of title.matchAll(/(?<=[( ])[LOQW]\d+(?=[ )])/g)) {
+      for (const [id] of title.matchAll(/(?<=[( ])[LOQTW]\d+(?=[ )])/g)) {
         found.set(id, [...(found.get(id) ?? []), { file, title }]);
       }
     }
@@ -46,7 +46,7 @@ export function loopTable(proofs: Proofs): string {
   });
   const head = [
     '# The loop: rule → tests',
-    'Each rule of the loop (L), of its operation (O), of the package (Q) and of what many machines share (W), with the tests whose titles name it. `npm run loop-table` writes this page; git does not keep it.',
+    'Each rule of the loop (L), of its operation (O), of the package (Q), of what many machines share (W) and of files over time (T), with the tests whose titles name it. `npm run loop-table` writes this page; git does not keep it.',
   ];
   return `${[...head, ...sections].join('\n\n')}\n`;
 }

@@ -178,3 +178,13 @@ export const fleetRules: readonly Rule[] = [
   { id: 'W5', rule: 'The live channel on Redis' },
   { id: 'W7', rule: 'A session stays on the host that has its files' },
 ];
+
+/** Rules of files over time: snapshots, and what is done with them. */
+export const timeRules: readonly Rule[] = [
+  { id: 'T1', rule: 'What a step has changed in the folders of a run is captured beside the next model call' },
+  { id: 'T2', rule: 'What is captured, and what is not' },
+  { id: 'T3', rule: 'A snapshot costs what has changed' },
+  { id: 'T4', rule: 'Snapshots of sessions that are gone are freed' },
+  { id: 'T5', rule: 'What changed files says so' },
+  { id: 'T11', rule: 'The difference of two points, and the same changes elsewhere' },
+];

@@ -107,6 +107,8 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     follow: () => noEvents(),
     result: () => Promise.resolve(null),
     transcript: () => noEvents(),
+    files: () => Promise.resolve([]),
+    diff: () => Promise.resolve({ files: [], patch: '' }),
     send: noted('send'),
     askAside: noted('askAside'),
     answer: noted('answer'),

@@ -22,6 +22,7 @@ import { toolsSchema } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { AfterStopHandler } from '../../activities/deps.ts';
 import type { ToolNames, WebSearchSettings } from '../../store/configuration.ts';
+import type { SnapshotSettings } from '../../store/snapshots/take-snapshot.ts';
 import type { ModelTable } from '../../store/model-facts.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { CompactionRules, Effort } from '../../workflows/contract/loop.ts';
@@ -154,6 +155,11 @@ export type PerdureConfig = {
    * it may load.
    */
   readonly workspaceSkills?: boolean | readonly string[];
+  /**
+   * Whether the files of a workspace are captured after each step that may change them (T1), and
+   * how many: at most `files` files, `bytes` bytes in all and `fileBytes` of one file.
+   */
+  readonly snapshots?: SnapshotSettings;
   readonly hooks?: HookConfig;
   readonly afterStop?: readonly AfterStopHandler[];
   readonly attachments?: readonly AttachmentProvider[];
@@ -193,6 +199,18 @@ const priceSchema = z.strictObject({
   ...priceFields,
   above: z.strictObject({ ...priceFields, tokens: tokensSchema }).optional(),
 });
+
+const snapshotsSchema = z.union(
+  [
+    z.boolean(),
+    z.strictObject({
+      files: wholeNumberSchema(1_000_000).optional(),
+      bytes: wholeNumberSchema(1024 ** 4).optional(),
+      fileBytes: wholeNumberSchema(1024 ** 3).optional(),
+    }),
+  ],
+  'give true, false or { files, bytes, fileBytes }',
+);
 
 const level = z.enum(efforts as [Effort, ...Effort[]]);
 const modelFacts = z
@@ -280,6 +298,7 @@ const keysSchema = z.strictObject({
   workspaceSkills: z
     .union([z.boolean(), z.array(z.string()).max(100)], 'give true, false or names of skills')
     .optional(),
+  snapshots: snapshotsSchema.optional(),
   hooks: hooksSchema.optional(),
   // A session closes only when these handlers are over.
   afterStop: z

@@ -3,6 +3,7 @@
 import type { AlertKind, TellAlert } from './told.ts';
 import type { RunTool, RunToolResult } from './calls.ts';
 import type { Append, AppendingStep } from './append.ts';
+import type { FilesRewound, RewindFiles } from './rewind.ts';
 import type { CallModel, ModelCallAnswer, ModelResult } from './model-call.ts';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { Hash } from './ids.ts';
@@ -14,6 +15,7 @@ export type { AgentEnded, Alert, AlertKind, TellAlert, WaitingCall } from './tol
 export type * from './calls.ts';
 export type * from './append.ts';
 export type * from './model-call.ts';
+export type * from './rewind.ts';
 
 /** Every activity is safe to attempt twice. */
 export type Activities = {
@@ -34,6 +36,7 @@ export type Activities = {
   endWorktree(input: EndWorktree): Promise<WorktreeEnd | null>;
   storeText(input: StoreText): Promise<StoredText>;
   lookAtFiring(input: LookAtFiring): Promise<FiringFound>;
+  rewindFiles(input: RewindFiles): Promise<FilesRewound>;
 };
 
 /** The activities that a session schedules. The others serve callers that start sessions. */

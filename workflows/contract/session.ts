@@ -42,7 +42,7 @@ export const SIGNALS = {
 } as const;
 /**
  * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81), `repair` a
- * Repair, `setOptions` OptionChanges for the next run, `topUp` a TopUp for the one under way,
+ * Repair, `rewind` a Rewind (T6), `setOptions` OptionChanges for the next run, `topUp` a TopUp for the one under way,
  * `changeRules` RuleChanges for it; each is refused with a sentence. The last four take a Signed
  * besides. At most a few in flight.
  */
@@ -51,6 +51,7 @@ export const UPDATES = {
   deny: 'deny',
   answer: 'answer',
   repair: 'repair',
+  rewind: 'rewind',
   setOptions: 'setOptions',
   topUp: 'topUp',
   changeRules: 'changeRules',

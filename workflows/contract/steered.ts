@@ -2,11 +2,12 @@
 // (O12).
 import { isName } from './people.ts';
 import { RUN_OPTIONS } from './options-problem.ts';
+import type { Rewound } from './rewind.ts';
 import type { NewLimits, OptionChanges, RuleChanges, RunOptions } from './session.ts';
 
 export type SteeringRecord = {
   readonly action:
-    'interrupt' | 'resume' | 'cancel' | 'topUp' | 'setLimits' | 'changeRules' | 'setOptions' | 'snip' | 'repair';
+    'interrupt' | 'resume' | 'cancel' | 'topUp' | 'setLimits' | 'changeRules' | 'setOptions' | 'snip' | 'repair' | 'rewind';
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** The name of the person who did it; absent where it was not given. */
@@ -14,6 +15,8 @@ export type SteeringRecord = {
   readonly limits?: NewLimits;
   /** The rules that the run was given, or that were taken back. */
   readonly rules?: RuleChanges;
+  /** Where the session has gone back to (T6). */
+  readonly rewound?: Rewound;
   /** The options that were changed for the next run. */
   readonly changes?: OptionChanges;
   /**

@@ -250,7 +250,8 @@ export class Facts {
     this.set({ since: { ...spent, turns: spent.turns + turn, spend: addSpend(spent.spend, spend) } });
   }
 
-  close(head: Hash | null): void {
+  /** Entries were stored while no run was under way. */
+  moveHead(head: Hash | null): void {
     this.set({ head });
   }
 
@@ -285,6 +286,11 @@ export class Facts {
   /** Drops staged short forms: the lost part may have staged them, and none of it is in context. */
   repair({ to, lost }: Repair): void {
     this.set({ head: to, lost, context: { ...this.carried.context, staged: [] } });
+  }
+
+  /** The conversation goes on from an earlier head; short forms may be of what is left behind (T6). */
+  rewind(to: Hash, contextTokens: number): void {
+    this.set({ head: to, context: { contextTokens, staged: [] } });
   }
 
   /** Returns what a repair has lost, for the transcript, once. */

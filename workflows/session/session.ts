@@ -66,6 +66,8 @@ export class Session {
   openModelCall: CallModel | null = null;
   /** How many of the oldest waiting messages were interrupted before a run took them. */
   private interrupted = 0;
+  /** An update takes the session back; until it is done no run begins (T6). */
+  isRewinding = false;
   /** The `resume` signal sets it; the waits that it ends clear it. */
   resumed = false;
   /** Counted in this workflow run, for the handover's limits. */

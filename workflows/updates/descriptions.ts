@@ -6,6 +6,8 @@ export const UPDATE_DESCRIPTIONS: Readonly<Record<keyof typeof UPDATES, string>>
     'Allows a call that waits: {"call": "…", "inputHash": "…"}, both as the query `view` has them under `approvals`.',
   deny: 'Denies a call that waits: {"call": "…", "reason": "…"}. With "interrupt": true it ends the run.',
   answer: 'Answers a question: {"call": "…", "by": "ana", "body": {"kind": "text", "text": "…"}}.',
+  rewind:
+    'Goes back to an earlier point, with the conversation, the files or both: {"from": "…", "to": "…", "files": […]}.',
   repair: 'Goes on from an earlier head of a damaged transcript: {"from": "…", "to": "…", "lost": "…"}.',
   setOptions: 'Changes the options of the next run, such as {"maxTurns": 50}; null takes one back.',
   topUp:

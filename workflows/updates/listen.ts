@@ -2,6 +2,7 @@
 import type { Session } from '../session/session.ts';
 import { handleAsides } from './aside.ts';
 import { handleQueries } from './queries.ts';
+import { handleRewinds } from './rewind.ts';
 import { handleSignals } from './signals.ts';
 import { handleSteering } from './steer.ts';
 
@@ -15,4 +16,5 @@ export function listenToClients(session: Session): void {
   handleQueries(session);
   handleAsides(session);
   handleSteering(session);
+  handleRewinds(session);
 }

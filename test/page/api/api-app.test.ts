@@ -221,6 +221,24 @@ test('the same key of two people is the id of two messages (Q11)', async () => {
   expect(ids.every((id) => id.length <= 200)).toBe(true);
 });
 
+test('captures of files and the difference of two points are read over HTTP, the patch left out on request (T11 Q11)', async () => {
+  const diff = { files: [{ root: '/w', path: 'a', kind: 'added', insertions: 1, deletions: 0 }], patch: 'diff --git' };
+  const { calls, ports } = recording({ diff, files: [] });
+  const { ask } = await stagedApi({ ports });
+  expect(await (await ask('/sessions/s-1/files')).json()).toEqual({ captures: [] });
+  expect(await (await ask('/sessions/s-1/diff?from=1.2&to=40&path=src&stat=true')).json()).toEqual(diff);
+  await ask('/sessions/s-1/diff');
+  expect(calls).toEqual([
+    ['files', 's-1', {}],
+    ['diff', 's-1', { from: '1.2', to: '40', stat: true, paths: ['src'] }],
+    ['diff', 's-1', {}],
+  ]);
+  const missing = new ClientProblem('refused', 'no snapshots are on this machine');
+  const none = await stagedApi({ ports: recording({ diff: missing }).ports });
+  expect(await problemFrom(none.ask('/sessions/s-1/diff'))).toMatchObject({ status: 400, kind: 'refused' });
+  expect((await ask('/sessions/s-1/diff?stat=yes')).status).toBe(400);
+});
+
 test('a transcript comes a piece at a time (Q11)', async () => {
   const transcript: PagePorts['transcript'] = async function* (_, { from = 0 } = {}) {
     for (let position = from; position < 5; position += 1)

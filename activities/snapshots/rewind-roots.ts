@@ -1,0 +1,81 @@
+// Brings the folders of a session back to snapshots (T7): what would be changed is checked in all of
+// them before anything is, and the files as they are now are captured first. The record of that
+// makes a second attempt go on where the first was killed.
+import { existsSync } from 'node:fs';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { codeOf } from '../../system/text.ts';
+import type { FilesRewound, RewindFiles, RootRewind, RootRewound } from '../../workflows/contract/rewind.ts';
+import type { FileChange } from '../../store/snapshots/listing.ts';
+import { previewRestore, restore, RestoreProblem } from '../../store/snapshots/restore.ts';
+import { placeOfRoot } from '../../store/snapshots/shadow.ts';
+import { takeSnapshot, type SnapshotCaps, type SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
+import type { Sandbox } from '../../tools/sandbox.ts';
+import { describeGivenUp, type Attempt } from '../attempt.ts';
+import { runGitHeld } from './run-git-held.ts';
+
+export type RewindAbout = RewindFiles & { readonly attempt: Attempt };
+
+type RewindOptions = { readonly sandbox: Sandbox; readonly dataDir: string; readonly caps: SnapshotCaps };
+
+type Prepared = {
+  readonly means: SnapshotMeans;
+  readonly asked: RootRewind;
+  /** The files right before the rewind. */
+  readonly before: string;
+  readonly changes: readonly FileChange[];
+};
+
+export async function rewindRoots(options: RewindOptions, about: RewindAbout): Promise<FilesRewound> {
+  const { attempt, roots } = about;
+  try {
+    const prepared: Prepared[] = [];
+    for (const asked of roots) prepared.push(await prepare(options, about, asked));
+    // A worker that was frozen until now may have been replaced.
+    if (!(await attempt.fence())) throw describeGivenUp(attempt);
+    const done: RootRewound[] = [];
+    for (const { means, asked, before, changes } of prepared) {
+      await restore(means, asked.to, changes);
+      done.push({ root: asked.root, before, to: asked.to, files: changes.length });
+    }
+    return { kind: 'done', roots: done };
+  } catch (error) {
+    if (error instanceof RestoreProblem) return { kind: 'refused', problem: error.message };
+    throw error;
+  }
+}
+
+async function prepare(options: RewindOptions, about: RewindAbout, asked: RootRewind): Promise<Prepared> {
+  const { session, signal } = about.attempt;
+  const { root, known, to } = asked;
+  const place = placeOfRoot(options.dataDir, session, root);
+  if (!existsSync(place.own)) throw new RestoreProblem(`${root} was never captured on this machine`);
+  if (!existsSync(root)) throw new RestoreProblem(`${root} is not there any longer`);
+  const git = options.sandbox.programs.at('git');
+  const means: SnapshotMeans = { place, git, run: runGitHeld(options, signal), caps: options.caps };
+  const { id: now } = await takeSnapshot(means, null);
+  const begun = await readBegun(place.own, about.step);
+  const force = about.force === true || begun !== null;
+  const changes = await previewRestore(means, { known, now, to, force });
+  if (begun === null) await writeBegun(place.own, { step: about.step, before: now });
+  return { means, asked, before: begun ?? now, changes };
+}
+
+type Begun = { readonly step: number; readonly before: string };
+
+/** Returns the snapshot that an earlier attempt took right before it began; null without one. */
+async function readBegun(own: string, step: number): Promise<string | null> {
+  try {
+    const begun = JSON.parse(await readFile(join(own, 'rewind.json'), 'utf8')) as Begun;
+    return begun.step === step ? begun.before : null;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT' || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+async function writeBegun(own: string, begun: Begun): Promise<void> {
+  const path = join(own, 'rewind.json');
+  await writeFile(`${path}.new`, JSON.stringify(begun));
+  await rename(`${path}.new`, path);
+}

@@ -1,0 +1,90 @@
+// perdure diff: what an agent has changed in its folders, between two points of its session or in
+// all (T11).
+import type { Command } from 'commander';
+import { oneLine, type Paint } from '../../client/paint.ts';
+import { markRows } from '../../client/render/width.ts';
+import { formatCount } from '../../client/units.ts';
+import type { ChangedFile, SessionDiff } from '../../client/sessions/files/diff-session.ts';
+import { jsonLine, showUnseen } from '../../system/text.ts';
+import type { Cli } from '../cli.ts';
+import { STATUS } from '../errors.ts';
+import { withSession } from '../with-server.ts';
+
+type Flags = { readonly from?: string; readonly to?: string; readonly stat?: boolean; readonly json?: boolean };
+
+export const POINT = 'a point: the position of an entry, as `show --json` prints it, or RUN.ITERATION';
+
+const HELP = `
+Without points it compares the first snapshot with the last one, what people changed meanwhile included.
+Snapshots are read from this machine's data folder by git. Ignored files are in none.`;
+
+export function diffCommand(program: Command, cli: Cli): void {
+  program
+    .command('diff')
+    .description('what a session has changed in its folders')
+    .argument('<id>', 'the session')
+    .argument('[path...]', 'only these files and folders')
+    .option('--from <point>', POINT)
+    .option('--to <point>', 'as --from')
+    .option('--stat', 'the changed files with counts of lines, without the patch')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', HELP)
+    .action(async (id: string, paths: readonly string[], flags: Flags) => {
+      cli.exit(await diff(cli, id, paths, flags));
+    });
+}
+
+async function diff(cli: Cli, id: string, paths: readonly string[], { json, ...flags }: Flags): Promise<number> {
+  const { stat = false } = flags;
+  return withSession(cli, id, async ({ sessions }, session) => {
+    const found = await sessions.diff(session, { ...flags, stat, paths });
+    if (json === true) cli.print(`${jsonLine({ session, ...found })}\n`);
+    else if (stat) cli.print(statText(cli.out, found.files));
+    else printPatch(cli, found);
+    if (!stat && found.patch === null) cli.say('the patch is larger than 64 MB: name some paths, or say --stat');
+    return STATUS.ok;
+  });
+}
+
+function printPatch({ print, out, isTerminal }: Cli, { files, patch }: SessionDiff): void {
+  if (patch === null) return print(statText(out, files));
+  print(isTerminal ? shownPatch(out, patch) : patch);
+}
+
+export function statText(paint: Paint, files: readonly ChangedFile[]): string {
+  if (files.length === 0) return 'nothing has changed\n';
+  const sum = (of: (file: ChangedFile) => number | null): number =>
+    files.reduce((all, file) => all + (of(file) ?? 0), 0);
+  const lines = files.map(({ path, kind, insertions, deletions }) => {
+    const counts =
+      insertions === null ? 'not text' : `${paint.green(`+${insertions}`)} ${paint.red(`−${deletions ?? 0}`)}`;
+    return `${kind === 'changed' ? '' : `${kind} `}${oneLine(path, 300)}  ${counts}`;
+  });
+  const all = `${formatCount(files.length, 'file')} changed (+${sum(({ insertions }) => insertions)} −${sum(({ deletions }) => deletions)})`;
+  return [...lines, all]
+    .flatMap((line) => markRows(paint.columns(), line))
+    .map((line) => `${line}\n`)
+    .join('');
+}
+
+/** Colours a patch for a terminal, and leaves the bytes of files out that are not text. */
+export function shownPatch(paint: Paint, patch: string): string {
+  const lines: string[] = [];
+  let isBinary = false;
+  for (const line of patch.replace(/\n$/, '').split('\n')) {
+    if (line.startsWith('diff --git ')) isBinary = false;
+    if (isBinary) continue;
+    if (line === 'GIT binary patch') {
+      isBinary = true;
+      lines.push(paint.dim('(not text)'));
+    } else lines.push(colourLine(paint, showUnseen(line)));
+  }
+  return patch === '' ? 'nothing has changed\n' : `${lines.join('\n')}\n`;
+}
+
+function colourLine(paint: Paint, line: string): string {
+  if (/^(?:diff|index|---|\+\+\+|old|new|deleted|similarity) /.test(line)) return paint.bold(line);
+  if (line.startsWith('@@')) return paint.cyan(line);
+  if (line.startsWith('+')) return paint.green(line);
+  return line.startsWith('-') ? paint.red(line) : line;
+}

@@ -1,0 +1,140 @@
+// What an agent has changed in its folders between two points of its session (T11).
+import { isAbsolute, relative, resolve } from 'node:path';
+import { hasSnapshot, listChanges, makePatch, type Pair, type Reading } from '../../../store/snapshots/compare.ts';
+import { type ChangeKind, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
+import {
+  findPosition,
+  firstSnapshots,
+  lastSnapshots,
+  parsePoint,
+  snapshotsAt,
+  type SnapshotsAt,
+  type Stretch,
+} from '../../../store/snapshots/snapshot-points.ts';
+import { isInside } from '../../../system/process/places.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import type { Abortable } from '../../async.ts';
+import { ClientProblem } from '../../problem.ts';
+import { TooLarge } from './read-shadow.ts';
+
+/**
+ * Options of `diff()`. Points are positions of entries (`412`) or `RUN.ITERATION` (`2.17`). Absent:
+ * from the first snapshot to the last one. `paths` are absolute, or relative to the session's
+ * folder; absent: all.
+ */
+export type DiffOptions = Abortable & {
+  readonly from?: string | number;
+  readonly to?: string | number;
+  readonly paths?: readonly string[];
+  /** Leaves the patch out. */
+  readonly stat?: boolean;
+};
+
+export type ChangedFile = {
+  /** The folder of the session in which it lies. */
+  readonly root: string;
+  /** Relative to `root`; bytes that are no UTF-8 as `\xNN`. */
+  readonly path: string;
+  readonly kind: ChangeKind;
+  /** Lines; null for a file that is not text. */
+  readonly insertions: number | null;
+  readonly deletions: number | null;
+};
+
+export type SessionDiff = {
+  readonly files: readonly ChangedFile[];
+  /**
+   * As `git diff` prints it, with paths relative to the session's folder, and absolute ones for its
+   * other folders. Null when it was not asked for, or is larger than 64 MB.
+   */
+  readonly patch: string | null;
+};
+
+export type DiffPorts = { readonly session: SessionId; readonly cwd: string; readonly reading: Reading };
+
+/** Throws ClientProblem. */
+export async function diffSession(ports: DiffPorts, stretch: Stretch, options: DiffOptions): Promise<SessionDiff> {
+  const files: ChangedFile[] = [];
+  let patch: string | null = options.stat === true ? null : '';
+  for (const { root, ...pair } of await findPairs(ports, stretch, options)) {
+    for (const { path, ...change } of await listChanges(ports.reading, pair))
+      files.push({ root, path: showPath(path), ...change });
+    if (patch !== null) patch = await addPatch(ports, patch, { root, pair });
+  }
+  return { files, patch };
+}
+
+async function addPatch(
+  { reading, cwd }: DiffPorts,
+  before: string,
+  { root, pair }: { readonly root: string; readonly pair: Pair },
+): Promise<string | null> {
+  const prefix = root === cwd ? '' : `${root.replace(/^\//, '')}/`;
+  try {
+    const patch = await makePatch(reading, pair, { prefix, binary: true });
+    return `${before}${Buffer.from(patch, 'latin1').toString('utf8')}`;
+  } catch (error) {
+    if (error instanceof TooLarge) return null;
+    throw error;
+  }
+}
+
+/** Two snapshots of a folder. */
+export type RootPair = Pair & { readonly root: string };
+
+/**
+ * Returns the folders with snapshots that differ, the session's own one first. Throws ClientProblem
+ * when a point or a snapshot is missing.
+ */
+export async function findPairs(
+  { session, cwd, reading }: DiffPorts,
+  stretch: Stretch,
+  { from, to, paths = [] }: DiffOptions,
+): Promise<readonly RootPair[]> {
+  const first = firstSnapshots(stretch.entries);
+  if (first.size === 0)
+    throw new ClientProblem('refused', `no files of session ${session} were captured: see docs/time.md`);
+  const before = from === undefined ? first : snapshotsOf(session, stretch, from);
+  const after = to === undefined ? lastSnapshots(stretch.entries) : snapshotsOf(session, stretch, to);
+  const pairs: RootPair[] = [];
+  for (const root of [...first.keys()].toSorted((one, other) => Number(other === cwd) - Number(one === cwd))) {
+    // A folder that was given later had no files of the session before.
+    const pair = { from: before.get(root) ?? first.get(root) ?? '', to: after.get(root) ?? first.get(root) ?? '' };
+    const within = pathsIn(root, cwd, paths);
+    if (pair.from === pair.to || within === null) continue;
+    for (const id of [pair.from, pair.to]) if (!(await hasSnapshot(reading, id))) throw missingProblem(session, root);
+    pairs.push({ root, ...pair, paths: within });
+  }
+  return pairs;
+}
+
+function missingProblem(session: SessionId, root: string): ClientProblem {
+  const where = 'they are in the data folder of the machine that worked on it, unless that is damaged';
+  return new ClientProblem('refused', `snapshots of ${root} in session ${session} are not on this machine: ${where}`);
+}
+
+/** Throws ClientProblem. */
+function snapshotsOf(session: SessionId, stretch: Stretch, given: string | number): SnapshotsAt {
+  const point = parsePoint(String(given));
+  const shown = JSON.stringify(String(given).slice(0, 40));
+  if (point === null)
+    throw new ClientProblem(
+      'refused',
+      `${shown} is no point: give the position of an entry, as \`perdure show ${session} --json\` prints it, or RUN.ITERATION`,
+    );
+  const position = findPosition(stretch, point);
+  if (position === null) throw new ClientProblem('refused', `session ${session} has no point ${shown}`);
+  return snapshotsAt(stretch, position);
+}
+
+/** Returns the paths that lie in a folder, relative to it; null when there are some, and none does. */
+function pathsIn(root: string, cwd: string, paths: readonly string[]): readonly RawPath[] | null {
+  if (paths.length === 0) return [];
+  const found = paths
+    .map((path) => (isAbsolute(path) ? resolve(path) : resolve(cwd, path)))
+    .filter((path) => isInside(root, path))
+    .map((path) => Buffer.from(relative(root, path)).toString('latin1'));
+  // The folder itself stands for all that is in it.
+  if (found.includes('')) return [];
+  return found.length === 0 ? null : found;
+}

@@ -1,0 +1,90 @@
+// Frees what the shadow repository of this machine holds of sessions that are gone (T4).
+import { existsSync } from 'node:fs';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { onOneLine } from '../../system/text.ts';
+import { gitArguments, gitEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
+import { ClientProblem } from '../problem.ts';
+import { findGit, type RunInFolder } from '../sessions/files/read-shadow.ts';
+
+export type CleanSnapshots = {
+  readonly dataDir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The names in keys of all sessions that the server knows. */
+  readonly known: ReadonlySet<string>;
+  /** Milliseconds since the epoch: what was captured since then stays. */
+  readonly olderThan: number;
+  readonly dryRun: boolean;
+};
+
+export type CleanedSnapshots = {
+  /** Sessions that are gone and whose snapshots were freed. */
+  readonly sessions: number;
+  /** Bytes by which the repository became smaller. */
+  readonly freed: number;
+};
+
+/** From so many packs on they are made into one. */
+const MANY_PACKS = 50;
+/** A worker may write objects that no snapshot names yet. */
+const GRACE = '1.day.ago';
+const LONGEST_MS = 30 * 60_000;
+
+/** Throws ClientProblem without git; a repository that is missing has nothing to free. */
+export async function cleanSnapshots(cleaning: CleanSnapshots): Promise<CleanedSnapshots> {
+  const { dataDir, env, dryRun } = cleaning;
+  const gitDir = snapshotsFolderOf(dataDir);
+  if (!existsSync(join(gitDir, 'HEAD'))) return { sessions: 0, freed: 0 };
+  const gone = await findGone(gitDir, cleaning);
+  if (dryRun) return { sessions: gone.length, freed: 0 };
+  const before = await sizeOf(gitDir);
+  if (gone.length === 0 && before.packs <= MANY_PACKS) return { sessions: 0, freed: 0 };
+  const { git, runIn } = findGit(dataDir, env);
+  const run = createRun(gitDir, git, runIn);
+  for (const segment of gone) {
+    const refs = (await run(['for-each-ref', '--format=%(refname)', `refs/sessions/${segment}/`])).split('\n');
+    for (const ref of refs.filter(Boolean)) await run(['update-ref', '-d', ref]);
+    await rm(join(gitDir, 'sessions', segment), { recursive: true, force: true });
+  }
+  await run(['repack', '-A', '-d', '-q', `--unpack-unreachable=${GRACE}`]);
+  await run(['prune', `--expire=${GRACE}`]);
+  return { sessions: gone.length, freed: Math.max(0, before.bytes - (await sizeOf(gitDir)).bytes) };
+}
+
+/** Returns the sessions that are unknown and have captured nothing for some time. */
+async function findGone(gitDir: string, { known, olderThan }: CleanSnapshots): Promise<readonly string[]> {
+  const sessions = join(gitDir, 'sessions');
+  const gone: string[] = [];
+  for (const segment of await namesIn(sessions)) {
+    if (known.has(segment)) continue;
+    const roots = await namesIn(join(sessions, segment));
+    const times = await Promise.all(roots.map(async (root) => (await stat(join(sessions, segment, root))).mtimeMs));
+    if (times.every((time) => time < olderThan)) gone.push(segment);
+  }
+  return gone;
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return existsSync(folder) ? await readdir(folder) : [];
+}
+
+async function sizeOf(gitDir: string): Promise<{ readonly bytes: number; readonly packs: number }> {
+  let [bytes, packs] = [0, 0];
+  const objects = join(gitDir, 'objects');
+  for (const entry of await readdir(objects, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    if (entry.name.endsWith('.pack')) packs += 1;
+    bytes += (await stat(join(entry.parentPath, entry.name))).size;
+  }
+  return { bytes, packs };
+}
+
+function createRun(gitDir: string, git: string, runIn: RunInFolder): (args: readonly string[]) => Promise<string> {
+  return async (args) => {
+    const argv = gitArguments(git, { gitDir }, args);
+    const { exit, stdout, stderr } = await runIn(argv, gitDir, gitEnvironment(), LONGEST_MS);
+    if (exit.code === 0) return stdout;
+    const why = onOneLine(stderr.trim()) || 'git failed';
+    throw new ClientProblem('refused', `the snapshots of sessions that are gone were not freed: ${why}`);
+  };
+}

@@ -1,0 +1,77 @@
+// Compares two snapshots by the shadow repository (T11): the changed files, the patch, and contents.
+// Only its objects are read, whatever lies in the workspace now.
+import type { FileChange, RawPath } from './listing.ts';
+import { parseChanges } from './listing.ts';
+import { gitArguments, gitEnvironment } from './shadow.ts';
+import type { RunHeld } from './take-snapshot.ts';
+
+export type Reading = {
+  /** The bare repository. */
+  readonly gitDir: string;
+  /** The path of git. */
+  readonly git: string;
+  readonly run: RunHeld;
+};
+
+/** Two snapshots of one folder; `paths` are files or folders in it, and none stands for all. */
+export type Pair = { readonly from: string; readonly to: string; readonly paths: readonly RawPath[] };
+
+const COMPARE = ['diff-tree', '-r', '--no-renames', '--no-ext-diff', '--no-textconv'];
+
+export async function listChanges(reading: Reading, pair: Pair): Promise<readonly FileChange[]> {
+  return parseChanges(await compare(reading, pair, ['-z', '--raw', '--numstat']));
+}
+
+export type PatchOptions = {
+  /** Comes before each path; empty, or ends with a slash. */
+  readonly prefix: string;
+  /** Has the bytes of files that are not text, so that the patch can be applied. */
+  readonly binary: boolean;
+};
+
+/** Returns a patch as `git diff` prints it, byte for byte as latin1. */
+export async function makePatch(reading: Reading, pair: Pair, { prefix, binary }: PatchOptions): Promise<string> {
+  const prefixes = [`--src-prefix=a/${prefix}`, `--dst-prefix=b/${prefix}`];
+  return compare(reading, pair, ['-p', ...(binary ? ['--binary', '--full-index'] : []), ...prefixes]);
+}
+
+async function compare(reading: Reading, { from, to, paths }: Pair, how: readonly string[]): Promise<string> {
+  if (from === to) return '';
+  const literal = paths.map((path) => Buffer.from(path, 'latin1').toString('utf8'));
+  const args = [...COMPARE, ...how, `${from}:files`, `${to}:files`, '--', ...literal];
+  return runGit(reading, ['--literal-pathspecs', ...args]);
+}
+
+/** Tells whether a snapshot is in the repository. */
+export async function hasSnapshot(reading: Reading, id: string): Promise<boolean> {
+  return runGit(reading, ['cat-file', '-e', `${id}:files`]).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** A file of a snapshot: its mode as git writes it, and the hash of its content. */
+export type HeldFile = { readonly mode: string; readonly blob: string };
+
+/** A file of two snapshots; null where one does not have it. */
+export type HeldPair = { readonly path: RawPath; readonly from: HeldFile | null; readonly to: HeldFile | null };
+
+export async function listHeldPairs(reading: Reading, pair: Pair): Promise<readonly HeldPair[]> {
+  const fields = (await compare(reading, pair, ['-z', '--raw'])).split('\0');
+  const pairs: HeldPair[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [fromMode = '', toMode = '', from = '', to = ''] = (fields[at] ?? '').slice(1).split(' ');
+    const held = (mode: string, blob: string): HeldFile | null => (/^0+$/.test(blob) ? null : { mode, blob });
+    pairs.push({ path: fields[at + 1] ?? '', from: held(fromMode, from), to: held(toMode, to) });
+  }
+  return pairs;
+}
+
+/** Reads the content of a file, or the target of a link. */
+export async function readHeld(reading: Reading, { blob }: HeldFile): Promise<Buffer> {
+  return Buffer.from(await runGit(reading, ['cat-file', 'blob', blob]), 'latin1');
+}
+
+function runGit({ gitDir, git, run }: Reading, args: readonly string[]): Promise<string> {
+  return run(gitArguments(git, { gitDir }, args), { env: gitEnvironment(), cwd: gitDir });
+}

@@ -1,0 +1,74 @@
+// The entry of a transcript that says which snapshot holds the folders of a run, and what has
+// changed since the one before (T1). The model never sees it.
+import { showPath, type FileChange } from './listing.ts';
+import type { LeftOut, Snapshot } from './take-snapshot.ts';
+
+/** `at` is in milliseconds since the epoch. */
+export type FilesEntry = { readonly kind: 'files'; readonly roots: readonly RootSnapshot[]; readonly at: number };
+
+/** One folder of the run. */
+export type RootSnapshot = {
+  /** The absolute real path of the folder. */
+  readonly root: string;
+  /** The hash of the snapshot, and that of the one before; null for the first of the session. */
+  readonly id: string;
+  readonly parent: string | null;
+  /** The number of captured files. */
+  readonly files: number;
+  /** Bytes that were captured anew. */
+  readonly bytes: number;
+  readonly added: number;
+  readonly changed: number;
+  readonly deleted: number;
+  /** Lines, of text files. */
+  readonly insertions: number;
+  readonly deletions: number;
+  /** Names of changed files for people, the first of them. */
+  readonly names: readonly string[];
+  /** What is not captured; absent when everything is. */
+  readonly leftOut?: { readonly count: number; readonly first: string };
+};
+
+const MOST_NAMES = 50;
+
+export function describeSnapshot(root: string, parent: string | null, snapshot: Snapshot): RootSnapshot {
+  const { id, files, bytes, changes, leftOut } = snapshot;
+  const count = (kind: FileChange['kind']): number => changes.filter((change) => change.kind === kind).length;
+  const [first] = leftOut;
+  return {
+    root,
+    id,
+    parent,
+    files,
+    bytes,
+    added: count('added'),
+    changed: count('changed'),
+    deleted: count('deleted'),
+    insertions: changes.reduce((sum, change) => sum + (change.insertions ?? 0), 0),
+    deletions: changes.reduce((sum, change) => sum + (change.deletions ?? 0), 0),
+    names: changes.slice(0, MOST_NAMES).map(({ path }) => showPath(path)),
+    ...(first && { leftOut: { count: leftOut.length, first: describeLeftOut(first) } }),
+  };
+}
+
+const REASONS: Readonly<Record<LeftOut['why'], string>> = {
+  large: 'it is larger than one file may be',
+  unreadable: 'it cannot be read',
+  files: 'there are more files than are captured',
+  bytes: 'there are more bytes than are captured',
+  no_file: 'it is neither a file nor a link',
+};
+
+function describeLeftOut({ path, why }: LeftOut): string {
+  return `${showPath(path)}: ${REASONS[why]}`;
+}
+
+/** Sums up what has changed, as in `3 files changed (+12 −4)`; null for a first snapshot. */
+export function filesText({ roots }: FilesEntry): string | null {
+  const later = roots.filter(({ parent }) => parent !== null);
+  if (later.length === 0) return null;
+  const sum = (of: (root: RootSnapshot) => number): number => later.reduce((total, root) => total + of(root), 0);
+  const files = sum(({ added, changed, deleted }) => added + changed + deleted);
+  const lines = `+${sum(({ insertions }) => insertions)} −${sum(({ deletions }) => deletions)}`;
+  return `${files} ${files === 1 ? 'file' : 'files'} changed (${lines})`;
+}

@@ -1,0 +1,102 @@
+// The shadow repository: one bare git repository in the data folder that holds the snapshots of all
+// workspaces (T1). Nothing of a workspace's own repository is used or changed: git gets its own
+// folder, an index for each session, an empty configuration, and attributes that turn filters and
+// conversions off.
+import { createHash } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { keySegment } from '../values/store.ts';
+
+/** The snapshots of one folder of one session. */
+export type ShadowPlace = {
+  /** The bare repository. */
+  readonly gitDir: string;
+  /** The session's own folder for this root: its index and its state. */
+  readonly own: string;
+  /** The ref that keeps the session's snapshots of this root. */
+  readonly ref: string;
+  /** The folder that is captured: an absolute real path. */
+  readonly root: string;
+};
+
+/** Wins over every `.gitattributes` of a workspace: files are stored as they lie. */
+const ATTRIBUTES = '* -text -filter -ident -working-tree-encoding !diff\n';
+
+/** The configuration of every command. Objects are on disk before a ref names them. */
+const SETTINGS = [
+  'core.bare=false',
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'core.attributesFile=/dev/null',
+  'core.excludesFile=/dev/null',
+  'core.autocrlf=false',
+  'core.safecrlf=false',
+  'core.fileMode=true',
+  'core.symlinks=true',
+  'core.ignoreCase=false',
+  'core.precomposeUnicode=false',
+  'core.protectNTFS=false',
+  'core.quotePath=false',
+  'core.untrackedCache=true',
+  'core.fsync=loose-object,pack,pack-metadata,reference',
+  'core.logAllRefUpdates=false',
+  'index.version=4',
+  'gc.auto=0',
+  'maintenance.auto=false',
+].flatMap((setting) => ['-c', setting]);
+
+const AUTHOR = { NAME: 'Perdure', EMAIL: 'perdure@localhost' };
+
+export const snapshotsFolderOf = (dataDir: string): string => join(dataDir, 'snapshots');
+
+export function placeOfRoot(dataDir: string, session: SessionId, root: string): ShadowPlace {
+  const gitDir = snapshotsFolderOf(dataDir);
+  const name = createHash('sha256').update(root).digest('hex').slice(0, 16);
+  const segment = keySegment(session);
+  return { gitDir, root, own: join(gitDir, 'sessions', segment, name), ref: `refs/sessions/${segment}/${name}` };
+}
+
+/** Makes the repository and the session's folder where they are missing. */
+export async function openShadow({ gitDir, own }: Pick<ShadowPlace, 'gitDir' | 'own'>): Promise<void> {
+  await mkdir(own, { recursive: true, mode: 0o700 });
+  if (existsSync(join(gitDir, 'HEAD'))) return;
+  for (const folder of ['objects/info', 'objects/pack', 'refs/heads', 'info']) {
+    await mkdir(join(gitDir, folder), { recursive: true, mode: 0o700 });
+  }
+  await writeFile(join(gitDir, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n');
+  await writeFile(join(gitDir, 'info', 'attributes'), ATTRIBUTES);
+  // Git takes the folder for a repository from here on.
+  await writeFile(join(gitDir, 'HEAD'), 'ref: refs/heads/none\n');
+}
+
+/** Returns the arguments of a git command on the shadow repository, with `root` as its work tree. */
+export function gitArguments(
+  git: string,
+  { gitDir }: Pick<ShadowPlace, 'gitDir'>,
+  args: readonly string[],
+  root?: string,
+): readonly string[] {
+  const tree = root === undefined ? [] : [`--work-tree=${root}`];
+  return [git, `--git-dir=${gitDir}`, ...tree, ...SETTINGS, ...args];
+}
+
+/** The environment of git: no configuration of the machine or of a person, no network, no prompt. */
+export function gitEnvironment(index?: string): Readonly<Record<string, string>> {
+  const people = ['AUTHOR', 'COMMITTER'].flatMap((who) =>
+    Object.entries(AUTHOR).map(([what, value]) => [`GIT_${who}_${what}`, value] as const),
+  );
+  return {
+    ...Object.fromEntries(people),
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_ALLOW_PROTOCOL: 'none',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_OPTIONAL_LOCKS: '0',
+    LC_ALL: 'C',
+    ...(index !== undefined && { GIT_INDEX_FILE: index }),
+  };
+}

@@ -1,0 +1,113 @@
+// Finds the snapshots that hold the files of a session as they were at a point of its transcript
+// (T11). A capture follows the reply of a step whose effects come later, and so it holds what the
+// effects before that reply have left.
+import type { Entry } from '../log/entries.ts';
+import type { RootSnapshot } from './files-entry.ts';
+
+/** `entries` begin at position `first` of the transcript. */
+export type Stretch = { readonly entries: readonly Entry[]; readonly first: number };
+
+/** A place in a transcript as people name it: an entry, or the reply of an iteration. */
+export type Point = number | { readonly run: number; readonly iteration: number };
+
+/** Returns null for a text that names no point: `412`, `e412` and `2.17` do. */
+export function parsePoint(text: string): Point | null {
+  const entry = /^e?(\d{1,9})$/.exec(text)?.[1];
+  if (entry !== undefined) return Number(entry);
+  const [, run, iteration] = /^(\d{1,9})\.(\d{1,9})$/.exec(text) ?? [];
+  return run === undefined || iteration === undefined ? null : { run: Number(run), iteration: Number(iteration) };
+}
+
+/** Returns the position of a point; null when the transcript does not have it. */
+export function findPosition({ entries, first }: Stretch, point: Point): number | null {
+  if (typeof point === 'number') return point >= first && point < first + entries.length ? point : null;
+  let run = 1;
+  for (const [index, entry] of entries.entries()) {
+    if (entry.kind === 'run_started') run = entry.run;
+    if (entry.kind === 'reply' && run === point.run && entry.iteration === point.iteration) return first + index;
+  }
+  return null;
+}
+
+/** The hash of each folder's snapshot. */
+export type SnapshotsAt = ReadonlyMap<string, string>;
+
+/** Returns the snapshots of the files as they were at a position. */
+export function snapshotsAt({ entries, first }: Stretch, position: number): SnapshotsAt {
+  const index = position - first;
+  return latestUpTo(entries, findCapture(entries, index) ?? index);
+}
+
+/** Returns the first snapshot of each folder. */
+export function firstSnapshots(entries: readonly Entry[]): SnapshotsAt {
+  const found = new Map<string, string>();
+  for (const { root, id } of entries.flatMap(rootsOf)) if (!found.has(root)) found.set(root, id);
+  return found;
+}
+
+export function lastSnapshots(entries: readonly Entry[]): SnapshotsAt {
+  return latestUpTo(entries, entries.length - 1);
+}
+
+function latestUpTo(entries: readonly Entry[], last: number): SnapshotsAt {
+  return new Map(
+    entries.slice(0, last + 1).flatMap((entry) => rootsOf(entry).map(({ root, id }) => [root, id] as const)),
+  );
+}
+
+const rootsOf = (entry: Entry): readonly RootSnapshot[] => (entry.kind === 'files' ? entry.roots : []);
+
+/**
+ * Finds the capture that was made for a point: at it, or after it without effects of another step
+ * in between. Returns null when nothing had changed there.
+ */
+function findCapture(entries: readonly Entry[], from: number): number | null {
+  let passed: 'reply' | 'end' | null = null;
+  for (let index = from; index < entries.length; index += 1) {
+    const { kind } = entries[index] as Entry;
+    if (kind === 'files') return index;
+    // What a reply had begun while it streamed stands between it and its capture.
+    if (passed === 'reply' && kind !== 'outcomes') return null;
+    if (passed === 'end' && kind === 'run_started') return null;
+    if (kind === 'reply') passed = 'reply';
+    if (kind === 'run_ended') passed = 'end';
+  }
+  return null;
+}
+
+/** A call as the model wrote it. */
+export type WrittenCall = { readonly name: string; readonly input: unknown };
+
+/**
+ * Returns the calls that may have changed what the capture at index `at` tells of: those of the last
+ * step before it that ran any for which `mayChange` holds. Empty where a person or another program
+ * has changed files.
+ */
+export function findCauses(
+  entries: readonly Entry[],
+  at: number,
+  mayChange: (call: WrittenCall) => boolean,
+): readonly WrittenCall[] {
+  const before = entries.slice(0, at).findLastIndex(({ kind }) => kind === 'reply' || kind === 'run_ended');
+  // The calls of the reply that a capture follows run later; at the end of a run all have run.
+  const from = entries[before]?.kind === 'reply' ? before - 1 : at - 1;
+  const ran = new Set<number>();
+  let isLast = false;
+  for (let index = from; index >= 0; index -= 1) {
+    const entry = entries[index] as Entry;
+    if (entry.kind === 'run_started') return [];
+    if (entry.kind === 'files') isLast = true;
+    // A call without a key ran while the reply streamed, which only calls without effects do.
+    if (entry.kind === 'outcomes')
+      for (const { index: block, log } of entry.outcomes)
+        if (log.decision === 'allowed' && log.key !== null) ran.add(block);
+    if (entry.kind !== 'reply') continue;
+    const calls = entry.message.content.flatMap((block, position) =>
+      block.type === 'tool_use' && ran.has(position) ? [{ name: block.name, input: block.input }] : [],
+    );
+    const causes = calls.filter(mayChange);
+    if (causes.length > 0 || isLast) return causes;
+    ran.clear();
+  }
+  return [];
+}

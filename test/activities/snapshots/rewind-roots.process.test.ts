@@ -1,0 +1,54 @@
+// A rewind of files that is killed at any moment of it, and attempted again.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { rewindRoots } from '../../../activities/snapshots/rewind-roots.ts';
+import { runGitHeld } from '../../../activities/snapshots/run-git-held.ts';
+import type { Attempt } from '../../../activities/attempt.ts';
+import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
+import { DEFAULT_CAPS, takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
+import { probeSandbox, type Sandbox } from '../../../tools/sandbox.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { tempFolder } from '../../tools/support.ts';
+
+const session = 's-1' as SessionId;
+const signal = new AbortController().signal;
+const attempt = { session, signal, fence: () => Promise.resolve(true) } as unknown as Attempt;
+
+/** Kills what restores files after so many seconds. */
+function killing(sandbox: Sandbox, seconds: number): Sandbox {
+  return {
+    ...sandbox,
+    wrap: (argv, confinement) => {
+      const isRestore = argv.join(' ').includes('checkout-index');
+      return sandbox.wrap(isRestore ? ['timeout', '-s', 'KILL', String(seconds), ...argv] : argv, confinement);
+    },
+  };
+}
+
+test('a rewind of files that was killed at any moment is finished by the next attempt, and its undo is whole (T9)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const [root, dataDir] = [tempFolder(), join(tempFolder(), 'data')];
+  mkdirSync(dataDir);
+  const options = { sandbox, dataDir, caps: DEFAULT_CAPS };
+  const means = { place: placeOfRoot(dataDir, session, root), git: 'git', run: runGitHeld(options, signal), caps: DEFAULT_CAPS };
+  const sh = (script: string): string => spawnSync('bash', ['-ec', script], { cwd: root, encoding: 'utf8' }).stdout;
+  const look = (): string => sh('find . -type f -print0 | sort -z | xargs -0 sha256sum; find . -type d | sort');
+  sh('mkdir -p a b; for n in $(seq 150); do echo $n > a/$n; echo $n > b/$n; done');
+  const { id: to } = await takeSnapshot(means, null);
+  const target = look();
+  sh('rm -r b; for n in $(seq 150); do echo changed >> a/$n; done; mkdir c; for n in $(seq 150); do echo $n > c/$n; done');
+  const { id: known } = await takeSnapshot(means, null);
+  const start = look();
+  let step = 1;
+  for (const seconds of [0.002, 0.01, 0.02, 0.04, 0.08, 0.16]) {
+    const asked = { step: (step += 1), roots: [{ root, known, to }], attempt };
+    await rewindRoots({ ...options, sandbox: killing(sandbox, seconds) }, asked).catch((error: unknown) => error);
+    const done = await rewindRoots(options, asked);
+    expect(done).toMatchObject({ kind: 'done', roots: [{ before: known, to }] });
+    expect(look()).toBe(target);
+    await rewindRoots(options, { step: (step += 1), roots: [{ root, known: to, to: known }], attempt });
+    expect(look()).toBe(start);
+  }
+});

@@ -1,0 +1,147 @@
+// Patches between snapshots, and the same changes in another checkout, with git as it is here.
+import { lstatSync, mkdirSync, readFileSync, readlinkSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import type { Entry } from '../../../store/log/entries.ts';
+import { describeSnapshot } from '../../../store/snapshots/files-entry.ts';
+import { applyChanges } from '../../../client/sessions/files/apply-changes.ts';
+import { diffSession, findPairs, type DiffOptions } from '../../../client/sessions/files/diff-session.ts';
+import { findGit, openShadowReading } from '../../../client/sessions/files/read-shadow.ts';
+import { shownPatch, statText } from '../../../cli/commands/diff.ts';
+import { createPaint } from '../../../client/paint.ts';
+import { session } from '../support.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { shadowed } from '../../store/snapshots/support.ts';
+
+type Shadowed = ReturnType<typeof shadowed>;
+
+/** Captures the folder after each script, as entries of a transcript. */
+async function captures(folder: Shadowed, ...scripts: readonly string[]): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  let before: string | null = null;
+  for (const script of scripts) {
+    folder.sh(script);
+    const taken = await folder.take(before);
+    entries.push({ kind: 'files', roots: [describeSnapshot(folder.root, before, taken)], at: 0 });
+    before = taken.id;
+  }
+  return entries;
+}
+
+const dataDirOf = ({ place }: Shadowed): string => join(place.gitDir, '..');
+
+function portsOf(folder: Shadowed) {
+  const reading = openShadowReading(dataDirOf(folder), process.env);
+  return { session, cwd: folder.root, reading };
+}
+
+async function applyTo(folder: Shadowed, entries: readonly Entry[], to: string, options: DiffOptions = {}) {
+  const ports = portsOf(folder);
+  const [pair] = await findPairs(ports, { entries, first: 0 }, options);
+  if (!pair) throw new Error('nothing differs');
+  return applyChanges({ reading: ports.reading, runIn: findGit(dataDirOf(folder), process.env).runIn }, pair, to);
+}
+
+const BEFORE =
+  'mkdir -p a && seq 1 9 > a/list && echo old > gone && echo same > same && echo x > run && printf "\\0" > bin';
+const AFTER = `sed -i s/^2$/two/ a/list && rm gone && mkdir -p new/deep && printf 'no end' > new/deep/file && chmod +x run
+  ln -s same link && printf '\\0\\1' > bin && printf 'x\\n' > "$(printf 'odd\\tname')"`;
+
+test('the difference of two points is a patch that git applies, whole or of some paths (T11)', async () => {
+  const folder = shadowed();
+  const entries = await captures(folder, BEFORE, 'echo more >> same', AFTER);
+  const stretch = { entries, first: 0 };
+  const all = await diffSession(portsOf(folder), stretch, {});
+  expect(all.files.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
+    'changed a/list',
+    'changed bin',
+    'deleted gone',
+    'added link',
+    'added new/deep/file',
+    'added odd\tname',
+    'changed run',
+    'changed same',
+  ]);
+  const other = tempDir();
+  const run = (script: string, input = '') => spawnSync('sh', ['-ec', script], { cwd: other, input, encoding: 'utf8' });
+  run(BEFORE);
+  expect(run('git apply', all.patch ?? '').stderr).toBe('');
+  expect(run(`diff -r --no-dereference . ${folder.root} && test -x run`).stdout).toBe('');
+  expect(lstatSync(join(other, 'link')).isSymbolicLink()).toBe(true);
+  const last = await diffSession(portsOf(folder), stretch, { from: 1, paths: ['a', join(folder.root, 'same')] });
+  expect(last.files).toEqual([{ root: folder.root, path: 'a/list', kind: 'changed', insertions: 1, deletions: 1 }]);
+  expect(statText(createPaint(false), last.files)).toBe('a/list  +1 −1\n1 file changed (+1 −1)\n');
+  expect(shownPatch(createPaint(false), all.patch ?? '')).toContain('(not text)\n');
+  expect((await diffSession(portsOf(folder), stretch, { stat: true })).patch).toBeNull();
+});
+
+test('points and snapshots that are not there are told in one sentence (T11)', async () => {
+  const folder = shadowed();
+  const entries = await captures(folder, BEFORE, AFTER);
+  const stretch = { entries, first: 0 };
+  const ports = portsOf(folder);
+  await expect(diffSession(ports, stretch, { from: 'x' })).rejects.toThrow('"x" is no point');
+  await expect(diffSession(ports, stretch, { to: 7 })).rejects.toThrow('session s-1 has no point "7"');
+  await expect(diffSession(ports, { entries: [], first: 0 }, {})).rejects.toThrow(
+    'no files of session s-1 were captured',
+  );
+  expect(() => openShadowReading(tempDir(), process.env)).toThrow('no snapshots are on this machine');
+  folder.sh(`rm -r ${folder.place.gitDir}/objects/[0-9a-f]*`);
+  await expect(diffSession(ports, stretch, {})).rejects.toThrow('are not on this machine');
+});
+
+test('changes are written onto another checkout, merged where it differs, and conflicts are named (T11)', async () => {
+  const folder = shadowed();
+  const entries = await captures(folder, `${BEFORE} && seq 1 9 > both`, `${AFTER} && sed -i s/^2$/agent/ both`);
+  const other = realpathSync(tempDir());
+  const sh = (script: string) => spawnSync('sh', ['-ec', script], { cwd: other, encoding: 'utf8' });
+  sh(`${BEFORE} && seq 1 9 > both && sed -i s/^8$/eight/ a/list && sed -i s/^2$/mine/ both && printf '\\0mine' > bin`);
+  const applied = await applyTo(folder, entries, other);
+  expect(applied).toEqual({
+    written: ['a/list', 'link', 'new/deep/file', 'odd\tname', 'run'],
+    deleted: ['gone'],
+    same: 0,
+    conflicts: [
+      { path: 'bin', why: 'not_text' },
+      { path: 'both', why: 'marked' },
+    ],
+  });
+  expect(readFileSync(join(other, 'a/list'), 'utf8')).toBe('1\ntwo\n3\n4\n5\n6\n7\neight\n9\n');
+  expect(readFileSync(join(other, 'both'), 'utf8')).toContain('<<<<<<< here\nmine\n=======\nagent\n>>>>>>> agent\n');
+  expect(readlinkSync(join(other, 'link'))).toBe('same');
+  expect((await applyTo(folder, entries, other)).same).toBe(6);
+});
+
+test('nothing is written onto changes that are not committed, nor outside the folder through a link (T11)', async () => {
+  const folder = shadowed();
+  const entries = await captures(folder, BEFORE, AFTER);
+  const other = realpathSync(tempDir());
+  const sh = (script: string) => spawnSync('sh', ['-ec', script], { cwd: other, encoding: 'utf8' });
+  const commit = 'git add -A && git -c user.name=n -c user.email=e commit -qm all';
+  sh(`git init -q && ${BEFORE} && ${commit} && echo mine >> gone`);
+  await expect(applyTo(folder, entries, other)).rejects.toThrow('changes that are not committed of gone');
+  expect(sh('cat gone; git status --porcelain').stdout).toBe('old\nmine\n M gone\n');
+  sh('git checkout -q gone');
+  const outside = tempDir();
+  mkdirSync(join(outside, 'deep'));
+  symlinkSync(outside, join(other, 'new'));
+  const applied = await applyTo(folder, entries, other);
+  expect(applied.conflicts).toEqual([{ path: 'new/deep/file', why: 'blocked' }]);
+  expect(spawnSync('ls', [join(outside, 'deep')], { encoding: 'utf8' }).stdout).toBe('');
+  expect(sh('git diff --cached --name-only').stdout).toBe('');
+});
+
+test('a folder takes the place of a file, and a file that of a folder, in another checkout too (T11)', async () => {
+  const folder = shadowed();
+  const before = 'mkdir a && echo 1 > a/one && echo 2 > b';
+  const entries = await captures(folder, before, 'rm -r a b && echo file > a && mkdir b && echo in > b/in');
+  const other = realpathSync(tempDir());
+  spawnSync('sh', ['-ec', before], { cwd: other });
+  const applied = await applyTo(folder, entries, other);
+  expect(applied.conflicts).toEqual([]);
+  expect(readFileSync(join(other, 'a'), 'utf8') + readFileSync(join(other, 'b/in'), 'utf8')).toBe('file\nin\n');
+  writeFileSync(join(other, 'b/in'), 'mine');
+  const again = await applyTo(folder, entries, other);
+  expect(again.conflicts).toEqual([{ path: 'b/in', why: 'marked' }]);
+});

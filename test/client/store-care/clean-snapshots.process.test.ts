@@ -1,0 +1,56 @@
+// What gc frees of the shadow repository, with git as it is here.
+import { existsSync, readdirSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { cleanSnapshots } from '../../../client/store-care/clean-snapshots.ts';
+import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
+import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { shadowed } from '../../store/snapshots/support.ts';
+
+const OLD = new Date(Date.now() - 3 * 24 * 3_600_000);
+
+/** Makes all that was captured so far old. */
+function age(folder: string): void {
+  for (const entry of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
+    utimesSync(join(folder, entry), OLD, OLD);
+}
+
+const countObjects = (gitDir: string): number =>
+  readdirSync(join(gitDir, 'objects'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /[0-9a-f]{38}$/.test(name),
+  ).length;
+
+test('gc frees the snapshots of a session that is gone, and those of the others stay whole (T4)', async () => {
+  const { root, place, means, sh, take, files } = shadowed();
+  const dataDir = join(place.gitDir, '..');
+  const gone = { ...means, place: placeOfRoot(dataDir, 's-gone' as SessionId, root) };
+  sh('echo shared > shared && echo secret > only-of-the-first');
+  await takeSnapshot(gone, null);
+  sh('rm only-of-the-first && echo mine > mine');
+  const kept = await take();
+  age(place.gitDir);
+  const cleaning = { dataDir, env: process.env, known: new Set(['s-1']), olderThan: Date.now() - 24 * 3_600_000 };
+  expect(await cleanSnapshots({ ...cleaning, dryRun: true })).toEqual({ sessions: 1, freed: 0 });
+  expect(existsSync(gone.place.own)).toBe(true);
+  const young = { ...cleaning, olderThan: OLD.getTime() - 1_000, dryRun: false };
+  expect(await cleanSnapshots(young)).toEqual({ sessions: 0, freed: 0 });
+  const before = countObjects(place.gitDir);
+  expect(before).toBeGreaterThan(0);
+  expect(await cleanSnapshots({ ...cleaning, dryRun: false })).toMatchObject({ sessions: 1 });
+  expect(existsSync(join(gone.place.own, '..'))).toBe(false);
+  expect(await files(kept.id)).toEqual(['100644 mine', '100644 shared']);
+  // All that is left is in one pack.
+  expect(countObjects(place.gitDir)).toBe(0);
+  const blob = sh(`echo secret | git hash-object --stdin`).trim();
+  expect(() => sh(`git --git-dir=${place.gitDir} cat-file -e ${blob}`)).toThrow();
+  expect(await cleanSnapshots({ ...cleaning, dryRun: false })).toEqual({ sessions: 0, freed: 0 });
+  sh('echo later > later');
+  expect((await take(kept.id)).changes.map(({ path }) => path)).toEqual(['later']);
+});
+
+test('a data folder without snapshots has nothing to free (T4)', async () => {
+  const cleaning = { dataDir: tempDir(), env: {}, known: new Set<string>(), olderThan: 0, dryRun: false };
+  expect(await cleanSnapshots(cleaning)).toEqual({ sessions: 0, freed: 0 });
+});

@@ -1,0 +1,67 @@
+// Takes a session back to an earlier point (T6): its files first, then its conversation, then an
+// entry that says so. Only a session at rest goes back, and no run begins meanwhile.
+import { ApplicationFailure, CancellationScope, defineUpdate, isCancellation, setHandler } from '@temporalio/workflow';
+import { activityProblem } from '../activity-problem.ts';
+import type { Hash } from '../contract/ids.ts';
+import { present } from '../contract/present.ts';
+import { rewindProblem } from '../contract/rewind.ts';
+import type { FilesRewound, Rewind, RewindFiles, Rewound, RootRewound } from '../contract/rewind.ts';
+import { UPDATES } from '../contract/session.ts';
+import { isOnce, unwrapAsked, type Signature, type UpdateOnce } from '../contract/steered.ts';
+import { commitEntries } from '../run/commit-entries.ts';
+import type { Session } from '../session/session.ts';
+import { refuse } from './approvals.ts';
+import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
+
+type Given = Rewind | UpdateOnce<Rewind>;
+
+export function handleRewinds(session: Session): void {
+  const { steered, facts, memoWriter } = session;
+  const problem = (given: Given): string | undefined => {
+    if (steered.isClosing) return 'the session is closing: nothing can be taken back in it';
+    const wrong = steered.once.problem(UPDATES.rewind, given) ?? rewindProblem(unwrapAsked(given));
+    return wrong ?? restProblem(session, unwrapAsked(given).from);
+  };
+  const rewind = async (given: Given, by?: Signature): Promise<Rewound> => {
+    steered.once.note(given);
+    const { from, to, contextTokens = 0, files, force } = unwrapAsked(given);
+    session.isRewinding = true;
+    try {
+      const done = files && (await rewindFiles(session, { roots: files, ...present({ force }) }));
+      const rewound: Rewound = { from, ...present({ to, files: done }) };
+      if (to) facts.rewind(to, contextTokens);
+      steered.note({ action: 'rewind', rewound }, isOnce(given) ? given : by);
+      facts.moveHead(await commitEntries(session, facts.now.head, steered.take()));
+      memoWriter.markChanged();
+      return rewound;
+    } finally {
+      session.isRewinding = false;
+    }
+  };
+  const validator = (given: Given, _by?: Signature): void => refuse(problem(given));
+  const update = defineUpdate<Rewound, [Given, Signature?]>(UPDATES.rewind);
+  setHandler(update, rewind, { validator, description: UPDATE_DESCRIPTIONS.rewind });
+}
+
+function restProblem(session: Session, from: Hash): string | undefined {
+  if (session.run !== null || session.inbox.count > 0) return 'something runs now, or waits to: interrupt it first';
+  if (session.isRewinding) return 'the session is going back to an earlier point already: wait for it';
+  return session.facts.now.head === from ? undefined : 'the session has gone on meanwhile: look at it again';
+}
+
+async function rewindFiles(
+  { ports, facts }: Session,
+  asked: Omit<RewindFiles, 'step'>,
+): Promise<readonly RootRewound[]> {
+  const input = { ...asked, step: facts.nextStep() };
+  let end: FilesRewound;
+  try {
+    end = await CancellationScope.nonCancellable(() => ports.rewindFiles(input));
+  } catch (error) {
+    const problem = activityProblem(error);
+    if (problem === null || isCancellation(error)) throw error;
+    end = { kind: 'refused', problem: problem.detail };
+  }
+  if (end.kind === 'refused') throw ApplicationFailure.nonRetryable(end.problem, 'NotRewound');
+  return end.roots;
+}
