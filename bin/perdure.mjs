@@ -10,7 +10,8 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const sources = ['workflows', 'activities', 'worker', 'client'];
+/** Folders beside those of the product. */
+const others = new Set(['.git', 'bench', 'bin', 'dist', 'docs', 'examples', 'node_modules', 'test']);
 /** The build writes it last. */
 const built = join(root, 'dist', 'workflow-bundle.js');
 
@@ -27,6 +28,8 @@ function newest(folder) {
 function isStale() {
   if (!existsSync(join(root, 'tsconfig.build.json'))) return false;
   const time = statSync(built, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const sources = folders.map(({ name }) => name).filter((name) => !others.has(name) && !name.startsWith('.'));
   return sources.some((folder) => newest(join(root, folder)) > time);
 }
 

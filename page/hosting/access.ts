@@ -206,7 +206,11 @@ export function isJson(context: Context): boolean {
 function roleProblem(context: Context, person: Person): Response | null {
   const { path } = context.req;
   const needed: Role =
-    path === SIGN_IN ? 'look' : /^(?:\/sessions\/[^/]+\/(?:approve|deny|answer)|\/inbox\/allow)$/.test(path) ? 'decide' : 'steer';
+    path === SIGN_IN
+      ? 'look'
+      : /^(?:\/sessions\/[^/]+\/(?:approve|deny|answer)|\/inbox\/allow)$/.test(path)
+        ? 'decide'
+        : 'steer';
   if (mayDo(person.role, needed)) return null;
   return context.html(
     `<p class="bad">That needs the role ${needed}, and yours is ${person.role}: nothing was done.</p>`,

@@ -45,7 +45,12 @@ function AmountField({
   return (
     <label>
       <span>{label}</span>
-      <input name={name} inputmode="decimal" autocomplete="off" placeholder={now === null ? 'none now' : `${now} now`} />
+      <input
+        name={name}
+        inputmode="decimal"
+        autocomplete="off"
+        placeholder={now === null ? 'none now' : `${now} now`}
+      />
     </label>
   );
 }

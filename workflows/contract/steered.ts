@@ -7,7 +7,16 @@ import type { NewLimits, OptionChanges, RuleChanges, RunOptions } from './sessio
 
 export type SteeringRecord = {
   readonly action:
-    'interrupt' | 'resume' | 'cancel' | 'topUp' | 'setLimits' | 'changeRules' | 'setOptions' | 'snip' | 'repair' | 'rewind';
+    | 'interrupt'
+    | 'resume'
+    | 'cancel'
+    | 'topUp'
+    | 'setLimits'
+    | 'changeRules'
+    | 'setOptions'
+    | 'snip'
+    | 'repair'
+    | 'rewind';
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** The name of the person who did it; absent where it was not given. */
