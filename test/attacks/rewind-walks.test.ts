@@ -26,7 +26,21 @@ function run(cwd: string, script: string): string {
   return stdout;
 }
 
-const NAMES: readonly [string, ...string[]] = ['a', 'b', 'dir/a', 'dir/b', 'dir/deep/er/a', '-rf', 'sp ace', "quo'te", 'new\\nline', '\\377odd', 'é', '*', '.dot'];
+const NAMES: readonly [string, ...string[]] = [
+  'a',
+  'b',
+  'dir/a',
+  'dir/b',
+  'dir/deep/er/a',
+  '-rf',
+  'sp ace',
+  "quo'te",
+  'new\\nline',
+  '\\377odd',
+  'é',
+  '*',
+  '.dot',
+];
 
 /** A change that an agent or a person may make, as a line of bash. */
 function makeChange({ pick, nat }: Random): string {
@@ -58,7 +72,10 @@ test.each(Array.from({ length: WALKS }, (_, walk) => SEED + walk))(
     const random = randomFrom(seed);
     const folder = shadowed();
     const { root, take } = folder;
-    run(root, `git init -q . && echo ignored/ > .gitignore && mkdir ignored && echo i > ignored/i && git add .gitignore && git -c user.name=a -c user.email=a@b commit -qm one`);
+    run(
+      root,
+      `git init -q . && echo ignored/ > .gitignore && mkdir ignored && echo i > ignored/i && git add .gitignore && git -c user.name=a -c user.email=a@b commit -qm one`,
+    );
     const untouched = `cat ignored/i; git rev-parse HEAD; git ls-files -s; sha256sum .git/HEAD .git/config`;
     const before = run(root, untouched);
     const points: { readonly id: string; readonly looks: string }[] = [];

@@ -32,13 +32,20 @@ test('a rewind of files that was killed at any moment is finished by the next at
   const [root, dataDir] = [tempFolder(), join(tempFolder(), 'data')];
   mkdirSync(dataDir);
   const options = { sandbox, dataDir, caps: DEFAULT_CAPS };
-  const means = { place: placeOfRoot(dataDir, session, root), git: 'git', run: runGitHeld(options, signal), caps: DEFAULT_CAPS };
+  const means = {
+    place: placeOfRoot(dataDir, session, root),
+    git: 'git',
+    run: runGitHeld(options, signal),
+    caps: DEFAULT_CAPS,
+  };
   const sh = (script: string): string => spawnSync('bash', ['-ec', script], { cwd: root, encoding: 'utf8' }).stdout;
   const look = (): string => sh('find . -type f -print0 | sort -z | xargs -0 sha256sum; find . -type d | sort');
   sh('mkdir -p a b; for n in $(seq 150); do echo $n > a/$n; echo $n > b/$n; done');
   const { id: to } = await takeSnapshot(means, null);
   const target = look();
-  sh('rm -r b; for n in $(seq 150); do echo changed >> a/$n; done; mkdir c; for n in $(seq 150); do echo $n > c/$n; done');
+  sh(
+    'rm -r b; for n in $(seq 150); do echo changed >> a/$n; done; mkdir c; for n in $(seq 150); do echo $n > c/$n; done',
+  );
   const { id: known } = await takeSnapshot(means, null);
   const start = look();
   let step = 1;
