@@ -57,7 +57,7 @@ test('a file that someone else has changed stops it with its name, and force ove
   );
   const { id: safety } = await take();
   await goBack(folder, first.id, known.id, true);
-  expect(sh('cat one two other 2>&1 || :')).toBe('1\n1\n' + 'cat: other: No such file or directory\n');
+  expect(sh('cat one two other 2>&1 || :')).toBe('1\n1\ncat: other: No such file or directory\n');
   expect(await content(safety, 'files/one')).toBe('2\nmine\n');
 });
 
