@@ -29,7 +29,7 @@ import type { Tool } from '../tools/tool.ts';
 import { pipePlace } from '../system/process/pipes.ts';
 import { findPlaces } from '../system/process/places.ts';
 import { probeSandbox, type Sandbox } from '../tools/sandbox.ts';
-import { DEFAULT_CAPS, type SnapshotCaps, type SnapshotSettings } from '../store/snapshots/take-snapshot.ts';
+import { DEFAULT_CAPS, type SnapshotSettings } from '../store/snapshots/take-snapshot.ts';
 import { createSnapshots } from '../activities/snapshots/snapshots.ts';
 import { createWorktrees } from '../activities/worktrees/worktrees.ts';
 import { openStore } from '../store/values/open-store.ts';
@@ -135,7 +135,9 @@ export async function createDeps(
     seen: createSeenByTools(transcripts.view),
     ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
   });
-  const caps = capsOf(settings.snapshots);
+  const { snapshots = false } = settings;
+  const caps = { ...DEFAULT_CAPS, ...(typeof snapshots === 'object' && snapshots) };
+  const capturing = { captures: snapshots !== false, caps };
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
   return {
     store,
@@ -149,7 +151,7 @@ export async function createDeps(
     ...(servers && { servers }),
     background,
     worktrees: createWorktrees({ store, sandbox, dataDir, host }),
-    ...(caps && { snapshots: createSnapshots({ sandbox, dataDir, caps, tools: runner, log, now: Date.now }) }),
+    snapshots: createSnapshots({ sandbox, dataDir, ...capturing, tools: runner, log, now: Date.now }),
     hooks,
     ...(skills && { skills }),
     attachments: createAttachments(providers, log, { dataDir, background, ...(skills && { skills }) }),
@@ -190,9 +192,4 @@ function addServers(
 
 function redactStack({ stack, ...fields }: LogFields = {}, redact: Redact): LogFields {
   return stack === undefined ? fields : { ...fields, stack: redact(stack) };
-}
-
-/** Returns null where files are not to be captured. */
-function capsOf(settings: SnapshotSettings = true): SnapshotCaps | null {
-  return settings === false ? null : { ...DEFAULT_CAPS, ...(settings === true ? {} : settings) };
 }

@@ -5,8 +5,7 @@ import type { Deps } from '../deps.ts';
 
 export function rewindFiles({ snapshots }: Deps): (attempt: Attempt, input: RewindFiles) => Promise<FilesRewound> {
   return async (attempt, input) => {
-    if (!snapshots)
-      return { kind: 'refused', problem: 'this worker takes no snapshots: its configuration turns them off' };
+    if (!snapshots) return { kind: 'refused', problem: 'this worker has no snapshots' };
     return await snapshots.rewind({ ...input, attempt });
   };
 }

@@ -40,6 +40,8 @@ type SnapshotsOptions = {
   readonly sandbox: Sandbox;
   readonly dataDir: string;
   readonly caps: SnapshotCaps;
+  /** False takes no snapshots, and still goes back to those that are there. */
+  readonly captures: boolean;
   readonly tools: Pick<CallRunner, 'traits'>;
   readonly log: Log;
   readonly now: () => number;
@@ -55,6 +57,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const givenUp = new RecentMap<string, true>(SESSIONS);
   return {
     async capture({ config, base: { view, added }, signal }) {
+      if (!options.captures) return null;
       const { session } = config;
       // After a rewind another entry may be at that position.
       const last = looked.get(session);

@@ -87,8 +87,6 @@ async function harnessOn(
       ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
       ...settings,
       ...other,
-      // Few tests look at files, and each step would capture them.
-      config: { snapshots: false, ...settings?.config, ...other.config },
       defaults: { backoff: fastBackoff, permissionMode: 'bypass', ...settings?.defaults },
     });
   const worker = await start();
