@@ -120,12 +120,6 @@ function CommandView({ fields, cwd }: { readonly fields: Readonly<Record<string,
   const { command, description, ...others } = fields;
   const script = String(command).slice(0, LONGEST);
   const words = findRiskyWords(script);
-  const pieces: unknown[] = [];
-  let at = 0;
-  for (const { from, to, says } of words) {
-    pieces.push(showUnseen(script.slice(at, from)), <mark title={says}>{showUnseen(script.slice(from, to))}</mark>);
-    at = to;
-  }
   const says = [...new Set(words.map((word) => word.says))];
   return (
     <figure class="view-command">
@@ -134,13 +128,43 @@ function CommandView({ fields, cwd }: { readonly fields: Readonly<Record<string,
         <Icon name="shell" />
         <code>{showUnseen(cwd)}</code>
       </figcaption>
-      <pre tabindex={0} aria-label="Command">
-        {pieces}
-        {showUnseen(script.slice(at))}
+      <pre class="rows" tabindex={0} aria-label="Command">
+        <ScriptRows script={script} words={words} />
       </pre>
       {says.length === 0 ? null : <p class="view-note bad">{`Look twice: it ${says.join(', ')}.`}</p>}
       {Object.keys(others).length === 0 ? null : <FieldsView fields={others} input={others} />}
     </figure>
+  );
+}
+
+type RiskyWord = ReturnType<typeof findRiskyWords>[number];
+
+/** A row for each line: the sheet indents what goes on with it, which thus looks like no line. */
+function ScriptRows({ script, words }: { readonly script: string; readonly words: readonly RiskyWord[] }) {
+  let start = 0;
+  return (
+    <>
+      {script.split('\n').map((line) => {
+        const begin = start;
+        const end = begin + line.length;
+        start = end + 1;
+        const pieces: unknown[] = [];
+        let at = begin;
+        for (const { from, to, says } of words) {
+          if (to <= at || from >= end) continue;
+          const [first, last] = [Math.max(from, at), Math.min(to, end)];
+          pieces.push(showUnseen(script.slice(at, first)));
+          pieces.push(<mark title={says}>{showUnseen(script.slice(first, last))}</mark>);
+          at = last;
+        }
+        return (
+          <code>
+            {pieces}
+            {showUnseen(script.slice(at, end))}
+          </code>
+        );
+      })}
+    </>
   );
 }
 
@@ -208,8 +232,11 @@ function FieldsView({
           <tr>
             <th scope="row">{showUnseen(name.slice(0, 100))}</th>
             <td>
-              <pre>
-                {showUnseen((typeof value === 'string' ? value : JSON.stringify(value, null, 2)).slice(0, LONGEST))}
+              <pre class="rows">
+                <ScriptRows
+                  script={(typeof value === 'string' ? value : JSON.stringify(value, null, 2)).slice(0, LONGEST)}
+                  words={[]}
+                />
               </pre>
             </td>
           </tr>

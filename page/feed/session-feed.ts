@@ -90,6 +90,8 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     runConfig: null,
     seen,
     approvals: [],
+    places: new Map(),
+    placesAt: 0,
     view: emptyView(session),
     run: seen.runs,
     heard: Date.now(),

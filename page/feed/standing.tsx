@@ -22,6 +22,7 @@ import {
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
+import { type CallPlace, readPlace } from '../call-views/call-place.ts';
 import { cardOf, isDrawn, type ItemContext, itemId, ItemView } from '../transcript/item-view.tsx';
 import { type Item, type Items, transcriptItems } from '../../client/sessions/history/items.ts';
 import { type Trouble, createTroubles } from './troubles.ts';
@@ -33,6 +34,8 @@ export type Standing = {
   readonly seen: SessionDescription;
   readonly items: Items;
   readonly approvals: readonly WaitingApproval[];
+  /** Where calls that wait would run, by call; only for those that a person is shown first. */
+  readonly places: ReadonlyMap<string, CallPlace>;
   readonly troubles: readonly Trouble[];
   /** Configuration of the newest run that has begun. */
   readonly config: RunConfig | null;
@@ -82,6 +85,9 @@ export type State = {
   runConfig: RunConfig | null;
   seen: SessionDescription;
   approvals: readonly WaitingApproval[];
+  places: ReadonlyMap<string, CallPlace>;
+  /** Time when the places were read. */
+  placesAt: number;
   view: View;
   run: number;
   heard: number;
@@ -97,8 +103,8 @@ export type State = {
 };
 
 export function standingOf(state: State): Standing {
-  const { seen, items, approvals, trouble, runConfig: config, pending, recent, background, agents } = state;
-  return { seen, items, approvals, troubles: trouble.list(), config, pending, recent, background, agents };
+  const { seen, items, approvals, places, trouble, runConfig: config, pending, recent, background, agents } = state;
+  return { seen, items, approvals, places, troubles: trouble.list(), config, pending, recent, background, agents };
 }
 
 export function drawStoredCard(
@@ -226,12 +232,26 @@ export async function readApprovals(state: State): Promise<void> {
     for (const one of pending)
       approvals.push(known.get(`${one.call} ${one.inputHash}`) ?? (await ports.waiting(session, one)));
     state.approvals = approvals;
+    await readPlaces(state);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     state.trouble.set('store', reasonOf(error));
   }
   const anchors = new Set(pending.map(({ call }) => (call.split('+')[0] ?? '').replaceAll('.', '-')));
   state.ring.push(...pieces.waits(anchors));
+}
+
+/** Milliseconds for which a file that a call would change is not looked at again. */
+const PLACE_MS = 5_000;
+
+/** Looks at where the first call that waits would run: the others are not on the screen. */
+async function readPlaces(state: State): Promise<void> {
+  const { ports, seen, places } = state;
+  const [first] = state.approvals;
+  if (first && places.has(first.call) && Date.now() - state.placesAt < PLACE_MS) return;
+  state.placesAt = Date.now();
+  const place = first && !first.question ? await readPlace(ports, first, seen.cwd) : null;
+  state.places = new Map(first && place ? [[first.call, place]] : []);
 }
 
 /**

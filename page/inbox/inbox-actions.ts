@@ -8,10 +8,11 @@ import { formatCount } from '../../client/units.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { RuleChanges } from '../../workflows/contract/session.ts';
+import { runOf } from '../call-views/call-place.ts';
 import type { PagePorts } from '../ports.ts';
 import { readForm } from '../session/actions.ts';
 import type { InboxFeed } from './inbox-feed.tsx';
-import { isCovered, runOf, type InboxItem } from './inbox-items.ts';
+import { isCovered, type InboxItem } from './inbox-items.ts';
 
 const text = z.string();
 const named = z.object({ session: text, call: text, inputHash: text });

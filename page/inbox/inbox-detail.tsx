@@ -1,15 +1,16 @@
 // One waiting call in full: why it is asked, where, until when, what the model said before it, what
 // it would do, and the answers.
-import { escapeUnseen, showUnseen } from '../../system/text.ts';
+import { showUnseen } from '../../system/text.ts';
 import { isElicited } from '../../workflows/contract/people.ts';
 import { ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
 import { formatCount, formatMoment } from '../../client/units.ts';
+import { runOf } from '../call-views/call-place.ts';
 import { CallView } from '../call-views/call-view.tsx';
 import type { FileNow } from '../call-views/file-change.ts';
 import { Icon } from '../icons.tsx';
 import { Moment } from '../layout.tsx';
-
-import { runOf, type InboxItem, type OfferedRule } from './inbox-items.ts';
+import { jsonOf } from '../call-views/json-of.ts';
+import type { InboxItem, OfferedRule } from './inbox-items.ts';
 
 export type DetailProps = {
   readonly item: InboxItem;
@@ -106,7 +107,7 @@ function WhatItDoes({ item: { approval }, cwd, file }: DetailProps) {
       <div data-shows="json" hidden>
         <label>
           <span>Input, as JSON; change it and that is what runs</span>
-          <textarea name="input" spellcheck={false} rows={14} data-original>
+          <textarea name="input" spellcheck={false} rows={14}>
             {jsonOf(input)}
           </textarea>
         </label>
@@ -269,10 +270,4 @@ export function NothingWaits({ working }: { readonly working: number }) {
       </div>
     </article>
   );
-}
-
-/** Escapes unseen characters; JSON reads the escapes back as the characters that they were. */
-function jsonOf(input: unknown): string {
-  const json = JSON.stringify(input, null, 2) ?? 'null';
-  return json.split('\n').map(escapeUnseen).join('\n');
 }

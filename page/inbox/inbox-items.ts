@@ -1,7 +1,7 @@
 // What waits for a person, in the order of urgency, with what the list shows of each. Pure.
-import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { createAlwaysRules, rulesFor } from '../../client/sessions/always-allow.ts';
+import { runOf } from '../call-views/call-place.ts';
 import { alikeKey, summarizeCall, type CallSummary } from '../call-views/call-summary.ts';
 
 /** What is known of the session in which a call waits. */
@@ -87,9 +87,6 @@ export function offeredRules(
     },
   }));
 }
-
-/** The session whose run makes the call: an agent's own, where an agent asks. */
-export const runOf = ({ session, agent }: WaitingApproval): SessionId => agent?.session ?? session;
 
 /** Tells whether a rule certainly covers a call that waits. */
 export function isCovered(rule: string, { approval, session }: Pick<InboxItem, 'approval' | 'session'>): boolean {

@@ -1,14 +1,13 @@
 // The inbox: what waits for a person as a list, and the chosen call in full.
 import { raw } from 'hono/html';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
-import { ClientProblem } from '../../client/problem.ts';
 import { StoreError } from '../../store/values/store.ts';
-import { readWanted, type FileNow } from '../call-views/file-change.ts';
+import { readPlace } from '../call-views/call-place.ts';
 import { htmlOf, Layout } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { InboxDetail, NothingWaits } from './inbox-detail.tsx';
 import { INBOX, type InboxFeed } from './inbox-feed.tsx';
-import { offeredRules, runOf, type InboxItem } from './inbox-items.ts';
+import { offeredRules, type InboxItem } from './inbox-items.ts';
 
 export async function inboxPage(feed: InboxFeed, ports: PagePorts, chosen: InboxItem | undefined): Promise<string> {
   const item = chosen ?? feed.items[0];
@@ -49,7 +48,7 @@ export async function emptyHtml(ports: Pick<PagePorts, 'counts'>): Promise<strin
 /** The chosen call in full. The page looks at the file only where it is on this host. */
 export async function detailHtml(feed: InboxFeed, ports: PagePorts, item: InboxItem): Promise<string> {
   const { approval } = item;
-  const [said, place] = await Promise.all([readSaid(ports, approval), readPlace(ports, item)]);
+  const [said, place] = await Promise.all([readSaid(ports, approval), readPlace(ports, approval, item.session.cwd)]);
   return htmlOf(
     <InboxDetail
       item={item}
@@ -67,20 +66,5 @@ async function readSaid(ports: Pick<PagePorts, 'said'>, approval: WaitingApprova
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     return '';
-  }
-}
-
-/** An agent may work in a folder of its own. */
-async function readPlace(
-  ports: Pick<PagePorts, 'describe' | 'file'>,
-  { approval, session }: InboxItem,
-): Promise<{ readonly cwd: string; readonly file: FileNow | null }> {
-  const wanted = approval.problem === undefined ? readWanted(approval.tool, approval.input) : null;
-  try {
-    const seen = await ports.describe(runOf(approval));
-    return { cwd: seen.cwd, file: wanted && (await ports.file(seen, wanted.path)) };
-  } catch (error) {
-    if (!(error instanceof ClientProblem)) throw error;
-    return { cwd: session.cwd, file: null };
   }
 }

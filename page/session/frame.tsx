@@ -4,8 +4,8 @@
 import { showUnseen } from '../../system/text.ts';
 import type { Frame, Standing } from '../feed/standing.tsx';
 import { htmlOf } from '../layout.tsx';
-import type { Trouble } from '../feed/troubles.ts';
-import { ApprovalForm, approvalId } from './approval-form.tsx';
+import type { Trouble, TroubleKind } from '../feed/troubles.ts';
+import { DecisionForm, decisionId } from './decision-form.tsx';
 import { Actions, Gauges, StateChip } from './head.tsx';
 import { NowPart, SpendPart, ToolsPart } from './inspector.tsx';
 import { transcriptFacts } from './session-facts.ts';
@@ -28,7 +28,7 @@ export const PLACES = {
 } as const;
 
 export const sessionFrame: Frame = (standing) => {
-  const { troubles, approvals, pending, items, agents } = standing;
+  const { seen, troubles, approvals, places, pending, items, agents } = standing;
   const part = (id: string, into: string, node: unknown) => ({ id, into, html: htmlOf(node) });
   const facts = transcriptFacts(items);
   return [
@@ -42,7 +42,13 @@ export const sessionFrame: Frame = (standing) => {
     ...countPart('files-number', PLACES.files, facts.files.changed.length),
     ...countPart('agents-number', PLACES.agents, Math.max(facts.agents.length, agents.length)),
     ...(approvals.length > 1 ? [part('waiting-number', PLACES.waits, <WaitingNumber of={approvals.length} />)] : []),
-    ...approvals.map((approval) => part(approvalId(approval), PLACES.approvals, <ApprovalForm approval={approval} />)),
+    ...approvals.map((approval) =>
+      part(
+        decisionId(approval),
+        PLACES.approvals,
+        <DecisionForm approval={approval} place={places.get(approval.call) ?? { cwd: seen.cwd, file: null }} />,
+      ),
+    ),
     ...suggestionOf(standing).map((text) => part('suggestion', PLACES.suggested, <Suggestion text={text} />)),
     ...pending.map(({ id, text, now }) =>
       part(
@@ -96,10 +102,20 @@ function Suggestion({ text }: { readonly text: string }) {
   );
 }
 
+/** The words of a library say why and not what to do. */
+const isRawWords = (kind: TroubleKind): boolean => kind === 'server' || kind === 'store';
+
 export function Banner({ trouble: { kind, title, detail } }: { readonly trouble: Trouble }) {
   return (
-    <p class="banner" id={`trouble-${kind}`} role="alert">
-      <b>{title}</b> {showUnseen(detail)}
-    </p>
+    <div class="banner" id={`trouble-${kind}`} role="alert">
+      <b>{title}</b>
+      {isRawWords(kind) ? (
+        <details id={`detail-${kind}`}>
+          <summary>Details</summary> {showUnseen(detail)}
+        </details>
+      ) : (
+        ` ${showUnseen(detail)}`
+      )}
+    </div>
   );
 }

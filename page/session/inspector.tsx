@@ -64,11 +64,13 @@ function nowText({ seen, agents, pending }: Standing): string {
 
 function TaskList({ tasks }: { readonly tasks: string }) {
   return (
-    <ul class="tasks" id="tasks" aria-label="Tasks">
-      {tasks.split('\n').map((task) => (
-        <li>{showUnseen(task)}</li>
-      ))}
-    </ul>
+    <section id="tasks" aria-label="Tasks">
+      <ul class="tasks">
+        {tasks.split('\n').map((task) => (
+          <li>{showUnseen(task)}</li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -48,7 +48,7 @@ export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
       feed={{ path: `${path}/live`, from: place }}
       redrawn={!isTranscript}
       scripts={['live.js', 'times.js', 'keys.js', 'session.js']}
-      styles={['session.css', 'timeline.css']}
+      styles={['call-views.css', 'session.css', 'timeline.css']}
       at="sessions"
       banners={into(PLACES.banners)}
     >

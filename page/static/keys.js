@@ -2,7 +2,7 @@
 
 const list = document.getElementById('keys');
 const STOPS =
-  '.approval, .call > summary, .mark > summary, .thinking > summary, .said.user, .transcript article > .head a, tr[data-row] a';
+  '.decision, .call > summary, .mark > summary, .thinking > summary, .said.user, .transcript article > .head a, tr[data-row] a';
 
 const writes = (element) => element?.matches?.('input, textarea, select, [contenteditable]') ?? false;
 
@@ -28,7 +28,7 @@ const places = {
   w: () => location.assign('/workers'),
   u: () => location.assign('/usage'),
   a: () => {
-    const first = document.querySelector('.approval textarea, .approval button');
+    const first = document.querySelector('.decision .allow, .decision .first, .decision textarea, .decision button');
     if (first) first.focus();
     else location.assign('/inbox');
   },
@@ -41,6 +41,13 @@ const keys = {
   k: () => step(-1),
   o: () => document.activeElement?.click?.(),
   i: () => press('interrupt'),
+  a: () => press('allow'),
+  d: () => press('deny'),
+  w: () => press('always'),
+  e: () => {
+    press('edit');
+    document.querySelector('.decision .edit[open] textarea')?.focus();
+  },
   f: () => document.getElementById('find-in')?.focus(),
   n: () => document.querySelector('[data-opens="new-task"]')?.click(),
   p: () => document.querySelector('[data-plots]')?.click(),
@@ -63,8 +70,9 @@ document.addEventListener('keydown', (event) => {
   if (document.querySelector('dialog[open]') && key !== '?') return;
   const went = Date.now() - going < 1_500 ? places[key] : undefined;
   going = key === 'g' ? Date.now() : 0;
-  const act = went ?? keys[key];
-  if (!act) return;
+  const act = went ?? keys[key] ?? (/^[1-9]$/.test(key) ? () => press(`answer-${key}`) : undefined);
+  // A key that is held moves on; what it decides, it decides once.
+  if (!act || (event.repeat && key !== 'j' && key !== 'k')) return;
   event.preventDefault();
   act();
 });

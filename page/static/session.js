@@ -131,6 +131,26 @@ document.querySelector('[data-inspect]')?.addEventListener('click', ({ currentTa
   currentTarget.setAttribute('aria-expanded', String(on));
 });
 
+// What waits: a changed input is named by its button, and a decided call leaves the focus to the next.
+const approvals = document.getElementById('approvals');
+approvals?.addEventListener('input', ({ target }) => {
+  if (target.name !== 'input') return;
+  const changed = target.value !== target.defaultValue;
+  target.closest('.decision').querySelector('[data-allow]').textContent = changed ? 'Allow as changed' : 'Allow';
+});
+let wasIn = false;
+approvals?.addEventListener('focusin', () => (wasIn = true));
+approvals?.addEventListener('focusout', ({ relatedTarget }) => {
+  if (relatedTarget) wasIn = false;
+});
+document.addEventListener('perdure:changed', () => {
+  if (!wasIn || document.activeElement !== document.body) return;
+  const next = approvals.querySelector('.decision') ?? document.getElementById('main');
+  if (next.id === 'main') next.tabIndex = -1;
+  next.focus({ preventScroll: true });
+  wasIn = false;
+});
+
 // Find in the session.
 const finder = document.querySelector('[data-find]');
 const found = document.getElementById('found');
