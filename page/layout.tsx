@@ -5,6 +5,7 @@ import type { TerminalReason } from '../workflows/contract/loop.ts';
 import { reasonText } from '../client/render/words.ts';
 import { phaseText, type SessionInfo } from '../client/sessions/info.ts';
 import { formatMoment } from '../client/units.ts';
+import { viewerNow } from './hosting/viewer.ts';
 import { Icon } from './icons.tsx';
 
 /** Sections of the page, as the rail names them. */
@@ -40,6 +41,7 @@ const HTMX = JSON.stringify({ includeIndicatorCSS: false, history: false, defaul
 
 export function Layout(props: Props) {
   const { title, feed, redrawn = false, scripts = [], styles = [], bare = false, children } = props;
+  const viewer = viewerNow();
   return (
     <>
       {raw('<!doctype html>')}
@@ -63,6 +65,8 @@ export function Layout(props: Props) {
           data-feed={feed?.path}
           data-from={feed?.from}
           data-redrawn={redrawn ? '' : undefined}
+          data-role={viewer?.role}
+          data-owner={viewer?.name === null ? '' : undefined}
         >
           <a class="skip" href="#main">
             Skip to the content
@@ -122,7 +126,7 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
           <span id="figures-of-health" />
           <span id="connection" role="status" />
         </a>
-        <button type="button" class="first" data-opens="new-task" aria-haspopup="dialog">
+        <button type="button" class="first" data-needs="steer" data-opens="new-task" aria-haspopup="dialog">
           <Icon name="plus" />
           New task <kbd>n</kbd>
         </button>
@@ -172,7 +176,7 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
           <Icon name="sessions" />
           Sessions
         </a>
-        <button type="button" data-opens="new-task" aria-haspopup="dialog">
+        <button type="button" data-needs="steer" data-opens="new-task" aria-haspopup="dialog">
           <Icon name="plus" />
           New
         </button>

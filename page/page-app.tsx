@@ -9,6 +9,7 @@ import { ClientProblem } from '../client/problem.ts';
 import { API, type Api, apiApp } from './api/api-app.ts';
 import { statusOf } from './api/problems.ts';
 import { type Access, guardPage, personIn } from './hosting/access.ts';
+import { OWNER } from './hosting/people.ts';
 import { addComparing, idOf, readingRoutes, type SessionFeeds } from './session/reading-routes.ts';
 import { addShareForm, sharedRoutes } from './session/shared-routes.tsx';
 import { addSignIn } from './hosting/sign-in.tsx';
@@ -57,7 +58,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
   /** Acts in the name of the person who asks. */
   const acting = (context: Context): PagePorts => ({
     ...ports,
-    ...ports.as(personIn(context, access)?.name ?? null, 'on the ops page'),
+    ...ports.as(personIn(context, access)?.name ?? OWNER, 'on the ops page'),
   });
   app.get('/', (context) => {
     const { query, refused } = fleetQueryOf(context);

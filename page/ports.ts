@@ -64,10 +64,9 @@ export const identityOfPerson = (name: string, place: Place): string => `${name}
 export type PagePorts = Acting &
   Pick<PerdureClient, 'diff' | 'files' | 'page' | 'follow' | 'result' | 'transcript'> & {
     /**
-     * Acts in a person's name, which Temporal's history notes with each action; null acts as this
-     * process.
+     * Acts in a person's name, which Temporal's history notes with each action.
      */
-    as(name: string | null, place: Place): Acting;
+    as(name: string, place: Place): Acting;
     /** Counts the sessions that match, or all, by phase; the result is at most a few seconds old. */
     counts(which?: Pick<ListOptions, 'filter'>): Promise<SessionCounts>;
     /** Looks at sessions with a run under way; a row is at most a few seconds old. */
@@ -207,7 +206,6 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     },
     steps: (...asked) => steps(JSON.stringify(asked)),
     as: (name, place) => {
-      if (name === null) return sessions;
       const identity = identityOfPerson(name, place);
       const known = people.get(identity) ?? clientOf(opened, env, identity);
       people.set(identity, known);

@@ -229,7 +229,7 @@ function EmptyState({ looked: { page, all, without }, view }: { readonly looked:
         <p>
           Give an agent its first task here, or <code>perdure run "…"</code>.
         </p>
-        <button type="button" class="first" data-opens="new-task" aria-haspopup="dialog">
+        <button type="button" class="first" data-needs="steer" data-opens="new-task" aria-haspopup="dialog">
           <Icon name="plus" />
           New task
         </button>

@@ -119,7 +119,7 @@ function BulkBar() {
       <span id="picked" role="status" />
       <button type="button" class="small" data-all-matching hidden />
       {['interrupt', 'resume', 'cancel'].map((action) => (
-        <button type="button" class="small" data-bulk={action}>
+        <button type="button" class="small" data-needs="steer" data-bulk={action}>
           {action[0]?.toUpperCase() + action.slice(1)}
         </button>
       ))}

@@ -85,7 +85,7 @@ function NeedRow({ approval, title }: Need) {
       <span class="number quiet need-age">{askedAt === undefined ? '' : <Age at={askedAt} />}</span>
       <span class="row need-do">
         {kind === 'edit' && problem === undefined ? (
-          <form hx-post={`${path}/approve`} hx-target="#said">
+          <form data-needs="decide" hx-post={`${path}/approve`} hx-target="#said">
             <input type="hidden" name="call" value={call} />
             <input type="hidden" name="inputHash" value={inputHash} />
             <input type="hidden" name="input" value={JSON.stringify(input)} />
@@ -99,7 +99,7 @@ function NeedRow({ approval, title }: Need) {
           </a>
         )}
         {kind === 'question' ? null : (
-          <form hx-post={`${path}/deny`} hx-target="#said">
+          <form data-needs="decide" hx-post={`${path}/deny`} hx-target="#said">
             <input type="hidden" name="call" value={call} />
             <input type="hidden" name="reason" value="a person denied it" />
             <button class="small plain" aria-label={`Deny ${name} in ${showUnseen(title)}`}>

@@ -7,6 +7,7 @@ import type { PageAddress } from '../page-address.ts';
 import { type Forwarder, isLoopbackName, nameAt } from './forwarders.ts';
 import { codeTaker, isPass, newPass, newShare, shareEnd } from './passes.ts';
 import { mayDo, type Person, type Role } from './people.ts';
+import { drawFor } from './viewer.ts';
 
 /** The owner of the data folder, who lets browsers in by codes signed with its key. */
 export type Owner = {
@@ -84,7 +85,7 @@ export function guardPage(access: Access): MiddlewareHandler {
       const problem = foreignProblem(context, access) ?? (person && roleProblem(context, person));
       if (problem) return problem;
     }
-    await next();
+    await (person ? drawFor(person, next) : next());
     return undefined;
   };
 }

@@ -123,7 +123,7 @@ function Alike({ item: { alike, approval } }: { readonly item: InboxItem }) {
     <section class="inbox-alike" aria-label="Alike">
       <b>{`${alike.length} more like this`}</b>
       <span class="quiet">{`in ${formatCount(new Set(alike.map(runOf)).size, 'session')}`}</span>
-      <button type="button" data-do="allow-alike" data-alike={JSON.stringify(all)}>
+      <button type="button" data-do="allow-alike" data-needs="decide" data-alike={JSON.stringify(all)}>
         {`Allow all ${all.length}`} <kbd>⇧A</kbd>
       </button>
     </section>
@@ -133,14 +133,14 @@ function Alike({ item: { alike, approval } }: { readonly item: InboxItem }) {
 function DecisionBar({ item: { approval } }: DetailProps) {
   const { session, call, problem } = approval;
   return (
-    <footer class="inbox-bar" role="group" aria-label="Decide">
+    <footer class="inbox-bar" data-needs="decide" role="group" aria-label="Decide">
       {problem === undefined ? (
         <>
           <button type="button" class="allow" data-do="allow">
             <Icon name="done" />
             <span data-allow>Allow</span> <kbd>a</kbd>
           </button>
-          <button type="button" data-do="always" aria-haspopup="dialog">
+          <button type="button" data-do="always" data-needs="steer" aria-haspopup="dialog">
             Always… <kbd>w</kbd>
           </button>
         </>
@@ -156,7 +156,7 @@ function DecisionBar({ item: { approval } }: DetailProps) {
         placeholder="Reason for the model, optional"
       />
       {problem === undefined ? (
-        <button type="button" class="plain wide" data-do="edit">
+        <button type="button" class="plain wide" data-do="edit" data-needs="steer">
           Edit input <kbd>e</kbd>
         </button>
       ) : null}
@@ -176,7 +176,7 @@ function AnswerBar({ item: { approval } }: DetailProps) {
   const { options } = parseQuestion(approval.input);
   const { session, call } = approval;
   return (
-    <footer class="inbox-bar question" role="group" aria-label="Answer">
+    <footer class="inbox-bar question" data-needs="decide" role="group" aria-label="Answer">
       {options.map((option, nth) => (
         <button type="button" data-do="answer" value={option} class={nth === 0 ? 'first' : undefined}>
           {showUnseen(option)} {nth < 9 ? <kbd>{nth + 1}</kbd> : null}

@@ -262,7 +262,7 @@ function ScheduleButtons({ name, paused }: { readonly name: string; readonly pau
     </button>
   );
   return (
-    <div class="buttons">
+    <div class="buttons" data-needs="steer">
       {paused ? act('resume', 'Resume') : act('pause', 'Pause')}
       {act('trigger', 'Fire now', `Fire ${name} now?`)}
       {act('delete', 'Delete', `Delete schedule ${name}, for good? Its sessions stay.`)}

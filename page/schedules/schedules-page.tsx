@@ -20,7 +20,7 @@ export function schedulesPage({ parts, ring }: SchedulesFeed) {
     >
       <header class="fleet-head">
         <h1>Schedules</h1>
-        <button type="button" class="far" data-opens="new-schedule" aria-haspopup="dialog">
+        <button type="button" class="far" data-needs="steer" data-opens="new-schedule" aria-haspopup="dialog">
           <Icon name="plus" />
           New schedule
         </button>

@@ -4,7 +4,7 @@ import { LONGEST_ASIDE } from '../../workflows/contract/aside.ts';
 
 export function AsideForm({ path }: { readonly path: string }) {
   return (
-    <details class="steer" id="aside">
+    <details class="steer" id="aside" data-needs="steer">
       <summary>Ask aside</summary>
       <form hx-post={`${path}/aside`} hx-target="#aside-answer" hx-config={LONG}>
         <label for="question">The model answers from what it knows by now; the conversation keeps no trace of it</label>

@@ -73,7 +73,15 @@ export function Actions({ standing: { seen } }: { readonly standing: Standing })
   const path = `/sessions/${seen.session}`;
   const open = seen.status === 'open';
   const act = (name: string, label: string, on: boolean, more: Readonly<Record<string, string>> = {}) => (
-    <button type="button" data-act={name} hx-post={`${path}/${name}`} hx-target="#said" disabled={!on} {...more}>
+    <button
+      type="button"
+      data-act={name}
+      data-needs="steer"
+      hx-post={`${path}/${name}`}
+      hx-target="#said"
+      disabled={!on}
+      {...more}
+    >
       {label}
       {name === 'interrupt' ? <kbd>i</kbd> : null}
     </button>
@@ -84,7 +92,7 @@ export function Actions({ standing: { seen } }: { readonly standing: Standing })
     <div class="buttons" id="steering">
       {act('interrupt', 'Interrupt', open && (isUnderWay(seen) || seen.unseen))}
       {parked ? act('resume', 'Resume', open) : stopped ? act('continue', 'Continue', open) : null}
-      <button type="button" data-opens="share" aria-haspopup="dialog">
+      <button type="button" data-needs="steer" data-opens="share" aria-haspopup="dialog">
         Share
       </button>
       <details class="menu" id="more-actions">

@@ -2,7 +2,9 @@
 import { showUnseen } from '../../system/text.ts';
 import type { PersonRequest, RecentRequests } from '../../client/sessions/history/recent.ts';
 import { PLAIN_ACTIONS, limitsText, optionsText, rulesText } from '../../client/render/steered-words.ts';
+import { OWNER } from '../hosting/people.ts';
 import { Moment } from '../layout.tsx';
+import { identityOfPerson } from '../ports.ts';
 
 /** Most requests to show, the newest ones. */
 const SHOWN = 5;
@@ -17,12 +19,28 @@ export function RequestList({ recent: { asked, next } }: { readonly recent: Rece
           {asked.slice(-SHOWN).map((one) => (
             <li>
               {`${requestText(one)} by `}
-              <b>{personName(one.by)}</b> <Moment at={one.at} />
+              <b>
+                <PersonName by={one.by} />
+              </b>{' '}
+              <Moment at={one.at} />
             </li>
           ))}
         </ul>
       )}
     </div>
+  );
+}
+
+const OWNER_HERE = identityOfPerson(OWNER, 'on the ops page');
+
+/** The sheet shows the owner `you`, and others who it was: all of them watch the same feed. */
+function PersonName({ by }: { readonly by: string }) {
+  if (by !== OWNER_HERE) return <>{personName(by)}</>;
+  return (
+    <>
+      <span class="owner-you">you, on the page</span>
+      <span class="owner-name">{OWNER_HERE}</span>
+    </>
   );
 }
 

@@ -68,7 +68,7 @@ export async function sessionPage(
 /** One row that grows with what is written. */
 function Composer({ path, suggested }: { readonly path: string; readonly suggested: string }) {
   return (
-    <form class="composer" id="composer" hx-post={`${path}/send`} hx-target="#said">
+    <form class="composer" id="composer" data-needs="steer" hx-post={`${path}/send`} hx-target="#said">
       <label class="unseen" for="message">
         Write to the session
       </label>

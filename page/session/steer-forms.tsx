@@ -8,7 +8,7 @@ type Props = { readonly path: string; readonly config: RunConfig | null };
 
 export function SteerForms({ path, config }: Props) {
   return (
-    <div class="steer" id="steer">
+    <div class="steer" id="steer" data-needs="steer">
       <MoreForm path={path} config={config} />
       <NextForm path={path} config={config} />
     </div>

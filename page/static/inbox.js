@@ -249,7 +249,11 @@ pane.addEventListener('change', ({ target }) => {
   if (target.closest('#always')) countCovered();
 });
 
-const press = (name) => part(`[data-do="${name}"]:not([disabled])`)?.click();
+/** A key does nothing where its button is hidden from a person who may not do it. */
+const press = (name) => {
+  const button = part(`[data-do="${name}"]:not([disabled])`);
+  if (button && button.closest('[data-needs]')?.getClientRects().length !== 0) button.click();
+};
 
 const keys = {
   j: () => step(1),

@@ -19,7 +19,11 @@ function step(by) {
   next.scrollIntoView({ block: 'center' });
 }
 
-const press = (name) => document.querySelector(`[data-act="${name}"]:not([disabled])`)?.click();
+/** A key does nothing where its button is hidden from a person who may not do it. */
+const click = (button) => {
+  if (button?.getClientRects().length > 0) button.click();
+};
+const press = (name) => click(document.querySelector(`[data-act="${name}"]:not([disabled])`));
 
 const places = {
   i: () => location.assign('/inbox'),
@@ -49,7 +53,7 @@ const keys = {
     document.querySelector('.decision .edit[open] textarea')?.focus();
   },
   f: () => document.getElementById('find-in')?.focus(),
-  n: () => document.querySelector('[data-opens="new-task"]')?.click(),
+  n: () => [...document.querySelectorAll('[data-opens="new-task"]')].slice(0, 2).forEach(click),
   p: () => document.querySelector('[data-plots]')?.click(),
   r: () => document.getElementById('message')?.focus(),
   x: () => document.activeElement?.closest('tr')?.querySelector('input[type=checkbox]')?.click(),

@@ -1,4 +1,6 @@
 // What a person reads on the page before deciding about a call.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import { axeFindings, openStage, type Stage } from '../support/stage.ts';
@@ -15,9 +17,9 @@ test('the input of a call is shown whole, and what goes on with a long line cann
     permissionMode: 'default',
   });
   const { tab, close } = await stage.visit(`/sessions/${session}`);
-  const form = tab.locator('.approval');
-  await form.locator('.input-rows').waitFor();
-  const lines = await form.locator('.input-rows code').evaluateAll((rows) =>
+  const form = tab.locator('.decision');
+  await form.locator('.rows').waitFor();
+  const lines = await form.locator('.rows code').evaluateAll((rows) =>
     rows.map((row) => {
       const range = row.ownerDocument.createRange();
       range.selectNodeContents(row);
@@ -31,5 +33,32 @@ test('the input of a call is shown whole, and what goes on with a long line cann
   expect(Math.min(...others)).toBeGreaterThan(Math.max(...firsts) + 20);
   expect(await axeFindings(tab)).toEqual([]);
   await form.getByRole('button', { name: 'Deny' }).waitFor();
+  await close();
+});
+
+test('a key decides about the call at the foot, without a reason, and the next call takes its place (O8)', async () => {
+  const session = await stage.play(
+    'Do both.',
+    [
+      reply([
+        toolUse('write', { path: 'one.txt', content: 'one' }),
+        toolUse('write', { path: 'two.txt', content: 'two' }),
+      ]),
+      reply('One of them.'),
+    ],
+    { permissionMode: 'default' },
+  );
+  const { tab, problems, close } = await stage.visit(`/sessions/${session}`);
+  await tab.locator('#waiting-number', { hasText: '1 of 2' }).waitFor();
+  const seen = tab.locator('.decision:visible');
+  await seen.getByText('one.txt').first().waitFor();
+  await tab.keyboard.press('a');
+  await seen.getByText('two.txt').first().waitFor();
+  await tab.locator('#waiting-number').waitFor({ state: 'detached' });
+  await tab.keyboard.press('d');
+  await tab.getByText('One of them.').waitFor();
+  expect(existsSync(join(stage.cwd, 'one.txt'))).toBe(true);
+  expect(existsSync(join(stage.cwd, 'two.txt'))).toBe(false);
+  expect(problems).toEqual([]);
   await close();
 });

@@ -90,15 +90,16 @@ test('a call that waits is decided on the page, with its input edited; a broken 
     { permissionMode: 'default' },
   );
   const { tab, problems, close } = await stage.visit(`/sessions/${session}`);
-  const form = tab.locator('.approval');
+  const form = tab.locator('.decision');
   await form.waitFor();
   await shoot(tab, 'approval');
   expect(await axeFindings(tab)).toEqual([]);
+  await tab.locator('main').press('e');
   await form.locator('textarea').fill('{"path": ');
   await form.getByRole('button', { name: 'Allow' }).click();
   await tab.getByText('the input is not JSON').waitFor();
   await form.locator('textarea').fill('{"path": "asked.txt", "content": "two"}');
-  await form.getByRole('button', { name: 'Allow' }).click();
+  await form.getByRole('button', { name: 'Allow as changed' }).click();
   await tab.getByText('Written.').waitFor();
   await until(async () => (await form.count()) === 0);
   await tab.getByText('allowed it with another input').waitFor();
@@ -126,10 +127,10 @@ test('who decides second is told who was first; limits are raised and options se
   await shoot(one.tab, 'steer');
   expect(await axeFindings(one.tab)).toEqual([]);
   // The second decides before it hears of the first.
-  const late = other.tab.locator('.approval').getByRole('button', { name: 'Allow' });
+  const late = other.tab.locator('.decision').getByRole('button', { name: 'Allow' });
   await late.waitFor();
   await other.tab.evaluate('dispatchEvent(new Event("pagehide"))');
-  await one.tab.locator('.approval').getByRole('button', { name: 'Allow' }).click();
+  await one.tab.locator('.decision').getByRole('button', { name: 'Allow' }).click();
   await one.tab.getByText('Went on.').waitFor();
   await late.click();
   await other.tab.getByText('another was first: call 1.1.0 allowed by').waitFor();
@@ -208,7 +209,7 @@ test('a timeline tells what each iteration took, who worked on it and what it wa
     { permissionMode: 'default' },
   );
   const { tab, problems, close } = await stage.visit(`/sessions/${session}/timeline`);
-  await tab.locator('.approval').getByRole('button', { name: 'Allow' }).click();
+  await tab.locator('.decision').getByRole('button', { name: 'Allow' }).click();
   await tab.locator('#state-now.park').waitFor();
   await tab.locator('#t-1-2').waitFor();
   await tab.getByRole('button', { name: 'Resume' }).click();

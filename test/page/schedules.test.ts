@@ -69,7 +69,7 @@ test('pause, resume, fire now and delete reach the schedule, in the name of who 
   for (const act of ['pause', 'resume', 'trigger', 'delete'])
     expect([act, (await post(`/schedules/nightly/${act}`, {})).status]).toEqual([act, 200]);
   expect(done).toEqual(['pause', 'resume', 'trigger', 'delete'].map((act) => `schedules.${act}`));
-  expect(names).toContainEqual([null, 'on the ops page']);
+  expect(names).toContainEqual(['the owner', 'on the ops page']);
   expect((await post('/schedules/nightly/constructor', {})).status).toBe(404);
 });
 
