@@ -126,6 +126,7 @@ test('who asked what lately is shown, and options that wait for the next run; fi
     asked: [
       { kind: 'topUp', limits: { maxTurns: 40 }, at: 1, by: 'ana' },
       { kind: 'setOptions', changes: { model: 'claude-y' }, at: 2, by: '' },
+      { kind: 'approve', call: '1.1.0', edited: false, at: 3, by: 'the owner on the ops page' },
     ],
     raised: { maxTurns: 40 },
     next: { model: 'claude-y' },
@@ -134,6 +135,8 @@ test('who asked what lately is shown, and options that wait for the next run; fi
   const page = await text('/sessions/s-1');
   for (const part of ['limits raised to 40 turns by <b>ana</b>', 'For the next run: model claude-y', '<b>somebody</b>'])
     expect(page).toContain(part);
+  expect(page).toContain('call 1.1.0 allowed by <b><span class="owner-you">you, on the page</span>');
+  expect(page).toContain('data-owner=""');
 });
 
 test('a question is shown with its options as buttons, or a field, and nothing of it is markup (L81 O8)', async () => {

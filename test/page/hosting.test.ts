@@ -51,6 +51,22 @@ test.each([
 });
 
 test.each([
+  ['look', 'data-role="look"'],
+  ['decide', 'data-role="decide"'],
+  ['steer', 'data-role="steer"'],
+] as const)('the page says the role %s, and marks what needs more: the sheet hides it (O12)', async (role, said) => {
+  const { ask } = await stagedPage({}, access);
+  for (const path of ['/', '/sessions/s-1', '/inbox']) {
+    const page = await (await ask(path, { headers: as(role) })).text();
+    expect(page).toContain(said);
+    expect(page).not.toContain('data-owner');
+    expect(page).toMatch(/<button[^>]* data-needs="steer" data-opens="new-task"/);
+  }
+  const sheet = await (await ask('/static/style.css', { headers: as(role) })).text();
+  expect(sheet).toMatch(/body\[data-role='look'\] \[data-needs\],[^}]*display: none/);
+});
+
+test.each([
   ['decide', 403, []],
   ['steer', 200, ['approve']],
 ] as const)('the role %s that changes the input of a call is answered with %i (O12)', async (role, status, reached) => {

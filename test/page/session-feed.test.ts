@@ -5,7 +5,9 @@ import { StoreError } from '../../store/values/store.ts';
 import { eventStream } from '../../page/feed/event-stream.ts';
 import { changeRing } from '../../page/feed/ring.ts';
 import { ownAccess } from '../../page/hosting/access.ts';
+import { htmlOf } from '../../page/layout.tsx';
 import { opsPage } from '../../page/page-app.tsx';
+import { Banner } from '../../page/session/frame.tsx';
 import { ClientProblem } from '../../client/problem.ts';
 import { letInWith, PAGE_HOST, SECRETS, stagedPage } from '../support/page-ports.ts';
 import { reply, user } from '../support/transcript.ts';
@@ -205,4 +207,11 @@ test('a store that cannot be read is told as such while it lasts, and not as a s
   leave();
   torn.close();
   page.close();
+});
+
+test('the words of a library about a server that does not answer stand behind Details (O7)', () => {
+  const banner = (kind: 'server' | 'worker'): string =>
+    htmlOf(Banner({ trouble: { kind, title: 'It is so.', detail: 'metadata filters: 0.001s' } }));
+  expect(banner('server')).toMatch(/<b>It is so\.<\/b><details[^>]*><summary>Details<\/summary> metadata/);
+  expect(banner('worker')).not.toContain('<details');
 });
