@@ -17,7 +17,7 @@ import { serveAsset } from './assets.ts';
 import { eventStream, placeOf, sendStream } from './feed/event-stream.ts';
 import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
 import { readFrame } from './frame/frame-state.tsx';
-import { openSessionFeed, type SessionFeed } from './feed/session-feed.ts';
+import { openSessionFeed } from './feed/session-feed.ts';
 import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';
 import { actOnSession, actOnMany, isAction } from './session/actions.ts';

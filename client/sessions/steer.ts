@@ -28,7 +28,8 @@ export async function topUp({ look, update }: DecidePorts, session: SessionId, m
 }
 
 /** Returns a sentence that says what is wrong with the limits in any run, or undefined. */
-export function topUpProblem({ exact: _, ...more }: TopUp): string | undefined {
+export function topUpProblem(asked: TopUp): string | undefined {
+  const more = Object.fromEntries(Object.entries(asked).filter(([name]) => name !== 'exact'));
   if (Object.keys(more).length === 0) return `no limit is named: give ${Object.keys(LIMITS).join(', ')}`;
   return optionsProblem(more);
 }

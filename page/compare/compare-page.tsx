@@ -13,13 +13,13 @@ const LETTERS = ['A', 'B', 'C'] as const;
 /** Most characters of an answer. */
 const SHOWN = 4_000;
 
-export type CompareQuery = {
+export type CompareRequest = {
   readonly a?: string | undefined;
   readonly b?: string | undefined;
   readonly c?: string | undefined;
 };
 
-export function comparePage(sessions: readonly Standing[], asked: CompareQuery): string {
+export function comparePage(sessions: readonly Standing[], asked: CompareRequest): string {
   return htmlOf(
     <Layout
       title="Compare"

@@ -18,7 +18,7 @@ const text = z.string();
 const named = z.object({ session: text, call: text, inputHash: text });
 const many = z.object({ items: z.array(named).min(1).max(200) });
 const scopes = ['run', 'session', 'folder'] as const;
-const ruleForm = named.extend({ rule: text, scope: z.enum(scopes) });
+const keptRule = named.extend({ rule: text, scope: z.enum(scopes) });
 const undone = z.object({ rule: text, scope: z.enum(scopes), sessions: z.array(text).min(1).max(1_000) });
 
 /** Most requests on the way to the server at once. */
@@ -68,7 +68,7 @@ async function allowAll(ports: PagePorts, feed: InboxFeed, items: readonly Inbox
 
 /** Gives the run a rule, and allows the call and those that wait and that the rule covers. */
 export async function keepRule(ports: PagePorts, feed: InboxFeed, body: unknown): Promise<InboxDone> {
-  const { session, call, inputHash, rule, scope } = readForm(ruleForm, body);
+  const { session, call, inputHash, rule, scope } = readForm(keptRule, body);
   const problem = permissionsProblem({ allow: [rule] });
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const item = feed.find(session, call);

@@ -31,13 +31,13 @@ export type TranscriptFacts = {
 };
 
 type Kept = { readonly length: number; readonly facts: TranscriptFacts };
-const factsByItems = new WeakMap<readonly Item[], Kept>();
+const factsOfItems = new WeakMap<readonly Item[], Kept>();
 
 export function transcriptFacts({ all }: Pick<Items, 'all'>): TranscriptFacts {
-  const known = factsByItems.get(all);
+  const known = factsOfItems.get(all);
   if (known?.length === all.length) return known.facts;
   const facts = sumUp(all);
-  factsByItems.set(all, { length: all.length, facts });
+  factsOfItems.set(all, { length: all.length, facts });
   return facts;
 }
 

@@ -23,7 +23,7 @@ function mark() {
   }
 }
 
-const addressOf = ({ session, call }) => `?${new URLSearchParams({ session, call })}`;
+const addressOf = ({ session, call }) => `?${new URLSearchParams({ session, call }).toString()}`;
 
 /** Details that were asked for ahead, by call and input: they are shown once, and then asked for anew. */
 const ahead = new Map();

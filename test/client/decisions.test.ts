@@ -7,7 +7,7 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, defaultPayloadConverter } from '@temporalio/common';
 import { inputHashOf } from '../../client/sessions/waiting-approval.ts';
 import { createClient } from '../../client/client.ts';
 import { createClientConverter } from '../../connection/payloads/data-converter.ts';
@@ -58,12 +58,22 @@ function sessions(store: Store, { approvals = [], status = 'RUNNING', update, po
   const execution = { workflowId: 's-1', status: { name: status }, memo, startTime: new Date(0), raw: {} };
   const handle = { describe: () => Promise.resolve(execution), executeUpdate: update };
   const other = { ...execution, workflowId: 's-2', memo: { perdure: { ...memo.perdure, approvals: undefined } } };
-  const list = async function* () {
-    yield* [other, execution];
-  };
+  const zero = { toNumber: () => 0, toString: () => '0' };
+  const executions = [other, execution].map((one) => ({
+    execution: { workflowId: one.workflowId, runId: 'r' },
+    type: { name: 'perdure.agentSession' },
+    status: 1,
+    startTime: { nanos: 0 },
+    historyLength: zero,
+    historySizeBytes: zero,
+    memo: { fields: { perdure: defaultPayloadConverter.toPayload(one.memo.perdure) } },
+  }));
   const temporal = {
-    workflow: { getHandle: () => handle, list },
-    workflowService: { describeTaskQueue: () => Promise.resolve({ pollers }) },
+    workflow: { getHandle: () => handle },
+    workflowService: {
+      describeTaskQueue: () => Promise.resolve({ pollers }),
+      listWorkflowExecutions: () => Promise.resolve({ executions, nextPageToken: new Uint8Array() }),
+    },
     withDeadline: <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call(),
     options: { namespace: 'default', identity: '7@here', loadedDataConverter: createClientConverter(undefined) },
   } as unknown as Client;

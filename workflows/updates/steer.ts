@@ -102,7 +102,7 @@ function changesProblem(options: RunOptions, changes: OptionChanges): string | u
  * Returns a sentence that says why a run with these rules cannot be given more, or undefined.
  * `rules`: null when nothing runs.
  */
-function topUpProblem(given: TopUp, rules: Rules | null): string | undefined {
+function topUpProblem(given: NewLimits & { readonly exact?: unknown }, rules: Rules | null): string | undefined {
   if (!isObject(given)) return 'the limits are no object';
   const { exact, ...more } = given;
   if (exact !== undefined && exact !== true) return '"exact" is true or absent';

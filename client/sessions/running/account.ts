@@ -49,14 +49,14 @@ export type DecodePayload = (activity: string | null, payloads: Payloads) => Pro
 const aHash = z.custom<Hash>(isHash);
 const usage = z.object({ input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number() });
 export const aSpend = z.object({ usage, usd: z.number().nullable() });
-const spent = z.object({ turns: z.number(), spend: aSpend });
+const spentSchema = z.object({ turns: z.number(), spend: aSpend });
 const transitions = z.array(
   z.looseObject({ kind: z.string(), reason: z.unknown().optional(), iteration: z.unknown().optional() }),
 );
 const carried = z.object({
   carry: z
     .object({
-      spent: spent.optional(),
+      spent: spentSchema.optional(),
       run: z
         .object({
           state: z.object({
@@ -72,7 +72,7 @@ const carried = z.object({
     })
     .optional(),
 });
-const asked = z.object({
+const askedSchema = z.object({
   config: aHash.nullish().catch(null),
   model: z.number().optional().catch(undefined),
   index: z.number().optional().catch(undefined),
@@ -137,7 +137,7 @@ export function createAccountant(decode: DecodePayload): Accountant {
   const ask = async (event: HistoryEvent): Promise<void> => {
     const { activityId, activityType, input } = event.activityTaskScheduledEventAttributes ?? {};
     const id = activityId ?? '';
-    const given = asked.safeParse(await decode(id, input?.payloads)).data ?? {};
+    const given = askedSchema.safeParse(await decode(id, input?.payloads)).data ?? {};
     const name = (activityType?.name ?? '').replace(/^perdure\./, '');
     const step = { name, config: given.config ?? null, model: given.model ?? 0, index: given.index ?? null };
     scheduled.set(String(event.eventId), { id, step });
