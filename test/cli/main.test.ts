@@ -38,7 +38,7 @@ test.each<[string, readonly string[], string]>([
   ['an absurd limit', ['start', '--max-turns', '-1', 'do it'], 'max turns is -1'],
   ['a prompt file that is not there', ['send', 's-1', '--prompt-file', 'none.txt'], 'none.txt does not exist'],
   ['a script that is not there', ['scripted-model', '--script', 'none.json'], 'the script none.json does not exist'],
-  ['a decision about no call', ['approve', 's-1'], "missing required argument 'call'"],
+  ['a decision about no call', ['approve', 's-1'], 'name the call: `perdure approvals` lists them'],
   ['an input that is not JSON', ['approve', 's-1', '1.1.0', '--input', 'ls'], 'the input is not JSON'],
   ['a denial without a reason', ['deny', 's-1', '1.1.0'], "required option '--reason <text>' not specified"],
   ['an empty reason', ['deny', 's-1', '1.1.0', '--reason', ' '], 'the reason is empty'],

@@ -40,7 +40,7 @@ describe('a call that waits for a decision', () => {
     const [approval] = jsonLines((await place.run('approvals', '--json')).out);
     expect(approval).toMatchObject({ tool: 'bash', input: { command: 'echo effect >> effects.log' } });
     const [session, call] = [String(approval?.session), String(approval?.call)];
-    expect((await place.run('list')).out).toContain('waiting for a decision');
+    expect((await place.run('list')).out).toContain('needs you');
     expect((await place.run('approve', session, call)).status).toBe(0);
     expect(await run.status).toBe(0);
     expect(readFileSync(join(place.cwd, 'effects.log'), 'utf8')).toBe('effect\n');

@@ -51,7 +51,7 @@ describe('a session in the background', () => {
     expect((await place.run('list')).out).toContain(id);
     const [listed] = jsonLines((await place.run('list', '--json')).out);
     expect(listed).toMatchObject({ session: id, facts: { querySource: 'cli' } });
-    expect((await place.run('top')).out).toMatch(new RegExp(`^\\d running .*\\n\\nSESSION .*\\n${id} `));
+    expect((await place.run('top')).out).toMatch(/^Perdure {2}\d working .*\n\n[A-Z ]+ AGE .*\n {2}hi /);
     expect((await place.run('send', id, 'think')).status).toBe(0);
     await until(() => model.requests.length === 2);
     expect((await place.run('send', id, 'no, this', '--now')).status).toBe(0);

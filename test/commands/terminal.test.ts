@@ -84,7 +84,7 @@ test('`perdure` talks with a session of the folder, which stays when the person 
   const again = onTerminal(perdure('-c'), { cwd, env });
   await again.shows(`session ${session}`);
   expect(again.lines()).toContain('Hello, you.');
-  await again.shows('default (⇧Tab)');
+  await again.shows('bypass (⇧Tab)');
   again.type('\u001b[A');
   await again.shows('› hello');
   again.type('\u0015run it\r');

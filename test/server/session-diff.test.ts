@@ -48,7 +48,8 @@ test('what a session has changed is told by its calls, compared between points, 
   writeFileSync(join(other, 'old'), 'old\n');
   const stretch = { entries: await entries(), first: 0 };
   const [pair] = await findPairs({ session: id, cwd: h.cwd, reading }, stretch, {});
-  const { runIn } = findGit(tempDir(), process.env);
-  const applied = pair && (await applyChanges({ reading, runIn }, pair, other));
+  const root = tempDir();
+  const { runIn } = findGit(root, process.env);
+  const applied = pair && (await applyChanges({ reading, runIn, root }, pair, other));
   expect(applied).toEqual({ written: ['list', 'src/new'], deleted: ['old'], same: 0, conflicts: [] });
 });

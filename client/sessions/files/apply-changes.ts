@@ -15,7 +15,6 @@ import {
   unlink,
   writeFile,
 } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   type HeldFile,
@@ -30,7 +29,12 @@ import { codeOf } from '../../../system/text.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { RunInFolder } from './read-shadow.ts';
 
-export type ApplyPorts = { readonly reading: Reading; readonly runIn: RunInFolder };
+export type ApplyPorts = {
+  readonly reading: Reading;
+  readonly runIn: RunInFolder;
+  /** The data folder, where versions of a file are merged: no command of an agent writes there. */
+  readonly root: string;
+};
 
 export type Applied = {
   /** Paths that were written or deleted, for people. */
@@ -140,10 +144,10 @@ async function look(place: Buffer): Promise<Stats | null> {
 type Versions = { readonly here: Content; readonly base: Content | null; readonly wanted: Content };
 
 async function mergeFile(
-  { reading: { git }, runIn }: ApplyPorts,
+  { reading: { git }, runIn, root }: ApplyPorts,
   { here, base, wanted }: Versions,
 ): Promise<{ readonly content: Buffer; readonly isClean: boolean }> {
-  const place = await mkdtemp(join(tmpdir(), 'perdure-merge-'));
+  const place = await mkdtemp(join(root, 'merge-'));
   try {
     await writeFile(join(place, 'here'), here.content);
     await writeFile(join(place, 'base'), base?.content ?? '');

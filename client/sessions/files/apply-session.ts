@@ -43,5 +43,5 @@ export async function applySession(
   const pairs = await findPairs({ session, cwd, reading }, { entries, first: 0 }, asked);
   const own = pairs.find((pair) => pair.root === cwd);
   if (!own) return { written: [], deleted: [], same: 0, conflicts: [] };
-  return applyChanges({ reading, runIn: findGit(root, env).runIn }, own, place);
+  return applyChanges({ reading, runIn: findGit(root, env).runIn, root }, own, place);
 }

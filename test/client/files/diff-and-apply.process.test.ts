@@ -40,7 +40,8 @@ async function applyTo(folder: Shadowed, entries: readonly Entry[], to: string, 
   const ports = portsOf(folder);
   const [pair] = await findPairs(ports, { entries, first: 0 }, options);
   if (!pair) throw new Error('nothing differs');
-  return applyChanges({ reading: ports.reading, runIn: findGit(dataDirOf(folder), process.env).runIn }, pair, to);
+  const root = dataDirOf(folder);
+  return applyChanges({ reading: ports.reading, runIn: findGit(root, process.env).runIn, root }, pair, to);
 }
 
 const BEFORE =
