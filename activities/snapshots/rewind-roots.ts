@@ -9,7 +9,8 @@ import type { FilesRewound, RewindFiles, RootRewind, RootRewound } from '../../w
 import type { FileChange } from '../../store/snapshots/listing.ts';
 import { previewRestore, restore, RestoreProblem } from '../../store/snapshots/restore.ts';
 import { placeOfRoot } from '../../store/snapshots/shadow.ts';
-import { takeSnapshot, type SnapshotCaps, type SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
+import { compareSnapshots, takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
+import type { SnapshotCaps, SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import { describeGivenUp, type Attempt } from '../attempt.ts';
 import { runGitHeld } from './run-git-held.ts';
@@ -24,6 +25,8 @@ type Prepared = {
   /** The files right before the rewind. */
   readonly before: string;
   readonly changes: readonly FileChange[];
+  /** Files that this attempt and those before it write or delete. */
+  readonly files: number;
 };
 
 export async function rewindRoots(options: RewindOptions, about: RewindAbout): Promise<FilesRewound> {
@@ -34,9 +37,9 @@ export async function rewindRoots(options: RewindOptions, about: RewindAbout): P
     // A worker that was frozen until now may have been replaced.
     if (!(await attempt.fence())) throw describeGivenUp(attempt);
     const done: RootRewound[] = [];
-    for (const { means, asked, before, changes } of prepared) {
+    for (const { means, asked, before, changes, files } of prepared) {
       await restore(means, asked.to, changes);
-      done.push({ root: asked.root, before, to: asked.to, files: changes.length });
+      done.push({ root: asked.root, before, to: asked.to, files });
     }
     return { kind: 'done', roots: done };
   } catch (error) {
@@ -58,7 +61,8 @@ async function prepare(options: RewindOptions, about: RewindAbout, asked: RootRe
   const force = about.force === true || begun !== null;
   const changes = await previewRestore(means, { known, now, to, force });
   if (begun === null) await writeBegun(place.own, { step: about.step, before: now });
-  return { means, asked, before: begun ?? now, changes };
+  const files = begun === null ? changes.length : (await compareSnapshots(means, begun, to)).length;
+  return { means, asked, before: begun ?? now, changes, files };
 }
 
 type Begun = { readonly step: number; readonly before: string };

@@ -1,6 +1,6 @@
 // Brings a folder back to a snapshot (T7): exactly the files that differ are written or deleted. What
 // no snapshot holds, ignored files above all, is never touched. Attempted again, it goes on.
-import { lstat, readdir, writeFile } from 'node:fs/promises';
+import { lstat, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../../system/text.ts';
 import { bytesOf, showPath, type FileChange, type RawPath } from './listing.ts';
@@ -115,7 +115,10 @@ export async function restore(
     await writeFile(join(place.own, name), text, 'latin1');
   }
   const script = ['sh', '-c', RESTORE_SCRIPT, 'sh', to, place.root, place.own];
-  const env = gitEnvironment(join(place.own, 'restore-index'));
+  const index = join(place.own, 'restore-index');
+  // A killed worker leaves it, and no other process uses this index.
+  await rm(`${index}.lock`, { force: true });
+  const env = gitEnvironment(index);
   await run([...script, ...gitArguments(git, place, [], place.root)], { env, cwd: place.own, writes: place.root });
 }
 

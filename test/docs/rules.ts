@@ -186,5 +186,9 @@ export const timeRules: readonly Rule[] = [
   { id: 'T3', rule: 'A snapshot costs what has changed' },
   { id: 'T4', rule: 'Snapshots of sessions that are gone are freed' },
   { id: 'T5', rule: 'What changed files says so' },
+  { id: 'T6', rule: 'A session goes back to an earlier point, and that is undone' },
+  { id: 'T7', rule: 'Exactly the files that differ go back, and nothing that no snapshot holds is lost' },
+  { id: 'T8', rule: 'Effects that stay done are listed' },
+  { id: 'T9', rule: 'Only a session at rest goes back, and a crash at any moment is survived' },
   { id: 'T11', rule: 'The difference of two points, and the same changes elsewhere' },
 ];

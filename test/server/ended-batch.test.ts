@@ -95,9 +95,9 @@ test('a call whose input a person edited runs when nothing runs beside it (L35 L
 test('the runtime limit holds on after a call that waited for approval has failed (L36 L51 L55)', async () => {
   const held = gate();
   const h = await harness({ script: [reply([run('exit 1')]), reply('Never.', { hold: held.hold })] });
-  const session = await h.open('Go.', { timeoutMs: 3_000, permissionMode: 'default' });
+  const session = await h.open('Go.', { timeoutMs: 10_000, permissionMode: 'default' });
   await approve(session, (await asked(session, 1))[0]!);
-  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'timeout', limitMs: 3_000 }, turns: 2 });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'timeout', limitMs: 10_000 }, turns: 2 });
   held.release();
   await keepHistory('timeout after an approval (L51)', session.handle);
 });

@@ -8,6 +8,7 @@ import { filesText } from '../../store/snapshots/files-entry.ts';
 import { createClient } from '../../client/client.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { harness } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
 
 const bash = (command: string) => toolUse('bash', { command });
@@ -46,7 +47,7 @@ test('what each step has changed stands in the transcript, also what bash did, o
   expect(JSON.stringify(h.bodies())).not.toContain('files changed');
 });
 
-test('a session goes back with conversation and files, tells what stays done, and undoes that (T6–T8)', async () => {
+test('a session goes back with conversation and files, tells what stays done, and undoes that (T6 T7 T8)', async () => {
   const h = await harness({
     script: [
       reply([toolUse('write', { path: 'one', content: 'a\n' })]),
@@ -96,6 +97,7 @@ test('a session goes back with conversation and files, tells what stays done, an
   await session.ended(4);
   expect(JSON.stringify(h.bodies().at(-1)?.messages)).toContain('Second prompt.');
   expect(JSON.stringify(h.bodies().at(-1)?.messages)).not.toContain('Instead.');
+  await keepHistory('a session that went back, undid that and went on', session.handle);
 });
 
 test('a session that runs, and files that someone else has changed, refuse a rewind with a sentence (T7 T9)', async () => {

@@ -42,6 +42,7 @@ export async function crashHarness(options: CrashOptions) {
   onTestFinished(() => model.close());
   const root = tempDir();
   const folders = { cwd: join(root, 'workspace'), storePlace: join(root, 'store'), liveDir: join(root, 'live') };
+  const dataDir = join(root, 'data');
   mkdirSync(folders.cwd);
   const taskQueue = `crash-${randomUUID()}`;
   const connect = async (): Promise<Client> => {
@@ -60,6 +61,7 @@ export async function crashHarness(options: CrashOptions) {
   };
   return {
     ...folders,
+    dataDir,
     model,
     client,
     taskQueue,
@@ -75,7 +77,7 @@ export async function crashHarness(options: CrashOptions) {
         address,
         namespace: 'default',
         ...folders,
-        dataDir: join(root, 'data'),
+        dataDir,
         taskQueue,
         env: { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url },
         defaults: { backoff: fastBackoff, permissionMode: 'bypass' },

@@ -1,6 +1,6 @@
 // A rewind of files that is killed at any moment of it, and attempted again.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { rewindRoots } from '../../../activities/snapshots/rewind-roots.ts';
@@ -26,6 +26,23 @@ function killing(sandbox: Sandbox, seconds: number): Sandbox {
     },
   };
 }
+
+test('a rewind of files goes on although git was killed while it wrote the index (T9)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const [root, dataDir] = [tempFolder(), join(tempFolder(), 'data')];
+  mkdirSync(dataDir);
+  const options = { sandbox, dataDir, caps: DEFAULT_CAPS };
+  const place = placeOfRoot(dataDir, session, root);
+  const means = { place, git: 'git', run: runGitHeld(options, signal), caps: DEFAULT_CAPS };
+  writeFileSync(join(root, 'one'), 'a\n');
+  const { id: to } = await takeSnapshot(means, null);
+  writeFileSync(join(root, 'one'), 'b\n');
+  const { id: known } = await takeSnapshot(means, null);
+  writeFileSync(join(place.own, 'restore-index.lock'), '');
+  const done = await rewindRoots(options, { step: 1, roots: [{ root, known, to }], attempt });
+  expect(done).toMatchObject({ kind: 'done', roots: [{ files: 1 }] });
+  expect(readFileSync(join(root, 'one'), 'utf8')).toBe('a\n');
+});
 
 test('a rewind of files that was killed at any moment is finished by the next attempt, and its undo is whole (T9)', async () => {
   const sandbox = await probeSandbox({ kinds: ['group'] });
@@ -53,7 +70,7 @@ test('a rewind of files that was killed at any moment is finished by the next at
     const asked = { step: (step += 1), roots: [{ root, known, to }], attempt };
     await rewindRoots({ ...options, sandbox: killing(sandbox, seconds) }, asked).catch((error: unknown) => error);
     const done = await rewindRoots(options, asked);
-    expect(done).toMatchObject({ kind: 'done', roots: [{ before: known, to }] });
+    expect(done).toMatchObject({ kind: 'done', roots: [{ before: known, to, files: 450 }] });
     expect(look()).toBe(target);
     await rewindRoots(options, { step: (step += 1), roots: [{ root, known: to, to: known }], attempt });
     expect(look()).toBe(start);
