@@ -100,7 +100,7 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
           </svg>
           <span>Perdure</span>
         </a>
-        <form class="find" role="search" action="/" id="find">
+        <form class="find" role="search" data-go="/" id="find">
           <Icon name="search" />
           <input
             id="search"

@@ -191,7 +191,7 @@ function TasksView({ tasks }: { readonly tasks: readonly unknown[] }) {
   return (
     <ul class="view-tasks">
       {tasks.slice(0, 200).map((task) => {
-        const { title, text, content, status } = asRecord(task);
+        const { title, text, content, state, status = state } = asRecord(task);
         const words = [title, text, content, task].find((one) => typeof one === 'string');
         return (
           <li>

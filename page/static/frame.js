@@ -85,6 +85,15 @@ button?.addEventListener('click', () => {
 });
 showNotify();
 
+// The policy lets no form lead anywhere: what it asks for becomes an address.
+document.addEventListener('submit', (event) => {
+  const { target } = event;
+  if (target.dataset.go === undefined) return;
+  event.preventDefault();
+  const asked = new URLSearchParams([...new FormData(target)].filter(([, value]) => value !== '')).toString();
+  location.assign(asked === '' ? target.dataset.go : `${target.dataset.go}?${asked}`);
+});
+
 // Dialogs: one that names where it comes from is filled when it is opened.
 document.addEventListener('click', (event) => {
   const name = event.target.closest?.('[data-opens]')?.dataset.opens;

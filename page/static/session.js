@@ -184,10 +184,3 @@ async function find() {
 document.addEventListener('click', (event) => {
   if (found?.firstElementChild && !finder.contains(event.target)) found.replaceChildren();
 });
-
-// The policy lets no form lead anywhere: what it asks for becomes an address.
-document.querySelector('form[data-go]')?.addEventListener('submit', (event) => {
-  event.preventDefault();
-  const asked = [...new FormData(event.currentTarget)].filter(([, value]) => value !== '');
-  location.assign(`${event.currentTarget.dataset.go}?${new URLSearchParams(asked).toString()}`);
-});

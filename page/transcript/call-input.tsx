@@ -47,7 +47,7 @@ function TodoList({ list }: { readonly list: readonly unknown[] }) {
   return (
     <ul class="todo">
       {list.slice(0, 100).map((one) => {
-        const { content, task, text, status } = fieldsOf(one);
+        const { content, task, text, state, status = state } = fieldsOf(one);
         const words = [content, task, text, one].find((each) => typeof each === 'string');
         return (
           <li>
