@@ -102,7 +102,7 @@ export async function holdConversation(
   const hands: Hands = {
     submit: (text, now) => {
       state.pressed = false;
-      onSubmit(cli, { talk, screen, state, leave: () => left.abort() }, text, now);
+      onTyped(cli, { talk, screen, state, leave: () => left.abort() }, text, now);
     },
     interrupt: press,
     escape: () => stopWhatRuns(cli, talk, state),
@@ -124,7 +124,8 @@ export async function holdConversation(
   stop.addEventListener('abort', () => state.poke(), { once: true });
   try {
     await talk.greet();
-    if (talk.first !== undefined) hands.submit(talk.first, false);
+    if (talk.first !== undefined)
+      submitText(cli, { talk, screen, state, leave: () => left.abort() }, talk.first, false);
     while (!stop.aborted) await oneRound(cli, { talk, screen, state, stop });
   } finally {
     await screen.end();
@@ -279,10 +280,16 @@ async function runHere(cli: Cli, { talk, state }: Pick<Submitting, 'talk' | 'sta
 
 type Submitting = Omit<Round, 'stop'> & { readonly leave: () => void };
 
-function onSubmit(cli: Cli, { talk, screen, state, leave }: Submitting, text: string, now: boolean): void {
-  talk.history.add(text);
+function onTyped(cli: Cli, submitting: Submitting, text: string, now: boolean): void {
   const line = shellLineOf(text);
-  if (line !== null) return void runHere(cli, { talk, state }, line);
+  if (line === null) return submitText(cli, submitting, text, now);
+  submitting.talk.history.add(text);
+  void runHere(cli, submitting, line);
+}
+
+/** The argument of a command is no command of the shell: a script may have put it together. */
+function submitText(cli: Cli, { talk, screen, state, leave }: Submitting, text: string, now: boolean): void {
+  talk.history.add(text);
   try {
     const command = slashCommand(text);
     if (command) {

@@ -4,7 +4,7 @@ import type { ApprovalEvent, WaitingApproval } from '../sessions/waiting-approva
 import type { SessionDescription } from '../sessions/info.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 
-type ApprovalNews = (seen: SessionDescription) => AsyncIterable<ApprovalEvent>;
+type ApprovalNews = (seen: Pick<SessionDescription, 'session' | 'approvals'>) => AsyncIterable<ApprovalEvent>;
 
 export function watchApprovals(read: (pending: PendingApproval) => Promise<WaitingApproval>): ApprovalNews {
   /** Input hash by call, as it was told: an edited input may need another decision. */

@@ -128,6 +128,8 @@ async function* readRun(
     for (const event of events) yield* await told.pass(event);
   };
   const approvals = watchApprovals((pending) => ports.waiting(session, pending));
+  // A run may end before another look sees that its call was decided.
+  const settled = () => approvals({ session });
   let ended = false;
   let looks = 0;
   for await (const item of news) {
@@ -140,6 +142,7 @@ async function* readRun(
       yield* pass(gate.goOn(item.event.ended.run - 1));
       const outcome = await ports.outcome(session, item.event.head, item.event.ended.run);
       await awaitRest(ports, session, item.event.ended.run);
+      yield* settled();
       yield outcome;
       return;
     }
@@ -154,6 +157,7 @@ async function* readRun(
     // stored.
     if (end && (ended || gate.after !== null)) {
       if (end.head !== null) yield* await told.end(end.head, end.run);
+      yield* settled();
       return yield end.outcome;
     }
     ended = end !== null;

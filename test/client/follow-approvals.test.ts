@@ -52,3 +52,20 @@ test('shows a question that waits already below what was said before it (L55)', 
   const events = await all(s.follow(() => looks.shift() ?? rest));
   expect(events.map(({ type }) => type)).toEqual(['run_start', 'text_delta', 'approval', 'approval_settled', 'result']);
 });
+
+test('tells that a call waits no more also where the run ends before another look (L55)', async () => {
+  const s = await followed({ run: 1 });
+  const waits = description({ phase: 'waiting_approval', runs: 1, approvals: [pending(s.head, '1.1.0')] });
+  const start = { run: 1, queryId: 'c.1', depth: 0, cwd: '/work', model: 'm', scripted: false };
+  await s.tell(1, { type: 'run_start', ...start });
+  let isOver = false;
+  const types: string[] = [];
+  for await (const { type } of s.follow(() => (isOver ? description({ runs: 1, last: s.last }) : waits))) {
+    types.push(type);
+    if (type !== 'approval') continue;
+    await s.tell(2, { type: 'run_end', ended: ended({ run: 1 }), head: s.head });
+    isOver = true;
+  }
+  expect(types).toContain('approval');
+  expect(types.slice(-3)).toEqual(['run_end', 'approval_settled', 'result']);
+});

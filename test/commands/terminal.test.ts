@@ -134,3 +134,24 @@ test('a chat shows what may be written next in its empty row: Tab writes it, Ent
   terminal.type('\u0004');
   await terminal.ended;
 });
+
+test('`!command` runs as the person, and the next message takes its output without secrets; an argument of `chat` runs nothing (O20)', async () => {
+  const model = await modelFor([reply('Hello.'), reply('Seen.')]);
+  const { cwd, env } = cliPlace(model);
+  const own = { ...env, ANTHROPIC_API_KEY: 'sk-secret-of-the-process' };
+  const terminal = onTerminal(perdure('chat', '!touch given'), { cwd, env: own });
+  await terminal.shows('completed');
+  expect(JSON.stringify(model.requests[0]?.body)).toContain('!touch given');
+  terminal.type('!touch typed; echo out $ANTHROPIC_API_KEY; exit 3\r');
+  await terminal.shows('it ended with status 3; your next message takes its output along');
+  expect([existsSync(join(cwd, 'typed')), existsSync(join(cwd, 'given'))]).toEqual([true, false]);
+  expect(model.requests).toHaveLength(1);
+  terminal.type('what is it?\r');
+  await terminal.shows('Seen.');
+  const asked = JSON.stringify(model.requests[1]?.body);
+  expect(asked).toContain('I ran this command myself, which ended with status 3: touch typed; echo out');
+  expect(asked).toContain('out [redacted');
+  expect(asked).not.toContain('sk-secret-of-the-process');
+  terminal.type('\u0004');
+  await terminal.ended;
+});
