@@ -14,7 +14,7 @@ export type ListedCommand = {
   readonly load: () => Promise<AddCommand>;
 };
 
-export const COMMANDS: readonly ListedCommand[] = [
+export const LISTED_COMMANDS: readonly ListedCommand[] = [
   { name: 'chat', group: 'Work', load: async () => (await import('./commands/chat.ts')).chatCommand },
   { name: 'run', group: 'Work', load: async () => (await import('./commands/run.ts')).runCommand },
   { name: 'start', group: 'Work', load: async () => (await import('./commands/start.ts')).startCommand },

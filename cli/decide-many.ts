@@ -5,7 +5,7 @@ import { approvalWhat } from '../client/render/approval-text.ts';
 import { oneLine } from '../client/paint.ts';
 import type { Cli } from './cli.ts';
 import { withTaker } from './decide-session.ts';
-import { actOnMany, type FilterFlags } from './many-sessions.ts';
+import { actOnMatching, type FilterFlags } from './many-sessions.ts';
 
 export type DecideMany = {
   /** For the question: "approve". */
@@ -17,7 +17,7 @@ export type DecideMany = {
 
 /** Leaves out questions, and calls whose input is not certain: those are for a person to read. */
 export function decideMany(cli: Cli, flags: FilterFlags, { verb, done, act }: DecideMany): Promise<number> {
-  return actOnMany(cli, flags, {
+  return actOnMatching(cli, flags, {
     verb,
     thing: 'call',
     done,

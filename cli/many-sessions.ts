@@ -47,7 +47,7 @@ export function wantsMany(id: string | undefined, { filter, yes }: FilterFlags):
   return filter ?? null;
 }
 
-export async function actOnMany(cli: Cli, { filter = '', yes = false }: FilterFlags, many: Many): Promise<number> {
+export async function actOnMatching(cli: Cli, { filter = '', yes = false }: FilterFlags, many: Many): Promise<number> {
   // Asked before anything is opened: a script would wait for an answer that nobody gives.
   if (!yes && cli.openInput === null)
     throw new UsageError('nobody can be asked here: --yes goes on without a question');

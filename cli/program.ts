@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { VERSION } from '../worker/version.ts';
 import type { Cli } from './cli.ts';
-import { COMMANDS } from './command-list.ts';
+import { LISTED_COMMANDS } from './command-list.ts';
 
 /**
  * Builds the program with the command of this name alone; without such a name, with all of them. It
@@ -13,8 +13,8 @@ export async function createProgram(cli: Cli, name?: string): Promise<Command> {
     .description('A durable agent: its work goes on after crashes, restarts and deploys.')
     .version(VERSION)
     .option('--verbose', 'say more, with stack traces');
-  const [one] = COMMANDS.filter((listed) => listed.name === name);
-  const listed = one ? [one] : COMMANDS;
+  const [one] = LISTED_COMMANDS.filter((listed) => listed.name === name);
+  const listed = one ? [one] : LISTED_COMMANDS;
   const [{ exampleHelp }, ...adding] = await Promise.all([
     import('./help/examples.ts'),
     ...listed.map(({ load }) => load()),

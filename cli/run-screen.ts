@@ -40,8 +40,8 @@ type Watching = {
   readonly own: MessageId | null;
   readonly hands: Omit<Hands, 'submit'> & Partial<Pick<Hands, 'submit'>>;
   /**
-   * Makes the row below what is typed, which stays when nothing runs. `now` is null then. Absent: no
-   * such row.
+   * Makes the row below what is typed, which stays when nothing runs. `now` is null then. Absent:
+   * no such row.
    */
   readonly footer?: (
     run: { readonly now: RunStatus | null; readonly last: RunStatus | null },

@@ -89,8 +89,8 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
 }
 
 /**
- * Runs `act` while a worker takes what it asks of a session, brought up for it where none runs on our
- * own server. That worker begins nothing: it ends what runs, and takes the session back.
+ * Runs `act` while a worker takes what it asks of a session, brought up for it where none runs on
+ * our own server. That worker begins nothing: it ends what runs, and takes the session back.
  */
 export async function withEndingWorker<T>(
   cli: Cli,

@@ -52,8 +52,8 @@ export type PerdureClient = {
   /** Ends a parking early (L14). */
   resume(session: string, options?: OnceOptions): Promise<void>;
   /**
-   * Raises limits of the current run, or sets and lowers them with `exact`; its next decision counts
-   * with them. Needs a running worker.
+   * Raises limits of the current run, or sets and lowers them with `exact`; its next decision
+   * counts with them. Needs a running worker.
    */
   topUp(session: string, limits: TopUp, options?: ActOptions): Promise<void>;
   /**
@@ -131,8 +131,8 @@ export type PerdureClient = {
   /** Lists the captures of the session's files, and the calls that changed them (T5). */
   files(session: string, options?: Abortable): Promise<readonly Capture[]>;
   /**
-   * Tells what has changed in the session's folders between two points (T11). Reads the snapshots of
-   * this machine's data folder by git; needs no worker.
+   * Tells what has changed in the session's folders between two points (T11). Reads the snapshots
+   * of this machine's data folder by git; needs no worker.
    */
   diff(session: string, options?: DiffOptions): Promise<SessionDiff>;
 };

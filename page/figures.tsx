@@ -21,7 +21,7 @@ export function Age({ at }: { readonly at: number }) {
 }
 
 /** A bar for a share between 0 and 1, with its words next to it. */
-export function Meter({ share, name }: { readonly share: number; readonly name: string }) {
+export function MeterBar({ share, name }: { readonly share: number; readonly name: string }) {
   const percent = Math.round(share * 100);
   return (
     <>

@@ -11,7 +11,7 @@ import { statusOf } from './api/problems.ts';
 import { type Access, guardPage, personIn } from './hosting/access.ts';
 import { OWNER } from './hosting/people.ts';
 import { addComparing, idOf, readingRoutes, type SessionFeeds } from './session/reading-routes.ts';
-import { addShareForm, sharedRoutes } from './session/shared-routes.tsx';
+import { addShareForm, addSharedRoutes } from './session/shared-routes.tsx';
 import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
 import { eventStream, placeOf, sendStream } from './feed/event-stream.ts';
@@ -83,7 +83,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
   const workers = openFeeds((_all: 'all') => openWorkersFeed(ports));
   overviewRoutes(app, ports, workers, acting);
   addComparing(app, feeds);
-  sharedRoutes(app, ports, { access, feeds });
+  addSharedRoutes(app, ports, { access, feeds });
   const plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
   scheduleRoutes(app, ports, plans, acting);
   addShareForm(app, access);

@@ -32,7 +32,7 @@ import { readWorkspaceFile } from './inbox/workspace-file.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { countBy, type FleetHistorian, fleetHistorian } from './fleet/fleet-history.ts';
 import { readPrometheusAddress } from './fleet/prometheus-range.ts';
-import { type Health, lookAtHealth } from './frame/health.ts';
+import { type FrameHealth, lookAtHealth } from './frame/health.ts';
 import { type ReadPollers, readPollers } from './workers/pollers.ts';
 
 /** Methods that act on sessions for a person. */
@@ -67,7 +67,9 @@ export type PagePorts = Acting &
      * Acts in a person's name, which Temporal's history notes with each action.
      */
     as(name: string, place: Place): Acting;
-    /** Counts the sessions that match, or all, by phase; the result is at most a few seconds old. */
+    /**
+     * Counts the sessions that match, or all, by phase; the result is at most a few seconds old.
+     */
     counts(which?: Pick<ListOptions, 'filter'>): Promise<SessionCounts>;
     /** Looks at sessions with a run under way; a row is at most a few seconds old. */
     readonly running: ReadRunning;
@@ -79,7 +81,7 @@ export type PagePorts = Acting &
      */
     inbox(): Promise<readonly WaitingApproval[]>;
     /** Looks at server, store and workers; the result is at most a few seconds old. */
-    health(): Promise<Health>;
+    health(): Promise<FrameHealth>;
     /** Returns who polls a queue; the result is at most a few seconds old. */
     readonly pollers: ReadPollers;
     /** Counts the schedules; the result may be half a minute old. */

@@ -234,9 +234,9 @@ export type ToolSpec<Schema extends InputSchema> = {
    */
   readonly validate?: (input: InputOf<Schema>, context: ToolContext) => Promise<string | Validated | undefined>;
   /**
-   * Says why the call would fail as things stand, without changing anything; undefined when it would
-   * not. It is called before a person is asked about the call, and only where the run may read what
-   * the call is about without asking.
+   * Says why the call would fail as things stand, without changing anything; undefined when it
+   * would not. It is called before a person is asked about the call, and only where the run may
+   * read what the call is about without asking.
    */
   readonly wouldFail?: (input: InputOf<Schema>, context: ToolContext) => Promise<string | undefined>;
   /**

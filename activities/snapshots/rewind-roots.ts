@@ -1,12 +1,12 @@
-// Brings the folders of a session back to snapshots (T7): what would be changed is checked in all of
-// them before anything is, and the files as they are now are captured first. The record of that
+// Brings the folders of a session back to snapshots (T7): what would be changed is checked in all
+// of them before anything is, and the files as they are now are captured first. The record of that
 // makes a second attempt go on where the first was killed.
 import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../../system/text.ts';
 import type { FilesRewound, RewindFiles, RootRewind, RootRewound } from '../../workflows/contract/rewind.ts';
-import type { FileChange } from '../../store/snapshots/listing.ts';
+import type { SnapshotChange } from '../../store/snapshots/listing.ts';
 import { previewRestore, restore, RestoreProblem } from '../../store/snapshots/restore.ts';
 import { placeOfRoot } from '../../store/snapshots/shadow.ts';
 import { compareSnapshots, takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
@@ -24,7 +24,7 @@ type Prepared = {
   readonly asked: RootRewind;
   /** The files right before the rewind. */
   readonly before: string;
-  readonly changes: readonly FileChange[];
+  readonly changes: readonly SnapshotChange[];
   /** Files that this attempt and those before it write or delete. */
   readonly files: number;
 };

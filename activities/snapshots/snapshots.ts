@@ -47,7 +47,9 @@ type SnapshotsOptions = {
   readonly now: () => number;
 };
 
-/** The sessions of which it is remembered how far they were looked at; a forgotten one costs a look. */
+/**
+ * The sessions of which it is remembered how far they were looked at; a forgotten one costs a look.
+ */
 const SESSIONS = 1_000;
 
 export function createSnapshots(options: SnapshotsOptions): Snapshots {

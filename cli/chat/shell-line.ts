@@ -19,7 +19,9 @@ type ShellPlace = {
   readonly show: (text: string) => void;
 };
 
-/** It has no terminal: what it would ask for, it cannot read. Throws when no shell can be started. */
+/**
+ * It has no terminal: what it would ask for, it cannot read. Throws when no shell can be started.
+ */
 export function runShellLine(command: string, { cwd, env, signal, show }: ShellPlace): Promise<ShellRun> {
   return new Promise((resolve, reject) => {
     // A group of its own: the command may have started others.

@@ -35,7 +35,7 @@ async function apply(cli: Cli, id: string, paths: readonly string[], { toDir, ..
   const folder = resolve(cli.cwd(), toDir ?? '.');
   return withSession(cli, id, async (opened, session) => {
     const applied = await applySession(opened, session, { ...points, paths, folder, env: cli.env });
-    cli.print(appliedText(applied));
+    cli.print(describeApplied(applied));
     return applied.conflicts.length > 0 ? STATUS.failed : STATUS.ok;
   });
 }
@@ -47,7 +47,7 @@ const REASONS: Readonly<Record<ConflictKind, string>> = {
   blocked: 'left alone: a link or a folder is in its place',
 };
 
-export function appliedText({ written, deleted, same, conflicts }: Applied): string {
+export function describeApplied({ written, deleted, same, conflicts }: Applied): string {
   const lines = [
     ...written.map((path) => `wrote ${oneLine(path, 300)}`),
     ...deleted.map((path) => `deleted ${oneLine(path, 300)}`),

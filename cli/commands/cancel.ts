@@ -1,7 +1,7 @@
 // perdure cancel: ends what runs and closes the session; its transcript stays (L49).
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
-import { actOnMany, addFilterOptions, type FilterFlags, sessionWords, wantsMany } from '../many-sessions.ts';
+import { actOnMatching, addFilterOptions, type FilterFlags, sessionWords, wantsMany } from '../many-sessions.ts';
 import { stopSession } from '../stop-session.ts';
 
 export function cancelCommand(program: Command, cli: Cli): void {
@@ -13,7 +13,7 @@ export function cancelCommand(program: Command, cli: Cli): void {
   addFilterOptions(command).action(
     async (id: string | undefined, { wait = false, ...flags }: FilterFlags & { readonly wait?: boolean }) => {
       if (wantsMany(id, flags) !== null || id === undefined)
-        return cli.exit(await actOnMany(cli, flags, { ...MANY, deeds: cancelDeeds }));
+        return cli.exit(await actOnMatching(cli, flags, { ...MANY, deeds: cancelDeeds }));
       const status = await stopSession(cli, {
         id,
         wait,
@@ -29,5 +29,5 @@ export function cancelCommand(program: Command, cli: Cli): void {
 
 const MANY = { verb: 'close for good', thing: 'session', done: 'asked to close' } as const;
 
-const cancelDeeds: Parameters<typeof actOnMany>[2]['deeds'] = ({ sessions }, session) =>
+const cancelDeeds: Parameters<typeof actOnMatching>[2]['deeds'] = ({ sessions }, session) =>
   Promise.resolve([{ words: sessionWords(session), act: () => sessions.cancel(session.session) }]);

@@ -48,7 +48,7 @@ async function diff(cli: Cli, id: string, paths: readonly string[], { json, ...f
 
 function printPatch({ print, out, isTerminal }: Cli, { files, patch }: SessionDiff): void {
   if (patch === null) return print(statText(out, files));
-  print(isTerminal ? shownPatch(out, patch) : patch);
+  print(isTerminal ? colourPatch(out, patch) : patch);
 }
 
 export function statText(paint: Paint, files: readonly ChangedFile[]): string {
@@ -68,7 +68,7 @@ export function statText(paint: Paint, files: readonly ChangedFile[]): string {
 }
 
 /** Colours a patch for a terminal, and leaves the bytes of files out that are not text. */
-export function shownPatch(paint: Paint, patch: string): string {
+export function colourPatch(paint: Paint, patch: string): string {
   const lines: string[] = [];
   let isBinary = false;
   for (const line of patch.replace(/\n$/, '').split('\n')) {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { isUnderWay } from '../../client/sessions/info.ts';
-import { actOnMany, addFilterOptions, type FilterFlags, sessionWords, wantsMany } from '../many-sessions.ts';
+import { actOnMatching, addFilterOptions, type FilterFlags, sessionWords, wantsMany } from '../many-sessions.ts';
 import { stopSession } from '../stop-session.ts';
 
 export function interruptCommand(program: Command, cli: Cli): void {
@@ -14,7 +14,7 @@ export function interruptCommand(program: Command, cli: Cli): void {
   addFilterOptions(command).action(
     async (id: string | undefined, { wait = false, ...flags }: FilterFlags & { readonly wait?: boolean }) => {
       if (wantsMany(id, flags) !== null || id === undefined)
-        return cli.exit(await actOnMany(cli, flags, { ...MANY, deeds: interruptDeeds }));
+        return cli.exit(await actOnMatching(cli, flags, { ...MANY, deeds: interruptDeeds }));
       const status = await stopSession(cli, {
         id,
         wait,
@@ -32,7 +32,7 @@ export function interruptCommand(program: Command, cli: Cli): void {
 const MANY = { verb: 'interrupt', thing: 'run', done: 'asked to stop' } as const;
 
 /** A session that rests has nothing to interrupt. */
-const interruptDeeds: Parameters<typeof actOnMany>[2]['deeds'] = ({ sessions }, session) =>
+const interruptDeeds: Parameters<typeof actOnMatching>[2]['deeds'] = ({ sessions }, session) =>
   Promise.resolve(
     isUnderWay(session) ? [{ words: sessionWords(session), act: () => sessions.interrupt(session.session) }] : [],
   );

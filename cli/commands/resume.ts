@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
-import { actOnMany, addFilterOptions, type FilterFlags, sessionWords, wantsMany } from '../many-sessions.ts';
+import { actOnMatching, addFilterOptions, type FilterFlags, sessionWords, wantsMany } from '../many-sessions.ts';
 import { sayIfNobodyWorks, withSession } from '../with-server.ts';
 
 export function resumeCommand(program: Command, cli: Cli): void {
@@ -12,14 +12,14 @@ export function resumeCommand(program: Command, cli: Cli): void {
     .argument('[id]', 'the session');
   addFilterOptions(command).action(async (id: string | undefined, flags: FilterFlags) => {
     if (wantsMany(id, flags) !== null || id === undefined)
-      return cli.exit(await actOnMany(cli, flags, { ...MANY, deeds: resumeDeeds }));
+      return cli.exit(await actOnMatching(cli, flags, { ...MANY, deeds: resumeDeeds }));
     cli.exit(await resume(cli, id));
   });
 }
 
 const MANY = { verb: 'end the wait of', thing: 'parked session', done: 'asked to go on' } as const;
 
-const resumeDeeds: Parameters<typeof actOnMany>[2]['deeds'] = ({ sessions }, session) =>
+const resumeDeeds: Parameters<typeof actOnMatching>[2]['deeds'] = ({ sessions }, session) =>
   Promise.resolve(
     session.phase === 'parked' ? [{ words: sessionWords(session), act: () => sessions.resume(session.session) }] : [],
   );

@@ -1,5 +1,5 @@
-// perdure rewind: takes a session back to an earlier point, with its files, and says first what that
-// would do (T6–T8).
+// perdure rewind: takes a session back to an earlier point, with its files, and says first what
+// that would do (T6–T8).
 import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../client/paint.ts';
@@ -60,7 +60,7 @@ async function rewind(cli: Cli, opened: Opened, session: SessionId, flags: Flags
   if (now) await taking(() => interrupt(sessions, session));
   if (undo) {
     const undone = await taking(() => sessions.undoRewind(session, { force }));
-    cli.say(doneText(undone));
+    cli.say(describeRewound(undone));
     return STATUS.ok;
   }
   const options: RewindOptions = {
@@ -72,7 +72,7 @@ async function rewind(cli: Cli, opened: Opened, session: SessionId, flags: Flags
   printPlan(cli, await sessions.rewind(session, { ...options, dryRun: true }));
   if (dryRun) return STATUS.ok;
   const { rewound } = await taking(() => sessions.rewind(session, options));
-  if (rewound) cli.say(`${doneText(rewound)}; \`${cli.self} rewind ${session} --undo\` undoes it`);
+  if (rewound) cli.say(`${describeRewound(rewound)}; \`${cli.self} rewind ${session} --undo\` undoes it`);
   return STATUS.ok;
 }
 
@@ -107,7 +107,7 @@ function effectText({ name, input, outcome }: LeftEffect): string {
   return `${oneLine(`${name} ${words}`, 160)}${outcome === 'ok' ? '' : ` (${outcome})`}`;
 }
 
-function doneText({ to, files = [] }: Rewound): string {
+function describeRewound({ to, files = [] }: Rewound): string {
   const count = files.reduce((sum, root) => sum + root.files, 0);
   const parts = [
     ...(to === undefined ? [] : ['the conversation']),

@@ -25,7 +25,9 @@ export type CallRows = {
   leave(): readonly string[];
   /** Rows below the output: folded reads, and calls under way. */
   pending(): readonly string[];
-  /** Returns the output of the newest calls that were not asked for yet; null when there is none. */
+  /**
+   * Returns the output of the newest calls that were not asked for yet; null when there is none.
+   */
   output(): string | null;
 };
 

@@ -42,7 +42,9 @@ export type DrawnTerminal = TerminalPen & CallsBelow;
 
 type EventRenderer = {
   (event: Followed): void;
-  /** Returns the output of the newest calls that were not asked for yet; null when there is none. */
+  /**
+   * Returns the output of the newest calls that were not asked for yet; null when there is none.
+   */
   output(): string | null;
 };
 

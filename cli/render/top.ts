@@ -7,7 +7,7 @@ import { displayWidth, truncateToWidth } from '../../client/render/width.ts';
 import type { SessionCounts } from '../../client/sessions/find/list-sessions.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { contextShare } from '../../client/sessions/running/running-row.ts';
-import { isAtLeast, isSilent } from '../../client/sessions/running/with-running.ts';
+import { isAtLeast, isSilentSession } from '../../client/sessions/running/with-running.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { formatMoney, shortAge } from '../../client/units.ts';
 
@@ -54,7 +54,8 @@ export const KEYS_ROW = '↑↓ move  ↵ follow  l look  a allow  d deny  i int
 function groupOf(session: SessionInfo, now: number): Group {
   if (session.status !== 'open') return 'ENDED';
   if (session.phase === 'waiting_approval') return 'NEEDS YOU';
-  if (session.phase === 'waiting_worker' || session.waitsFor !== undefined || isSilent(session, now)) return 'STUCK';
+  if (session.phase === 'waiting_worker' || session.waitsFor !== undefined || isSilentSession(session, now))
+    return 'STUCK';
   return session.phase === 'running' ? 'WORKING' : session.phase === 'parked' ? 'PARKED' : 'IDLE';
 }
 

@@ -9,7 +9,7 @@ import type {
 } from '../../activities/hooks/hook-config.ts';
 import type { HookPayload as HookInputs } from '../../activities/hooks/payloads.ts';
 import { present } from '../../workflows/contract/present.ts';
-import { inwardInput, outwardInput, outwardName, outwardNames } from './names.ts';
+import { toInwardInput, outwardInput, outwardName, outwardNames } from './names.ts';
 import type { SyncHookJSONOutput } from './shapes/hook-answers.ts';
 import type { HookCallbackMatcher, HookEvent, HookInput, Hooks } from './shapes/hooks.ts';
 import type { PermissionMode as OurMode } from '../../workflows/contract/session.ts';
@@ -192,7 +192,7 @@ function toHookAnswer(event: HeardEvent, said: SyncHookJSONOutput, input: AnyInp
   switch (event) {
     case 'PreToolUse': {
       const older = blocks ? 'deny' : said.decision === 'approve' ? 'allow' : undefined;
-      const changed = updatedInput && inwardInput(String(input['tool']), updatedInput);
+      const changed = updatedInput && toInwardInput(String(input['tool']), updatedInput);
       // The hook leaves the decision to `canUseTool`.
       const decision = permissionDecision === 'defer' ? 'ask' : (permissionDecision ?? older);
       return { decision, reason: decision && (permissionDecisionReason ?? said.reason), input: changed, stop };

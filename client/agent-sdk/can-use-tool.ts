@@ -5,7 +5,7 @@ import { reasonOf } from '../../system/text.ts';
 import type { ApprovalAnswer, OnApproval, OnQuestion } from '../runtime/answer-approvals.ts';
 import type { Grants } from './grants.ts';
 import { type ListedQuestion, splitQuestions } from '../../store/transcript/question-lists.ts';
-import { inwardInput, outwardInput, outwardName } from './names.ts';
+import { toInwardInput, outwardInput, outwardName } from './names.ts';
 import { permissionOf, type ProgramHooks } from './program-hooks.ts';
 import type { CanUseTool, PermissionResult } from './shapes/permissions.ts';
 
@@ -56,7 +56,7 @@ function toApprovalAnswer(
     return { kind: 'deny', reason: said.message || 'the program denied it', interrupt: said.interrupt ?? false };
   const { updatedInput } = said;
   const isEdited = updatedInput !== undefined && JSON.stringify(updatedInput) !== JSON.stringify(shown);
-  return isEdited ? { kind: 'allow', input: inwardInput(tool, updatedInput) } : { kind: 'allow' };
+  return isEdited ? { kind: 'allow', input: toInwardInput(tool, updatedInput) } : { kind: 'allow' };
 }
 
 /** Calls the Notification hooks without waiting for them. */

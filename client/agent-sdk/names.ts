@@ -111,7 +111,7 @@ function withActiveForms({ todos: given, ...shown }: Input): Input {
 }
 
 /** Reverses `outwardInput`. */
-export function inwardInput(tool: string, input: unknown): Input {
+export function toInwardInput(tool: string, input: unknown): Input {
   return inwardByNames(BUILTIN, tool, input ?? {}) as Input;
 }
 

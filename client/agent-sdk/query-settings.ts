@@ -117,9 +117,9 @@ function addSettings(given: Settings, options: Options, name: string, say: (line
       // An unknown mode or effort is refused later, with the options.
       effort: options.effort ?? (known.effortLevel as Options['effort']),
       permissionMode: options.permissionMode ?? (defaultMode as Options['permissionMode']),
-      allowedTools: joined(options.allowedTools, allow),
-      disallowedTools: joined(options.disallowedTools, deny),
-      additionalDirectories: joined(options.additionalDirectories, additionalDirectories),
+      allowedTools: joinLists(options.allowedTools, allow),
+      disallowedTools: joinLists(options.disallowedTools, deny),
+      additionalDirectories: joinLists(options.additionalDirectories, additionalDirectories),
       env: env ?? options.env,
       hooks:
         given['hooks'] === undefined ? options.hooks : joinHooks(options.hooks, toCommandHooks(given['hooks'], place)),
@@ -136,7 +136,7 @@ export function askRules({ settings: translated }: Pick<Options, 'settings'>): r
 const isEmpty = (value: unknown): boolean =>
   value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
 
-const joined = (before: string[] | undefined, more: readonly string[]): string[] | undefined =>
+const joinLists = (before: string[] | undefined, more: readonly string[]): string[] | undefined =>
   more.length === 0 ? before : [...(before ?? []), ...more];
 
 function joinHooks(before: Hooks = {}, more: Hooks): Hooks {

@@ -31,15 +31,15 @@ export function filesLines(entries: readonly Entry[], at: number): readonly stri
   const calls = changes === null ? [] : callsBehind(entries, at);
   const line = calls.length === 0 ? changes : `${callsText(calls)} · ${changes ?? ''}`;
   const before = entries.slice(0, at).findLast(isFiles);
-  const left = leftOutText(entry);
-  const isNew = left !== null && (before === undefined || leftOutText(before) !== left);
+  const left = describeLeftOut(entry);
+  const isNew = left !== null && (before === undefined || describeLeftOut(before) !== left);
   return [...(line === null ? [] : [line]), ...(isNew ? [left] : [])];
 }
 
 const isFiles = (entry: Entry): entry is FilesEntry => entry.kind === 'files';
 
 /** Says how much is not captured; null where everything is. */
-function leftOutText({ roots }: FilesEntry): string | null {
+function describeLeftOut({ roots }: FilesEntry): string | null {
   const left = roots.flatMap(({ leftOut }) => leftOut ?? []);
   const [first] = left;
   if (!first) return null;

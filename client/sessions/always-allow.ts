@@ -64,8 +64,8 @@ export function ruleFor({ tool, input }: Call): string | null {
 }
 
 /**
- * Proposes up to three rules, from the narrow one of `ruleFor` to every call of the tool. Each covers
- * the call.
+ * Proposes up to three rules, from the narrow one of `ruleFor` to every call of the tool. Each
+ * covers the call.
  */
 export function rulesFor(call: Call): readonly string[] {
   const narrow = ruleFor(call);

@@ -20,7 +20,7 @@ import { ClientProblem } from '../problem.ts';
 import { type Prompt, parsePrompt, titleOf } from './prompt.ts';
 import type { SessionDescription } from './info.ts';
 import { parseSessionId, newSessionId } from './session-id.ts';
-import type { Reading } from '../../store/snapshots/compare.ts';
+import type { ShadowReading } from '../../store/snapshots/compare.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { ChannelItem } from '../../store/live/events.ts';
 import type { LivePeek } from '../../store/live/peek.ts';
@@ -146,7 +146,7 @@ export type ClientOptions = {
    * Opens the snapshots of files on this machine (T11). Throws ClientProblem where it has none.
    * Absent: the client compares no files.
    */
-  readonly snapshots?: () => Reading;
+  readonly snapshots?: () => ShadowReading;
   /** Profile of the sessions that it opens; absent: `machine`. */
   readonly profile?: Profile;
   /** Whether the payloads of the sessions that it opens are sealed. */

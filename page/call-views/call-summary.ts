@@ -34,11 +34,11 @@ const ICONS: Readonly<Record<CallKind, IconName>> = {
 };
 
 export function summarizeCall(call: SeenCall): CallSummary {
-  const kind = kindOf(call);
+  const kind = callKindOf(call);
   return { kind, icon: ICONS[kind], ...describeCall(kind, call) };
 }
 
-export function kindOf({ tool, input, question }: SeenCall): CallKind {
+export function callKindOf({ tool, input, question }: SeenCall): CallKind {
   if (question) return 'question';
   const fields = asRecord(input);
   const name = tool.toLowerCase();

@@ -1,11 +1,11 @@
-// A view per tool of what a call would do: a diff, a script, a host, fields. Pure: the same call and
-// file give the same HTML. Unseen characters are shown by name, since a person decides by it.
+// A view per tool of what a call would do: a diff, a script, a host, fields. Pure: the same call
+// and file give the same HTML. Unseen characters are shown by name, since a person decides by it.
 import { showUnseen } from '../../system/text.ts';
 import { formatCount } from '../../client/units.ts';
 import { parseQuestion } from '../../client/render/approval-text.ts';
 import { Icon } from '../icons.tsx';
-import { asRecord, compareFile, readWanted, type DiffLine, type FileChange, type FileNow } from './file-change.ts';
-import { kindOf } from './call-summary.ts';
+import { asRecord, compareFile, readWanted, type DiffLine, type PreviewedChange, type FileNow } from './file-change.ts';
+import { callKindOf } from './call-summary.ts';
 import { findRiskyWords } from './risky-words.ts';
 
 export type ViewedCall = {
@@ -25,7 +25,7 @@ const LONGEST = 20_000;
 export function CallView(call: ViewedCall) {
   const { tool, input, cwd, file = NOT_READ } = call;
   const fields = asRecord(input);
-  switch (kindOf(call)) {
+  switch (callKindOf(call)) {
     case 'edit':
     case 'write': {
       const wanted = readWanted(tool, input);
@@ -46,7 +46,7 @@ export function CallView(call: ViewedCall) {
   }
 }
 
-function FileView({ change, whole }: { readonly change: FileChange; readonly whole: boolean }) {
+function FileView({ change, whole }: { readonly change: PreviewedChange; readonly whole: boolean }) {
   const { path, isNew, hunks, added, removed, left, problem, note } = change;
   const size = isNew || (whole && removed === 0) ? `new, ${formatCount(added, 'line')}` : null;
   return (

@@ -21,7 +21,7 @@ export type FileNow =
 type Replacement = { readonly before: string; readonly after: string; readonly all: boolean };
 
 /** `content`: the whole file, in place of replacements. */
-export type Wanted = {
+export type WantedChange = {
   readonly path: string;
   readonly replacements: readonly Replacement[];
   readonly content?: string;
@@ -40,7 +40,7 @@ export type DiffLine = {
 /** `at`: the first line of the hunk, before and after; 0 where line numbers are not known. */
 export type Hunk = { readonly at: readonly [before: number, after: number]; readonly lines: readonly DiffLine[] };
 
-export type FileChange = {
+export type PreviewedChange = {
   readonly path: string;
   readonly isNew: boolean;
   readonly hunks: readonly Hunk[];
@@ -58,7 +58,7 @@ const EDITS = new Set(['edit', 'multi_edit', 'multiedit']);
 const FIELDS = new Set(['path', 'file_path', 'old_string', 'new_string', 'replace_all', 'content', 'edits']);
 
 /** Reads the wanted change from a call's input; null for another tool or another shape. */
-export function readWanted(tool: string, input: unknown): Wanted | null {
+export function readWanted(tool: string, input: unknown): WantedChange | null {
   const fields = asRecord(input);
   const { path: named, file_path: other, content, edits } = fields;
   const path = typeof named === 'string' ? named : other;
@@ -78,13 +78,13 @@ function readReplacement(fields: Readonly<Record<string, unknown>>): readonly Re
 }
 
 /** Compares what the call wants with the file as it is now. */
-export function compareFile({ path, replacements, content }: Wanted, file: FileNow): FileChange {
+export function compareFile({ path, replacements, content }: WantedChange, file: FileNow): PreviewedChange {
   if (content !== undefined) {
     const before = file.kind === 'text' ? unixLines(file.text) : '';
     const change = compareTexts(before, unixLines(content), file.kind !== 'unseen');
     return { path, isNew: file.kind === 'new', ...change, ...(file.kind === 'unseen' && { note: file.why }) };
   }
-  const own = (more: Pick<FileChange, 'problem' | 'note'>): FileChange => ({
+  const own = (more: Pick<PreviewedChange, 'problem' | 'note'>): PreviewedChange => ({
     path,
     isNew: false,
     ...joinChanges(replacements.map(({ before, after }) => compareTexts(unixLines(before), unixLines(after), false))),
@@ -112,7 +112,7 @@ function replaceOnce(
   return { text: parts.join(unixLines(after)) };
 }
 
-type Compared = Pick<FileChange, 'hunks' | 'added' | 'removed' | 'left'>;
+type Compared = Pick<PreviewedChange, 'hunks' | 'added' | 'removed' | 'left'>;
 
 const nothing: Compared = { hunks: [], added: 0, removed: 0, left: 0 };
 

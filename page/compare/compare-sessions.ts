@@ -8,7 +8,9 @@ import type { Standing } from '../feed/standing.tsx';
 import { shortCount } from '../session/head.tsx';
 import { transcriptFacts } from '../session/session-facts.ts';
 
-/** `against` says for each further session how it differs from the first; better, worse or neither. */
+/**
+ * `against` says for each further session how it differs from the first; better, worse or neither.
+ */
 export type FigureRow = {
   readonly name: string;
   readonly values: readonly string[];

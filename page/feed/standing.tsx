@@ -195,7 +195,9 @@ const AGENTS_MS = 4_000;
 /** Most agents of a session that are looked at, the newest ones. */
 const MOST_AGENTS = 100;
 
-/** Reads the agents while one of them works or a call is without one, and draws their calls anew. */
+/**
+ * Reads the agents while one of them works or a call is without one, and draws their calls anew.
+ */
 export async function lookAtAgents(state: State): Promise<void> {
   const { ports, session, items, agents, pieces } = state;
   const calls = transcriptFacts(items).agents;

@@ -5,13 +5,13 @@ import { formatMoney } from '../../client/units.ts';
 import { Age, AreaPlot, BarPlot, shortAmount } from '../figures.tsx';
 import { sumCounts } from '../frame/frame-state.tsx';
 import type { Plots } from './fleet-plots.ts';
-import { type Span, spans } from './fleet-view.ts';
+import { type ViewSpan, spans } from './fleet-view.ts';
 
 type CardsProps = {
   readonly counts: SessionCounts;
   readonly waiting: readonly WaitingApproval[];
   readonly plots: Plots;
-  readonly span: Span;
+  readonly span: ViewSpan;
 };
 
 export function FleetCards({ counts, waiting, plots, span }: CardsProps) {
@@ -19,7 +19,7 @@ export function FleetCards({ counts, waiting, plots, span }: CardsProps) {
   const [cents, tokens, failed] = [plots.cents, plots.tokens, plots.failed].map((values) =>
     values.reduce((sum, value) => sum + value, 0),
   );
-  const known = knownSince(plots);
+  const known = describeSince(plots);
   return (
     <div class="cards" id="cards">
       <Card name="Working" span={span} note={known}>
@@ -62,7 +62,7 @@ export function FleetCards({ counts, waiting, plots, span }: CardsProps) {
 
 const perMinute = (cents: number): string => `${formatMoney(cents / 100)}/min`;
 
-function knownSince({ since, from }: Plots): string {
+function describeSince({ since, from }: Plots): string {
   if (since === null) return 'From Prometheus.';
   if (since <= from) return 'As this page saw it.';
   return `As this page saw it, since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
@@ -70,7 +70,7 @@ function knownSince({ since, from }: Plots): string {
 
 type CardProps = {
   readonly name: string;
-  readonly span: Span;
+  readonly span: ViewSpan;
   readonly wide?: boolean;
   readonly note: string;
   readonly children: unknown;

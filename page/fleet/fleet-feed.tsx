@@ -17,8 +17,8 @@ import { present } from '../../workflows/contract/present.ts';
 import { FleetCards } from './fleet-cards.tsx';
 import { type Plots, plotsOf } from './fleet-plots.ts';
 import { type FleetView, fleetAddress, filterTerms, readFleetView, type Tab, tabs, wholeFilter } from './fleet-view.ts';
-import { type Need, NeedStrip, SHOWN } from './need-strip.tsx';
-import { rowId, SessionRow } from './session-row.tsx';
+import { type Need, NeedStrip, NEEDS_SHOWN } from './need-strip.tsx';
+import { sessionRowId, SessionRow } from './session-row.tsx';
 import { flatRows, type TreeRow, treeRows } from './session-tree.ts';
 
 type TabCounts = Readonly<Record<Tab, number>>;
@@ -79,7 +79,7 @@ export async function openFleetFeed(ports: FleetPorts, query: string): Promise<F
     ]);
     ports.fleet.note({ at: Date.now(), counts: all, sessions: page.sessions });
     const [needs, history, without] = await Promise.all([
-      nameNeeds(ports, titles, waiting.slice(0, SHOWN)),
+      nameNeeds(ports, titles, waiting.slice(0, NEEDS_SHOWN)),
       ports.fleet.read(view.span),
       page.sessions.length === 0 ? countWithout(ports, view) : [],
     ]);
@@ -105,7 +105,7 @@ export async function openFleetFeed(ports: FleetPorts, query: string): Promise<F
       ring.push(...changes, {
         do: 'order',
         into: FLEET.rows,
-        ids: rowsOf(looked, view).map(({ session }) => rowId(session.session)),
+        ids: rowsOf(looked, view).map(({ session }) => sessionRowId(session.session)),
       });
     }
   };
@@ -202,7 +202,7 @@ function fleetParts(looked: Looked, troubles: readonly Trouble[], view: FleetVie
     part('cards', FLEET.cards, <FleetCards counts={all} waiting={waiting} plots={plots} span={view.span} />),
     part('needs', FLEET.needs, <NeedStrip needs={needs} waiting={waiting} />),
     part('tabs', FLEET.tabs, <Tabs counts={counts} view={view} />),
-    ...rows.map((row) => part(rowId(row.session.session), FLEET.rows, <SessionRow row={row} now={now} />)),
+    ...rows.map((row) => part(sessionRowId(row.session.session), FLEET.rows, <SessionRow row={row} now={now} />)),
     part('empty', FLEET.empty, <EmptyState looked={looked} view={view} />),
   ];
 }

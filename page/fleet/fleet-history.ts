@@ -5,7 +5,7 @@ import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { bucketStarts, type FleetLook, type FleetPoint, minuteRing } from './minute-ring.ts';
-import { readRange } from './prometheus-range.ts';
+import { readPrometheusRange } from './prometheus-range.ts';
 
 export type FleetSpan = '1h' | '24h' | '7d';
 
@@ -89,7 +89,7 @@ export function fleetHistorian({ count, prometheus }: HistorianPorts, now = Date
       });
       if (prometheus === null) return { ...own(), closed: await closed };
       try {
-        const points = await readRange(prometheus, starts, step);
+        const points = await readPrometheusRange(prometheus, starts, step);
         return { span, step, points, source: 'prometheus', since: null, closed: await closed };
       } catch (error) {
         return { ...own(`Prometheus could not be asked: ${reasonOf(error)}`), closed: await closed };

@@ -4,7 +4,7 @@ import { raw } from 'hono/html';
 import { Icon } from '../icons.tsx';
 import { Layout } from '../layout.tsx';
 import { FLEET, type FleetFeed } from './fleet-feed.tsx';
-import { fleetAddress, fleetQuery, type FleetView, type Span, spans, wholeFilter } from './fleet-view.ts';
+import { fleetAddress, fleetQuery, type FleetView, type ViewSpan, spans, wholeFilter } from './fleet-view.ts';
 import { columnList, Headings } from './session-row.tsx';
 
 type FleetProps = {
@@ -31,7 +31,7 @@ export function fleetPage(feed: FleetFeed, { refused }: FleetProps = {}) {
         <h1>Sessions</h1>
         <small class="inline">updates by itself</small>
         <nav class="choice far" aria-label="Time that the plots show">
-          {(Object.keys(spans) as Span[]).map((span) => (
+          {(Object.keys(spans) as ViewSpan[]).map((span) => (
             <a href={fleetAddress(view, { span })} aria-current={span === view.span ? 'page' : undefined}>
               {span.replace(/(\d+)/, '$1 ')}
             </a>

@@ -3,7 +3,7 @@ import { FilterProblem, parseFilter } from '../../client/sessions/find/parse-fil
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
 
 export const spans = { '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const;
-export type Span = keyof typeof spans;
+export type ViewSpan = keyof typeof spans;
 
 /** Ends of a run that a person should look at. */
 const BAD_ENDS: readonly TerminalReason[] = [
@@ -20,7 +20,7 @@ const BAD_ENDS: readonly TerminalReason[] = [
   'structured_output_failed',
 ];
 
-export const isBadEnd = (reason: TerminalReason): boolean => BAD_ENDS.includes(reason);
+export const isBadReason = (reason: TerminalReason): boolean => BAD_ENDS.includes(reason);
 
 /** The tabs, with the terms that each adds to the filter. */
 export const tabs = {
@@ -41,12 +41,12 @@ export type FleetView = {
   readonly filter: string;
   readonly tab: Tab;
   readonly flat: boolean;
-  readonly span: Span;
+  readonly span: ViewSpan;
   readonly after: string | null;
 };
 
 const isTab = (name: string | null): name is Tab => name !== null && Object.hasOwn(tabs, name);
-const isSpan = (name: string | null): name is Span => name !== null && Object.hasOwn(spans, name);
+const isSpan = (name: string | null): name is ViewSpan => name !== null && Object.hasOwn(spans, name);
 
 /** Reads a view from the query of an address; what it does not know is left out. */
 export function readFleetView(query: URLSearchParams): FleetView {
@@ -99,11 +99,13 @@ const TERM = /-?(?:[A-Za-z]+(?:!=|[<>]=|[:=<>]))?(?:"(?:[^"\\]|\\.)*"|[^\s"])+/g
 export const filterTerms = (filter: string): readonly string[] => filter.match(TERM) ?? [];
 
 /** Returns the filter in this order instead of its own. */
-export function sortedBy(filter: string, sort: string): string {
+export function sortColumnOf(filter: string, sort: string): string {
   return [...filterTerms(filter).filter((term) => !term.startsWith('sort:')), `sort:${sort}`].join(' ');
 }
 
-/** Returns the field by which a filter sorts, with a minus for the largest first; null without one. */
+/**
+ * Returns the field by which a filter sorts, with a minus for the largest first; null without one.
+ */
 export function sortOf(filter: string): string | null {
   return (
     filterTerms(filter)

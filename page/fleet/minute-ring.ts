@@ -37,7 +37,9 @@ export type MinuteRing = {
   /** When the first look was taken; null before it. */
   readonly since: number | null;
   add(look: FleetLook): void;
-  /** Returns `count` points of `step` milliseconds, whole minutes each, the last of them with `now`. */
+  /**
+   * Returns `count` points of `step` milliseconds, whole minutes each, the last of them with `now`.
+   */
   points(now: number, step: number, count: number): readonly FleetPoint[];
 };
 

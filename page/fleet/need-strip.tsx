@@ -10,7 +10,7 @@ import { Age } from '../figures.tsx';
 import { Icon, type IconName } from '../icons.tsx';
 
 /** Rows of the strip: with them the list below still begins within the first screen. */
-export const SHOWN = 3;
+export const NEEDS_SHOWN = 3;
 
 export type Need = { readonly approval: WaitingApproval; readonly title: string };
 
@@ -36,7 +36,7 @@ export function NeedStrip({ needs, waiting }: StripProps) {
           Open inbox <kbd>g</kbd> <kbd>i</kbd>
         </a>
       </header>
-      {needs.slice(0, SHOWN).map((need) => (
+      {needs.slice(0, NEEDS_SHOWN).map((need) => (
         <NeedRow {...need} />
       ))}
     </section>

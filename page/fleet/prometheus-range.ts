@@ -43,7 +43,7 @@ export function readPrometheusAddress(set: string | undefined): string | null {
 }
 
 /** Returns a point for each of `starts`, which are `step` milliseconds apart. */
-export async function readRange(
+export async function readPrometheusRange(
   address: string,
   starts: readonly number[],
   step: number,

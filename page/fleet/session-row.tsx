@@ -5,9 +5,9 @@ import { contextShare } from '../../client/sessions/running/running-row.ts';
 import { isAtLeast } from '../../client/sessions/running/with-running.ts';
 import { formatMoney } from '../../client/units.ts';
 import { tagValues } from '../../workflows/contract/facts.ts';
-import { Age, Meter, shortAmount } from '../figures.tsx';
+import { Age, MeterBar, shortAmount } from '../figures.tsx';
 import { Icon } from '../icons.tsx';
-import { type FleetView, fleetAddress, sortedBy, sortOf } from './fleet-view.ts';
+import { type FleetView, fleetAddress, sortColumnOf, sortOf } from './fleet-view.ts';
 import { doesNow, stateOf, stateOfTree } from './session-state.ts';
 import type { TreeRow } from './session-tree.ts';
 
@@ -32,7 +32,7 @@ type Column = { readonly name: string; readonly shown: boolean; readonly sort?: 
 
 export const columnList = Object.entries(columns) as readonly (readonly [ColumnName, Column])[];
 
-export const rowId = (session: string): string => `row-${session}`;
+export const sessionRowId = (session: string): string => `row-${session}`;
 
 export function Headings({ view }: { readonly view: FleetView }) {
   return (
@@ -78,7 +78,7 @@ function Heading({ name, sort, view, className }: HeadingProps) {
   const order = now?.startsWith('-') ? 'descending' : 'ascending';
   return (
     <th scope="col" class={className} aria-sort={isSorted ? order : undefined}>
-      <a href={fleetAddress(view, { filter: sortedBy(view.filter, other) })}>
+      <a href={fleetAddress(view, { filter: sortColumnOf(view.filter, other) })}>
         {name}
         {isSorted ? <span aria-hidden="true">{now?.startsWith('-') ? ' ↓' : ' ↑'}</span> : null}
       </a>
@@ -97,7 +97,7 @@ export function SessionRow({ row: { session, depth, below }, now }: { readonly r
   const asking = below.filter((one) => stateOf(one, now).word === state.word).length;
   const does = state === own ? doesNow(session) : `${asking} of ${below.length} agents: ${state.word}`;
   return (
-    <tr id={rowId(id)} data-row class={depth > 0 ? `agent-row depth-${depth}` : undefined}>
+    <tr id={sessionRowId(id)} data-row class={depth > 0 ? `agent-row depth-${depth}` : undefined}>
       <td class="pick">
         <input type="checkbox" name="session" value={id} aria-label={`Select ${name}`} />
       </td>
@@ -165,7 +165,7 @@ function Cell({ session, column, isSilent }: CellProps) {
       return <>{facts === undefined ? '' : `${least}${facts.turns}`}</>;
     case 'context': {
       const share = running ? contextShare(running) : null;
-      return share === null ? <span class="quiet">–</span> : <Meter share={share} name="of the context window" />;
+      return share === null ? <span class="quiet">–</span> : <MeterBar share={share} name="of the context window" />;
     }
     case 'tokens':
       return <>{facts === undefined ? '' : `${least}${shortAmount(facts.tokens)}`}</>;

@@ -4,13 +4,13 @@ import { showUnseen } from '../../system/text.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { phaseText } from '../../client/sessions/info.ts';
 import { configurationName } from '../../client/sessions/no-worker.ts';
-import { isSilent } from '../../client/sessions/running/with-running.ts';
+import { isSilentSession } from '../../client/sessions/running/with-running.ts';
 import { nowText } from '../../client/render/now-words.ts';
 import { reasonText } from '../../client/render/words.ts';
 import { formatCount } from '../../client/units.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { IconName } from '../icons.tsx';
-import { isBadEnd } from './fleet-view.ts';
+import { isBadReason } from './fleet-view.ts';
 
 export type StateTone = 'run' | 'wait' | 'fail' | 'ok' | 'park' | 'idle';
 
@@ -23,7 +23,7 @@ export function stateOf(session: SessionInfo, now: number): SessionState {
   const { status, phase, last, needsNewer, facts } = session;
   if (status === 'failed' || status === 'terminated' || status === 'timed_out')
     return { icon: 'failed', tone: 'fail', word: status.replace('_', ' ') };
-  const isBad = last !== null && isBadEnd(last.terminal.reason);
+  const isBad = last !== null && isBadReason(last.terminal.reason);
   if (phase === 'closed')
     return isBad ? { icon: 'failed', tone: 'fail', word: 'failed' } : { icon: 'closed', tone: 'idle', word: 'closed' };
   if (needsNewer) return { icon: 'unplugged', tone: 'wait', word: 'needs a newer perdure' };
@@ -31,7 +31,7 @@ export function stateOf(session: SessionInfo, now: number): SessionState {
   if (phase === 'waiting_approval') return { icon: 'waiting', tone: 'wait', word: 'needs you' };
   if (phase === 'parked') return { icon: 'parked', tone: 'park', word: 'parked' };
   if (phase === 'running')
-    return isSilent(session, now)
+    return isSilentSession(session, now)
       ? { icon: 'stuck', tone: 'fail', word: 'silent' }
       : { icon: 'running', tone: 'run', word: 'running' };
   if (isBad) return { icon: 'failed', tone: 'fail', word: 'failed' };

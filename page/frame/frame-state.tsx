@@ -6,7 +6,7 @@ import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts'
 import { formatCount } from '../../client/units.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
-import type { Answer, Health } from './health.ts';
+import type { HealthAnswer, FrameHealth } from './health.ts';
 
 export type FrameState = {
   /** By section of the rail. */
@@ -19,7 +19,7 @@ export type FrameState = {
 };
 
 type Looked = {
-  readonly health: Health;
+  readonly health: FrameHealth;
   readonly counts: SessionCounts | null;
   readonly waiting: readonly WaitingApproval[];
   readonly schedules: number;
@@ -65,7 +65,7 @@ async function orElse<T, U>(asked: Promise<T>, other: U): Promise<T | U> {
   }
 }
 
-const answerText = (name: string, answer: Answer): string =>
+const answerText = (name: string, answer: HealthAnswer): string =>
   'ms' in answer ? `${name} ${Math.max(1, Math.round(answer.ms))} ms` : `${name} does not answer`;
 
 function healthOf({ health, counts }: Looked): FrameState['health'] {

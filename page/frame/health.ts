@@ -6,11 +6,11 @@ import type { Store } from '../../store/values/store.ts';
 import { livePollers } from '../../client/sessions/worker-polls.ts';
 
 /** Milliseconds that a part took to answer, or why it did not. */
-export type Answer = { readonly ms: number } | { readonly problem: string };
+export type HealthAnswer = { readonly ms: number } | { readonly problem: string };
 
-export type Health = {
-  readonly server: Answer;
-  readonly store: Answer;
+export type FrameHealth = {
+  readonly server: HealthAnswer;
+  readonly store: HealthAnswer;
   /** Number of workers that poll the queue that every staying worker polls; null: not known. */
   readonly workers: number | null;
 };
@@ -18,7 +18,7 @@ export type Health = {
 /** A record that no one writes: reading it asks the store and costs next to nothing. */
 const PROBE = 'page/probe';
 
-export async function lookAtHealth(temporal: Client, store: Store): Promise<Health> {
+export async function lookAtHealth(temporal: Client, store: Store): Promise<FrameHealth> {
   const [server, kept, workers] = await Promise.all([
     timeAnswer(() => temporal.workflowService.getSystemInfo({})),
     timeAnswer(() => store.read(PROBE)),
@@ -27,7 +27,7 @@ export async function lookAtHealth(temporal: Client, store: Store): Promise<Heal
   return { server, store: kept, workers };
 }
 
-async function timeAnswer(ask: () => Promise<unknown>): Promise<Answer> {
+async function timeAnswer(ask: () => Promise<unknown>): Promise<HealthAnswer> {
   const begun = performance.now();
   try {
     await ask();

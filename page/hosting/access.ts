@@ -117,7 +117,7 @@ export function sharePath(access: Access, person: Person, session: string, hours
  * Returns when a shared address ends, in milliseconds since the epoch, or null. An address ends
  * with the person who made it, too.
  */
-export function sharedUntil(access: Access, session: string, share: string): number | null {
+export function readShareEnd(access: Access, session: string, share: string): number | null {
   const keys = [...(access.owner ? [access.owner.key] : []), ...access.people.map(({ token }) => token)];
   const ends = keys.flatMap((key) => shareEnd(key, pageName(access), session, share) ?? []);
   return ends[0] ?? null;

@@ -54,7 +54,7 @@ export async function openInboxFeed(ports: PagePorts): Promise<InboxFeed> {
     known = new Map(found);
   };
   const draw = (): void => {
-    const open = waiting.filter((one) => !settled.has(settledKey(one)));
+    const open = waiting.filter((one) => !settled.has(settleKey(one)));
     items = inboxItems(open, ({ session }) => known.get(session) ?? unknownSession(session), Date.now()).slice(0, MOST);
     parts = inboxParts(items, open.length, trouble.list());
   };
@@ -89,14 +89,14 @@ export async function openInboxFeed(ports: PagePorts): Promise<InboxFeed> {
     },
     find: (session, call) => items.find(({ approval }) => approval.session === session && approval.call === call),
     settle: (decided) => {
-      for (const one of decided) settled.set(settledKey(one), true);
+      for (const one of decided) settled.set(settleKey(one), true);
       show();
     },
     close: () => stop.abort(),
   };
 }
 
-const settledKey = ({ session, call }: Pick<WaitingApproval, 'session' | 'call'>): string => `${session} ${call}`;
+const settleKey = ({ session, call }: Pick<WaitingApproval, 'session' | 'call'>): string => `${session} ${call}`;
 
 const unknownSession = (session: string): ItemSession => ({ title: session, cwd: '', tags: [] });
 

@@ -25,7 +25,7 @@ export type InboxItem = {
 
 const SOON_MS = 3_600_000;
 
-export const itemId = ({ session, call }: Pick<WaitingApproval, 'session' | 'call'>): string =>
+export const inboxItemId = ({ session, call }: Pick<WaitingApproval, 'session' | 'call'>): string =>
   `item-${session}-${call}`.replace(/[^\w-]/g, '-');
 
 /**
@@ -47,12 +47,12 @@ export function inboxItems(
   const groups = new Map<string, WaitingApproval[]>();
   for (const approval of ordered) {
     const like = approval.problem === undefined ? alikeKey(approval) : null;
-    const key = like === null ? itemId(approval) : `${isSoon(approval)} ${like}`;
+    const key = like === null ? inboxItemId(approval) : `${isSoon(approval)} ${like}`;
     groups.set(key, [...(groups.get(key) ?? []), approval]);
   }
   return [...groups.values()].flatMap((group) =>
     group.map((approval) => ({
-      id: itemId(approval),
+      id: inboxItemId(approval),
       approval,
       session: sessionOf(approval),
       summary: summarizeCall(approval),
@@ -65,14 +65,16 @@ export function inboxItems(
 export type OfferedRule = {
   readonly rule: string;
   readonly says: string;
-  /** Calls that wait now and that the rule covers, itself included: in its session, in its folder. */
+  /**
+   * Calls that wait now and that the rule covers, itself included: in its session, in its folder.
+   */
   readonly covers: { readonly session: number; readonly folder: number };
 };
 
 const WIDTHS = ['only this', 'more like it', 'every call of the tool'] as const;
 
 /** Offers rules for a call, from narrow to wide, with how much of what waits each would cover. */
-export function offeredRules(
+export function offerRules(
   { approval, session }: Pick<InboxItem, 'approval' | 'session'>,
   all: readonly InboxItem[],
 ): readonly OfferedRule[] {

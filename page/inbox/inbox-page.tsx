@@ -7,7 +7,7 @@ import { htmlOf, Layout } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { InboxDetail, NothingWaits } from './inbox-detail.tsx';
 import { INBOX, type InboxFeed } from './inbox-feed.tsx';
-import { offeredRules, type InboxItem } from './inbox-items.ts';
+import { offerRules, type InboxItem } from './inbox-items.ts';
 
 export async function inboxPage(feed: InboxFeed, ports: PagePorts, chosen: InboxItem | undefined): Promise<string> {
   const item = chosen ?? feed.items[0];
@@ -55,7 +55,7 @@ export async function detailHtml(feed: InboxFeed, ports: PagePorts, item: InboxI
       waiting={feed.items.length}
       said={said}
       {...place}
-      rules={approval.question || approval.problem !== undefined ? [] : offeredRules(item, feed.items)}
+      rules={approval.question || approval.problem !== undefined ? [] : offerRules(item, feed.items)}
     />,
   );
 }

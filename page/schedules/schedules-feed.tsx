@@ -79,8 +79,8 @@ type Found = { readonly shown: readonly ScheduleInfo[]; readonly more: boolean }
 const MOST_ENDS = 1_000;
 
 /**
- * Reads how firings ended. One that is over is asked once; one that cannot be described is left out,
- * as its session is gone from the server.
+ * Reads how firings ended. One that is over is asked once; one that cannot be described is left
+ * out, as its session is gone from the server.
  */
 function endReader({ describe }: Pick<SchedulesPorts, 'describe'>): (found: Found) => Promise<Ends> {
   const over = new RecentMap<string, SessionState>(MOST_ENDS);

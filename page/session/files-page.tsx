@@ -5,7 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { createTwoFilesPatch } from 'diff';
 import { codeOf, showUnseen } from '../../system/text.ts';
-import type { ChangedFile, FileEdit } from '../../client/sessions/history/changed-files.ts';
+import type { TouchedFile, FileEdit } from '../../client/sessions/history/changed-files.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Icon } from '../icons.tsx';
 import { Copy, htmlOf } from '../layout.tsx';
@@ -110,7 +110,7 @@ function sumCounts(edits: readonly FileEdit[]): { readonly added: number; readon
   };
 }
 
-function fileWords({ edits }: ChangedFile): string {
+function fileWords({ edits }: TouchedFile): string {
   const last = edits.at(-1);
   if (!last) return '';
   const [, turn = ''] = last.anchor.split('-');
@@ -133,7 +133,7 @@ function FileDetail({
   link,
   onDisk,
 }: {
-  readonly file: ChangedFile;
+  readonly file: TouchedFile;
   readonly link: string;
   readonly onDisk: string | null;
 }) {
@@ -186,7 +186,7 @@ const LARGEST = 2_000_000;
  * Says whether the file has what the last change left there. Null where the folder is not on this
  * machine.
  */
-export async function describeOnDisk(cwd: string, { path, edits }: ChangedFile): Promise<string | null> {
+export async function describeOnDisk(cwd: string, { path, edits }: TouchedFile): Promise<string | null> {
   const last = edits.findLast(({ done }) => done === true);
   if (last === undefined || last.replaced || cwd === '') return null;
   const file = isAbsolute(path) ? path : join(cwd, path);

@@ -30,7 +30,7 @@ export async function findPage(feed: SessionFeed, query: string): Promise<string
   const { all } = feed.standing.items;
   const { bodies } = await feed.context(0, all.length);
   const { matches, more } = findIn(all, bodies, wanted);
-  return htmlOf(<Found matches={matches} more={more} />);
+  return htmlOf(<MatchList matches={matches} more={more} />);
 }
 
 export function findIn(
@@ -80,7 +80,7 @@ function* textsOf(item: Item, bodies: ReadonlyMap<Hash, string>): Iterable<Text>
   }
 }
 
-function Found({ matches, more }: { readonly matches: readonly Match[]; readonly more: number }) {
+function MatchList({ matches, more }: { readonly matches: readonly Match[]; readonly more: number }) {
   if (matches.length === 0) return <p class="quiet">Nothing in this session has these words.</p>;
   return (
     <>
@@ -90,7 +90,7 @@ function Found({ matches, more }: { readonly matches: readonly Match[]; readonly
           <li>
             <a href={href}>
               <small>{showUnseen(where.slice(0, 80))}</small>
-              <Marked {...place} />
+              <MatchText {...place} />
             </a>
           </li>
         ))}
@@ -99,7 +99,7 @@ function Found({ matches, more }: { readonly matches: readonly Match[]; readonly
   );
 }
 
-function Marked({ snippet, at, length }: Pick<Match, 'snippet' | 'at' | 'length'>) {
+function MatchText({ snippet, at, length }: Pick<Match, 'snippet' | 'at' | 'length'>) {
   const end = at + length;
   const shown = (text: string): string => showUnseen(text.replaceAll('\n', ' '));
   return (

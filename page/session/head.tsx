@@ -11,8 +11,10 @@ import { transcriptFacts } from './session-facts.ts';
 
 type State = { readonly kind: string; readonly icon: IconName; readonly words: string; readonly since: number | null };
 
-/** The state as it concerns a person: a call of an agent that waits is the session's own business. */
-export function stateOf({ seen, items, approvals, troubles }: Standing): State {
+/**
+ * The state as it concerns a person: a call of an agent that waits is the session's own business.
+ */
+export function headStateOf({ seen, items, approvals, troubles }: Standing): State {
   const { begunAt, endedAt } = transcriptFacts(items);
   const asked = (seen.approvals ?? approvals).flatMap(({ askedAt }) => askedAt ?? []);
   if (seen.status === 'open' && (seen.approvals?.length ?? 0) > 0)
@@ -39,7 +41,7 @@ function endState({ last }: SessionInfo, since: number | null): State {
 
 /** With `named` it can be replaced when the state changes. */
 export function StateChip({ standing, named = true }: { readonly standing: Standing; readonly named?: boolean }) {
-  const { kind, icon, words, since } = stateOf(standing);
+  const { kind, icon, words, since } = headStateOf(standing);
   const { phase, parkedUntil } = standing.seen;
   return (
     <span id={named ? 'state-now' : undefined} class={`chip state-chip ${kind}`}>
@@ -56,7 +58,7 @@ export function StateChip({ standing, named = true }: { readonly standing: Stand
   );
 }
 
-export function Tags({ tags }: { readonly tags: Readonly<Record<string, string>> | undefined }) {
+export function TagList({ tags }: { readonly tags: Readonly<Record<string, string>> | undefined }) {
   return (
     <>
       {Object.entries(tags ?? {})
@@ -138,7 +140,7 @@ export function Gauges({ standing }: { readonly standing: Standing }) {
         {limit === null ? null : (
           <>
             <small>{`of ${formatMoney(limit)}`}</small>
-            <Meter share={(run.spend.usd ?? 0) / limit} kind="cost" label="Cost of its limit" />
+            <HeadMeter share={(run.spend.usd ?? 0) / limit} kind="cost" label="Cost of its limit" />
           </>
         )}
       </Figure>
@@ -154,7 +156,12 @@ export function Gauges({ standing }: { readonly standing: Standing }) {
             <span title={`${formatTokens(spend.context)} of ${formatTokens(window)}`}>
               {percent(Math.min(1, spend.context / window))}
             </span>
-            <Meter share={spend.context / window} kind="context" label="Context" limit={rules?.compaction.critical} />
+            <HeadMeter
+              share={spend.context / window}
+              kind="context"
+              label="Context"
+              limit={rules?.compaction.critical}
+            />
           </>
         )}
       </Figure>
@@ -194,7 +201,7 @@ type MeterProps = {
 };
 
 /** A bar of a share; drawn as SVG since no style may stand in the page. */
-export function Meter({ share, kind, label, limit }: MeterProps) {
+export function HeadMeter({ share, kind, label, limit }: MeterProps) {
   const wide = Math.round(Math.max(0, Math.min(1, share)) * 640) / 10;
   return (
     <svg class="meter" viewBox="0 0 64 6" role="img" aria-label={`${label}: ${percent(share)}`}>

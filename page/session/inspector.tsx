@@ -12,7 +12,7 @@ import { Moment } from '../layout.tsx';
 import { BackgroundList } from './background.tsx';
 import { RequestList } from './lately.tsx';
 import { transcriptFacts } from './session-facts.ts';
-import { Meter, shortCount } from './head.tsx';
+import { HeadMeter, shortCount } from './head.tsx';
 
 /** Returns the task list, if the session has one (L83). */
 export function tasksOf({ items }: Standing): string | null {
@@ -91,7 +91,7 @@ export function SpendPart({ standing: { items, config, recent, agents } }: { rea
       {limit === null ? null : (
         <p class="row quiet">
           {`This run: ${formatMoney(run.spend.usd)} of ${formatMoney(limit)}`}
-          <Meter share={(run.spend.usd ?? 0) / limit} kind="cost" label="Cost of its limit" />
+          <HeadMeter share={(run.spend.usd ?? 0) / limit} kind="cost" label="Cost of its limit" />
         </p>
       )}
       <dl class="pairs">
@@ -140,7 +140,7 @@ function ContextLines({
       </h2>
       <p class="row quiet">
         {critical === undefined ? null : `compacts at ${Math.round(critical * 100)} %`}
-        <Meter share={context / window} kind="context" label="Context" limit={critical} />
+        <HeadMeter share={context / window} kind="context" label="Context" limit={critical} />
       </p>
     </>
   );

@@ -79,7 +79,9 @@ export function agentSegments(agent: SessionInfo, steps: readonly Step[], now: n
   );
 }
 
-/** Joins stretches shorter than `least` with the ones before them; the kind of the longer one stays. */
+/**
+ * Joins stretches shorter than `least` with the ones before them; the kind of the longer one stays.
+ */
 export function joinShort(segments: readonly BarSegment[], least: number): readonly BarSegment[] {
   const joined: BarSegment[] = [];
   for (const segment of segments) {

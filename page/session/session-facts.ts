@@ -2,10 +2,10 @@
 // how its tools did, since when it runs. It is summed up again only when the transcript has grown.
 import { isUntimed } from '../../store/live/retell.ts';
 import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
-import { type AgentCall, findAgentCalls } from '../../client/sessions/history/agent-calls.ts';
+import { type AgentCallRecord, findAgentCalls } from '../../client/sessions/history/agent-calls.ts';
 import { isReply, type Item, type Items } from '../../client/sessions/history/items.ts';
 import { type SessionSpend, sumSpend } from '../../client/sessions/history/spend.ts';
-import { type ChangedFiles, changedFiles } from '../../client/sessions/history/changed-files.ts';
+import { type ChangedFiles, listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
 
 export type ToolFacts = {
   readonly name: string;
@@ -22,7 +22,7 @@ export type TranscriptFacts = {
   /** Share of the newest run's prompts that came from the cache; null without any. */
   readonly cached: number | null;
   readonly tools: readonly ToolFacts[];
-  readonly agents: readonly AgentCall[];
+  readonly agents: readonly AgentCallRecord[];
   readonly files: ChangedFiles;
   /** When the newest run began and ended, in milliseconds since the epoch. */
   readonly begunAt: number | null;
@@ -47,17 +47,17 @@ function sumUp(items: readonly Item[]): TranscriptFacts {
   return {
     spend: sumSpend(items),
     replies: items.reduce((sum, item) => (isReply(item) ? addSpend(sum, item.entry.spend) : sum), noSpend),
-    cached: cachedShare(items),
+    cached: shareOfCache(items),
     tools: toolFacts(items),
     agents: findAgentCalls(items),
-    files: changedFiles(items),
+    files: listTouchedFiles(items),
     begunAt: started?.kind === 'run_started' ? started.at : null,
     endedAt: ended?.kind === 'run_ended' ? ended.ended.at : null,
     compactions: items.filter(({ entry }) => entry.kind === 'boundary').length,
   };
 }
 
-function cachedShare(items: readonly Item[]): number | null {
+function shareOfCache(items: readonly Item[]): number | null {
   const run = items.at(-1)?.run;
   let [prompts, cached] = [0, 0];
   for (const item of items)

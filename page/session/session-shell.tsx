@@ -8,7 +8,7 @@ import { Icon } from '../icons.tsx';
 import { Layout } from '../layout.tsx';
 import { AsideForm } from './aside-form.tsx';
 import { PLACES, sessionFrame } from './frame.tsx';
-import { Tags } from './head.tsx';
+import { TagList } from './head.tsx';
 import { AboutPart } from './inspector.tsx';
 import { MapFrame } from './minimap.tsx';
 import { SteerForms } from './steer-forms.tsx';
@@ -65,7 +65,7 @@ export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
               {into(PLACES.phase)}
             </span>
             <span class="tags">
-              <Tags tags={seen.facts?.tags} />
+              <TagList tags={seen.facts?.tags} />
             </span>
             <div id={PLACES.controls} data-fresh>
               {into(PLACES.controls)}

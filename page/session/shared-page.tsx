@@ -7,7 +7,7 @@ import { Layout, Moment, htmlOf } from '../layout.tsx';
 import { StateChip } from './head.tsx';
 import { itemsPart, windowOf } from './session-page.tsx';
 
-export async function sharedPage(
+export async function drawSharedPage(
   feed: SessionFeed,
   { base, ends, at }: { readonly base: string; readonly ends: number; readonly at: string | undefined },
 ): Promise<string> {

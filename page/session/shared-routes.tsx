@@ -2,14 +2,14 @@
 // its own proof: it is signed for this page and this session, and ends by itself.
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { type Access, SHARED, personIn, sharePath, sharedUntil } from '../hosting/access.ts';
+import { type Access, SHARED, personIn, sharePath, readShareEnd } from '../hosting/access.ts';
 import { withFeed } from '../feed/open-feeds.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Copy, htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { answerMedium, answerText, idOf, type SessionFeeds } from './reading-routes.ts';
 import { earlierThan, itemsPart } from './session-page.tsx';
-import { sharedPage } from './shared-page.tsx';
+import { drawSharedPage } from './shared-page.tsx';
 
 /** Longest time that a link may last. */
 const MOST_HOURS = 168;
@@ -34,7 +34,7 @@ export function addShareForm(app: Hono, access: Access): void {
   });
 }
 
-export function sharedRoutes(
+export function addSharedRoutes(
   app: Hono,
   ports: PagePorts,
   { access, feeds }: { readonly access: Access; readonly feeds: SessionFeeds },
@@ -50,14 +50,14 @@ export function sharedRoutes(
     app.get(`${SHARED}/:id/:share${path}`, async (context) => {
       const session = idOf(context);
       const share = context.req.param('share') ?? '';
-      const ends = session === null ? null : sharedUntil(access, session, share);
+      const ends = session === null ? null : readShareEnd(access, session, share);
       if (session === null || ends === null)
         return context.text('This link has ended, or is not one of this page.', 403);
       return withFeed(feeds, session, (feed) => show(feed, context, { base: `${SHARED}/${session}/${share}`, ends }));
     });
   };
   looking('', async (feed, context, shared) =>
-    context.html(await sharedPage(feed, { ...shared, at: context.req.query('at') })),
+    context.html(await drawSharedPage(feed, { ...shared, at: context.req.query('at') })),
   );
   looking('/items', async (feed, context, { base }) => {
     const before = Number(context.req.query('before'));

@@ -11,7 +11,9 @@ type Grammar = {
   readonly line: readonly string[];
   /** What begins and ends a comment of several lines. */
   readonly block: readonly (readonly [open: string, close: string])[];
-  /** Delimiters of strings; the longest first. A string with one of `multiline` may go over lines. */
+  /**
+   * Delimiters of strings; the longest first. A string with one of `multiline` may go over lines.
+   */
   readonly strings: readonly string[];
   readonly multiline: readonly string[];
   readonly ignoresCase?: true;
@@ -144,7 +146,7 @@ function tokensOf(text: string, grammar: Grammar): readonly CodeToken[] {
     return (plain = to);
   };
   for (let at = 0; at < text.length;) {
-    const end = markedEnd(text, at, grammar);
+    const end = findMarkEnd(text, at, grammar);
     if (end !== null) {
       at = add(end.kind, at, end.to);
       continue;
@@ -171,7 +173,7 @@ function matchAt(pattern: RegExp, text: string, at: number): string {
 }
 
 /** Returns where a comment or string that begins here ends; null where none begins. */
-function markedEnd(
+function findMarkEnd(
   text: string,
   at: number,
   { line, block, strings, multiline }: Grammar,

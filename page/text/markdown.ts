@@ -140,7 +140,9 @@ const readList: Reader = (lines, at, depth) => {
   return { block: { kind: 'list', start, items: items.map((item) => readItem(item, depth)) }, next };
 };
 
-/** Tells whether a line belongs to the item before it: it is indented, or blank before such a line. */
+/**
+ * Tells whether a line belongs to the item before it: it is indented, or blank before such a line.
+ */
 function isContinued(lines: readonly string[], at: number, inset: number): boolean {
   const line = lines[at] ?? '';
   if (!isBlank(line)) return indentOf(line) > inset;

@@ -2,7 +2,7 @@
 // failed and the agents of their calls; iterations that are alike are folded. Pure.
 import { iterationName } from '../../client/sessions/history/iterations.ts';
 import { type Bar, type BarSegment, type SegmentKind, workerName } from '../../client/sessions/history/bars.ts';
-import type { AgentCall } from '../../client/sessions/history/agent-calls.ts';
+import type { AgentCallRecord } from '../../client/sessions/history/agent-calls.ts';
 import { isOrdinary } from '../../client/render/words.ts';
 import { shortTime } from '../../client/units.ts';
 
@@ -25,7 +25,11 @@ const LEAST_ALIKE = 3;
 /** A wait of a person that has a row of its own. */
 const LONG_WAIT_MS = 5_000;
 
-export type AgentRow = { readonly call: AgentCall; readonly href: string; readonly segments: readonly BarSegment[] };
+export type AgentRow = {
+  readonly call: AgentCallRecord;
+  readonly href: string;
+  readonly segments: readonly BarSegment[];
+};
 
 export function rowsOf(bars: readonly Bar[], agents: readonly AgentRow[]): readonly ClockRow[] {
   return bars.map((bar) => {
@@ -128,7 +132,7 @@ const SUMMED: readonly (readonly [SegmentKind, string])[] = [
 ];
 
 /** Says what the time went to, what is longest first: `waited for people 13 min, model 2 min`. */
-export function summaryText(bars: readonly Pick<Bar, 'segments'>[]): string {
+export function clockSummaryText(bars: readonly Pick<Bar, 'segments'>[]): string {
   const times = timeByKind(bars);
   return SUMMED.map(([kind, name]) => ({ name, time: times.get(kind) ?? 0 }))
     .filter(({ time }) => time > 0)
@@ -137,7 +141,7 @@ export function summaryText(bars: readonly Pick<Bar, 'segments'>[]): string {
     .join(' · ');
 }
 
-export type Scale = {
+export type ClockScale = {
   readonly from: number;
   readonly to: number;
   /** Returns the place of a moment, from 0 to 1. */
@@ -147,7 +151,7 @@ export type Scale = {
 };
 
 /** Maps the clock to the width; with `without` these stretches take no room. */
-export function clockScale(from: number, to: number, without: readonly BarSegment[] = []): Scale {
+export function clockScale(from: number, to: number, without: readonly BarSegment[] = []): ClockScale {
   const cuts = mergeStretches(without.filter((cut) => cut.to > from && cut.from < to));
   const cutBefore = (moment: number): number =>
     cuts.reduce((sum, cut) => sum + Math.max(0, Math.min(moment, cut.to) - cut.from), 0);

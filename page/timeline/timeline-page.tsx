@@ -21,8 +21,8 @@ import {
   clockScale,
   groupRows,
   rowsOf,
-  type Scale,
-  summaryText,
+  type ClockScale,
+  clockSummaryText,
   toolsOf,
 } from './clock-rows.ts';
 import { columnsOf } from './columns.ts';
@@ -155,7 +155,7 @@ function Summary({ bars, path, withoutWaits, note }: SummaryProps) {
     <>
       <div class="row summary">
         <p>
-          <b>{`${formatCount(bars.length, 'iteration')}, ${shortTime(took)}`}</b> <span>{summaryText(bars)}</span>
+          <b>{`${formatCount(bars.length, 'iteration')}, ${shortTime(took)}`}</b> <span>{clockSummaryText(bars)}</span>
         </p>
         <nav class="switch" aria-label="Scale">
           <a href={path} aria-current={withoutWaits ? undefined : 'true'}>
@@ -246,7 +246,7 @@ function Waterfall({ bars, agents, session, withoutWaits }: WaterfallProps) {
 type RowProps = {
   readonly row: ClockRow;
   readonly before: Bar | undefined;
-  readonly scale: Scale;
+  readonly scale: ClockScale;
   readonly session: string;
 };
 
@@ -257,7 +257,7 @@ function AlikeRows({
   session,
 }: {
   readonly rows: readonly ClockRow[];
-  readonly scale: Scale;
+  readonly scale: ClockScale;
   readonly session: string;
 }) {
   const [first, last] = [rows[0]?.bar, rows.at(-1)?.bar];
@@ -326,7 +326,7 @@ function IterationRows({ row: { bar, below }, before, scale, session }: RowProps
 
 const WIDE = 1_000;
 
-function Strip({ segments, scale }: { readonly segments: Bar['segments']; readonly scale: Scale }) {
+function Strip({ segments, scale }: { readonly segments: Bar['segments']; readonly scale: ClockScale }) {
   const place = (at: number): number => Math.round(scale.place(at) * WIDE * 10) / 10;
   return (
     <svg

@@ -193,7 +193,7 @@ function ReplyArticle({ item, context }: { readonly item: ReplyItem; readonly co
       <ReplyHead entry={entry} anchor={anchor} />
       {blockGroups(item).map((group) =>
         group.length > 1 ? (
-          <FoldedReads calls={group.flatMap((index) => shownCall(item, index, context) ?? [])} />
+          <FoldedReads calls={group.flatMap((index) => callToShow(item, index, context) ?? [])} />
         ) : (
           <ReplyBlock item={item} index={group[0] ?? 0} context={context} />
         ),
@@ -244,7 +244,7 @@ function isReadAt({ entry, outcomes }: ReplyItem, index: number): boolean {
   return block?.type === 'tool_use' && isFoldedRead(block.name, outcomes.get(index));
 }
 
-function shownCall(item: ReplyItem, index: number, context: ItemContext): ShownCall | null {
+function callToShow(item: ReplyItem, index: number, context: ItemContext): ShownCall | null {
   const block = item.entry.message.content[index];
   return block?.type === 'tool_use' ? callOf(item, index, block, context) : null;
 }

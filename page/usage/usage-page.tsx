@@ -3,14 +3,14 @@ import { showUnseen } from '../../system/text.ts';
 import { formatMoney } from '../../client/units.ts';
 import { shortAmount } from '../figures.tsx';
 import { Layout } from '../layout.tsx';
-import { type Group, groups, type Usage, type UsageRow } from './usage.ts';
+import { type Group, groups, type UsageSums, type UsageRow } from './usage.ts';
 
 export const DAYS: readonly number[] = [1, 7, 30, 90];
 
 /** Rows of a group that are shown; the table to load has all. */
 const MOST = 40;
 
-export function usagePage(usage: Usage, days: number) {
+export function usagePage(usage: UsageSums, days: number) {
   return (
     <Layout title="Usage" at="usage" scripts={['times.js', 'keys.js']} styles={['sessions.css']}>
       <header class="fleet-head">

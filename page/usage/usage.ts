@@ -16,7 +16,7 @@ export type UsageRow = {
 export const groups = { day: 'Day', model: 'Model', agent: 'Agent type', tag: 'Tag' } as const;
 export type Group = keyof typeof groups;
 
-export type Usage = Readonly<Record<Group, readonly UsageRow[]>> & {
+export type UsageSums = Readonly<Record<Group, readonly UsageRow[]>> & {
   readonly total: UsageRow;
   /** True when there were more sessions than are added up. */
   readonly cut: boolean;
@@ -25,7 +25,7 @@ export type Usage = Readonly<Record<Group, readonly UsageRow[]>> & {
 const MOST_PAGES = 10;
 const PAGE = 1_000;
 
-export async function readUsage({ page }: Pick<PagePorts, 'page'>, days: number): Promise<Usage> {
+export async function readUsage({ page }: Pick<PagePorts, 'page'>, days: number): Promise<UsageSums> {
   const found: SessionInfo[] = [];
   let after: string | undefined;
   let pages = 0;
@@ -39,7 +39,7 @@ export async function readUsage({ page }: Pick<PagePorts, 'page'>, days: number)
     found.push(...part.sessions);
     after = part.next ?? undefined;
   } while (after !== undefined && (pages += 1) < MOST_PAGES);
-  return { ...addUsage(found), cut: after !== undefined };
+  return { ...addToUsage(found), cut: after !== undefined };
 }
 
 type Taken = { readonly session: SessionInfo; readonly turns: number; readonly tokens: number; readonly cents: number };
@@ -48,7 +48,7 @@ type Taken = { readonly session: SessionInfo; readonly turns: number; readonly t
  * A session's numbers have those of the agents it called in them, so that each is counted as what
  * it took itself.
  */
-export function addUsage(sessions: readonly SessionInfo[]): Omit<Usage, 'cut'> {
+export function addToUsage(sessions: readonly SessionInfo[]): Omit<UsageSums, 'cut'> {
   const byParent = new Map<string, SessionInfo[]>();
   for (const session of sessions) {
     const parent = session.facts?.agent?.parent;
@@ -101,7 +101,7 @@ const byCost = (rows: readonly UsageRow[]): readonly UsageRow[] =>
   rows.toSorted((one, other) => other.cents - one.cents || other.tokens - one.tokens);
 
 /** Writes all groups as one table; a spreadsheet takes no cell of it for a formula. */
-export function usageCsv(usage: Usage): string {
+export function usageCsv(usage: UsageSums): string {
   const cell = (text: string): string => {
     const harmless = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
     return /[",\n\r]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;

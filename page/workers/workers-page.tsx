@@ -8,7 +8,7 @@ import { formatCount } from '../../client/units.ts';
 import { Age } from '../figures.tsx';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { createTroubles } from '../feed/troubles.ts';
-import type { Answer, Health } from '../frame/health.ts';
+import type { HealthAnswer, FrameHealth } from '../frame/health.ts';
 import { Icon } from '../icons.tsx';
 import { htmlOf, Layout } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
@@ -87,7 +87,7 @@ function WorkforceView({
   health,
 }: {
   readonly workforce: Workforce;
-  readonly health: Health;
+  readonly health: FrameHealth;
 }) {
   return (
     <div id="workforce">
@@ -158,7 +158,7 @@ function WorkforceView({
   );
 }
 
-const answerText = (answer: Answer): string =>
+const answerText = (answer: HealthAnswer): string =>
   'ms' in answer ? `${Math.max(1, Math.round(answer.ms / 10) * 10)} ms` : 'does not answer';
 
 const MOST_IN_HAND = 8;

@@ -1,11 +1,11 @@
-// Compares two snapshots by the shadow repository (T11): the changed files, the patch, and contents.
-// Only its objects are read, whatever lies in the workspace now.
-import type { FileChange, RawPath } from './listing.ts';
+// Compares two snapshots by the shadow repository (T11): the changed files, the patch, and
+// contents. Only its objects are read, whatever lies in the workspace now.
+import type { SnapshotChange, RawPath } from './listing.ts';
 import { parseChanges } from './listing.ts';
 import { gitArguments, gitEnvironment } from './shadow.ts';
 import type { RunHeld } from './take-snapshot.ts';
 
-export type Reading = {
+export type ShadowReading = {
   /** The bare repository. */
   readonly gitDir: string;
   /** The path of git. */
@@ -18,7 +18,7 @@ export type Pair = { readonly from: string; readonly to: string; readonly paths:
 
 const COMPARE = ['diff-tree', '-r', '--no-renames', '--no-ext-diff', '--no-textconv'];
 
-export async function listChanges(reading: Reading, pair: Pair): Promise<readonly FileChange[]> {
+export async function listChanges(reading: ShadowReading, pair: Pair): Promise<readonly SnapshotChange[]> {
   return parseChanges(await compare(reading, pair, ['-z', '--raw', '--numstat']));
 }
 
@@ -30,12 +30,12 @@ export type PatchOptions = {
 };
 
 /** Returns a patch as `git diff` prints it, byte for byte as latin1. */
-export async function makePatch(reading: Reading, pair: Pair, { prefix, binary }: PatchOptions): Promise<string> {
+export async function makePatch(reading: ShadowReading, pair: Pair, { prefix, binary }: PatchOptions): Promise<string> {
   const prefixes = [`--src-prefix=a/${prefix}`, `--dst-prefix=b/${prefix}`];
   return compare(reading, pair, ['-p', ...(binary ? ['--binary', '--full-index'] : []), ...prefixes]);
 }
 
-async function compare(reading: Reading, { from, to, paths }: Pair, how: readonly string[]): Promise<string> {
+async function compare(reading: ShadowReading, { from, to, paths }: Pair, how: readonly string[]): Promise<string> {
   if (from === to) return '';
   const literal = paths.map((path) => Buffer.from(path, 'latin1').toString('utf8'));
   const args = [...COMPARE, ...how, `${from}:files`, `${to}:files`, '--', ...literal];
@@ -43,7 +43,7 @@ async function compare(reading: Reading, { from, to, paths }: Pair, how: readonl
 }
 
 /** Tells whether a snapshot is in the repository. */
-export async function hasSnapshot(reading: Reading, id: string): Promise<boolean> {
+export async function hasSnapshot(reading: ShadowReading, id: string): Promise<boolean> {
   return runGit(reading, ['cat-file', '-e', `${id}:files`]).then(
     () => true,
     () => false,
@@ -56,7 +56,7 @@ export type HeldFile = { readonly mode: string; readonly blob: string };
 /** A file of two snapshots; null where one does not have it. */
 export type HeldPair = { readonly path: RawPath; readonly from: HeldFile | null; readonly to: HeldFile | null };
 
-export async function listHeldPairs(reading: Reading, pair: Pair): Promise<readonly HeldPair[]> {
+export async function listHeldPairs(reading: ShadowReading, pair: Pair): Promise<readonly HeldPair[]> {
   const fields = (await compare(reading, pair, ['-z', '--raw'])).split('\0');
   const pairs: HeldPair[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
@@ -68,10 +68,10 @@ export async function listHeldPairs(reading: Reading, pair: Pair): Promise<reado
 }
 
 /** Reads the content of a file, or the target of a link. */
-export async function readHeld(reading: Reading, { blob }: HeldFile): Promise<Buffer> {
+export async function readHeld(reading: ShadowReading, { blob }: HeldFile): Promise<Buffer> {
   return Buffer.from(await runGit(reading, ['cat-file', 'blob', blob]), 'latin1');
 }
 
-function runGit({ gitDir, git, run }: Reading, args: readonly string[]): Promise<string> {
+function runGit({ gitDir, git, run }: ShadowReading, args: readonly string[]): Promise<string> {
   return run(gitArguments(git, { gitDir }, args), { env: gitEnvironment(), cwd: gitDir });
 }

@@ -1,6 +1,6 @@
 // The entry of a transcript that says which snapshot holds the folders of a run, and what has
 // changed since the one before (T1). The model never sees it.
-import { showPath, type FileChange } from './listing.ts';
+import { showPath, type SnapshotChange } from './listing.ts';
 import type { LeftOut, Snapshot } from './take-snapshot.ts';
 
 /** `at` is in milliseconds since the epoch. */
@@ -33,7 +33,7 @@ const MOST_NAMES = 50;
 
 export function describeSnapshot(root: string, parent: string | null, snapshot: Snapshot): RootSnapshot {
   const { id, files, bytes, changes, leftOut } = snapshot;
-  const count = (kind: FileChange['kind']): number => changes.filter((change) => change.kind === kind).length;
+  const count = (kind: SnapshotChange['kind']): number => changes.filter((change) => change.kind === kind).length;
   const [first] = leftOut;
   return {
     root,

@@ -78,7 +78,7 @@ export function showPath(path: RawPath): string {
 export type ChangeKind = 'added' | 'changed' | 'deleted';
 
 /** `insertions` and `deletions` are lines; null for a file that is not text. */
-export type FileChange = {
+export type SnapshotChange = {
   readonly path: RawPath;
   readonly kind: ChangeKind;
   readonly insertions: number | null;
@@ -91,10 +91,10 @@ const KINDS: Readonly<Record<string, ChangeKind>> = { A: 'added', D: 'deleted' }
  * Parses `diff-tree -r -z --raw --numstat --no-renames`: first an entry of status and path for each
  * file, then the counts of each.
  */
-export function parseChanges(printed: string): readonly FileChange[] {
+export function parseChanges(printed: string): readonly SnapshotChange[] {
   const fields = printed.split('\0');
   const kinds = new Map<RawPath, ChangeKind>();
-  const changes: FileChange[] = [];
+  const changes: SnapshotChange[] = [];
   for (let at = 0; at < fields.length; at += 1) {
     const field = fields[at] as string;
     if (field.startsWith(':')) {

@@ -1,9 +1,9 @@
-// Brings a folder back to a snapshot (T7): exactly the files that differ are written or deleted. What
-// no snapshot holds, ignored files above all, is never touched. Attempted again, it goes on.
+// Brings a folder back to a snapshot (T7): exactly the files that differ are written or deleted.
+// What no snapshot holds, ignored files above all, is never touched. Attempted again, it goes on.
 import { lstat, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../../system/text.ts';
-import { bytesOf, showPath, type FileChange, type RawPath } from './listing.ts';
+import { bytesOf, showPath, type SnapshotChange, type RawPath } from './listing.ts';
 import { gitArguments, gitEnvironment, type ShadowPlace } from './shadow.ts';
 import { compareSnapshots, type SnapshotMeans } from './take-snapshot.ts';
 
@@ -25,7 +25,7 @@ export class RestoreProblem extends Error {
 export async function previewRestore(
   means: SnapshotMeans,
   { known, now, to, force }: Restoring,
-): Promise<readonly FileChange[]> {
+): Promise<readonly SnapshotChange[]> {
   const changes = await compareSnapshots(means, now, to);
   if (!force && known !== now) {
     const others = new Set((await compareSnapshots(means, known, now)).map(({ path }) => path));
@@ -43,7 +43,7 @@ export async function previewRestore(
 }
 
 /** Finds a file that would be overwritten and that no snapshot holds. */
-async function findInTheWay(place: ShadowPlace, changes: readonly FileChange[]): Promise<RawPath | null> {
+async function findInTheWay(place: ShadowPlace, changes: readonly SnapshotChange[]): Promise<RawPath | null> {
   const deleted = new Set(changes.flatMap(({ kind, path }) => (kind === 'deleted' ? [path] : [])));
   for (const { kind, path } of changes) {
     if (kind === 'deleted') continue;
@@ -100,7 +100,7 @@ xargs -0 -r mkdir -p -- < "$own/folders.to"
 export async function restore(
   { place, git, run }: SnapshotMeans,
   to: string,
-  changes: readonly FileChange[],
+  changes: readonly SnapshotChange[],
 ): Promise<void> {
   const written = changes.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path);
   const deleted = changes.filter(({ kind }) => kind === 'deleted').map(({ path }) => path);

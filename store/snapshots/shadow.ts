@@ -71,7 +71,9 @@ export async function openShadow({ gitDir, own }: Pick<ShadowPlace, 'gitDir' | '
   await writeFile(join(gitDir, 'HEAD'), 'ref: refs/heads/none\n');
 }
 
-/** Returns the arguments of a git command on the shadow repository, with `root` as its work tree. */
+/**
+ * Returns the arguments of a git command on the shadow repository, with `root` as its work tree.
+ */
 export function gitArguments(
   git: string,
   { gitDir }: Pick<ShadowPlace, 'gitDir'>,
@@ -82,7 +84,9 @@ export function gitArguments(
   return [git, `--git-dir=${gitDir}`, ...tree, ...SETTINGS, ...args];
 }
 
-/** The environment of git: no configuration of the machine or of a person, no network, no prompt. */
+/**
+ * The environment of git: no configuration of the machine or of a person, no network, no prompt.
+ */
 export function gitEnvironment(index?: string): Readonly<Record<string, string>> {
   const people = ['AUTHOR', 'COMMITTER'].flatMap((who) =>
     Object.entries(AUTHOR).map(([what, value]) => [`GIT_${who}_${what}`, value] as const),

@@ -5,7 +5,7 @@ import type { Entry } from '../log/entries.ts';
 import type { RootSnapshot } from './files-entry.ts';
 
 /** `entries` begin at position `first` of the transcript. */
-export type Stretch = { readonly entries: readonly Entry[]; readonly first: number };
+export type TranscriptStretch = { readonly entries: readonly Entry[]; readonly first: number };
 
 /** A place in a transcript as people name it: an entry, or the reply of an iteration. */
 export type Point = number | { readonly run: number; readonly iteration: number };
@@ -19,7 +19,7 @@ export function parsePoint(text: string): Point | null {
 }
 
 /** Returns the position of a point; null when the transcript does not have it. */
-export function findPosition({ entries, first }: Stretch, point: Point): number | null {
+export function findPosition({ entries, first }: TranscriptStretch, point: Point): number | null {
   if (typeof point === 'number') return point >= first && point < first + entries.length ? point : null;
   let run = 1;
   for (const [index, entry] of entries.entries()) {
@@ -33,7 +33,7 @@ export function findPosition({ entries, first }: Stretch, point: Point): number 
 export type SnapshotsAt = ReadonlyMap<string, string>;
 
 /** Returns the snapshots of the files as they were at a position. */
-export function snapshotsAt({ entries, first }: Stretch, position: number): SnapshotsAt {
+export function snapshotsAt({ entries, first }: TranscriptStretch, position: number): SnapshotsAt {
   const index = position - first;
   return latestUpTo(entries, findCapture(entries, index) ?? index);
 }
@@ -79,9 +79,9 @@ function findCapture(entries: readonly Entry[], from: number): number | null {
 export type WrittenCall = { readonly name: string; readonly input: unknown };
 
 /**
- * Returns the calls that may have changed what the capture at index `at` tells of: those of the last
- * step before it that ran any for which `mayChange` holds. Empty where a person or another program
- * has changed files.
+ * Returns the calls that may have changed what the capture at index `at` tells of: those of the
+ * last step before it that ran any for which `mayChange` holds. Empty where a person or another
+ * program has changed files.
  */
 export function findCauses(
   entries: readonly Entry[],

@@ -8,7 +8,7 @@ import { isInside, realOf } from '../../system/process/places.ts';
 import { codeOf } from '../../system/text.ts';
 import { parseStored } from '../values/store.ts';
 import { LIST_SCRIPT, bytesOf, namesIn, parseChanges, parseListing, patternOf, showPath } from './listing.ts';
-import type { FileChange, Listing, RawPath } from './listing.ts';
+import type { SnapshotChange, Listing, RawPath } from './listing.ts';
 import { gitArguments, gitEnvironment, openShadow, type ShadowPlace } from './shadow.ts';
 
 /** The most that is captured of a folder. Bytes. */
@@ -43,7 +43,7 @@ export type Snapshot = {
   /** The hash of the tree that is the snapshot. */
   readonly id: string;
   /** What has changed since the snapshot that was given as the one before; none without one. */
-  readonly changes: readonly FileChange[];
+  readonly changes: readonly SnapshotChange[];
   readonly files: number;
   /** Bytes of the files that were captured anew. */
   readonly bytes: number;
@@ -172,7 +172,7 @@ type Picked = {
   readonly bytes: number;
 };
 
-const countGrowth = (changes: readonly FileChange[]): number =>
+const countGrowth = (changes: readonly SnapshotChange[]): number =>
   changes.reduce((sum, { kind }) => sum + Number(kind === 'added') - Number(kind === 'deleted'), 0);
 
 /**
@@ -299,14 +299,15 @@ type Written = {
   readonly id: string;
   readonly commit: string;
   readonly folders: string;
-  readonly changes: readonly FileChange[];
+  readonly changes: readonly SnapshotChange[];
 };
 
 /**
  * Arguments: the ref, the snapshot before, the size from which files are streamed into a pack, the
- * blob of the empty folders, the commit before, the session's folder, the root, and git. Prints the ids of the snapshot, of its
- * commit and of that blob, a line, and what has changed. Objects are complete before the ref names
- * them. A process costs more than what most of these do, so what is known is not asked again.
+ * blob of the empty folders, the commit before, the session's folder, the root, and git. Prints the
+ * ids of the snapshot, of its commit and of that blob, a line, and what has changed. Objects are
+ * complete before the ref names them. A process costs more than what most of these do, so what is
+ * known is not asked again.
  */
 const WRITE_SCRIPT = `
 ref=$1; before=$2; threshold=$3; folders=$4; old=$5; own=$6; root=$7; shift 7
@@ -345,7 +346,7 @@ export async function compareSnapshots(
   { place, git, run }: Pick<SnapshotMeans, 'place' | 'git' | 'run'>,
   from: string | null,
   to: string,
-): Promise<readonly FileChange[]> {
+): Promise<readonly SnapshotChange[]> {
   const old = from === null ? EMPTY_TREE : `${from}:files`;
   const args = ['diff-tree', '-r', '-z', '--raw', '--numstat', '--no-renames', old, `${to}:files`];
   return parseChanges(await run(gitArguments(git, place, args), { env: gitEnvironment(), cwd: place.own }));

@@ -1,5 +1,5 @@
-// Random walks of a folder through changes, snapshots and restores, held against a copy of it that a
-// plain model keeps (T2, T7). WALKS and SEED choose others than those of CI.
+// Random walks of a folder through changes, snapshots and restores, held against a copy of it that
+// a plain model keeps (T2, T7). WALKS and SEED choose others than those of CI.
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { previewRestore, restore } from '../../store/snapshots/restore.ts';

@@ -15,7 +15,9 @@ const said = (content: string): SDKUserMessage => ({
   parent_tool_use_id: null,
 });
 
-/** Sends each message once the one before it has its result, and calls `between` before the next. */
+/**
+ * Sends each message once the one before it has its result, and calls `between` before the next.
+ */
 async function talk(
   prompts: readonly string[],
   options: Options,

@@ -1,4 +1,5 @@
-// Types that openapi-typescript makes of the published description of the API, as users in TypeScript have them.
+// Types that openapi-typescript makes of the published description of the API, as users in
+// TypeScript have them.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,10 +1,10 @@
 // All sessions, the frame, new tasks, workers and usage, asked as a browser would ask. No port is
 // opened.
 import { expect, test } from 'vitest';
-import { fleetAddress, fleetQuery, readFleetView, sortedBy, wholeFilter } from '../../page/fleet/fleet-view.ts';
+import { fleetAddress, fleetQuery, readFleetView, sortColumnOf, wholeFilter } from '../../page/fleet/fleet-view.ts';
 import { treeRows } from '../../page/fleet/session-tree.ts';
 import type { FrameState } from '../../page/frame/frame-state.tsx';
-import { addUsage, usageCsv } from '../../page/usage/usage.ts';
+import { addToUsage, usageCsv } from '../../page/usage/usage.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { description } from '../client/support.ts';
@@ -19,7 +19,7 @@ test('a view of all sessions is its address, and what goes without saying is not
   expect(viewOf(fleetQuery(view))).toEqual(view);
   expect(wholeFilter(view)).toBe('cost>1 phase:running idle>5m');
   expect(fleetAddress(view, { tab: 'all', flat: false })).toBe('/?q=cost%3E1&span=7d');
-  expect(sortedBy('"a b" sort:cost tag:x="y z"', '-turns')).toBe('"a b" tag:x="y z" sort:-turns');
+  expect(sortColumnOf('"a b" sort:cost tag:x="y z"', '-turns')).toBe('"a b" tag:x="y z" sort:-turns');
 });
 
 const agent = (id: string, parent: string): SessionInfo =>
@@ -52,7 +52,7 @@ test('usage counts what an agent took once, and its table runs no formula (O4)',
     total,
     agent: types,
     tag,
-  } = addUsage([info('a', { cents: 10, tokens: 100, tags: { team: '=HYPERLINK("x")' } }), agent('b', 'a')]);
+  } = addToUsage([info('a', { cents: 10, tokens: 100, tags: { team: '=HYPERLINK("x")' } }), agent('b', 'a')]);
   expect(total).toMatchObject({ sessions: 2, tokens: 100, cents: 10 });
   expect(types).toMatchObject([
     { name: '(no agent)', cents: 6, tokens: 90 },

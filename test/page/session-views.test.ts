@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { newShare, shareEnd } from '../../page/hosting/passes.ts';
 import { clockScale, groupRows, rowsOf } from '../../page/timeline/clock-rows.ts';
 import { barOf } from '../../client/sessions/history/bars.ts';
-import { changedFiles } from '../../client/sessions/history/changed-files.ts';
+import { listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
 import { iterationsOf } from '../../client/sessions/history/iterations.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';
 import { patchOf } from '../../page/session/files-page.tsx';
@@ -92,7 +92,7 @@ test('reads that follow each other are one row; a change stands open with its co
 test('files are told apart by what calls did to them, with who allowed it, and give a patch', async () => {
   const items = transcriptItems();
   items.add(entries);
-  const files = changedFiles(items.all);
+  const files = listTouchedFiles(items.all);
   expect(files.changed).toMatchObject([
     { path: 'c.py', edits: [{ anchor: '1-1-3', tool: 'edit', done: true, by: 'ana' }] },
   ]);

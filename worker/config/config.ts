@@ -151,8 +151,8 @@ export type PerdureConfig = {
   /** Folders of skills, absolute, at most 20 (L79). */
   readonly skills?: readonly string[];
   /**
-   * Whether skills of a workspace count, too, or which: any user who writes there then tells the model what
-   * it may load.
+   * Whether skills of a workspace count, too, or which: any user who writes there then tells the
+   * model what it may load.
    */
   readonly workspaceSkills?: boolean | readonly string[];
   /**

@@ -2,7 +2,10 @@
 // earlier head, the folders go back to earlier snapshots, or both.
 import { isHash, type Hash } from './ids.ts';
 
-/** An update to a session at rest. Without `to` the conversation stays, without `files` the folders do. */
+/**
+ * An update to a session at rest. Without `to` the conversation stays, without `files` the folders
+ * do.
+ */
 export type Rewind = {
   /** The head that the session has, as its sender knows it. */
   readonly from: Hash;

@@ -42,9 +42,9 @@ export const SIGNALS = {
 } as const;
 /**
  * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81), `repair` a
- * Repair, `rewind` a Rewind (T6), `setOptions` OptionChanges for the next run, `topUp` a TopUp for the one under way,
- * `changeRules` RuleChanges for it; each is refused with a sentence. The last four take a Signed
- * besides. At most a few in flight.
+ * Repair, `rewind` a Rewind (T6), `setOptions` OptionChanges for the next run, `topUp` a TopUp for
+ * the one under way, `changeRules` RuleChanges for it; each is refused with a sentence. The last
+ * four take a Signed besides. At most a few in flight.
  */
 export const UPDATES = {
   approve: 'approve',

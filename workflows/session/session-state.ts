@@ -288,7 +288,9 @@ export class Facts {
     this.set({ head: to, lost, context: { ...this.carried.context, staged: [] } });
   }
 
-  /** The conversation goes on from an earlier head; short forms may be of what is left behind (T6). */
+  /**
+   * The conversation goes on from an earlier head; short forms may be of what is left behind (T6).
+   */
   rewind(to: Hash, contextTokens: number): void {
     this.set({ head: to, context: { contextTokens, staged: [] } });
   }

@@ -109,7 +109,10 @@ export class Session {
     return live && limits && { state: live.state, snapshot: limits.snapshot, leftMs: limits.leftMs, now: Date.now() };
   }
 
-  /** The limits and rules that a person may change; null while no run is under way, and while the run ends. */
+  /**
+   * The limits and rules that a person may change; null while no run is under way, and while the
+   * run ends.
+   */
   get changeableLimits(): RunLimits | null {
     return this.finishing || this.stopCause !== null ? null : this.limits;
   }

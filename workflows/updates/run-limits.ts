@@ -1,5 +1,6 @@
-// The limits of a run under way, which a person may change, and the rules it is given. The runtime limit (L51) is an absolute
-// deadline that stands still while the run is parked, and survives a handover.
+// The limits of a run under way, which a person may change, and the rules it is given. The runtime
+// limit (L51) is an absolute deadline that stands still while the run is parked, and survives a
+// handover.
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import type { Limits, RunSnapshot } from '../contract/loop.ts';
 import type { NewLimits, RuleChanges } from '../contract/session.ts';

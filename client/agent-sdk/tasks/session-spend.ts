@@ -7,7 +7,7 @@ import { type SpendPorts, sumSpendByModel } from './model-spend.ts';
 /** What one model has spent, and how often it searched the web. */
 export type ModelSpend = { readonly spend: Spend; readonly searches: number };
 
-export type SessionSpend = {
+export type QuerySpend = {
   /** Adds the runs that have ended. Throws StoreError. */
   add(entries: readonly Entry[]): Promise<void>;
   /** Returns the totals by model. */
@@ -16,7 +16,7 @@ export type SessionSpend = {
   readonly run: number;
 };
 
-export function createSessionSpend(ports: SpendPorts): SessionSpend {
+export function createSessionSpend(ports: SpendPorts): QuerySpend {
   const totals = new Map<string, ModelSpend>();
   let run = 0;
   const addTo = (model: string, spend: Spend, searches: number): void => {

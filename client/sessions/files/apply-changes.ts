@@ -22,15 +22,15 @@ import {
   listHeldPairs,
   type Pair,
   readHeld,
-  type Reading,
+  type ShadowReading,
 } from '../../../store/snapshots/compare.ts';
 import { bytesOf, namesIn, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
 import { codeOf } from '../../../system/text.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { RunInFolder } from './read-shadow.ts';
 
-export type ApplyPorts = {
-  readonly reading: Reading;
+export type ChangePorts = {
+  readonly reading: ShadowReading;
   readonly runIn: RunInFolder;
   /** The data folder, where versions of a file are merged: no command of an agent writes there. */
   readonly root: string;
@@ -45,11 +45,13 @@ export type Applied = {
   readonly conflicts: readonly { readonly path: string; readonly why: ConflictKind }[];
 };
 
-/** `marked`: both versions stand in the file, between markers. Otherwise the file was left alone. */
+/**
+ * `marked`: both versions stand in the file, between markers. Otherwise the file was left alone.
+ */
 export type ConflictKind = 'marked' | 'changed_here' | 'not_text' | 'blocked';
 
 /** `folder` is an absolute path. Throws ClientProblem `refused`, and nothing is written then. */
-export async function applyChanges(ports: ApplyPorts, pair: Pair, folder: string): Promise<Applied> {
+export async function applyChanges(ports: ChangePorts, pair: Pair, folder: string): Promise<Applied> {
   const pairs = await listHeldPairs(ports.reading, pair);
   const gone = new Set(pairs.flatMap(({ path, to }) => (to === null ? [path] : [])));
   const plans: Plan[] = [];
@@ -72,7 +74,7 @@ type Plan = { readonly path: RawPath; readonly why?: ConflictKind } & (
 const LINK = '120000';
 
 async function planFile(
-  ports: ApplyPorts,
+  ports: ChangePorts,
   folder: string,
   { held, gone }: { readonly held: HeldPair; readonly gone: ReadonlySet<RawPath> },
 ): Promise<Plan> {
@@ -96,7 +98,7 @@ async function planFile(
 /** A file with its content, or a link with its target. */
 type Content = { readonly mode: string; readonly content: Buffer };
 
-async function contentOf({ reading }: ApplyPorts, file: HeldFile | null): Promise<Content | null> {
+async function contentOf({ reading }: ChangePorts, file: HeldFile | null): Promise<Content | null> {
   return file && { mode: file.mode, content: await readHeld(reading, file) };
 }
 
@@ -144,7 +146,7 @@ async function look(place: Buffer): Promise<Stats | null> {
 type Versions = { readonly here: Content; readonly base: Content | null; readonly wanted: Content };
 
 async function mergeFile(
-  { reading: { git }, runIn, root }: ApplyPorts,
+  { reading: { git }, runIn, root }: ChangePorts,
   { here, base, wanted }: Versions,
 ): Promise<{ readonly content: Buffer; readonly isClean: boolean }> {
   const place = await mkdtemp(join(root, 'merge-'));
@@ -168,7 +170,7 @@ const NO_SETTINGS = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', 
 
 /** Throws ClientProblem where a repository has changes of these files that are not committed. */
 async function refuseChanged(
-  { reading: { git }, runIn }: ApplyPorts,
+  { reading: { git }, runIn }: ChangePorts,
   folder: string,
   paths: readonly RawPath[],
 ): Promise<void> {

@@ -1,6 +1,12 @@
 // What an agent has changed in its folders between two points of its session (T11).
 import { isAbsolute, relative, resolve } from 'node:path';
-import { hasSnapshot, listChanges, makePatch, type Pair, type Reading } from '../../../store/snapshots/compare.ts';
+import {
+  hasSnapshot,
+  listChanges,
+  makePatch,
+  type Pair,
+  type ShadowReading,
+} from '../../../store/snapshots/compare.ts';
 import { type ChangeKind, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
 import {
   findPosition,
@@ -9,7 +15,7 @@ import {
   parsePoint,
   snapshotsAt,
   type SnapshotsAt,
-  type Stretch,
+  type TranscriptStretch,
 } from '../../../store/snapshots/snapshot-points.ts';
 import { isInside } from '../../../system/process/places.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
@@ -50,10 +56,14 @@ export type SessionDiff = {
   readonly patch: string | null;
 };
 
-export type DiffPorts = { readonly session: SessionId; readonly cwd: string; readonly reading: Reading };
+export type DiffPorts = { readonly session: SessionId; readonly cwd: string; readonly reading: ShadowReading };
 
 /** Throws ClientProblem. */
-export async function diffSession(ports: DiffPorts, stretch: Stretch, options: DiffOptions): Promise<SessionDiff> {
+export async function diffSession(
+  ports: DiffPorts,
+  stretch: TranscriptStretch,
+  options: DiffOptions,
+): Promise<SessionDiff> {
   const files: ChangedFile[] = [];
   let patch: string | null = options.stat === true ? null : '';
   for (const { root, ...pair } of await findPairs(ports, stretch, options)) {
@@ -88,7 +98,7 @@ export type RootPair = Pair & { readonly root: string };
  */
 export async function findPairs(
   { session, cwd, reading }: DiffPorts,
-  stretch: Stretch,
+  stretch: TranscriptStretch,
   { from, to, paths = [] }: DiffOptions,
 ): Promise<readonly RootPair[]> {
   const first = firstSnapshots(stretch.entries);
@@ -114,7 +124,7 @@ function missingProblem(session: SessionId, root: string): ClientProblem {
 }
 
 /** Throws ClientProblem. */
-function snapshotsOf(session: SessionId, stretch: Stretch, given: string | number): SnapshotsAt {
+function snapshotsOf(session: SessionId, stretch: TranscriptStretch, given: string | number): SnapshotsAt {
   const point = parsePoint(String(given));
   const shown = JSON.stringify(String(given).slice(0, 40));
   if (point === null)
@@ -127,7 +137,9 @@ function snapshotsOf(session: SessionId, stretch: Stretch, given: string | numbe
   return snapshotsAt(stretch, position);
 }
 
-/** Returns the paths that lie in a folder, relative to it; null when there are some, and none does. */
+/**
+ * Returns the paths that lie in a folder, relative to it; null when there are some, and none does.
+ */
 function pathsIn(root: string, cwd: string, paths: readonly string[]): readonly RawPath[] | null {
   if (paths.length === 0) return [];
   const found = paths

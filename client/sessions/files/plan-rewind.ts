@@ -16,7 +16,9 @@ export type RewindPlan = {
   readonly rewind: Rewind;
   /** The position of the first entry that is left behind. */
   readonly position: number;
-  /** The prompt before which the session goes back, in the first of its words; null within a run. */
+  /**
+   * The prompt before which the session goes back, in the first of its words; null within a run.
+   */
   readonly prompt: string | null;
   /** Replies that are left behind. */
   readonly turns: number;
@@ -60,7 +62,7 @@ export function planRewind(chain: readonly StoredSegment[], to: string | undefin
     position: segment.first,
     prompt: prompt?.kind === 'user' ? wordsOf(prompt) : null,
     turns: left.filter(({ kind }) => kind === 'reply').length,
-    effects: leftEffects(left, entries.slice(0, segment.first)),
+    effects: listLeftEffects(left, entries.slice(0, segment.first)),
   };
 }
 
@@ -90,7 +92,8 @@ export function goBack(kept: readonly Entry[], to: Hash): Pick<Rewind, 'to' | 'c
 }
 
 function rootsToRewind(entries: readonly Entry[], position: number): readonly RootRewind[] {
-  // A step that begins with outcomes of calls has captured what they left; before it is before them.
+  // A step that begins with outcomes of calls has captured what they left; before it is before
+  // them.
   const isAfterCalls = entries[position]?.kind === 'outcomes';
   const then = isAfterCalls ? lastSnapshots(entries.slice(0, position)) : snapshotsAt({ entries, first: 0 }, position);
   const known = lastSnapshots(entries);
@@ -98,7 +101,7 @@ function rootsToRewind(entries: readonly Entry[], position: number): readonly Ro
 }
 
 /** Finds calls with effects beyond files: edits and writes of files are undone with them. */
-function leftEffects(left: readonly Entry[], kept: readonly Entry[]): readonly LeftEffect[] {
+function listLeftEffects(left: readonly Entry[], kept: readonly Entry[]): readonly LeftEffect[] {
   let reply = kept.findLast((entry): entry is ReplyEntry => entry.kind === 'reply');
   const effects: LeftEffect[] = [];
   for (const entry of left) {

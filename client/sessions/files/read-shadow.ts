@@ -7,7 +7,7 @@ import { findPrograms, isExecutable } from '../../../system/process/programs.ts'
 import { type ProgramEnd, runProgram } from '../../../system/process/spawn-piped.ts';
 import { onOneLine } from '../../../system/text.ts';
 import { snapshotsFolderOf } from '../../../store/snapshots/shadow.ts';
-import type { Reading } from '../../../store/snapshots/compare.ts';
+import type { ShadowReading } from '../../../store/snapshots/compare.ts';
 import type { RunHeld } from '../../../store/snapshots/take-snapshot.ts';
 import { ClientProblem } from '../../problem.ts';
 
@@ -49,7 +49,7 @@ export function findGit(dataDir: string, env: Environment): { readonly git: stri
 }
 
 /** Opens the repository. Throws ClientProblem `refused` without git, or without snapshots. */
-export function openShadowReading(dataDir: string, env: Environment): Reading {
+export function openShadowReading(dataDir: string, env: Environment): ShadowReading {
   const gitDir = snapshotsFolderOf(dataDir);
   if (!existsSync(join(gitDir, 'HEAD')))
     throw new ClientProblem(

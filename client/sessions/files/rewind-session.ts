@@ -1,6 +1,6 @@
 // Takes a session back to an earlier point, or undoes that (T6, T7).
 import { readChain } from '../../../store/log/read-chain.ts';
-import { listChanges, type Reading } from '../../../store/snapshots/compare.ts';
+import { listChanges, type ShadowReading } from '../../../store/snapshots/compare.ts';
 import { showPath } from '../../../store/snapshots/listing.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import type { Store } from '../../../store/values/store.ts';
@@ -123,7 +123,7 @@ async function listFiles({ snapshots }: RewindPorts, { files = [] }: Rewind): Pr
 }
 
 /** Returns null where no snapshots can be read. */
-function openReading(open: ClientOptions['snapshots']): Reading | null {
+function openReading(open: ClientOptions['snapshots']): ShadowReading | null {
   try {
     return open?.() ?? null;
   } catch (error) {

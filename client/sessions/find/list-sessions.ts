@@ -10,7 +10,7 @@ import { lookAtRunning, type ReadRunning } from '../running/read-running.ts';
 import { patience, callUntilAnswered } from '../persist.ts';
 import { compileFilter, type Compiled } from './compile-filter.ts';
 import { matchesFilter, sortSessions } from './match-session.ts';
-import { newestFirst, type Place, type Placed, placeOf, type Stream } from './newest-first.ts';
+import { newestFirst, type OrderPlace, type Placed, placeAfter, type Stream } from './newest-first.ts';
 import { type Filter, parseFilter } from './parse-filter.ts';
 import { present } from '../../../workflows/contract/present.ts';
 
@@ -214,7 +214,7 @@ async function scanPage(finder: Finder, plan: Plan, size: number, { at, id = '' 
   // Ask for one more than wanted: only then is there a next page.
   const pageSize = plan.compiled.exact ? Math.min(size + 1, SERVER_PAGE) : SERVER_PAGE;
   const from = at === undefined ? undefined : { at, id };
-  const endAt = (next: Place | null): SessionPage => ({
+  const endAt = (next: OrderPlace | null): SessionPage => ({
     sessions: found.map(({ item }) => item),
     next: next && writeCursor(next),
     ...noted,
@@ -225,7 +225,7 @@ async function scanPage(finder: Finder, plan: Plan, size: number, { at, id = '' 
     const sessions = [...placed.values()].map(({ item }) => item);
     for (const item of await matching(finder, plan, sessions)) {
       const last = found.at(-1);
-      if (last && found.length === size) return endAt(placeOf(last));
+      if (last && found.length === size) return endAt(placeAfter(last));
       const { key, bound } = placed.get(item.session) ?? { key: item.startedAt, bound: item.startedAt };
       found.push({ id: item.session, key, bound, item });
     }
@@ -278,7 +278,7 @@ function placeExecution(execution: WorkflowExecutionInfo): Placed<SessionInfo> {
 }
 
 /** The place where a page ends: a place in the order of starts, or an offset into a sorted list. */
-type Cursor = Partial<Place> & { readonly offset?: number };
+type Cursor = Partial<OrderPlace> & { readonly offset?: number };
 
 function writeCursor(cursor: Cursor): string {
   return Buffer.from(JSON.stringify(cursor)).toString('base64url');

@@ -5,7 +5,7 @@ import type { Outcome } from '../../../store/log/entries.ts';
 import type { SessionInfo } from '../info.ts';
 import { isReply, type Item } from './items.ts';
 
-export type AgentCall = {
+export type AgentCallRecord = {
   /** Name of the call in links: `run-iteration-index`. */
   readonly anchor: string;
   readonly index: number;
@@ -15,7 +15,7 @@ export type AgentCall = {
   readonly outcome: Outcome | null;
 };
 
-export function findAgentCalls(items: readonly Item[]): readonly AgentCall[] {
+export function findAgentCalls(items: readonly Item[]): readonly AgentCallRecord[] {
   return items.filter(isReply).flatMap(({ entry, anchor, outcomes }) =>
     entry.message.content.flatMap((block, index) => {
       if (block.type !== 'tool_use' || block.name !== AGENT_TOOL) return [];
@@ -28,7 +28,7 @@ export function findAgentCalls(items: readonly Item[]): readonly AgentCall[] {
 
 /** Returns the agent's session for each call that has begun one, by the call's anchor. */
 export function matchAgents(
-  calls: readonly AgentCall[],
+  calls: readonly AgentCallRecord[],
   sessions: readonly SessionInfo[],
 ): ReadonlyMap<string, SessionInfo> {
   const left = sessions.toSorted((one, other) => one.startedAt - other.startedAt);

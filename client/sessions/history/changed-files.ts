@@ -19,12 +19,12 @@ export type FileEdit = {
   readonly replaced: boolean;
 };
 
-export type ChangedFile = { readonly path: string; readonly edits: readonly FileEdit[] };
+export type TouchedFile = { readonly path: string; readonly edits: readonly FileEdit[] };
 export type ReadFile = { readonly path: string; readonly times: number };
 export type RunCommand = { readonly command: string; readonly times: number; readonly anchor: string };
 
 export type ChangedFiles = {
-  readonly changed: readonly ChangedFile[];
+  readonly changed: readonly TouchedFile[];
   readonly read: readonly ReadFile[];
   /** Commands that ran and may have changed files. */
   readonly commands: readonly RunCommand[];
@@ -34,7 +34,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-export function changedFiles(items: readonly Item[]): ChangedFiles {
+export function listTouchedFiles(items: readonly Item[]): ChangedFiles {
   const changed = new Map<string, FileEdit[]>();
   const read = new Map<string, number>();
   const commands = new Map<string, { times: number; anchor: string }>();

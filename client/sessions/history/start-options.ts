@@ -9,7 +9,9 @@ import { sealingContextOf } from '../newest-head.ts';
 
 const started = z.looseObject({ options: z.looseObject({ cwd: z.string() }) });
 
-/** Returns null when the server no longer has the beginning, or another client began the session. */
+/**
+ * Returns null when the server no longer has the beginning, or another client began the session.
+ */
 export async function readStartOptions(client: Client, session: SessionId): Promise<RunOptions | null> {
   const { events } = await client.workflow.getHandle(session).fetchHistory();
   const input = events?.[0]?.workflowExecutionStartedEventAttributes?.input;

@@ -107,7 +107,7 @@ export type Pending = NonNullable<Description['raw']['pendingActivities']>[numbe
 async function withPending(
   step: Step,
   pending: Pending | undefined,
-  why: (failure: Failure) => Promise<string | null>,
+  why: (failure: AttemptFailure) => Promise<string | null>,
 ): Promise<Step> {
   if (!pending) return step;
   return {
@@ -120,10 +120,10 @@ async function withPending(
   };
 }
 
-export type Failure = Pending['lastFailure'];
+export type AttemptFailure = Pending['lastFailure'];
 
 /** An attempt whose worker is gone ends by a timeout; one that failed says so itself. */
-const isLost = (failure: Failure): boolean => failure?.timeoutFailureInfo != null;
+const isLost = (failure: AttemptFailure): boolean => failure?.timeoutFailureInfo != null;
 
 const sealedCause = z.object({ message: z.string() });
 
@@ -135,7 +135,7 @@ export async function whyOf(
   client: Client,
   session: SessionId,
   activity: string,
-  failure: Failure,
+  failure: AttemptFailure,
 ): Promise<string | null> {
   if (!failure) return null;
   const { encodedAttributes, message } = failure;

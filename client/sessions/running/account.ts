@@ -18,7 +18,7 @@ export type AskedStep = {
   readonly index: number | null;
 };
 
-export type Account = {
+export type RunningAccount = {
   readonly turns: number;
   readonly spend: Spend;
   /** Tokens in context at the newest reply; null before one is known. */
@@ -34,7 +34,7 @@ export type Account = {
 };
 
 export type Accountant = {
-  readonly account: Account;
+  readonly account: RunningAccount;
   /** Id of the newest event that was absorbed. */
   readonly newest: number;
   /** Takes events oldest first; passes over those it has taken. */
@@ -93,7 +93,7 @@ const answered = z.object({
 });
 const report = z.object({ key: z.string(), end: z.object({ kind: z.literal('agent'), spend: aSpend }) });
 
-type Draft = { -readonly [Key in keyof Account]: Account[Key] };
+type Draft = { -readonly [Key in keyof RunningAccount]: RunningAccount[Key] };
 
 const isNextTurn = ({ kind, reason }: z.infer<typeof transitions>[number]): boolean =>
   kind === 'transition' && reason === 'next_turn';

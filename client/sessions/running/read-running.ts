@@ -120,7 +120,7 @@ async function readRow(ports: RunningPorts, words: WordReader, session: SessionI
   const [steps, model, unsettled] = await Promise.all([
     doingOf(temporal, words, session, described, known.accountant),
     words.model(account.config, account.model),
-    unsettledSpend(temporal, session, described, said),
+    sumUnsettled(temporal, session, described, said),
   ]);
   entry.row = runningRow(account, {
     session,
@@ -174,7 +174,7 @@ const settling = z.looseObject({ spend: aSpend });
  * Adds what steps under way have been billed so far, which they tell on the live channel with their
  * reply, and later with their heartbeats.
  */
-async function unsettledSpend(
+async function sumUnsettled(
   client: Client,
   session: SessionId,
   { raw }: WorkflowExecutionDescription,

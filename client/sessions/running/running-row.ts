@@ -3,7 +3,7 @@
 // of phase or handover. Pure.
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { addSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
-import type { Account } from './account.ts';
+import type { RunningAccount } from './account.ts';
 
 /** One thing that a session does, or waits for. Times are in milliseconds since the epoch. */
 export type Doing = {
@@ -54,7 +54,7 @@ export type RowFacts = Pick<RunningRow, 'session' | 'at' | 'doing' | 'model'> & 
   readonly liveSign: number | null;
 };
 
-export function runningRow(account: Account, { window, liveSign, unsettled, ...facts }: RowFacts): RunningRow {
+export function runningRow(account: RunningAccount, { window, liveSign, unsettled, ...facts }: RowFacts): RunningRow {
   const { turns, contextTokens, progressAt } = account;
   const spend = addSpend(account.spend, unsettled);
   return {

@@ -43,6 +43,6 @@ export function silenceOf(
   return running && status === 'open' && phase === 'running' ? Math.max(0, now - running.lastSign) : null;
 }
 
-export function isSilent(info: Pick<SessionInfo, 'phase' | 'status' | 'running'>, now: number): boolean {
+export function isSilentSession(info: Pick<SessionInfo, 'phase' | 'status' | 'running'>, now: number): boolean {
   return (silenceOf(info, now) ?? 0) > SILENT_MS;
 }

@@ -20,7 +20,8 @@ test('a paste is one key, however many pieces it comes in, and keys around it ar
   const bytes = Buffer.from('a\u001b[200~ü\n\u001b[31mb\u001b[201~c\r');
   for (const byte of bytes) send(Buffer.from([byte]));
   board.stop();
-  // A mark whose first byte came alone is a key to Node; the rest of the paste comes key by key then.
+  // A mark whose first byte came alone is a key to Node; the rest of the paste comes key by key
+  // then.
   const whole = keyboard();
   whole.send(bytes);
   whole.board.stop();

@@ -7,7 +7,7 @@ import { withAgentServers } from '../../../client/agent-sdk/agent-types.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { initMessage } from '../../../client/agent-sdk/messages.ts';
 import { createBuiltinTools } from '../../../tools/builtin/builtin-tools.ts';
-import { inwardInput, MODEL_TOOL_NAMES, outwardInput, outwardName } from '../../../client/agent-sdk/names.ts';
+import { toInwardInput, MODEL_TOOL_NAMES, outwardInput, outwardName } from '../../../client/agent-sdk/names.ts';
 import type { AgentDefinition } from '../../../client/agent-sdk/shapes/agents.ts';
 import type { ToolAnnotations } from '../../../client/agent-sdk/shapes/mcp.ts';
 import type { OnElicitation } from '../../../client/agent-sdk/shapes/permissions.ts';
@@ -125,7 +125,7 @@ test('types of agents become the configuration’s, and their tool goes by both 
     'Agent',
     { prompt: 'p', subagent_type: 'writer', run_in_background: true },
   ]);
-  expect(inwardInput('agent', shown)).toEqual({ prompt: 'p', type: 'writer', background: true });
+  expect(toInwardInput('agent', shown)).toEqual({ prompt: 'p', type: 'writer', background: true });
 });
 
 test('MCP servers that are processes or addresses become the configuration’s, beside any list of tools (Q7 L74)', () => {
@@ -401,10 +401,10 @@ test('task lists and questions read as such programs know them (Q7 L89)', () => 
       { content: 'Fix.', status: 'in_progress', activeForm: 'Fix.' },
     ],
   });
-  expect(inwardInput('todo', shown)).toEqual({ tasks });
+  expect(toInwardInput('todo', shown)).toEqual({ tasks });
   const asked = outwardInput('ask_user', { question: 'Which?', options: ['a', 'b'] });
   const options = ['a', 'b'].map((label) => ({ label, description: '' }));
   expect(asked['questions']).toEqual([{ question: 'Which?', header: '', options, multiSelect: false }]);
-  expect(inwardInput('ask_user', asked)).toEqual({ question: 'Which?', options: ['a', 'b'] });
+  expect(toInwardInput('ask_user', asked)).toEqual({ question: 'Which?', options: ['a', 'b'] });
   expect([outwardInput('todo', { tasks: 7 }), outwardInput('todo', null)]).toEqual([{ todos: 7 }, {}]);
 });

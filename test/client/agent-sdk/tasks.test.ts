@@ -1,5 +1,5 @@
-// Checks how a program learns of the transcripts of agents, of background commands, and of the spend
-// of each model.
+// Checks how a program learns of the transcripts of agents, of background commands, and of the
+// spend of each model.
 import { expect, test } from 'vitest';
 import { AgentTeller } from '../../../client/agent-sdk/tasks/agent-messages.ts';
 import { agentOfOutcome, agentsOfReply, type CalledAgent } from '../../../client/agent-sdk/tasks/called-agents.ts';

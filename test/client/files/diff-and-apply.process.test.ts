@@ -8,7 +8,7 @@ import { describeSnapshot } from '../../../store/snapshots/files-entry.ts';
 import { applyChanges } from '../../../client/sessions/files/apply-changes.ts';
 import { diffSession, findPairs, type DiffOptions } from '../../../client/sessions/files/diff-session.ts';
 import { findGit, openShadowReading } from '../../../client/sessions/files/read-shadow.ts';
-import { shownPatch, statText } from '../../../cli/commands/diff.ts';
+import { colourPatch, statText } from '../../../cli/commands/diff.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { session } from '../support.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -73,7 +73,7 @@ test('the difference of two points is a patch that git applies, whole or of some
   const last = await diffSession(portsOf(folder), stretch, { from: 1, paths: ['a', join(folder.root, 'same')] });
   expect(last.files).toEqual([{ root: folder.root, path: 'a/list', kind: 'changed', insertions: 1, deletions: 1 }]);
   expect(statText(createPaint(false), last.files)).toBe('a/list  +1 −1\n1 file changed (+1 −1)\n');
-  expect(shownPatch(createPaint(false), all.patch ?? '')).toContain('(not text)\n');
+  expect(colourPatch(createPaint(false), all.patch ?? '')).toContain('(not text)\n');
   expect((await diffSession(portsOf(folder), stretch, { stat: true })).patch).toBeNull();
 });
 

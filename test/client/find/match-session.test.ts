@@ -3,7 +3,7 @@ import { compileFilter } from '../../../client/sessions/find/compile-filter.ts';
 import { matchesFilter, sortSessions } from '../../../client/sessions/find/match-session.ts';
 import { parseFilter } from '../../../client/sessions/find/parse-filter.ts';
 import type { RunningRow } from '../../../client/sessions/running/running-row.ts';
-import { isAtLeast, isSilent, withRunning } from '../../../client/sessions/running/with-running.ts';
+import { isAtLeast, isSilentSession, withRunning } from '../../../client/sessions/running/with-running.ts';
 import type { SessionInfo } from '../../../client/sessions/info.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 
@@ -93,7 +93,7 @@ test('only a run that should go on by itself is idle, and one that was not looke
   expect(fits('idle>5m', { ...silent, phase: 'waiting_approval' })).toBe(false);
   const unlooked = { ...session, phase: 'running' } as const;
   expect(fits('idle>5m', unlooked)).toBe(false);
-  expect([isSilent(silent, NOW), isSilent(unlooked, NOW)]).toEqual([true, false]);
+  expect([isSilentSession(silent, NOW), isSilentSession(unlooked, NOW)]).toEqual([true, false]);
 });
 
 test('a row replaces the numbers of a list, which are marked where they are less than what was spent (F7)', () => {

@@ -1,6 +1,6 @@
 // The order of lists: by the session's own start, read from two streams with other orders.
 import { expect, test } from 'vitest';
-import { newestFirst, type Placed, type Place } from '../../../client/sessions/find/newest-first.ts';
+import { newestFirst, type Placed, type OrderPlace } from '../../../client/sessions/find/newest-first.ts';
 import { random } from '../../support/random.ts';
 
 type Row = Placed<string>;
@@ -10,7 +10,12 @@ async function* inPages(rows: readonly Row[], size: number): AsyncGenerator<read
   for (let at = 0; at < ordered.length; at += size) yield ordered.slice(at, at + size);
 }
 
-async function pageAfter(open: readonly Row[], closed: readonly Row[], size: number, from?: Place): Promise<Row[]> {
+async function pageAfter(
+  open: readonly Row[],
+  closed: readonly Row[],
+  size: number,
+  from?: OrderPlace,
+): Promise<Row[]> {
   const found: Row[] = [];
   for await (const { items } of newestFirst([inPages(open, 3), inPages(closed, 3)], from)) {
     found.push(...items);
@@ -30,7 +35,7 @@ test('sessions come by their own start however often they handed over or when th
     const closed = rows.filter((_, n) => n % 2 === 1);
     const expected = rows.toSorted((one, other) => other.key - one.key || (one.id < other.id ? -1 : 1));
     const seen: Row[] = [];
-    for (let from: Place | undefined; ;) {
+    for (let from: OrderPlace | undefined; ;) {
       const page = await pageAfter(open, closed, 4, from);
       seen.push(...page);
       const last = page.at(-1);

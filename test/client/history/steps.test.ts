@@ -11,7 +11,9 @@ import { newKeys } from '../../support/new-keys.ts';
 const at = (seconds: number) => ({ seconds, nanos: 0 });
 const session = 's-1' as SessionId;
 
-/** One `callModel`, tried twice: `failure` ended the first attempt, and the third is not here yet. */
+/**
+ * One `callModel`, tried twice: `failure` ended the first attempt, and the third is not here yet.
+ */
 async function clientOf(seal: 'yes' | 'no' | 'for another session') {
   const loadedDataConverter = createClientConverter(newKeys());
   const cause = defaultPayloadConverter.toPayload({ message: 'the model answered 529: overloaded', stack_trace: '' });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { rulesFor } from '../../../client/sessions/always-allow.ts';
 import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
-import { inboxItems, offeredRules } from '../../../page/inbox/inbox-items.ts';
+import { inboxItems, offerRules } from '../../../page/inbox/inbox-items.ts';
 import { readWorkspaceFile } from '../../../page/inbox/workspace-file.ts';
 import { hashOf } from '../../../store/values/store.ts';
 import type { RuleChanges } from '../../../workflows/contract/session.ts';
@@ -77,7 +77,7 @@ test('each rule says how much of what waits it would cover, in the session and i
   );
   const [first] = items;
   if (!first) throw new Error('nothing waits');
-  expect(offeredRules(first, items).map(({ covers }) => [covers.session, covers.folder])).toEqual([
+  expect(offerRules(first, items).map(({ covers }) => [covers.session, covers.folder])).toEqual([
     [1, 1],
     [1, 2],
     [1, 3],
