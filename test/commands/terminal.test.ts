@@ -135,7 +135,7 @@ test('a chat shows what may be written next in its empty row: Tab writes it, Ent
   await terminal.ended;
 });
 
-test('`!command` runs as the person, and the next message takes its output without secrets; an argument of `chat` runs nothing (O20)', async () => {
+test('`!command` runs as the person, its output goes along without secrets, and an argument of `chat` runs nothing (O20)', async () => {
   const model = await modelFor([reply('Hello.'), reply('Seen.')]);
   const { cwd, env } = cliPlace(model);
   const own = { ...env, ANTHROPIC_API_KEY: 'sk-secret-of-the-process' };
