@@ -75,7 +75,7 @@ test.runIf(HAS_NODES)(
     expect(await version()).toMatchObject({ status: 0, err: '' });
     const compiled = join(cache, 'perdure/compile');
     const kept = readdirSync(compiled, { recursive: true }).length;
-    expect(kept).toBeGreaterThan(10);
+    expect(kept).toBeGreaterThan(0);
     expect(statSync(compiled).mode & 0o777).toBe(0o700);
     expect(readdirSync(temporary)).toEqual([]);
     // Open to others, or a link to somewhere else: it is not used.
