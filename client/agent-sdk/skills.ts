@@ -18,7 +18,7 @@ export function asksForSkills({ skills, tools, allowedTools = [], disallowedTool
     ...allowedTools,
     ...ofAgents.flatMap((agent) => agent.tools ?? []),
   ];
-  const isSkill = (rule: string): boolean => inwardName(rule.replace(/\(.*$/s, '').trim()) === 'skill';
+  const isSkill = (rule: string): boolean => inwardName(rule.split('(', 1).join('').trim()) === 'skill';
   const isAsked = hasSkills(skills) || named.some(isSkill) || ofAgents.some((agent) => hasSkills(agent.skills));
   const isDenied = disallowedTools.some((rule) => inwardName(rule.trim()) === 'skill');
   return isAsked && !isDenied && (settingSources?.includes('project') ?? true);

@@ -2,10 +2,7 @@
 // judge nothing: a command without one may do harm all the same.
 
 const RISKS: readonly (readonly [says: string, pattern: RegExp])[] = [
-  [
-    'removes files',
-    /\brm\s+(?:-[a-z]*[rf][a-z]*\s+)+|\brm\b|\bunlink\b|\bshred\b|\bfind\b[^\n|;]*\s-delete\b|\bgit\s+clean\b/gi,
-  ],
+  ['removes files', /\brm\b(?:\s+-[a-z]+)*|\bunlink\b|\bshred\b|\s-delete\b|\bgit\s+clean\b/gi],
   ['acts as another user', /\b(?:sudo|doas|su)\b/g],
   [
     'overwrites history or branches',

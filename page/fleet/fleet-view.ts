@@ -93,10 +93,25 @@ export function filterProblem(filter: string): string | null {
   }
 }
 
-const TERM = /-?(?:[A-Za-z]+(?:!=|[<>]=|[:=<>]))?(?:"(?:[^"\\]|\\.)*"|[^\s"])+/g;
-
 /** Splits a filter that can be read into its terms, as they were written. */
-export const filterTerms = (filter: string): readonly string[] => filter.match(TERM) ?? [];
+export function filterTerms(filter: string): readonly string[] {
+  const terms: string[] = [];
+  let term = '';
+  let isQuoted = false;
+  let isEscaped = false;
+  const end = (): void => {
+    if (term !== '') terms.push(term);
+    term = '';
+  };
+  for (const char of filter) {
+    if (!isQuoted && char.trim() === '') end();
+    else term += char;
+    if (char === '"' && !isEscaped) isQuoted = !isQuoted;
+    isEscaped = isQuoted && char === '\\' && !isEscaped;
+  }
+  end();
+  return terms;
+}
 
 /** Returns the filter in this order instead of its own. */
 export function sortColumnOf(filter: string, sort: string): string {

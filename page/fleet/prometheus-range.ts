@@ -39,7 +39,9 @@ export function readPrometheusAddress(set: string | undefined): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
     throw new SetupProblem('PERDURE_PROMETHEUS is no address of a Prometheus: give one such as http://127.0.0.1:9090');
-  return text.replace(/\/+$/, '');
+  let end = text.length;
+  while (text[end - 1] === '/') end -= 1;
+  return text.slice(0, end);
 }
 
 /** Returns a point for each of `starts`, which are `step` milliseconds apart. */
