@@ -42,7 +42,7 @@ export async function openInboxFeed(ports: PagePorts): Promise<InboxFeed> {
   const settled = new RecentMap<string, true>(MOST_SETTLED);
   const sessions = holdAnswers(
     (session: string) => readItemSession(ports, session),
-    () => SESSION_HOLD_MS,
+    (found) => (found.cwd === '' ? 0 : SESSION_HOLD_MS),
   );
   let waiting: readonly WaitingApproval[] = [];
   let known = new Map<string, ItemSession>();

@@ -51,20 +51,20 @@ async function ask(
   rest: readonly Reply[] = [reply('Done.')],
 ) {
   const session = await stage.play(task, [reply(blocks), ...rest], { cwd, permissionMode: 'default' });
-  await expect.poll(async () => (await stage.opened.sessions.approvals(session)).length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(async () => (await stage.opened.sessions.approvals(session)).length, { timeout: 600_000 }).toBe(1);
   return session;
 }
 
 const detail = (tab: Page, title: string) => tab.locator('#inbox-detail', { hasText: title });
 
 async function expectEnd(session: string, said: string): Promise<void> {
-  await expect.poll(async () => (await stage.opened.sessions.result(session))?.text, { timeout: 60_000 }).toBe(said);
+  await expect.poll(async () => (await stage.opened.sessions.result(session))?.text, { timeout: 600_000 }).toBe(said);
 }
 
 /** Ends what a test leaves waiting. */
 async function cancelAll(): Promise<void> {
   for (const { session } of await stage.opened.sessions.approvals()) await stage.opened.sessions.cancel(session);
-  await expect.poll(async () => (await stage.opened.sessions.approvals()).length, { timeout: 60_000 }).toBe(0);
+  await expect.poll(async () => (await stage.opened.sessions.approvals()).length, { timeout: 600_000 }).toBe(0);
 }
 
 test('a call is decided with one key, the next one has the focus, and no key types anything (O8)', async () => {
