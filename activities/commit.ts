@@ -39,8 +39,10 @@ export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise
  * second attempt finds the same files, or captures them anew under another hash.
  */
 async function captureLast(deps: Deps, { signal }: Attempt, base: ExtendedView): Promise<FilesEntry | null> {
+  const { snapshots } = deps;
   const ended = base.added.find((entry) => entry.kind === 'run_ended')?.ended;
-  const started = ended && deps.snapshots && findRunStart(base.view.entries, base.added, ended.run);
-  if (!started) return null;
-  return (await deps.snapshots?.capture({ config: await deps.config(started.config), base, signal })) ?? null;
+  // Looking for the start copies all entries, which is for nothing where nothing is captured.
+  if (!ended || !snapshots?.captures) return null;
+  const started = findRunStart(base.view.entries, base.added, ended.run);
+  return started ? await snapshots.capture({ config: await deps.config(started.config), base, signal }) : null;
 }

@@ -21,6 +21,8 @@ import { rewindRoots, type RewindAbout } from './rewind-roots.ts';
 import { runGitHeld } from './run-git-held.ts';
 
 export type Snapshots = {
+  /** False where nothing is captured. */
+  readonly captures: boolean;
   /**
    * Returns what has changed since the last entry of its kind; null when nothing has, or nothing
    * can be captured. Never rejects.
@@ -58,6 +60,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const looked = new RecentMap<SessionId, { readonly position: number; readonly entry: Entry | undefined }>(SESSIONS);
   const givenUp = new RecentMap<string, true>(SESSIONS);
   return {
+    captures: options.captures,
     async capture({ config, base: { view, added }, signal }) {
       if (!options.captures) return null;
       const { session } = config;
