@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { clip, onOneLine, reasonOf } from '../../system/text.ts';
+import { gitEnvironment } from '../../system/process/git-environment.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
 import { pipePlace, type PipePlace } from '../../system/process/pipes.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
@@ -41,8 +42,6 @@ export class GitProblem extends Error {
 const LONGEST_MS = 300_000;
 const MOST_OUTPUT = 64 * 1024 * 1024;
 
-const AUTHOR = { NAME: 'Perdure', EMAIL: 'perdure@localhost' };
-
 const SETTINGS = [
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
@@ -66,7 +65,7 @@ export function createHeldGit(sandbox: Sandbox, dataDir: string, signal: AbortSi
     if (!existsSync(git)) return Promise.reject(new GitProblem('git is not installed on this worker'));
     return runHeld(place, [git, `--git-dir=${gitDir}`, ...SETTINGS, ...args], {
       folders: [place.common],
-      env: buildGitEnvironment(),
+      env: gitEnvironment(),
     });
   };
   return {
@@ -84,29 +83,13 @@ export function createHeldGit(sandbox: Sandbox, dataDir: string, signal: AbortSi
     files: async (place, args) => {
       const { holder, tree, common } = place;
       const objects = join(common, 'objects');
-      const env = { ...buildGitEnvironment(), GIT_OBJECT_DIRECTORY: objects, GIT_INDEX_FILE: join(holder, 'index') };
+      const env = { ...gitEnvironment(), GIT_OBJECT_DIRECTORY: objects, GIT_INDEX_FILE: join(holder, 'index') };
       const excludes = ['-c', `core.excludesFile=${join(common, 'info', 'exclude')}`, '-c', 'core.bare=false'];
       const own = [`--git-dir=${join(holder, 'blank')}`, `--work-tree=${tree}`, ...SETTINGS, ...excludes];
       return await runHeld(place, [git, ...own, ...args], { folders: [objects], env });
     },
     run: (place, [name = '', ...args]) =>
       runHeld(place, [sandbox.programs.at(name), ...args], { folders: [place.common] }),
-  };
-}
-
-function buildGitEnvironment(): Record<string, string> {
-  const people = ['AUTHOR', 'COMMITTER'].flatMap((who) =>
-    Object.entries(AUTHOR).map(([what, value]) => [`GIT_${who}_${what}`, value] as const),
-  );
-  return {
-    ...Object.fromEntries(people),
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CONFIG_GLOBAL: '/dev/null',
-    GIT_ATTR_NOSYSTEM: '1',
-    GIT_NO_LAZY_FETCH: '1',
-    GIT_ALLOW_PROTOCOL: 'none',
-    GIT_TERMINAL_PROMPT: '0',
-    LC_ALL: 'C.UTF-8',
   };
 }
 

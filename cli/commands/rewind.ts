@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../client/paint.ts';
+import { rewoundPartsText } from '../../client/render/steered-words.ts';
 import { formatCount } from '../../client/units.ts';
 import type { LeftEffect } from '../../client/sessions/files/plan-rewind.ts';
 import type { RewindOptions, SessionRewound } from '../../client/sessions/files/rewind-session.ts';
@@ -107,11 +108,6 @@ function effectText({ name, input, outcome }: LeftEffect): string {
   return `${oneLine(`${name} ${words}`, 160)}${outcome === 'ok' ? '' : ` (${outcome})`}`;
 }
 
-function describeRewound({ to, files = [] }: Rewound): string {
-  const count = files.reduce((sum, root) => sum + root.files, 0);
-  const parts = [
-    ...(to === undefined ? [] : ['the conversation']),
-    ...(files.length > 0 ? [formatCount(count, 'file')] : []),
-  ];
-  return `went back: ${parts.join(' and ')}`;
+function describeRewound(rewound: Rewound): string {
+  return `went back: ${rewoundPartsText(rewound)}`;
 }

@@ -47,13 +47,18 @@ export function rulesText({ allow = [], drop = [], lasts }: RuleChanges): string
   return `${[...given, ...taken].join('; ')}${lasts ? ', also in later runs' : ''}`;
 }
 
-function rewoundText({ to, files = [] }: Partial<Rewound> = {}): string {
+function rewoundText(rewound: Partial<Rewound> = {}): string {
+  return `went back to an earlier point: ${rewoundPartsText(rewound)}`;
+}
+
+/** Says what went back, as in `the conversation and 3 files`. */
+export function rewoundPartsText({ to, files = [] }: Partial<Rewound>): string {
   const count = files.reduce((sum, root) => sum + root.files, 0);
   const parts = [
     ...(to === undefined ? [] : ['the conversation']),
     ...(files.length > 0 ? [formatCount(count, 'file')] : []),
   ];
-  return `went back to an earlier point: ${parts.join(' and ')}`;
+  return parts.join(' and ');
 }
 
 export function limitsText(limits: NewLimits): string {

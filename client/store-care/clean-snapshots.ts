@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onOneLine } from '../../system/text.ts';
-import { gitArguments, gitEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
+import { gitArguments, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { ClientProblem } from '../problem.ts';
 import { findGit, type RunInFolder } from '../sessions/files/read-shadow.ts';
 
@@ -82,7 +82,7 @@ async function sizeOf(gitDir: string): Promise<{ readonly bytes: number; readonl
 function createRun(gitDir: string, git: string, runIn: RunInFolder): (args: readonly string[]) => Promise<string> {
   return async (args) => {
     const argv = gitArguments(git, { gitDir }, args);
-    const { exit, stdout, stderr } = await runIn(argv, gitDir, gitEnvironment(), LONGEST_MS);
+    const { exit, stdout, stderr } = await runIn(argv, gitDir, shadowEnvironment(), LONGEST_MS);
     if (exit.code === 0) return stdout;
     const why = onOneLine(stderr.trim()) || 'git failed';
     throw new ClientProblem('refused', `the snapshots of sessions that are gone were not freed: ${why}`);

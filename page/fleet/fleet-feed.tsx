@@ -2,11 +2,11 @@
 // viewers of the same view.
 import { pause } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
-import { StoreError } from '../../store/values/store.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { SessionCounts, SessionPage } from '../../client/sessions/find/list-sessions.ts';
 import { formatCount } from '../../client/units.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
+import { readWaiting } from '../feed/read-waiting.ts';
 import { type Trouble, createTroubles } from '../feed/troubles.ts';
 import { sumCounts } from '../frame/frame-state.tsx';
 import { Icon } from '../icons.tsx';
@@ -75,7 +75,7 @@ export async function openFleetFeed(ports: FleetPorts, query: string): Promise<F
       ),
       ports.counts(),
       countTabs(ports, view.filter),
-      readInbox(ports, trouble),
+      readWaiting(ports, trouble).then(soonestFirst),
     ]);
     ports.fleet.note({ at: Date.now(), counts: all, sessions: page.sessions });
     const [needs, history, without] = await Promise.all([
@@ -159,20 +159,9 @@ function missingWorkers(counts: SessionCounts): string | null {
   return `${formatCount(waiting, 'session')} without one: \`perdure worker\` on a machine that reaches the server and the store takes them up.`;
 }
 
-/** Lists what waits for a person, the most urgent first. */
-async function readInbox(
-  ports: Pick<PagePorts, 'inbox'>,
-  trouble: ReturnType<typeof createTroubles>,
-): Promise<readonly WaitingApproval[]> {
-  try {
-    const waiting = await ports.inbox();
-    trouble.set('store', null);
-    return waiting.toSorted((one, other) => one.deadline - other.deadline);
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    trouble.set('store', reasonOf(error));
-    return [];
-  }
+/** Orders what waits for a person, the most urgent first. */
+function soonestFirst(waiting: readonly WaitingApproval[]): readonly WaitingApproval[] {
+  return waiting.toSorted((one, other) => one.deadline - other.deadline);
 }
 
 async function nameNeeds(

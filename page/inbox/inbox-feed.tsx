@@ -3,12 +3,12 @@
 import { pause } from '../../system/async.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
-import { StoreError } from '../../store/values/store.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { ofAgent } from '../../client/render/approval-text.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { holdAnswers, type PagePorts } from '../ports.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
+import { readWaiting } from '../feed/read-waiting.ts';
 import { createTroubles, type Trouble } from '../feed/troubles.ts';
 import { Icon } from '../icons.tsx';
 import { htmlOf, Moment } from '../layout.tsx';
@@ -49,7 +49,7 @@ export async function openInboxFeed(ports: PagePorts): Promise<InboxFeed> {
   let items: readonly InboxItem[] = [];
   let parts: readonly FramePart[] = [];
   const look = async (): Promise<void> => {
-    waiting = await readInbox(ports, trouble);
+    waiting = await readWaiting(ports, trouble);
     const found = await Promise.all(waiting.map(async (one) => [one.session, await sessions(one.session)] as const));
     known = new Map(found);
   };
@@ -109,21 +109,6 @@ async function readItemSession(ports: Pick<PagePorts, 'describe'>, session: stri
     // It has ended meanwhile: the next look lists it no more.
     if (!(error instanceof ClientProblem)) throw error;
     return unknownSession(session);
-  }
-}
-
-async function readInbox(
-  ports: Pick<PagePorts, 'inbox'>,
-  trouble: ReturnType<typeof createTroubles>,
-): Promise<readonly WaitingApproval[]> {
-  try {
-    const waiting = await ports.inbox();
-    trouble.set('store', null);
-    return waiting;
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    trouble.set('store', reasonOf(error));
-    return [];
   }
 }
 

@@ -2,7 +2,7 @@
 // contents. Only its objects are read, whatever lies in the workspace now.
 import type { SnapshotChange, RawPath } from './listing.ts';
 import { parseChanges } from './listing.ts';
-import { gitArguments, gitEnvironment } from './shadow.ts';
+import { gitArguments, shadowEnvironment } from './shadow.ts';
 import type { RunHeld } from './take-snapshot.ts';
 
 export type ShadowReading = {
@@ -73,5 +73,5 @@ export async function readHeld(reading: ShadowReading, { blob }: HeldFile): Prom
 }
 
 function runGit({ gitDir, git, run }: ShadowReading, args: readonly string[]): Promise<string> {
-  return run(gitArguments(git, { gitDir }, args), { env: gitEnvironment(), cwd: gitDir });
+  return run(gitArguments(git, { gitDir }, args), { env: shadowEnvironment(), cwd: gitDir });
 }

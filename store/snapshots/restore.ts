@@ -4,7 +4,7 @@ import { lstat, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../../system/text.ts';
 import { bytesOf, showPath, type SnapshotChange, type RawPath } from './listing.ts';
-import { gitArguments, gitEnvironment, type ShadowPlace } from './shadow.ts';
+import { gitArguments, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { compareSnapshots, type SnapshotMeans } from './take-snapshot.ts';
 
 /** `now` is the snapshot of the folder as it is, `known` the last one that the session knows. */
@@ -118,7 +118,7 @@ export async function restore(
   const index = join(place.own, 'restore-index');
   // A killed worker leaves it, and no other process uses this index.
   await rm(`${index}.lock`, { force: true });
-  const env = gitEnvironment(index);
+  const env = shadowEnvironment(index);
   await run([...script, ...gitArguments(git, place, [], place.root)], { env, cwd: place.own, writes: place.root });
 }
 

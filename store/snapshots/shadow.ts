@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { gitEnvironment } from '../../system/process/git-environment.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { keySegment } from '../values/store.ts';
 
@@ -47,8 +48,6 @@ const SETTINGS = [
   'maintenance.auto=false',
 ].flatMap((setting) => ['-c', setting]);
 
-const AUTHOR = { NAME: 'Perdure', EMAIL: 'perdure@localhost' };
-
 export const snapshotsFolderOf = (dataDir: string): string => join(dataDir, 'snapshots');
 
 export function placeOfRoot(dataDir: string, session: SessionId, root: string): ShadowPlace {
@@ -84,23 +83,8 @@ export function gitArguments(
   return [git, `--git-dir=${gitDir}`, ...tree, ...SETTINGS, ...args];
 }
 
-/**
- * The environment of git: no configuration of the machine or of a person, no network, no prompt.
- */
-export function gitEnvironment(index?: string): Readonly<Record<string, string>> {
-  const people = ['AUTHOR', 'COMMITTER'].flatMap((who) =>
-    Object.entries(AUTHOR).map(([what, value]) => [`GIT_${who}_${what}`, value] as const),
-  );
-  return {
-    ...Object.fromEntries(people),
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_CONFIG_GLOBAL: '/dev/null',
-    GIT_ATTR_NOSYSTEM: '1',
-    GIT_NO_LAZY_FETCH: '1',
-    GIT_ALLOW_PROTOCOL: 'none',
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_OPTIONAL_LOCKS: '0',
-    LC_ALL: 'C',
-    ...(index !== undefined && { GIT_INDEX_FILE: index }),
-  };
+/** The environment of git on the shadow repository; names are bytes, and no lock is taken to read. */
+export function shadowEnvironment(index?: string): Readonly<Record<string, string>> {
+  const own = { GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' };
+  return { ...gitEnvironment(), ...own, ...(index !== undefined && { GIT_INDEX_FILE: index }) };
 }

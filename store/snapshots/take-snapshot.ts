@@ -9,7 +9,7 @@ import { codeOf } from '../../system/text.ts';
 import { parseStored } from '../values/store.ts';
 import { LIST_SCRIPT, bytesOf, namesIn, parseChanges, parseListing, patternOf, showPath } from './listing.ts';
 import type { SnapshotChange, Listing, RawPath } from './listing.ts';
-import { gitArguments, gitEnvironment, openShadow, type ShadowPlace } from './shadow.ts';
+import { gitArguments, shadowEnvironment, openShadow, type ShadowPlace } from './shadow.ts';
 
 /** The most that is captured of a folder. Bytes. */
 export type SnapshotCaps = { readonly files: number; readonly bytes: number; readonly fileBytes: number };
@@ -152,7 +152,7 @@ async function list({ place, git, run }: SnapshotMeans, prefix: RawPath): Promis
   const index = join(place.own, prefix === '' ? 'index' : 'no-index');
   const script = ['sh', '-c', LIST_SCRIPT, 'sh', root, ownDataPattern(place, root)];
   const argv = [...script, ...gitArguments(git, place, [], root)];
-  return parseListing(await run(argv, { env: gitEnvironment(index), cwd: place.own, timeoutMs: LISTING_MS }));
+  return parseListing(await run(argv, { env: shadowEnvironment(index), cwd: place.own, timeoutMs: LISTING_MS }));
 }
 
 /** Leaves our own data folder out, where it lies in what is captured; empty where it does not. */
@@ -194,7 +194,7 @@ async function countBytes(
   listed: ReadonlySet<RawPath>,
 ): Promise<Pick<State, 'files' | 'bytes'>> {
   const argv = gitArguments(git, place, ['ls-tree', '-r', '-l', '-z', '--full-tree', `${id}:files`]);
-  const lines = namesIn(await run(argv, { env: gitEnvironment(), cwd: place.gitDir }));
+  const lines = namesIn(await run(argv, { env: shadowEnvironment(), cwd: place.gitDir }));
   let bytes = 0;
   for (const line of lines) {
     const [facts = '', ...name] = line.split('\t');
@@ -335,7 +335,7 @@ async function writeSnapshot(means: SnapshotMeans, { picked, folders, before, kn
   const threshold = picked.changed.length > MANY ? '1' : '512m';
   const asked = [place.ref, before ?? 'none', threshold, known.folders ?? 'unknown', known.commit ?? 'unknown'];
   const argv = ['sh', '-c', WRITE_SCRIPT, 'sh', ...asked, own, place.root, ...gitArguments(git, place, [], place.root)];
-  const printed = await run(argv, { env: gitEnvironment(join(own, 'index')), cwd: own });
+  const printed = await run(argv, { env: shadowEnvironment(join(own, 'index')), cwd: own });
   const end = printed.indexOf('\n');
   const [id = '', commit = '', blob = ''] = printed.slice(0, end).split(' ');
   return { id, commit, folders: blob, changes: parseChanges(printed.slice(end + 1)) };
@@ -349,7 +349,7 @@ export async function compareSnapshots(
 ): Promise<readonly SnapshotChange[]> {
   const old = from === null ? EMPTY_TREE : `${from}:files`;
   const args = ['diff-tree', '-r', '-z', '--raw', '--numstat', '--no-renames', old, `${to}:files`];
-  return parseChanges(await run(gitArguments(git, place, args), { env: gitEnvironment(), cwd: place.own }));
+  return parseChanges(await run(gitArguments(git, place, args), { env: shadowEnvironment(), cwd: place.own }));
 }
 
 async function readState({ own }: ShadowPlace): Promise<State | null> {

@@ -2,9 +2,10 @@
 import { findCauses, type WrittenCall } from '../../../store/snapshots/snapshot-points.ts';
 import type { RootSnapshot } from '../../../store/snapshots/files-entry.ts';
 import type { Entry } from '../../../store/log/entries.ts';
+import type { BuiltinName } from '../../../tools/builtin/builtin-names.ts';
 import { judgeShell } from '../../../tools/builtin/shell/read-only-shell.ts';
 
-const READING: ReadonlySet<string> = new Set([
+const READING: ReadonlySet<string> = new Set<BuiltinName>([
   'agent_output',
   'ask_user',
   'bash_output',
