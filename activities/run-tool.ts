@@ -32,12 +32,12 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
     const { call } = findStoredCall(await deps.transcripts.view(session, head), index);
     const live = deps.live.open({ session, step, attempt: number, activity: 'runTool' });
     return endIfThrows(live, async () => {
-      const key = callKey(config.chain, head, index);
       const effective = isStopped ? stopAttempt(attempt) : attempt;
-      const port = { iteration, say: live.write };
-      const done = await deps.tools.runClaimed(config, call, key, effective, port, {
+      const done = await deps.tools.bind(config, call, context).runClaimed(effective, {
+        key: callKey(config.chain, head, index),
+        iteration,
+        say: live.write,
         safe: safe === true,
-        context,
         decision,
         mayHaveBegun: isStopped === true || mayHaveBegun === true,
         delegated,

@@ -30,7 +30,6 @@ export type CallTraits = {
   readonly plainEnd: boolean;
 };
 
-/** Runs one call with L33 in full. `context` is what earlier calls have modified (L38). */
 export type CallRunner = {
   /** The definitions as of the last refresh. */
   readonly definitions: readonly ApiTool[];
@@ -44,34 +43,33 @@ export type CallRunner = {
    * Never throws.
    */
   closeRun(config: RunConfig, run: ClosedRun): Promise<readonly CloseFailure[]>;
-  traits(config: RunConfig, call: CallBlock, context?: ToolContextState): CallTraits;
+  /** Binds a call to its run. `context` is what earlier calls have modified (L38). */
+  bind(config: RunConfig, call: CallBlock, context?: ToolContextState): BoundCall;
   /**
    * Returns a call's input as observers may see it (L18): a copy, perhaps enriched. Never throws.
    */
   copyInput(call: CallBlock): unknown;
+};
+
+/**
+ * A call of a run, which runs with L33 in full. Its own input is judged once, when it is first
+ * needed: bind the call anew after something that may have changed the answer.
+ */
+export type BoundCall = {
+  traits(): CallTraits;
   /**
    * Runs a safe call while the reply streams, without a claim or a record. Null when it was given
    * up.
    */
-  runEarly(
-    config: RunConfig,
-    call: CallBlock,
-    id: string,
-    port: EarlyPort,
-    context?: ToolContextState,
-  ): Promise<CallOutcome | null>;
+  runEarly(run: EarlyCallOptions): Promise<CallOutcome | null>;
   /**
    * Runs a call at most once if it may not be repeated, whatever dies; its outcome is recorded
    * under `key` (L40). Returns without running or recording anything when someone must be asked
    * first (L55) or the workflow is to carry the call out (L62).
    */
   runClaimed(
-    config: RunConfig,
-    call: CallBlock,
-    key: CallKey,
     attempt: Attempt,
-    port: CallPort,
-    given: ClaimedCallOptions,
+    run: ClaimedCallOptions,
   ): Promise<CallOutcome | { readonly ask: Ask } | { readonly delegate: Delegation }>;
 };
 
@@ -80,10 +78,10 @@ export type CallRunner = {
  * the call. `fresh`: this attempt stored the reply first, so nothing is recorded of its calls; or
  * it has looked and found no outcome.
  */
-export type ClaimedCallOptions = {
+export type ClaimedCallOptions = CallPort & {
+  readonly key: CallKey;
   readonly safe: boolean;
   readonly fresh?: boolean;
-  readonly context?: ToolContextState | undefined;
   readonly decision?: Decision | undefined;
   readonly mayHaveBegun?: boolean;
   /** The result of the call when the workflow carried it out (L62). */
@@ -101,5 +99,5 @@ export type AskingStep = { readonly step: number; readonly left?: RemainingBudge
 
 export type CallPort = { readonly iteration: number; say(event: LiveEvent): void };
 
-/** `signal` is aborted with an AbortCause. */
-export type EarlyPort = CallPort & { readonly signal: AbortSignal };
+/** `id` is unique to the attempt. `signal` is aborted with an AbortCause. */
+export type EarlyCallOptions = CallPort & { readonly id: string; readonly signal: AbortSignal };

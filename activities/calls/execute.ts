@@ -12,7 +12,7 @@ import { callIdOf } from '../../system/process/environment.ts';
 import { concludeDelegated, readEarlierDelegation, delegateCall } from './delegated.ts';
 import { findFailure } from './find-failure.ts';
 import { readCall, recordOutcome, type RecordedOutcome } from './journal.ts';
-import type { ReadyCall } from './prepare.ts';
+import type { PreparedCall, ReadyCall } from './prepare.ts';
 import { recoverCall } from './recover.ts';
 import { type Claimable, runClaimed, runReady } from './run-ready.ts';
 import { abortCause } from './call-tool.ts';
@@ -37,9 +37,10 @@ export async function executeEarly(
   environment: CallEnvironment,
   request: CallRequest,
   run: EarlyRun,
+  prepared?: PreparedCall,
 ): Promise<CallDone | VoidAttempt> {
   const began = performance.now();
-  const call = new ToolCall(environment, request, run);
+  const call = new ToolCall(environment, request, run, prepared);
   const context = call.buildContext();
   const checked = await checkCall(call, { input: request.input, context });
   if (checked.kind === 'ask' || (checked.kind === 'ready' && !checked.ready.safe)) {
@@ -54,15 +55,17 @@ export async function executeEarly(
 }
 
 /**
- * Runs the whole of L33 for one call, at most once if it may not be repeated. Throws StoreError.
+ * Runs the whole of L33 for one call, at most once if it may not be repeated. `prepared` is the call
+ * as it was just judged with its own input. Throws StoreError.
  */
 export async function executeCall(
   environment: CallEnvironment,
   request: CallRequest,
   run: CallRun,
+  prepared?: PreparedCall,
 ): Promise<CallDone | VoidAttempt | ApprovalNeeded | DelegationNeeded> {
   const { store } = environment;
-  const call: ClaimedCall = new ToolCall(environment, request, { ...run, id: run.key });
+  const call: ClaimedCall = new ToolCall(environment, request, { ...run, id: run.key }, prepared);
   const own = journalNameOf(call);
   const state = run.fresh ? ({ kind: 'open' } as const) : await readCall(store, own);
   if (state.kind === 'ended') return { kind: 'done', ...state.recorded };

@@ -16,7 +16,7 @@ export type EndRecorderDeps = {
   readonly store: Store;
   readonly live: LiveChannel;
   readonly config: ReturnType<typeof createConfigReader>;
-  readonly tools: Pick<CallRunner, 'runClaimed'>;
+  readonly tools: Pick<CallRunner, 'bind'>;
   readonly transcripts: Pick<Transcripts, 'view'>;
 };
 
@@ -66,8 +66,8 @@ async function recordPlainEnd(
   const run = await config(ended.config);
   const writer = live.open({ session, step: ended.step, attempt: number, activity: 'runTool' });
   await endIfThrows(writer, async () => {
-    const options = { safe: false, fresh: true, delegated: ended.end, plain: true };
-    await tools.runClaimed(run, call, key, stopAttempt(attempt), { iteration, say: writer.write }, options);
+    const options = { key, iteration, say: writer.write, safe: false, fresh: true, delegated: ended.end, plain: true };
+    await tools.bind(run, call).runClaimed(stopAttempt(attempt), options);
     await writer.end({ type: 'fate', fate: 'done' });
   });
 }

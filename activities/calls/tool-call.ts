@@ -12,10 +12,11 @@ export class ToolCall<Run extends EarlyRun = EarlyRun> {
   readonly run: Run;
   #prepared: PreparedCall | undefined;
 
-  constructor(environment: CallEnvironment, request: CallRequest, run: Run) {
+  constructor(environment: CallEnvironment, request: CallRequest, run: Run, prepared?: PreparedCall) {
     this.environment = environment;
     this.request = request;
     this.run = run;
+    this.#prepared = prepared;
   }
 
   get name(): string {

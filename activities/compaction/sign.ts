@@ -129,11 +129,11 @@ function buildSummaryRequest(work: SigningWork, from: number, more: readonly str
   const served = asServed(model, deps.models);
   const messages = projectView({ shown: shown.slice(0, end), marks }, bodies, { model: served });
   const preamble = { system: epoch.system, tools: toolsIn(entries, served.telling) };
-  const binding = !deps.models.isRefused(model.name, REFUSABLE.binding);
+  const canBind = !deps.models.isRefused(model.name, REFUSABLE.binding);
   const cap = Math.min(CAP, model.maxOutput, maxOutput, Math.floor(model.window * MOST_OF_WINDOW));
   const instructions = wellFormedText([TASK, ...more].join('\n\n').slice(0, MOST_INSTRUCTIONS));
   return {
-    ...buildRequest(config, chosen, preamble, messages, { cap }, { binding }),
+    ...buildRequest(config, chosen, { preamble, messages, cap, canBind }),
     compaction: { type: 'summarize', instructions },
   };
 }

@@ -65,5 +65,5 @@ async function settleCompaction(
 function nextTry({ deps, config }: CompactionAttempt, tries: Tries, failure: AskFailure, from: string): AfterFailure {
   const random = deps.random();
   if (failure.kind === 'empty') return afterEmpty(tries, config, random);
-  return afterFailure(failure, tries, config, { from, to: null, calls: [] }, random);
+  return afterFailure({ verdict: failure, tries, abandoned: { from, to: null, calls: [] }, random }, config);
 }

@@ -2,15 +2,23 @@
 // one verdict. A hook that fails is listed and changes nothing; one that is stopped counts as
 // failed, and whatever stopped it knows why (L21, L30, L41).
 import { join } from 'node:path';
-import type { StopHooksRan } from '../../workflows/contract/activities.ts';
+import type { Message } from '@anthropic-ai/sdk/resources/messages';
+import type { AlertKind, StopHooksRan } from '../../workflows/contract/activities.ts';
 import { createExitHandlers } from '../../system/process/at-exit.ts';
 import { findPlaces } from '../../system/process/places.ts';
 import { findPrograms } from '../../system/process/programs.ts';
 import { pipePlace, type PipePlace } from '../../system/process/pipes.ts';
-import type { HookContext, HookRunner } from './hooks.ts';
-import type { HookName } from './payloads.ts';
+import type {
+  FailedHooks,
+  HookContext,
+  HookRunner,
+  PostToolVerdict,
+  PreToolVerdict,
+  PromptVerdict,
+  ToldHookNames,
+} from './hooks.ts';
+import type { HookName, HookPayload } from './payloads.ts';
 import type { Hook, HookConfig } from './hook-config.ts';
-import type { HookPayload } from './payloads.ts';
 import {
   collectContexts,
   collectFailures,
@@ -38,65 +46,120 @@ type HookRunnerOptions = {
 };
 
 export function createHookRunner(config: HookConfig, options: HookRunnerOptions): HookRunner {
-  const one = createRunOne(options);
-  const { folder } = options;
-  const observers = createUnawaitedHooks();
-  const all = <Name extends HookName>(name: Name, context: HookContext, payload: HookPayload<Name>) =>
-    Promise.all(findHooks(config, name, payload).map((hook) => one(name, hook, context, payload)));
-  return {
-    deciding: [
+  return new ConfiguredHooks(config, options);
+}
+
+class ConfiguredHooks implements HookRunner {
+  readonly deciding: readonly string[];
+  readonly #config: HookConfig;
+  readonly #folder: string;
+  readonly #runOne: RunOne;
+  readonly #unawaited = createUnawaitedHooks();
+
+  constructor(config: HookConfig, options: HookRunnerOptions) {
+    this.#config = config;
+    this.#folder = options.folder;
+    this.#runOne = createRunOne(options);
+    this.deciding = [
       ...nameHooks('promptSubmitted', config.promptSubmitted),
       ...nameHooks('preTool', config.preTool),
       ...nameHooks('postTool', config.postTool),
       ...nameHooks('stop', config.stop),
       ...nameHooks('agentIdle', config.agentIdle),
-    ],
-    has: (name, tool) => findHooks(config, name, tool === undefined ? {} : { tool }).length > 0,
-    async sessionStart(context, started = {}) {
-      const results = await all('sessionStart', context, started);
-      return { context: collectContexts(results), failed: collectFailures(results) };
-    },
-    async promptSubmitted(context, prompts) {
-      const results = await all('promptSubmitted', context, { prompts });
-      return { context: collectContexts(results), stop: findStop(results), failed: collectFailures(results) };
-    },
-    preTool: (context, { name, ...call }) =>
-      askBeforeTool(findHooks(config, 'preTool', { tool: name }), one, context, { tool: name, ...call }),
-    async postTool(context, { name, ...call }) {
-      const results = await all('postTool', context, { tool: name, ...call });
-      return { context: collectContexts(results), stop: findStop(results), failed: collectFailures(results) };
-    },
-    async postSampling(context, message) {
-      const tell = (signal: AbortSignal) => all('postSampling', { ...context, signal }, { message });
-      return { failed: collectFailures(await observers.run(context.signal, tell)) };
-    },
-    async preCompact(context, compaction) {
-      const results = await all('preCompact', context, compaction);
-      return {
-        instructions: collectTexts(results, ({ instructions }) => instructions),
-        failed: collectFailures(results),
-      };
-    },
-    async postCompact(context, compaction) {
-      return { failed: collectFailures(await all('postCompact', context, compaction)) };
-    },
-    stop: (context, reply, transcript = rejectTranscript) =>
-      askStopHooks(config.stop ?? [], { one, context, reply, transcript, folder }),
-    agentIdle: async (context, idle) => judgeStop(await all('agentIdle', context, idle)),
-    sessionEnd: async (context) => ({ failed: collectFailures(await all('sessionEnd', context, {})) }),
-    async alert(name, context, payload, told) {
-      const hooks = findHooks(config, name, payload).map((hook, at) => ({ hook, place: `${at} ${nameHook(hook)}` }));
-      const results = hooks
-        .filter(({ place }) => !told.has(place))
-        .map(async ({ hook, place }) => {
-          const done = await one(name, hook, context, payload);
-          if (done.end.kind !== 'failed') told.add(place);
-          return done;
-        });
-      return { failed: collectFailures(await Promise.all(results)) };
-    },
-    close: () => observers.end(),
-  };
+    ];
+  }
+
+  has(name: HookName, tool?: string): boolean {
+    return this.#find(name, tool === undefined ? {} : { tool }).length > 0;
+  }
+
+  async sessionStart(
+    context: HookContext,
+    started: HookPayload<'sessionStart'> = {},
+  ): ReturnType<HookRunner['sessionStart']> {
+    const results = await this.#runAll('sessionStart', context, started);
+    return { context: collectContexts(results), failed: collectFailures(results) };
+  }
+
+  async promptSubmitted(context: HookContext, prompts: readonly string[]): Promise<PromptVerdict> {
+    const results = await this.#runAll('promptSubmitted', context, { prompts });
+    return { context: collectContexts(results), stop: findStop(results), failed: collectFailures(results) };
+  }
+
+  preTool(context: HookContext, { name, ...call }: Parameters<HookRunner['preTool']>[1]): Promise<PreToolVerdict> {
+    return askBeforeTool(this.#find('preTool', { tool: name }), this.#runOne, context, { tool: name, ...call });
+  }
+
+  async postTool(
+    context: HookContext,
+    { name, ...call }: Parameters<HookRunner['postTool']>[1],
+  ): Promise<PostToolVerdict> {
+    const results = await this.#runAll('postTool', context, { tool: name, ...call });
+    return { context: collectContexts(results), stop: findStop(results), failed: collectFailures(results) };
+  }
+
+  async postSampling(context: HookContext, message: Message): Promise<FailedHooks> {
+    const tell = (signal: AbortSignal) => this.#runAll('postSampling', { ...context, signal }, { message });
+    return { failed: collectFailures(await this.#unawaited.run(context.signal, tell)) };
+  }
+
+  async preCompact(context: HookContext, compaction: HookPayload<'preCompact'>): ReturnType<HookRunner['preCompact']> {
+    const results = await this.#runAll('preCompact', context, compaction);
+    return {
+      instructions: collectTexts(results, ({ instructions }) => instructions),
+      failed: collectFailures(results),
+    };
+  }
+
+  async postCompact(context: HookContext, compaction: HookPayload<'postCompact'>): Promise<FailedHooks> {
+    return { failed: collectFailures(await this.#runAll('postCompact', context, compaction)) };
+  }
+
+  stop(context: HookContext, reply: HookPayload<'stop'>, transcript = rejectTranscript): Promise<StopHooksRan> {
+    const question = { one: this.#runOne, context, reply, transcript, folder: this.#folder };
+    return askStopHooks(this.#config.stop ?? [], question);
+  }
+
+  async agentIdle(context: HookContext, idle: HookPayload<'agentIdle'>): Promise<StopHooksRan> {
+    return judgeStop(await this.#runAll('agentIdle', context, idle));
+  }
+
+  async sessionEnd(context: HookContext): Promise<FailedHooks> {
+    return { failed: collectFailures(await this.#runAll('sessionEnd', context, {})) };
+  }
+
+  async alert<Name extends AlertKind>(
+    name: Name,
+    context: HookContext,
+    payload: HookPayload<Name>,
+    told: ToldHookNames,
+  ): Promise<FailedHooks> {
+    const hooks = this.#find(name, payload).map((hook, at) => ({ hook, place: `${at} ${nameHook(hook)}` }));
+    const results = hooks
+      .filter(({ place }) => !told.has(place))
+      .map(async ({ hook, place }) => {
+        const done = await this.#runOne(name, hook, context, payload);
+        if (done.end.kind !== 'failed') told.add(place);
+        return done;
+      });
+    return { failed: collectFailures(await Promise.all(results)) };
+  }
+
+  close(): Promise<void> {
+    return this.#unawaited.end();
+  }
+
+  /** Returns the hooks of a kind, without those that are about another tool. */
+  #find<Name extends HookName>(name: Name, payload: unknown): readonly Hook<Name>[] {
+    const hooks = this.#config[name] ?? [];
+    const tool = (payload as { readonly tool?: string } | undefined)?.tool;
+    if (tool === undefined) return hooks;
+    return hooks.filter((hook) => typeof hook === 'function' || isAboutTool(hook.tools, tool));
+  }
+
+  #runAll<Name extends HookName>(name: Name, context: HookContext, payload: HookPayload<Name>) {
+    return Promise.all(this.#find(name, payload).map((hook) => this.#runOne(name, hook, context, payload)));
+  }
 }
 
 type StopQuestion = {
@@ -132,14 +195,6 @@ const wantsTranscript = (hook: Hook<'stop'>): boolean => typeof hook !== 'functi
 
 function nameHooks<Name extends HookName>(kind: Name, hooks: readonly Hook<Name>[] = []): readonly string[] {
   return hooks.map((hook) => `${kind} ${nameHook(hook)}`);
-}
-
-/** Returns the hooks of a kind, without those that are about another tool. */
-function findHooks<Name extends HookName>(config: HookConfig, name: Name, payload: unknown): readonly Hook<Name>[] {
-  const hooks = config[name] ?? [];
-  const tool = (payload as { readonly tool?: string } | undefined)?.tool;
-  if (tool === undefined) return hooks;
-  return hooks.filter((hook) => typeof hook === 'function' || isAboutTool(hook.tools, tool));
 }
 
 function createRunOne({ env, hold, pipes = pipePlace(findPrograms(env), undefined) }: HookRunnerOptions): RunOne {

@@ -1,7 +1,7 @@
 // The hooks of a worker as the activities see them: by name, each with its input and its possible
 // answers. Hooks that crash or time out are listed in `failed`, reported, and change nothing.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { AlertKind, CompactionTrigger, StopHooksRan } from '../../workflows/contract/activities.ts';
+import type { AlertKind, StopHooksRan } from '../../workflows/contract/activities.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { CallFacts, HookName, HookPayload } from './payloads.ts';
@@ -29,6 +29,8 @@ export type HookProgress =
   | { readonly type: 'end'; readonly hook: string; readonly result: string };
 
 export type HookFailure = { readonly hook: string; readonly detail: string };
+
+export type FailedHooks = { readonly failed: readonly HookFailure[] };
 
 /** The texts that hooks add to the conversation, each with its hook's name. */
 export type HookText = { readonly hook: string; readonly text: string };
@@ -90,32 +92,24 @@ export type HookRunner = {
     },
   ): Promise<PostToolVerdict>;
   /** Tells a stored reply, with inputs as observers see them (L18, L21). */
-  postSampling(context: HookContext, message: Message): Promise<{ readonly failed: readonly HookFailure[] }>;
+  postSampling(context: HookContext, message: Message): Promise<FailedHooks>;
   preCompact(
     context: HookContext,
     compaction: HookPayload<'preCompact'>,
   ): Promise<{ readonly instructions: readonly HookText[]; readonly failed: readonly HookFailure[] }>;
-  postCompact(
-    context: HookContext,
-    compaction: {
-      readonly trigger: CompactionTrigger;
-      readonly before: number;
-      readonly after: number;
-      readonly summary: string;
-    },
-  ): Promise<{ readonly failed: readonly HookFailure[] }>;
+  postCompact(context: HookContext, compaction: HookPayload<'postCompact'>): Promise<FailedHooks>;
   /**
    * `transcript` renders the run as a text, for hooks that ask for it; absent: none may. Rejects as
    * it does.
    */
   stop(
     context: HookContext,
-    reply: { readonly text: string; readonly active: boolean },
+    reply: Omit<HookPayload<'stop'>, 'transcript'>,
     transcript?: () => Promise<string>,
   ): Promise<StopHooksRan>;
   /** Asks, in an agent's session, once no stop hook objects. */
   agentIdle(context: HookContext, idle: HookPayload<'agentIdle'>): Promise<StopHooksRan>;
-  sessionEnd(context: HookContext): Promise<{ readonly failed: readonly HookFailure[] }>;
+  sessionEnd(context: HookContext): Promise<FailedHooks>;
   /**
    * `told` says which hooks have been told already, and records each that now is: a later attempt
    * does not tell them again.
@@ -125,7 +119,7 @@ export type HookRunner = {
     context: HookContext,
     payload: HookPayload<Name>,
     told: ToldHookNames,
-  ): Promise<{ readonly failed: readonly HookFailure[] }>;
+  ): Promise<FailedHooks>;
   /** Ends what still runs when the worker has stopped: only hooks that no caller waits for. */
   close(): Promise<void>;
 };

@@ -72,7 +72,7 @@ export async function askUnwatched(
   const spent = (): Spend => spendOf(into.message()?.usage, prices);
   const onStart = (usage: Message['usage']): void => billed(spendOf(usage, prices));
   try {
-    await streamReply(model, body, into, { signal, ...waitLimitsOf(config) }, { onStart, ...unheard });
+    await streamReply({ model, body, signal, ...waitLimitsOf(config) }, into, { onStart, ...unheard });
   } catch (error) {
     const failure = classifyFailure(error, now(), redact, config.overflowWords);
     if (!failure) throw error;

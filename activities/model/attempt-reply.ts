@@ -50,8 +50,7 @@ type ReplyPort = StreamLimits & {
   readonly graceMs: number;
   /** Translates a call from the names that the model knows to our own (L89). */
   readonly named?: (call: ToolUseBlock) => ToolUseBlock;
-  readonly traits: (call: CallBlock) => PlannedCall;
-  readonly run: (call: CallBlock, signal: AbortSignal) => Promise<CallOutcome | null>;
+  readonly plan: (call: CallBlock) => PlannedCall;
   readonly say: {
     start(usage: Message['usage']): void;
     text(index: number, text: string): void;
@@ -68,9 +67,9 @@ export async function attemptReply(
   paused: Message | null = null,
 ): Promise<AttemptOutcome> {
   const into = createAccumulator(paused, port.named);
-  const early = earlyCalls(port.traits, port.run);
+  const early = earlyCalls(port.plan);
   try {
-    await streamReply(port.model, body, into, port, streamHandlers(early.offer, port));
+    await streamReply({ ...port, body }, into, streamHandlers(early.offer, port));
   } catch (error) {
     await early.abandon();
     return { kind: 'failed', error, message: into.message(), usage: into.billed() };
@@ -116,9 +115,6 @@ function streamHandlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
  */
 const EARLY_GRACE_MS = 500;
 
-/** A run that is being wrapped up starts no call (L51). */
-const NEVER = { safe: false, plan: 'regular' } as const;
-
 export function replyPort(step: PreparedStep): ReplyPort {
   const { deps, attempt, config, live, input, tries, told } = step;
   const { tools } = deps;
@@ -131,17 +127,16 @@ export function replyPort(step: PreparedStep): ReplyPort {
     ...waitLimitsOf(config),
     graceMs: EARLY_GRACE_MS,
     named: (call) => inOwnNames(config.toolNames, call, (name) => tools.definitions.some((tool) => tool.name === name)),
-    traits: (call) => (input.wrapUp ? NEVER : tools.traits(config, call, context)),
-    run: (call, signal) =>
+    plan(call) {
+      const bound = tools.bind(config, call, context);
       // Safe to run twice, so any key that is unique will do; the real one needs the hash of a
       // reply that is not there yet. This one says which transcript the call may read.
-      tools.runEarly(
-        config,
-        call,
-        head === null ? randomUUID() : callKey(randomUUID(), head, call.index),
-        { signal: AbortSignal.any([signal, given]), iteration, say: live.write },
-        context,
-      ),
+      const id = head === null ? randomUUID() : callKey(randomUUID(), head, call.index);
+      const run = (signal: AbortSignal) =>
+        bound.runEarly({ id, signal: AbortSignal.any([signal, given]), iteration, say: live.write });
+      // A run that is being wrapped up starts no call (L51).
+      return input.wrapUp ? { safe: false, plan: 'regular', run } : { ...bound.traits(), run };
+    },
     say: {
       // Input tokens are billed from here on, even if this attempt dies with its worker.
       start: (usage) => {
@@ -164,7 +159,9 @@ export function replyPort(step: PreparedStep): ReplyPort {
 // with the stored reply. Dropping this runner drops them, and a safe call that runs again has
 // changed nothing.
 
-type PlannedCall = Pick<CallTraits, 'safe' | 'plan'>;
+type PlannedCall = Pick<CallTraits, 'safe' | 'plan'> & {
+  run(signal: AbortSignal): Promise<CallOutcome | null>;
+};
 
 type EarlyCalls = {
   /** Considers a call when its block ends, in the model's order. */
@@ -178,18 +175,15 @@ type EarlyCalls = {
   abandon(): Promise<void>;
 };
 
-function earlyCalls(
-  traits: (call: CallBlock) => PlannedCall,
-  run: (call: CallBlock, signal: AbortSignal) => Promise<CallOutcome | null>,
-): EarlyCalls {
+function earlyCalls(planOf: (call: CallBlock) => PlannedCall): EarlyCalls {
   const abort = new AbortController();
   const finished = new Map<number, CallOutcome>();
   const running: Promise<void>[] = [];
   let open = true;
-  const start = async (call: CallBlock): Promise<void> => {
-    const done = await run(call, abort.signal);
+  const start = async (index: number, { run }: PlannedCall): Promise<void> => {
+    const done = await run(abort.signal);
     if (!done || abort.signal.reason === 'superseded') return;
-    finished.set(call.index, done);
+    finished.set(index, done);
     if (done.facts.cancelsSiblings && !abort.signal.aborted) {
       open = false;
       abort.abort('sibling');
@@ -202,12 +196,12 @@ function earlyCalls(
   };
   return {
     offer(call) {
-      const { safe, plan } = traits(call);
-      if (!safe) open = false;
-      if (!open || plan !== 'early') return;
+      const planned = planOf(call);
+      if (!planned.safe) open = false;
+      if (!open || planned.plan !== 'early') return;
       // A call that fails here runs the regular way, which reports the failure. A reply that is
       // paid for must not be thrown away for it.
-      running.push(start(call).catch(() => {}));
+      running.push(start(call.index, planned).catch(() => {}));
     },
     async settle(graceMs) {
       if (running.length > 0) await Promise.race([Promise.all(running), waitUnreferenced(graceMs, abort.signal)]);

@@ -87,8 +87,8 @@ type RequestAttempt = {
 async function requestOnce(given: PreparedStep): Promise<RequestAttempt> {
   const { deps, attempt, input, config, chosen, live, base, preamble } = given;
   const messages = await deps.transcripts.messages(base, asServed(chosen.model, deps.models));
-  const binding = !deps.models.isRefused(chosen.model.name, REFUSABLE.binding);
-  const plain = buildRequest(config, chosen, preamble, messages, input, { binding });
+  const canBind = !deps.models.isRefused(chosen.model.name, REFUSABLE.binding);
+  const plain = buildRequest(config, chosen, { ...input, preamble, messages, canBind });
   const { iteration } = input;
   if (!given.paused)
     live.write({ type: 'request_start', iteration, attempt: attempt.number, model: chosen.model.name });

@@ -13,16 +13,21 @@ import type { ModelRequest } from '../deps.ts';
 
 const ephemeral = { type: 'ephemeral' } as const;
 
+/** The parts of a request that differ from one iteration to the next. */
+export type RequestParts = Pick<CallModel, 'cap' | 'taskRemaining'> & {
+  readonly preamble: Preamble;
+  readonly messages: readonly MessageParam[];
+  /** Whether the server has not refused the binding of thinking to what stands before it. */
+  readonly canBind: boolean;
+};
+
 export function buildRequest(
   config: RunConfig,
   { model, primary }: ChosenModel,
-  { system, tools }: Preamble,
-  messages: readonly MessageParam[],
-  { cap, taskRemaining }: Pick<CallModel, 'cap' | 'taskRemaining'>,
-  server: ServerKnows = {},
+  { preamble: { system, tools }, messages, cap, taskRemaining, canBind }: RequestParts,
 ): ModelRequest {
   const asked = thinkingFor(model, config.thinkingTokens, { cap, primary });
-  const thinking = model.checksPrefix && server.binding !== false ? dropUnboundThinking(asked) : asked;
+  const thinking = model.checksPrefix && canBind ? dropUnboundThinking(asked) : asked;
   // The API kept counting through its own summaries (L11).
   const remaining = beginsWithSummary(messages) ? undefined : taskRemaining;
   const offered = withoutServerTools(tools, model);
@@ -43,9 +48,6 @@ export function buildRequest(
 export function beginsWithSummary([first]: readonly MessageParam[]): boolean {
   return Array.isArray(first?.content) && (first.content[0]?.type as string | undefined) === 'compaction';
 }
-
-/** The features that the server has refused so far. */
-export type ServerKnows = { readonly binding?: boolean };
 
 /**
  * Asks the API to drop thinking that no longer fits the messages before it, because it would

@@ -107,14 +107,18 @@ async function beginCall(
   const { deps, attempt, input, config, live } = step;
   const block = blocks.find((each) => each.index === index);
   if (!block || attempt.signal.aborted) return null;
-  const traits = deps.tools.traits(config, block, input.context);
+  const bound = deps.tools.bind(config, block, input.context);
+  const traits = bound.traits();
   if (traits.plan !== plan) return null;
-  const key = callKey(config.chain, reply.head, index);
-  const port = { iteration: input.iteration, say: live.write };
-  // Only calls of a reply get here that this attempt was the first to store.
-  const given = { safe: plan === 'delegated' && safe, fresh: true, context: input.context };
   try {
-    const done = await deps.tools.runClaimed(config, block, key, attempt, port, given);
+    const done = await bound.runClaimed(attempt, {
+      key: callKey(config.chain, reply.head, index),
+      iteration: input.iteration,
+      say: live.write,
+      safe: plan === 'delegated' && safe,
+      // Only calls of a reply get here that this attempt was the first to store.
+      fresh: true,
+    });
     if ('ask' in done) return null;
     if (!('delegate' in done)) return { ran: done.facts };
     const isLast = reply.calls.findLast(({ outcome }) => !outcome)?.index === index;

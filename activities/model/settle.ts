@@ -57,11 +57,8 @@ async function settleAttempt(step: ModelStep, attempted: AttemptOutcome): Promis
       if (verdict.kind === 'too_long' && verdict.window !== undefined)
         deps.models.learn(step.chosen.model.name, verdict.window);
       const counted = countFailure(tries, verdict, spend);
-      return settleDeath(
-        step,
-        counted,
-        afterFailure(verdict, counted, config, describeAbandoned(step, message), deps.random()),
-      );
+      const death = { verdict, tries: counted, abandoned: describeAbandoned(step, message), random: deps.random() };
+      return settleDeath(step, counted, afterFailure(death, config));
     }
     case 'judged':
       return settleJudged(step, attempted, spend);

@@ -2,7 +2,7 @@
 // with the step's record, and describes it to the loop.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
-import type { Hash } from '../../workflows/contract/ids.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import { countRequestCharacters } from '../../store/transcript/request-size.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
@@ -20,7 +20,6 @@ import { finalText } from '../../store/view/final-text.ts';
 import { fitOutcomes } from '../../store/view/fit-outcomes.ts';
 import type { NextSegment } from '../../store/view/next-segment.ts';
 import { StoreError } from '../../store/values/store.ts';
-import type { View } from '../../store/view/view.ts';
 import { clip } from '../../system/text.ts';
 import { inDoubt } from './run-open-calls.ts';
 import { buildHookContext } from '../hooks/hook-context.ts';
@@ -117,7 +116,15 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
   const next = deps.transcripts.next(base, [reply, ...adopted, ...(files ? [files] : [])]);
   const facts = { head: next.hash, contextTokens: await inContext(step, reply), spend };
   const listed = calls.map((call) => describe(step, call, early.get(call.index)));
-  return { next, result: resultOf(step, storing, facts, listed, next.view) };
+  if (fate === 'interrupted') return { next, result: { kind: 'interrupted', ...facts, calls: listed } };
+  if (listed.length > 0)
+    return {
+      next,
+      result: { kind: 'message', ...facts, calls: listed, ...(fate === 'cut' && { cut: true as const }) },
+    };
+  if (fate === 'cut') return { next, result: { kind: 'cut_off', ...facts } };
+  const problem = step.answer(finalText(next.view));
+  return { next, result: { kind: 'message', ...facts, calls: [], ...present({ problem }) } };
 }
 
 /**
@@ -129,22 +136,6 @@ async function inContext({ deps, base, config, chosen }: ModelStep, reply: Reply
   if (counted > 0) return counted;
   const messages = await deps.transcripts.messages({ ...base, added: [...base.added, reply] }, chosen.model);
   return config.rules.fixedTokens + estimateTokens(countRequestCharacters(messages));
-}
-
-type Facts = { readonly head: Hash; readonly contextTokens: number; readonly spend: Spend };
-
-function resultOf(
-  { answer }: ModelStep,
-  { fate }: Storing,
-  facts: Facts,
-  calls: readonly Call[],
-  view: View,
-): ModelResult {
-  if (fate === 'interrupted') return { kind: 'interrupted', ...facts, calls };
-  const final = calls.length === 0;
-  if (fate === 'cut') return final ? { kind: 'cut_off', ...facts } : { kind: 'message', ...facts, calls, cut: true };
-  const problem = final ? answer(finalText(view)) : undefined;
-  return { kind: 'message', ...facts, calls, ...(problem === undefined ? {} : { problem }) };
 }
 
 /**
@@ -173,7 +164,7 @@ async function adoptOutcomes(
 export const MOST_NAME = 128;
 
 function describe({ deps, config, input }: ModelStep, call: CallBlock, done: CallOutcome | undefined): Call {
-  const { safe, signature } = deps.tools.traits(config, call, input.context);
+  const { safe, signature } = deps.tools.bind(config, call, input.context).traits();
   const name = clip(call.name, MOST_NAME);
   return { index: call.index, name, safe, signature, ...(done ? { outcome: done.facts } : {}) };
 }
@@ -203,11 +194,11 @@ function observeReply(
 }
 
 /** Makes another message for observers; the one that is stored and sent keeps its inputs. */
-export function observableMessage({ copyInput }: Pick<CallRunner, 'copyInput'>, message: Message): Message {
+export function observableMessage(tools: Pick<CallRunner, 'copyInput'>, message: Message): Message {
   const content = message.content.map((block, index) => {
     if (block.type !== 'tool_use') return block;
     const { id, name, input } = block;
-    return { ...block, input: copyInput({ index, id, name, input }) };
+    return { ...block, input: tools.copyInput({ index, id, name, input }) };
   });
   return { ...message, content };
 }

@@ -94,9 +94,9 @@ async function buildAsideRequest(
   const preamble = { system: epoch.system, tools: toolsIn(entries, served.telling) };
   const cap = input.cap ?? config.rules.models[0].outputCap;
   const { taskRemaining } = input;
-  const terms = { cap, ...present({ taskRemaining }) };
-  const binding = !models.isRefused(chosen.model.name, REFUSABLE.binding);
-  return endRequest(buildRequest(config, chosen, preamble, messages, terms, { binding }));
+  const canBind = !models.isRefused(chosen.model.name, REFUSABLE.binding);
+  const parts = { preamble, messages, cap, canBind, ...present({ taskRemaining }) };
+  return endRequest(buildRequest(config, chosen, parts));
 }
 
 /**

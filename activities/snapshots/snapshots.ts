@@ -44,7 +44,7 @@ type SnapshotsOptions = {
   readonly caps: SnapshotCaps;
   /** False takes no snapshots, and still goes back to those that are there. */
   readonly captures: boolean;
-  readonly tools: Pick<CallRunner, 'traits'>;
+  readonly tools: Pick<CallRunner, 'bind'>;
   readonly log: Log;
   readonly now: () => number;
 };
@@ -114,7 +114,7 @@ function mayHaveChanged(
     return entry.message.content.some((block, index) => {
       if (block.type !== 'tool_use') return false;
       const { id, name, input } = block;
-      const { safe, plan } = tools.traits(config, { index, id, name, input });
+      const { safe, plan } = tools.bind(config, { index, id, name, input }).traits();
       return !safe || plan === 'delegated';
     });
   });

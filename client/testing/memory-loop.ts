@@ -18,7 +18,7 @@ import { groupCalls } from '../../workflows/contract/calls.ts';
 import { modelResultOf } from '../../workflows/contract/model-call.ts';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { callKey, type Hash, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
-import type { Terminal } from '../../workflows/contract/loop.ts';
+import type { Rules, Terminal } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { collapseInput, compactionInput, modelInput, preparationInput } from '../../workflows/machine/step-inputs.ts';
 import type { CallResult, Event, Move, PerformedMove, TakenPreparation } from '../../workflows/machine/events.ts';
@@ -38,140 +38,159 @@ export type MemoryRun = {
   readonly steps: number;
 };
 
+/** One message of a session: its first, or the next one `after` a run. */
+export type MemoryMessage = {
+  readonly session: SessionId;
+  readonly text: string;
+  readonly options: RunOptions;
+  readonly after?: MemoryRun | undefined;
+};
+
 /**
- * Runs one message to its end: the first of its session, or the next one `after` a run. Throws for
- * options that are refused, and for a call that asks, since no person can decide.
+ * Runs one message to its end. Throws for options that are refused, and for a call that asks, since
+ * no person can decide.
  */
-export async function memoryLoop(
-  deps: Deps,
-  session: SessionId,
-  text: string,
-  options: RunOptions,
-  after?: MemoryRun,
-): Promise<MemoryRun> {
-  const chain = `chain-${session}`;
+export async function memoryLoop(deps: Deps, { session, text, options, after }: MemoryMessage): Promise<MemoryRun> {
   const number = (after?.run ?? 0) + 1;
   const id = (number === 1 ? 'm' : `m${number}`) as MessageId;
-  let steps = after?.steps ?? 0;
-  const step = (): number => (steps += 1);
-  const run = <I, O>(body: (attempt: Attempt, input: I) => Promise<O>, input: I) =>
-    attemptUntilAlive(session, body, input);
-  const opened = await run(openRun(deps), { chain, run: number, step: step(), options });
+  const chain = `chain-${session}`;
+  const steps = new Steps(session, after?.steps ?? 0);
+  const opened = await steps.perform(openRun(deps), { chain, run: number, options });
   if (opened.kind === 'refused') throw new Error(opened.detail);
   const { config, rules } = opened;
   const prompt = userAppend({ id, body: { kind: 'text', text } });
   const begun = { kind: 'run_started', run: number, config, at: 0 } as const;
   const initial = initialState(after?.head ?? null, [begun, prompt], after?.state);
-
-  const common = ({ head, pending: append, iteration }: RunState) => ({
-    head,
-    append,
-    config,
-    iteration,
-    step: step(),
-  });
-  /** Always finished when the call that runs in parallel ends. */
-  let prepared: TakenPreparation = {};
-  const takePrepared = (): TakenPreparation => {
-    const taken = prepared;
-    prepared = {};
-    return taken;
-  };
-  const tools = async (state: RunState, move: Extract<Move, { do: 'run_tools' }>): Promise<Event> => {
-    const { head, iteration } = state;
-    if (head === null) throw new Error('a call without a reply');
-    const results = new Map<number, CallResult>();
-    for (const { index, outcome, ran } of move.calls) {
-      if (outcome) results.set(index, { item: null, facts: outcome });
-      else if (ran) results.set(index, { item: { index, key: callKey(chain, head, index) }, facts: ran });
-    }
-    for (const call of groupCalls(move.calls).flat()) {
-      const { index } = call;
-      const facts = await run(runTool(deps), { head, config, iteration, index, step: step() });
-      if ('ask' in facts) throw new Error(`${call.name} asks: nobody is there`);
-      if ('delegate' in facts) throw new Error(`${call.name} is carried out by a workflow: none is there`);
-      results.set(index, { item: { index, key: callKey(chain, head, index) }, facts });
-    }
-    const { calls, cut } = move;
-    return {
-      kind: 'tools_ran',
-      calls,
-      results: calls.map(({ index }) => results.get(index)!),
-      cut,
-      stop: null,
-      queued: [],
-      snips: [],
-      leftMs: null,
-    };
-  };
-  const perform = async (move: PerformedMove, state: RunState): Promise<Event> => {
-    switch (move.do) {
-      case 'call_model': {
-        const input = { ...common(state), ...modelInput(state, rules) };
-        const result = modelResultOf(await run(callModel(deps), input));
-        return { kind: 'model', result, step: input.step, stop: null, ...takePrepared() };
-      }
-      case 'run_tools':
-        return tools(state, move);
-      case 'compact': {
-        const input = { ...common(state), ...compactionInput(state, rules, move) };
-        return { kind: 'compacted', result: await run(compact(deps), input), move, stop: null };
-      }
-      case 'prepare_compaction': {
-        const { head, iteration } = state;
-        if (head === null) return { kind: 'preparing', begins: false };
-        const input = { head, config, iteration, step: step(), ...preparationInput(state, rules) };
-        prepared = { prepared: { iteration, result: await run(prepareCompaction(deps), input) } };
-        return { kind: 'preparing', begins: true };
-      }
-      case 'await_compaction':
-        return { kind: 'prepared', because: move.because, stop: null, ...takePrepared() };
-      case 'collapse': {
-        const input = { ...common(state), ...collapseInput(state, rules, move) };
-        return { kind: 'collapsed', result: await run(collapse(deps), input), stop: null };
-      }
-      case 'run_stop_hooks': {
-        const { head } = state;
-        if (head === null) throw new Error('stop hooks without a reply');
-        const { iteration } = state;
-        const input = { head, config, iteration, step: step(), active: move.active };
-        return { kind: 'hooks_ran', ran: await run(runStopHooks(deps), input), stop: null };
-      }
-      case 'park':
-        return { kind: 'ready' };
-    }
-  };
+  const performer = new MovePerformer({ deps, chain, config, rules, steps });
+  const perform = (move: PerformedMove, state: RunState): Promise<Event> => performer.perform(move, state);
   const { state, terminal, append } = await runLoop(initial, () => rules, { perform, wentRound: () => null });
   const { turn: turns, iteration: iterations, spend } = state;
   const ended = { run: number, terminal, turns, iterations, messages: [id], spend, durationMs: 0, at: 0 };
   const all: Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];
-  const { head } = await run(commit(deps), { head: state.head, append: all, step: step() });
+  const { head } = await steps.perform(commit(deps), { head: state.head, append: all });
   const { entries } = await deps.transcripts.view(session, head);
-  return { terminal, state, entries, head, run: number, steps };
+  return { terminal, state, entries, head, run: number, steps: steps.count };
 }
 
-/** Plays Temporal's part: an attempt that died is repeated with the details that it remembered. */
-async function attemptUntilAlive<Input, Output>(
-  session: SessionId,
-  body: ActivityBody<Input, Output>,
-  input: Input,
-): Promise<Output> {
-  let remembered: unknown;
-  for (let number = 1; ; number += 1) {
-    const attempt: Attempt = {
-      session,
-      number,
-      signal: new AbortController().signal,
-      abortedBy: () => null,
-      run: 'run',
-      fence: () => Promise.resolve(true),
-      remembered,
-      remember: (details) => (remembered = details),
-    };
-    try {
-      return await body(attempt, input);
-    } catch (error) {
-      if ((error as ApplicationFailure).type !== MODEL_ATTEMPT_DIED) throw error;
+type RunInMemory = {
+  readonly deps: Deps;
+  readonly chain: string;
+  readonly config: Hash;
+  readonly rules: Rules;
+  readonly steps: Steps;
+};
+
+/** Performs the moves of the machine with the bodies of the activities, one after the other. */
+class MovePerformer {
+  readonly #run: RunInMemory;
+  /** Always finished when the call that runs in parallel ends. */
+  #prepared: TakenPreparation = {};
+
+  constructor(run: RunInMemory) {
+    this.#run = run;
+  }
+
+  async perform(move: PerformedMove, state: RunState): Promise<Event> {
+    const { deps, rules, config, steps } = this.#run;
+    const { head, pending: append, iteration } = state;
+    const common = { head, append, config, iteration };
+    switch (move.do) {
+      case 'call_model': {
+        const input = { ...common, ...modelInput(state, rules) };
+        const result = modelResultOf(await steps.perform(callModel(deps), input));
+        return { kind: 'model', result, step: steps.count, stop: null, ...this.#takePrepared() };
+      }
+      case 'run_tools':
+        return this.#runTools(state, move);
+      case 'compact': {
+        const input = { ...common, ...compactionInput(state, rules, move) };
+        return { kind: 'compacted', result: await steps.perform(compact(deps), input), move, stop: null };
+      }
+      case 'prepare_compaction': {
+        if (head === null) return { kind: 'preparing', begins: false };
+        const input = { head, config, iteration, ...preparationInput(state, rules) };
+        this.#prepared = { prepared: { iteration, result: await steps.perform(prepareCompaction(deps), input) } };
+        return { kind: 'preparing', begins: true };
+      }
+      case 'await_compaction':
+        return { kind: 'prepared', because: move.because, stop: null, ...this.#takePrepared() };
+      case 'collapse': {
+        const input = { ...common, ...collapseInput(state, rules, move) };
+        return { kind: 'collapsed', result: await steps.perform(collapse(deps), input), stop: null };
+      }
+      case 'run_stop_hooks': {
+        if (head === null) throw new Error('stop hooks without a reply');
+        const input = { head, config, iteration, active: move.active };
+        return { kind: 'hooks_ran', ran: await steps.perform(runStopHooks(deps), input), stop: null };
+      }
+      case 'park':
+        return { kind: 'ready' };
+    }
+  }
+
+  async #runTools({ head, iteration }: RunState, { calls, cut }: Extract<Move, { do: 'run_tools' }>): Promise<Event> {
+    const { deps, chain, config, steps } = this.#run;
+    if (head === null) throw new Error('a call without a reply');
+    const results = new Map<number, CallResult>();
+    for (const { index, outcome, ran } of calls) {
+      if (outcome) results.set(index, { item: null, facts: outcome });
+      else if (ran) results.set(index, { item: { index, key: callKey(chain, head, index) }, facts: ran });
+    }
+    for (const { index, name } of groupCalls(calls).flat()) {
+      const facts = await steps.perform(runTool(deps), { head, config, iteration, index });
+      if ('ask' in facts) throw new Error(`${name} asks: nobody is there`);
+      if ('delegate' in facts) throw new Error(`${name} is carried out by a workflow: none is there`);
+      results.set(index, { item: { index, key: callKey(chain, head, index) }, facts });
+    }
+    const inOrder = calls.map(({ index }) => results.get(index)!);
+    return { kind: 'tools_ran', calls, results: inOrder, cut, stop: null, queued: [], snips: [], leftMs: null };
+  }
+
+  #takePrepared(): TakenPreparation {
+    const taken = this.#prepared;
+    this.#prepared = {};
+    return taken;
+  }
+}
+
+/** Plays Temporal's part: numbers the steps of a session, and repeats attempts that died. */
+class Steps {
+  readonly #session: SessionId;
+  #count: number;
+
+  constructor(session: SessionId, count: number) {
+    this.#session = session;
+    this.#count = count;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** An attempt that died is repeated with the details that it remembered. */
+  async perform<Input extends { readonly step: number }, Output>(
+    body: ActivityBody<Input, Output>,
+    input: Omit<Input, 'step'>,
+  ): Promise<Output> {
+    this.#count += 1;
+    const numbered = { ...input, step: this.#count } as Input;
+    let remembered: unknown;
+    for (let number = 1; ; number += 1) {
+      const attempt: Attempt = {
+        session: this.#session,
+        number,
+        signal: new AbortController().signal,
+        abortedBy: () => null,
+        run: 'run',
+        fence: () => Promise.resolve(true),
+        remembered,
+        remember: (details) => (remembered = details),
+      };
+      try {
+        return await body(attempt, numbered);
+      } catch (error) {
+        if ((error as ApplicationFailure).type !== MODEL_ATTEMPT_DIED) throw error;
+      }
     }
   }
 }

@@ -56,7 +56,11 @@ export async function runInMemory({ prompt, script, account, config = {}, option
   const deps = await createDeps({ ...checked, ...places, env, access, defaults, log: () => undefined });
   try {
     const session = `t-${randomUUID()}` as SessionId;
-    const run = await memoryLoop(deps, session, prompt, { cwd, permissionMode: 'bypass', ...options });
+    const run = await memoryLoop(deps, {
+      session,
+      text: prompt,
+      options: { cwd, permissionMode: 'bypass', ...options },
+    });
     const { terminal, entries, state } = run;
     return { reason: terminal.reason, text: finalText(entries), turns: state.turn, entries, requests: model.requests };
   } finally {

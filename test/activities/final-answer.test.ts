@@ -15,7 +15,11 @@ const cut = (words: string): Reply => fault({ maxTokensAfter: { block: 0, chars:
 async function played(script: readonly Reply[], options: Partial<RunOptions>, hooks: BenchOptions['hooks'] = {}) {
   const { deps } = await benchDeps({ script: [...script], hooks });
   // A cap of the caller: nothing is raised, all is continued.
-  const run = await memoryLoop(deps, SESSION, 'Do it.', { cwd: tempDir(), maxOutputTokens: 100, ...options });
+  const run = await memoryLoop(deps, {
+    session: SESSION,
+    text: 'Do it.',
+    options: { cwd: tempDir(), maxOutputTokens: 100, ...options },
+  });
   const result = resultOf(run, 1);
   if (!result) throw new Error('the run has no end');
   const { output } = await outputReader(deps.store)(run.entries, result);

@@ -51,7 +51,11 @@ async function looking({
   const models = { 'claude-sonnet-': { window, maxOutput: 8_000, price: null } };
   const defaults = { models, compaction: { ...runDefaults.compaction, collapse: false, ...compaction } };
   const bench = await benchDeps({ script, tools: [big], defaults });
-  const run = await memoryLoop(bench.deps, SESSION, 'word '.repeat(prompt), { cwd: tempDir(), model });
+  const run = await memoryLoop(bench.deps, {
+    session: SESSION,
+    text: 'word '.repeat(prompt),
+    options: { cwd: tempDir(), model },
+  });
   const marks = run.entries.flatMap(({ kind }) => (kind === 'microcompact' || kind === 'boundary' ? [kind] : []));
   return { ...run, bodies: bench.bodies(), marks, problems: bench.model.problems };
 }

@@ -49,7 +49,7 @@ async function flooding(chunks: () => Generator<string>, { status = 200, gzip = 
   const nothing = { onStart: () => {}, onText: () => {}, onThinking: () => {}, onBlock: () => {} };
   const run = async () => {
     try {
-      await streamReply(model, { ...body, messages: [] }, into, limits, nothing);
+      await streamReply({ model, body: { ...body, messages: [] }, ...limits }, into, nothing);
       return null;
     } catch (error) {
       return classifyFailure(error, 0, (text) => text);

@@ -51,7 +51,11 @@ test(
       await ends;
       for (const [n, seed] of group.entries()) {
         const there = open[n]!;
-        const here = await memoryLoop(inMemory, `s-${seed}` as SessionId, promptOf(seed), optionsOf(tempDir(), seed));
+        const here = await memoryLoop(inMemory, {
+          session: `s-${seed}` as SessionId,
+          text: promptOf(seed),
+          options: optionsOf(tempDir(), seed),
+        });
         expect(comparable(await there.entries()), `seed ${seed}`).toEqual(comparable(here.entries));
         expect((await there.ended(1)).terminal, `seed ${seed}`).toEqual(here.terminal);
         await watching[n]?.converges();

@@ -113,7 +113,7 @@ export async function converse(asked: Conversation): Promise<Conversed> {
     const tools = [toolNamed('look', 60), ...names.map((name) => toolNamed(name, 10))];
     const has = { ...deps, tools: createCallRunner(deps.store, createRegistry(tools), noHooks) };
     const words = prompt === 0 ? 'word '.repeat(Math.ceil(first / 5)) : '';
-    run = await memoryLoop(has, SESSION, `Prompt ${prompt}. ${words}`, options, run);
+    run = await memoryLoop(has, { session: SESSION, text: `Prompt ${prompt}. ${words}`, options, after: run });
     ends.push(run.terminal.reason);
   }
   const { entries } = await deps.transcripts.whole(SESSION, run?.head ?? null);

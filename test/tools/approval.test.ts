@@ -8,7 +8,7 @@ import { findClaim, hashInput as hashOf } from '../../activities/calls/journal.t
 import { executeCall, executeEarly } from '../../activities/calls/execute.ts';
 import type { PermissionDecision, Tool } from '../../tools/tool.ts';
 import type { CallRun, CallEnvironment } from '../../activities/calls/call-environment.ts';
-import { noHooks } from '../support/no-hooks.ts';
+import { noHooksBut } from '../support/no-hooks.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, tempFolder, type Executed } from './support.ts';
 
 const session = 'session-1' as SessionId;
@@ -143,7 +143,7 @@ test.each(['0'.repeat(64), '../x', ''])('an edited input that is not stored runs
 
 test('after a wrong edit of an input that a hook had put in place, the decision is still about the hook’s (L55)', async () => {
   const preTool = async () => ({ decision: null, input: { text: 'hooked' }, stop: null, failed: [] });
-  const hooks = { ...noHooks, has: (name: string) => name === 'preTool', preTool };
+  const hooks = noHooksBut({ has: (name) => name === 'preTool', preTool });
   const { ran, run, store } = asking({}, { hooks });
   const { inputHash } = askOf(await run());
   expect(inputHash).toBe(hashOf({ text: 'hooked' }));

@@ -11,7 +11,7 @@ import { createCallRunner } from '../../activities/calls/runner.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
-import { noHooks } from '../support/no-hooks.ts';
+import { noHooks, noHooksBut } from '../support/no-hooks.ts';
 import { simpleTool } from './support.ts';
 
 const config = {
@@ -45,11 +45,11 @@ function runner(tools: readonly Tool[], hooks: HookRunner = noHooks) {
 
 test('a call is planned by what is known of it: one that cannot run, asks or has a hook goes the regular way (L35 L37)', () => {
   const tools = [simpleTool({ name: 'look', risk: 'read' }), simpleTool({ name: 'act' })];
-  const preToolHook: HookRunner = { ...noHooks, has: (name) => name === 'preTool' };
+  const preToolHook = noHooksBut({ has: (name) => name === 'preTool' });
   const bypass: RunConfig = { ...config, mode: 'bypass' };
   const budgeted: RunConfig = { ...bypass, rules: { ...bypass.rules, maxTokens: 1_000 } };
   const plan = (name: string, input: unknown = {}, run = config, hooks?: HookRunner): unknown => {
-    const { safe, plan: way } = runner(tools, hooks).calls.traits(run, block(name, input));
+    const { safe, plan: way } = runner(tools, hooks).calls.bind(run, block(name, input)).traits();
     return [safe ? 'safe' : 'effectful', way];
   };
   expect(plan('look')).toEqual(['safe', 'early']);
@@ -66,28 +66,32 @@ test('a call is planned by what is known of it: one that cannot run, asks or has
 test('what earlier calls changed counts for traits and for the call (L38)', async () => {
   const { calls, port } = runner([simpleTool({ name: 'look', risk: 'read' })]);
   const context = { allowedTools: ['other'] };
-  expect(calls.traits(config, block('look'), context).plan).toBe('regular');
-  const early = await calls.runEarly(config, block('look'), 'id', { ...port, signal: attempt.signal }, context);
+  expect(calls.bind(config, block('look'), context).traits().plan).toBe('regular');
+  const early = await calls
+    .bind(config, block('look'), context)
+    .runEarly({ id: 'id', ...port, signal: attempt.signal });
   expect(early?.outcome.content).toContain('not among the tools');
-  expect(await calls.runClaimed(config, block('look'), key, attempt, port, { safe: true, context })).toMatchObject({
+  expect(
+    await calls.bind(config, block('look'), context).runClaimed(attempt, { key, ...port, safe: true }),
+  ).toMatchObject({
     outcome: { isError: true },
   });
 });
 
 test('a call that waits for a decision is not shown to have started (L55)', async () => {
   const { calls, events, port } = runner([simpleTool({})]);
-  const asked = await calls.runClaimed(config, block('simple'), key, attempt, port, { safe: false });
+  const asked = await calls.bind(config, block('simple')).runClaimed(attempt, { key, ...port, safe: false });
   if (!('ask' in asked)) throw new Error('not asked');
   expect(events).toEqual([]);
   const decision = { kind: 'allow', inputHash: asked.ask.inputHash } as const;
-  await calls.runClaimed(config, block('simple'), key, attempt, port, { safe: false, decision });
+  await calls.bind(config, block('simple')).runClaimed(attempt, { key, ...port, safe: false, decision });
   expect(events.map(({ type }) => type)).toEqual(['tool_start', 'tool_end']);
 });
 
 test('watchers see the start before what the call says, and once (L60)', async () => {
   const tool = simpleTool({ risk: 'read', call: async (_, { progress }) => (progress('half'), { content: 'done' }) });
   const { calls, events, port } = runner([tool]);
-  await calls.runClaimed(config, block('simple'), key, attempt, port, { safe: true });
+  await calls.bind(config, block('simple')).runClaimed(attempt, { key, ...port, safe: true });
   expect(events.map(({ type }) => type)).toEqual(['tool_start', 'tool_progress', 'tool_end']);
 });
 
@@ -98,7 +102,7 @@ test('tools get the variables of the worker and, before those, of the session (Q
   const calls = createCallRunner(memoryStore(), createRegistry([tool]), noHooks, { toolEnv });
   const port = { iteration: 1, say: (): void => undefined };
   const given: RunConfig = { ...config, toolEnv: { B: 'session' } };
-  await calls.runClaimed(given, block('simple'), key, attempt, port, { safe: true });
+  await calls.bind(given, block('simple')).runClaimed(attempt, { key, ...port, safe: true });
   expect(seen).toEqual([{ A: 'worker', B: 'session' }]);
 });
 
@@ -155,5 +159,5 @@ test('an unknown tool, an input that does not fit and one too deep to copy throw
   let deep: unknown = [];
   for (let depth = 0; depth < 100_000; depth++) deep = [deep];
   expect(() => calls.copyInput(block('simple', deep))).not.toThrow();
-  expect(calls.traits(config, block('simple', deep))).toMatchObject({ safe: true, plan: 'regular' });
+  expect(calls.bind(config, block('simple', deep)).traits()).toMatchObject({ safe: true, plan: 'regular' });
 });

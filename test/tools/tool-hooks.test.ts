@@ -1,12 +1,12 @@
 // Hooks around one call, in the order of L33.
 import { expect, test } from 'vitest';
-import { type HookRunner, type PostToolVerdict, type PreToolVerdict } from '../../activities/hooks/hooks.ts';
+import type { PostToolVerdict, PreToolVerdict } from '../../activities/hooks/hooks.ts';
 import type { LiveEvent } from '../../store/live/events.ts';
 import { findClaim } from '../../activities/calls/journal.ts';
 import { executeCall } from '../../activities/calls/execute.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { CallRun, CallEnvironment } from '../../activities/calls/call-environment.ts';
-import { noHooks } from '../support/no-hooks.ts';
+import { noHooksBut } from '../support/no-hooks.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
 
 type Said = { readonly pre?: Partial<PreToolVerdict>; readonly post?: Partial<PostToolVerdict> };
@@ -15,8 +15,7 @@ type Said = { readonly pre?: Partial<PreToolVerdict>; readonly post?: Partial<Po
 function hooked({ pre, post }: Said, more: Partial<Tool> = {}, bench_: Partial<CallEnvironment> = {}) {
   const order: unknown[] = [];
   const events: LiveEvent[] = [];
-  const hooks: HookRunner = {
-    ...noHooks,
+  const hooks = noHooksBut({
     has: (name) => (name === 'preTool' && pre !== undefined) || (name === 'postTool' && post !== undefined),
     preTool: async (context, call) => (
       context.watch?.({ type: 'end', hook: 'audit.sh', result: 'failed: exit status 7' }),
@@ -24,7 +23,7 @@ function hooked({ pre, post }: Said, more: Partial<Tool> = {}, bench_: Partial<C
       { decision: null, input: undefined, stop: null, failed: [], ...pre }
     ),
     postTool: async (_, call) => (order.push(['post', call.content]), { context: [], stop: null, failed: [], ...post }),
-  };
+  });
   const tool = simpleTool({
     validate: async (input) => void order.push(['validate', input]),
     call: async (input) => (order.push(['call', input]), { content: 'done' }),

@@ -17,8 +17,7 @@ async function answers(env: NodeJS.ProcessEnv): Promise<boolean> {
       firstByteMs: 10_000,
       stallMs: 10_000,
       graceMs: 0,
-      traits: () => ({ safe: false, plan: 'regular' as const }),
-      run: () => Promise.resolve(null),
+      plan: () => ({ safe: false, plan: 'regular', run: () => Promise.resolve(null) }),
       say: { start: nothing, text: nothing, thinking: nothing, call: nothing, search: nothing },
     },
   );

@@ -60,13 +60,17 @@ export function countFailure(tries: Tries, verdict: Verdict, spend: Spend): Trie
   return { ...tries, failures: tries.failures + 1, overloads: tries.overloads + (overloaded ? 1 : 0), spend };
 }
 
-/** Decides after a failure that `tries` includes already. */
+/** `tries` includes the failure already. `random` is from 0 up to 1. */
+export type AttemptDeath = {
+  readonly verdict: Verdict;
+  readonly tries: Tries;
+  readonly abandoned: AbandonedAttempt;
+  readonly random: number;
+};
+
 export function afterFailure(
-  verdict: Verdict,
-  tries: Tries,
+  { verdict, tries, abandoned, random }: AttemptDeath,
   { backoff }: Pick<RunConfig, 'backoff'>,
-  abandoned: AbandonedAttempt,
-  random: number,
 ): AfterFailure {
   const { spend, failures } = tries;
   const { detail } = verdict;

@@ -55,6 +55,12 @@ export type StreamLimits = {
   readonly requestMs?: number;
 };
 
+export type StreamedRequest = StreamLimits & {
+  readonly model: ModelPort;
+  readonly body: ModelRequest;
+  readonly signal: AbortSignal;
+};
+
 /** The longest that a reply can think without an event: 128,000 tokens at some 40 a second. */
 const MOST_EVENT_MS = 3_600_000;
 
@@ -64,10 +70,8 @@ const MOST_EVENT_MS = 3_600_000;
  * reason.
  */
 export async function streamReply(
-  model: ModelPort,
-  body: ModelRequest,
+  { model, body, signal, ...limits }: StreamedRequest,
   into: Accumulator,
-  { signal, ...limits }: StreamLimits & { readonly signal: AbortSignal },
   handlers: StreamHandlers,
 ): Promise<void> {
   const life = watchLife(limits);

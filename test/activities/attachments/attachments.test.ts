@@ -51,14 +51,9 @@ async function session({ script, providers = [], folders = [] }: Setup) {
         index
       ];
       if (call?.type !== 'tool_use') throw new Error('no call');
-      await tools.runClaimed(
-        config,
-        { ...call, index },
-        key,
-        fakeAttempt(),
-        { iteration: 1, say: () => {} },
-        { safe: false },
-      );
+      await tools
+        .bind(config, { ...call, index })
+        .runClaimed(fakeAttempt(), { key, iteration: 1, say: () => {}, safe: false });
       items.push({ index, key });
     }
     [head, append] = [result.head, items.length > 0 ? [{ kind: 'outcomes', items }] : [prompt(`More ${step}.`)]];

@@ -166,11 +166,17 @@ test('what pre-compact hooks say joins the instructions; hooks that fail are rep
 });
 
 test('watchers see the hooks of a compaction at work, also those after it is stored (L60)', async () => {
-  const { preCompact, postCompact, has } = runner({
+  const hooks = runner({
     preCompact: [{ name: 'before', run: () => ({ instructions: 'Keep the port number.' }) }],
     postCompact: [{ name: 'after', run: () => Promise.reject(new Error('boom')) }],
   });
-  const { compact: go, lines } = await run({ hooks: { preCompact, postCompact, has } });
+  const { compact: go, lines } = await run({
+    hooks: {
+      preCompact: (...asked) => hooks.preCompact(...asked),
+      postCompact: (...asked) => hooks.postCompact(...asked),
+      has: (name) => hooks.has(name),
+    },
+  });
   await go();
   expect(lines.map((line) => ('hook' in line ? [line.type, line.hook] : line.type))).toEqual([
     'compaction_start',

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { fault, type ParsedRequest, type Reply } from '../../../scripted-model/index.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
+import { noHooksBut } from '../../support/no-hooks.ts';
 import { look } from '../../support/bench-deps.ts';
 import { aim, lookingBench } from '../../support/looking-bench.ts';
 
@@ -67,10 +68,9 @@ test.each([
 test('instructions of hooks are cut between two characters, never within one (L58)', async () => {
   for (const pad of ['', 'a']) {
     const h = await lookingBench(TURNS);
-    const { hooks } = h.deps();
     const told = { instructions: [{ hook: 'x', text: pad + '😀'.repeat(9_000) }], failed: [] };
     Object.assign(h.deps(), {
-      hooks: { ...hooks, has: (event: string) => event === 'preCompact', preCompact: () => Promise.resolve(told) },
+      hooks: noHooksBut({ has: (event: string) => event === 'preCompact', preCompact: () => Promise.resolve(told) }),
     });
     await h.sumUp();
     expect(await h.summaries()).toEqual(['signed']);

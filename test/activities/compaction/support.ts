@@ -10,7 +10,7 @@ import type { Entry } from '../../../store/log/entries.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 import { createTranscripts } from '../../../store/transcript/transcripts.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
-import { noHooks } from '../../support/no-hooks.ts';
+import { noHooksBut } from '../../support/no-hooks.ts';
 import { session, stored } from '../../support/transcript.ts';
 
 /** A text; an error to throw; or what the stream does instead. */
@@ -50,7 +50,11 @@ export async function compactionBench({
     },
     transcripts: createTranscripts(store, () => Promise.resolve(null)),
     config: createConfigReader(store),
-    tools: { runClaimed: () => Promise.reject(new Error('no call ends here')) },
+    tools: {
+      bind() {
+        throw new Error('no call ends here');
+      },
+    },
     model: (body, signal) => {
       asked.push(body);
       const answer = left.shift();
@@ -60,7 +64,7 @@ export async function compactionBench({
     },
     redact: (text) => text,
     scripted: false,
-    hooks: { ...noHooks, ...hooks },
+    hooks: noHooksBut(hooks ?? {}),
     now: () => 0,
     observe: () => {},
     models: createModels(),

@@ -27,7 +27,8 @@ function verdictOf({ status, type, message, code, headers = {} }: Failure) {
 const after = (failure: Failure) => {
   const verdict = verdictOf(failure);
   const abandoned = { from: 'a', to: 'b', calls: [] };
-  return afterFailure(verdict, countFailure(noTries, verdict, noSpend), { backoff: defaultBackoff }, abandoned, 0);
+  const tries = countFailure(noTries, verdict, noSpend);
+  return afterFailure({ verdict, tries, abandoned, random: 0 }, { backoff: defaultBackoff });
 };
 
 describe('what the account may spend is spent', () => {

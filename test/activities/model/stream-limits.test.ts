@@ -47,7 +47,7 @@ function call(limits: StreamLimits) {
     );
   };
   const into = createAccumulator();
-  const outcome = streamReply(model, body, into, { ...limits, signal: new AbortController().signal }, handlers).then(
+  const outcome = streamReply({ model, body, ...limits, signal: new AbortController().signal }, into, handlers).then(
     () => 'whole' as const,
     (error: unknown) => error,
   );

@@ -71,8 +71,7 @@ async function attempt(env: NodeJS.ProcessEnv) {
       firstByteMs: 60_000,
       stallMs: 60_000,
       graceMs: 0,
-      traits: () => ({ safe: false, plan: 'regular' as const }),
-      run: () => Promise.resolve(null),
+      plan: () => ({ safe: false, plan: 'regular', run: () => Promise.resolve(null) }),
       say: { start: nothing, text: nothing, thinking: nothing, call: nothing, search: nothing },
     },
   );
