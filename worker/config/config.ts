@@ -27,7 +27,9 @@ import type { ModelTable } from '../../store/model-facts.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { CompactionRules, Effort } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
-import { efforts, optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
+import { efforts } from '../../workflows/contract/loop.ts';
+import { optionsProblem } from '../../workflows/contract/options-problem.ts';
+import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import { type ExtraFolders, extraFoldersProblem } from '../../workflows/contract/extra-folders.ts';
 import { type ToolEnv, toolEnvProblem } from '../../workflows/contract/tool-env.ts';
 import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
@@ -212,7 +214,7 @@ const snapshotsSchema = z.union(
   'give true, false or { files, bytes, fileBytes }',
 );
 
-const level = z.enum(efforts as [Effort, ...Effort[]]);
+const level = z.enum(efforts);
 const modelFacts = z
   .strictObject({
     window: tokensSchema,
