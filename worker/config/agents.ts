@@ -9,11 +9,10 @@ import {
   type AgentTypeLimits,
 } from '../../tools/agent-types.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
-import { efforts } from '../../workflows/contract/loop.ts';
 import { OPTION_BOUNDS } from '../../workflows/contract/run-options.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
-import type { Effort } from '../../workflows/contract/loop.ts';
+import { efforts } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { modelSchema, nameSchema, textSchema, wholeNumberSchema } from './schema-parts.ts';
 
