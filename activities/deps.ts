@@ -5,19 +5,18 @@ import type { SkillSettings } from '../tools/builtin/files/skills.ts';
 import type { AttachmentProvider } from './attachments/prefetch.ts';
 import type { Attempt } from './attempt.ts';
 import type { Snapshots } from './snapshots/snapshots.ts';
-import type { Backoff, ConfigReader, RunConfig, ToolNames, WebSearchSettings } from '../store/configuration.ts';
+import type { ConfigReader, RunConfig } from '../store/configuration.ts';
 import type { Models, ModelTable } from '../store/model-facts.ts';
 import type { HookRunner } from './hooks/hooks.ts';
 import type { Places } from '../system/process/places.ts';
 import type { LiveChannel } from '../store/live/events.ts';
 import type { Log } from '../system/log.ts';
 import type { ModelRequest, Observe } from '../store/live/observe.ts';
-import type { ExtraFolders } from '../workflows/contract/extra-folders.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import type { PermissionMode, PermissionRules, SessionHost } from '../workflows/contract/session.ts';
+import type { RunOptions, SessionHost } from '../workflows/contract/session.ts';
 import type { CallModel } from '../workflows/contract/activities.ts';
 import type { EndWorktree, WorktreeEnd } from '../workflows/contract/delegation.ts';
-import type { CompactionRules, Effort, Spend } from '../workflows/contract/loop.ts';
+import type { CompactionRules, Spend } from '../workflows/contract/loop.ts';
 import type { Entry } from '../store/log/entries.ts';
 import type { Store } from '../store/values/store.ts';
 import type { ExtendedView, Transcripts } from '../store/transcript/transcripts.ts';
@@ -141,49 +140,36 @@ export type MemoryStep = {
   readonly base: ExtendedView;
 };
 
-/** The options of a run whose caller did not choose (L57). */
-export type RunDefaults = {
-  readonly model: string;
-  readonly fallbackModels: readonly string[];
-  /** The model that makes summaries (L9, L10, L42). */
-  readonly smallModel: string;
-  /**
-   * The effort where neither a caller nor a type of agent chose one. Absent: the model's own (X2).
-   */
-  readonly effort?: Effort;
-  /** Tools under other names for the model (L89). */
-  readonly toolNames?: ToolNames;
-  /** The API may search the web. Absent: it is not offered to (L88). */
-  readonly webSearch?: WebSearchSettings;
-  /** The models of a worker's configuration, which go before what is known otherwise (X1). */
-  readonly models: ModelTable;
-  readonly compaction: CompactionRules;
-  readonly batchSummaries: boolean;
-  readonly approvalTimeoutMs: number;
-  readonly permissionMode: PermissionMode;
-  /** The worker's rules, which hold in addition to the caller's (L55). */
-  readonly permissions?: PermissionRules;
-  readonly additionalDirectories?: ExtraFolders;
-  readonly systemPrompt: string;
-  /** Instructions of the workspace are told to the model (L78). */
-  readonly instructions: boolean;
-  /** Notes of the workspace are told and made (L80). */
-  readonly memory: boolean;
-  /** The number of notes of runs in a workspace at which they are merged (L80). */
-  readonly consolidateMemoryAfter: number;
-  /** After a natural end, a prompt that the person may write next is suggested (L56). */
-  readonly suggestPrompts: boolean;
-  readonly agents: AgentSettings;
-  readonly maxTurns: number;
-  readonly wrapUp: boolean;
-  /** max_tokens of a request. Absent: as much as thinking of today needs (L26). */
-  readonly outputCap?: number;
-  readonly backoff: Backoff;
-  readonly firstByteMs: number;
-  readonly stallMs: number;
-  readonly requestMs?: number;
-  readonly overflowWords?: readonly string[];
-};
+/** The options that a worker always has a value for. */
+type ChosenOption =
+  | 'model'
+  | 'fallbackModels'
+  | 'approvalTimeoutMs'
+  | 'permissionMode'
+  | 'systemPrompt'
+  | 'instructions'
+  | 'memory'
+  | 'suggestPrompts'
+  | 'maxTurns'
+  | 'wrapUp';
+
+/** The options of a run whose caller did not choose (L57), and what only a worker decides. */
+export type RunDefaults = Required<Pick<RunOptions, ChosenOption>> &
+  Pick<RunOptions, 'effort' | 'permissions' | 'additionalDirectories'> &
+  Pick<RunConfig, 'toolNames' | 'webSearch' | 'backoff' | 'stallMs' | 'requestMs' | 'overflowWords'> & {
+    /** The model that makes summaries (L9, L10, L42). */
+    readonly smallModel: string;
+    /** The models of a worker's configuration, which go before what is known otherwise (X1). */
+    readonly models: ModelTable;
+    readonly compaction: CompactionRules;
+    readonly batchSummaries: boolean;
+    /** The number of notes of runs in a workspace at which they are merged (L80). */
+    readonly consolidateMemoryAfter: number;
+    readonly agents: AgentSettings;
+    /** max_tokens of a request. Absent: as much as thinking of today needs (L26). */
+    readonly outputCap?: number;
+    readonly firstByteMs: number;
+  };
 
 /**
  * The narrow seam to the model (L54): everything else about it is HTTP. `alive` is called for each

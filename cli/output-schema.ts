@@ -1,6 +1,6 @@
 // Reads the JSON schema of --output-schema from its file.
 import { statSync } from 'node:fs';
-import { OPTION_BOUNDS } from '../workflows/contract/options-problem.ts';
+import { OPTION_BOUNDS } from '../workflows/contract/run-options.ts';
 import { UsageError } from './errors.ts';
 import { type JsonSchema, schemaProblem } from '../system/schema/json-schema.ts';
 import { readNamedFile, whyUnread } from '../system/read-named-file.ts';

@@ -2,47 +2,24 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { efforts, optionsProblem, permissionModes, withChanges } from '../workflows/contract/options-problem.ts';
-import type { Effort, OptionChanges, PermissionMode, RunOptions } from '../workflows/contract/session.ts';
+import { optionsProblem, withChanges } from '../workflows/contract/options-problem.ts';
+import { type OptionKind, RUN_OPTIONS, type RunOptions } from '../workflows/contract/run-options.ts';
+import type { OptionChanges, PermissionRules } from '../workflows/contract/session.ts';
 import { sessionIdProblem } from '../client/sessions/session-id.ts';
 import { UsageError } from './errors.ts';
-
 import { modelProblem } from '../models/find-model.ts';
-
 import { parseDuration } from '../client/units.ts';
-import { addValue, fallbacksOf, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
+import { addValue, isNone, NONE, pairsOf } from './repeatable.ts';
 import { readSchema } from './output-schema.ts';
-import { present } from '../workflows/contract/present.ts';
 
-export type RunFlags = {
-  readonly cwd?: string;
-  readonly model?: string;
-  readonly maxTurns?: string;
-  readonly maxBudgetUsd?: string;
-  readonly timeout?: string;
-  readonly session?: string;
-  readonly systemPrompt?: string;
-  readonly appendSystemPrompt?: string;
-  readonly tools?: string;
-  readonly permissionMode?: string;
-  readonly allow?: readonly string[];
-  readonly deny?: readonly string[];
-  readonly ask?: readonly string[];
-  readonly fallbackModel?: readonly string[];
-  readonly maxTokens?: string;
-  readonly tokenBudget?: string;
-  readonly taskBudget?: string;
-  readonly thinking?: string;
-  readonly effort?: string;
-  readonly outputSchema?: string;
-  readonly approvalTimeout?: string;
-  readonly wrapUp?: boolean;
-  readonly instructions?: boolean;
-  readonly memory?: boolean;
-  readonly toolEnv?: readonly string[];
-  readonly addDir?: readonly string[];
-  readonly tag?: readonly string[];
-};
+type OptionName = keyof RunOptions;
+/** A switch is true or false, and a repeatable flag a list. */
+type FlagValue = string | boolean | readonly string[];
+
+/** The flags by the options that they give. The rules have a flag for each of their lists. */
+export type RunFlags = { readonly [Name in Exclude<OptionName, 'permissions'>]?: FlagValue } & {
+  readonly [List in keyof PermissionRules]?: readonly string[];
+} & { readonly session?: string };
 
 const HELP = `
 These options also hold for the session's later prompts. The value "${NONE}" returns one to the worker's own setting. It does not work for
@@ -50,128 +27,114 @@ These options also hold for the session's later prompts. The value "${NONE}" ret
 Rules are replaced together: "--allow ${NONE}", "--deny ${NONE}" and "--ask ${NONE}" each remove all rules of all three kinds that are not
 given in the same command. Tags are replaced together, too, and so are the variables of --tool-env and the folders of --add-dir.`;
 
+const REPEATABLE: readonly OptionKind[] = ['folders', 'list', 'pairs'];
+
+const RULE_FLAGS = {
+  allow: 'run matching calls without asking, such as "bash(npm test:*)", "write(src/**)"',
+  deny: 'never run matching calls, in any mode',
+  ask: 'ask before matching calls, even if another rule allows them; not with mode bypass',
+} satisfies Readonly<Record<keyof PermissionRules, string>>;
+
+/** A flag whose value is found under the name of its option, whatever the flag is called. */
+export class RunFlag extends Option {
+  readonly option: OptionName;
+
+  constructor(option: OptionName, flag: string, says: string) {
+    super(flag, says);
+    this.option = option;
+  }
+
+  override attributeName(): string {
+    return this.option;
+  }
+}
+
+/** Makes the flags of an option; none for one that only programs give. */
+function flagsOf(name: OptionName): readonly Option[] {
+  const { kind, flag, says, hint = '', off, values } = RUN_OPTIONS[name];
+  if (kind === 'rules')
+    return Object.entries(RULE_FLAGS).map(([list, rule]) =>
+      new Option(`--${list} <rule>`, `${rule}; repeatable`).argParser(addValue),
+    );
+  if (flag === undefined) return [];
+  if (REPEATABLE.includes(kind)) return [new RunFlag(name, flag, `${says}; repeatable`).argParser(addValue)];
+  const choices = values === undefined ? '' : `: ${values.join(', ')}`;
+  const given = new RunFlag(name, flag, `${says}${choices}${hint}`);
+  return off === undefined ? [given] : [given, new RunFlag(name, flag.replace('--', '--no-'), off)];
+}
+
+const names = Object.keys(RUN_OPTIONS) as readonly OptionName[];
+
 export function addRunOptions(command: Command): Command {
+  for (const flag of names.flatMap(flagsOf)) command.addOption(flag);
   return command
-    .option('--cwd <dir>', 'the workspace: file tools touch nothing outside it (default: the current folder)')
-    .option('--add-dir <dir>', 'another folder that tools may read and change; repeatable', addValue)
-    .option('--model <name>', 'the model to use: a whole name, or opus, sonnet, haiku or fable for the newest of these')
-    .option(
-      '--fallback-model <name>',
-      'a model to switch to when the one before is overloaded, missing or refuses; repeatable',
-      addValue,
-    )
-    .option('--max-turns <n>', 'end the run after this many turns')
-    .option('--max-budget-usd <x>', 'end the run before it costs more than this, in US dollars')
-    .option('--max-tokens <n>', 'end the run before it uses more tokens than this, of all kinds')
-    .option('--token-budget <n>', 'spend this many output tokens before stopping on its own')
-    .option('--task-budget <n>', 'tell the model how many tokens it has for the task')
-    .option('--thinking <n>', 'let the model think with up to this many tokens in each reply')
-    .option('--effort <level>', `how much the model puts into its replies: ${efforts.join(', ')}`)
-    .option('--output-schema <file>', 'a JSON schema that the final answer must satisfy')
-    .option('--timeout <time>', 'end the run after this time: 1500ms, 90s, 30m, 2h')
-    .option('--wrap-up', 'before a limit ends the run, make one more call that sums up what is done')
-    .option('--no-wrap-up', 'do not sum up, even if the worker is configured to')
     .option('--session <id>', 'the session’s id; if that session is open, the task becomes its next message')
-    .option('--system-prompt <text>', 'instructions to use instead of the default system prompt')
-    .option('--append-system-prompt <text>', 'instructions to add to the system prompt')
-    .option('--instructions', 'tell the model the AGENTS.md files of the workspace (the default)')
-    .option('--no-instructions', 'do not tell the model the AGENTS.md files of the workspace')
-    .option('--memory', 'tell the model notes of earlier sessions in this workspace, and make one (the default)')
-    .option('--no-memory', 'neither tell the model notes of earlier sessions nor make one')
-    .option('--tools <names>', 'the tools the model is offered, such as "read,grep"; "" for no tool at all')
-    .addOption(new Option('--permission-mode <mode>', `what runs without asking: ${permissionModes.join(', ')}`))
-    .option(
-      '--allow <rule>',
-      'run matching calls without asking, such as "bash(npm test:*)", "write(src/**)"; repeatable',
-      addValue,
-    )
-    .option('--deny <rule>', 'never run matching calls, in any mode; repeatable', addValue)
-    .option(
-      '--ask <rule>',
-      'ask before matching calls, even if another rule allows them; not with mode bypass; repeatable',
-      addValue,
-    )
-    .option(
-      '--tool-env <name=value>',
-      'a variable for shell commands and tools, kept with the session, so no secret; repeatable',
-      addValue,
-    )
-    .option('--tag <name=value>', 'a label by which lists find the session, such as team=web; repeatable', addValue)
-    .option('--approval-timeout <time>', 'deny a call after it waited this long for a decision')
     .addHelpText('after', HELP);
 }
 
 /** Returns only the given options, with null for one that is taken back. Throws UsageError. */
 export function runOptions(flags: RunFlags, base: () => string): OptionChanges & { readonly session?: string } {
   const { session } = flags;
-  const changes: OptionChanges = {
-    ...present({
-      cwd: flags.cwd === undefined ? undefined : parseWorkspace(flags.cwd, base()),
-      wrapUp: flags.wrapUp,
-      instructions: flags.instructions,
-      memory: flags.memory,
-    }),
-    ...optionChange('model', flags.model, (text) => text),
-    ...fallbacksOf(flags),
-    ...optionChange('effort', flags.effort, (text) => text as Effort),
-    ...optionChange('systemPrompt', flags.systemPrompt, (text) => text),
-    ...optionChange('appendSystemPrompt', flags.appendSystemPrompt, (text) => text),
-    ...optionChange('tools', flags.tools, namesIn),
-    ...optionChange('permissionMode', flags.permissionMode, (text) => text as PermissionMode),
-    ...rulesOf(flags),
-    ...limitsOf(flags),
-    ...toolEnvOf(flags.toolEnv),
-    ...foldersOf(flags.addDir, base),
-    ...tagsOf(flags.tag),
-    ...optionChange('outputSchema', flags.outputSchema, (file) => readSchema(resolve(base(), file))),
-  };
+  const changes = readFlags(flags, names, base);
   const given = withChanges<Partial<RunOptions>>({}, changes);
   const problem =
     optionsProblem(given) ?? modelProblem(given) ?? (session === undefined ? undefined : sessionIdProblem(session));
   if (problem !== undefined) throw new UsageError(problem);
-  return { ...changes, ...present({ session }) };
+  return session === undefined ? changes : { ...changes, session };
 }
 
-function optionChange<Key extends keyof OptionChanges>(
-  key: Key,
-  text: string | undefined,
-  read: (text: string) => OptionChanges[Key],
-): OptionChanges {
-  if (text === undefined) return {};
-  return { [key]: text === NONE ? null : read(text) };
+/** Reads the flags of some options, unchecked. Throws UsageError for what cannot be read. */
+export function readFlags(flags: RunFlags, options: readonly OptionName[], base: () => string): OptionChanges {
+  const read = options.flatMap((name) => {
+    if (name === 'permissions') return rulesOf(flags);
+    const given = flags[name];
+    return given === undefined ? [] : [[name, readFlag(name, given, base)] as const];
+  });
+  return Object.fromEntries(read) as OptionChanges;
 }
 
-/** An empty list names no tool. */
-function namesIn(list: string): readonly string[] {
-  return list.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
+function readFlag(name: OptionName, given: FlagValue, base: () => string): unknown {
+  const { kind, flag = '' } = RUN_OPTIONS[name];
+  const [long = ''] = flag.split(' ');
+  if (typeof given === 'boolean') return given;
+  if (typeof given !== 'string') return isNone(long, given) ? null : readList(kind, long, given, base);
+  if (kind === 'folder') return parseWorkspace(given, base());
+  if (given === NONE) return null;
+  switch (kind) {
+    case 'number':
+      return parseNumber(long, given);
+    case 'time':
+      return parseTime(long, given);
+    case 'names':
+      // An empty list names no tool.
+      return given.split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));
+    case 'schema':
+      return readSchema(resolve(base(), given));
+    default:
+      return given;
+  }
+}
+
+/** Reads the values of a repeatable flag, which replace the earlier ones together. */
+function readList(kind: OptionKind, flag: string, given: readonly string[], base: () => string): unknown {
+  if (kind === 'pairs') return pairsOf(flag, given);
+  if (kind === 'list') return given;
+  // As with --cwd, an unset variable must not open the current folder.
+  if (given.includes('')) throw new UsageError(`${flag} is empty: name a directory`);
+  return given.map((path) => resolve(base(), path));
 }
 
 /**
  * Reads all rules, which replace the earlier ones together; when none is left, `permissions` is
  * null.
  */
-function rulesOf({ allow, deny, ask }: RunFlags): OptionChanges {
+function rulesOf({ allow, deny, ask }: RunFlags): readonly (readonly [OptionName, unknown])[] {
   const lists = Object.entries({ allow, deny, ask }).flatMap(([list, rules]) =>
     rules ? [[list, rules] as const] : [],
   );
-  if (lists.length === 0) return {};
+  if (lists.length === 0) return [];
   const given = lists.filter(([list, rules]) => !isNone(`--${list}`, rules));
-  return { permissions: given.length === 0 ? null : Object.fromEntries(given) };
-}
-
-export function limitsOf(flags: RunFlags): OptionChanges {
-  const count = (flag: string) => (text: string) => parseNumber(flag, text);
-  const time = (flag: string) => (text: string) => parseTime(flag, text);
-  return {
-    ...optionChange('maxTurns', flags.maxTurns, count('--max-turns')),
-    ...optionChange('maxBudgetUsd', flags.maxBudgetUsd, count('--max-budget-usd')),
-    ...optionChange('maxTokens', flags.maxTokens, count('--max-tokens')),
-    ...optionChange('tokenBudget', flags.tokenBudget, count('--token-budget')),
-    ...optionChange('taskBudget', flags.taskBudget, count('--task-budget')),
-    ...optionChange('thinkingTokens', flags.thinking, count('--thinking')),
-    ...optionChange('timeoutMs', flags.timeout, time('--timeout')),
-    ...optionChange('approvalTimeoutMs', flags.approvalTimeout, time('--approval-timeout')),
-  };
+  return [['permissions', given.length === 0 ? null : Object.fromEntries(given)]];
 }
 
 /** Returns the absolute path of a readable directory. Throws UsageError. */

@@ -243,12 +243,7 @@ function guardSchedules(schedules: Schedules, { wait, each }: MethodWaits): Sche
 
 type MethodWaits = {
   /** Checks the options of a method and runs it until its signal aborts. */
-  wait<T>(
-    method: string,
-    options: Abortable | undefined,
-    keys: Readonly<Record<string, true>>,
-    work: () => Promise<T>,
-  ): Promise<T>;
+  wait<T>(method: string, options: Abortable | undefined, keys: object, work: () => Promise<T>): Promise<T>;
   /** Does the same for each item of an iteration. */
   each<T>(options: Abortable, items: () => AsyncIterable<T>): AsyncIterable<T>;
 };

@@ -1,7 +1,7 @@
 // Refuses misspelled options. A program in JavaScript may misspell one, and passing it over in
 // silence could drop a guard that was meant.
 import { didYouMean } from '../workflows/contract/did-you-mean.ts';
-import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
+import { LIMITS, RUN_OPTIONS } from '../workflows/contract/run-options.ts';
 import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
 import type { DiffOptions } from './sessions/files/diff-session.ts';
 import type { RewindOptions, UndoOptions } from './sessions/files/rewind-session.ts';
@@ -15,7 +15,7 @@ import type { ScheduleOptions } from './schedules/plan.ts';
 import type { CreateClient, OnceOptions, StartOptions, SendOptions } from './sessions/start.ts';
 
 /** Has every key of a type and no other key. */
-export type KeysOf<T> = Readonly<Record<keyof T, true>>;
+export type KeysOf<T> = Readonly<Record<keyof T, unknown>>;
 
 /** Maps the options of other agent libraries to their names here. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
@@ -45,7 +45,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
  * Throws ClientProblem for an unknown key. A key whose value is undefined counts as not given.
  * `what` names the method for the sentence, such as "query()".
  */
-export function refuseUnknown(what: string, given: unknown, known: Readonly<Record<string, true>>): void {
+export function refuseUnknown(what: string, given: unknown, known: object): void {
   if (given === undefined) return;
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw new ClientProblem('refused', `the options of ${what} are no object: give one, such as {}`);
@@ -56,7 +56,7 @@ export function refuseUnknown(what: string, given: unknown, known: Readonly<Reco
 }
 
 /** Suggests a name only if the method has it: `send()` does not take "hooks". */
-function suggestOption(unknown: string, known: Readonly<Record<string, true>>): string {
+function suggestOption(unknown: string, known: object): string {
   const name = Object.hasOwn(ELSEWHERE, unknown) ? ELSEWHERE[unknown] : undefined;
   const isHere = name !== undefined && Object.hasOwn(known, /^\w+/.exec(name)?.[0] ?? '');
   return isHere ? `it is called ${name} here` : didYouMean(unknown, Object.keys(known));
@@ -128,13 +128,7 @@ const rewindKeys: KeysOf<RewindOptions> = {
   files: true,
   dryRun: true,
 };
-const topUpKeys: KeysOf<TopUp> = {
-  maxTurns: true,
-  maxBudgetUsd: true,
-  maxTokens: true,
-  timeoutMs: true,
-  exact: true,
-};
+const topUpKeys: KeysOf<TopUp> = { ...LIMITS, exact: true };
 const ruleKeys: KeysOf<RuleChanges> = { allow: true, drop: true, lasts: true };
 const waitKeys: KeysOf<Abortable> = { signal: true };
 const followKeys: KeysOf<FollowOptions> = {

@@ -4,7 +4,7 @@
 import type { MessageParam, UserMessageParam, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages';
 import type { CallModel } from '../../workflows/contract/activities.ts';
 import type { Effort } from '../../workflows/contract/loop.ts';
-import { efforts } from '../../workflows/contract/options-problem.ts';
+import { efforts } from '../../workflows/contract/loop.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import type { ModelFacts, Models } from '../../store/model-facts.ts';
 import { type Preamble, joinSystemPrompt, type Telling } from '../../store/transcript/preamble.ts';

@@ -1,13 +1,13 @@
 // Slash commands of a chat: what the command line can do with the current session.
 import { didYouMean } from '../../workflows/contract/did-you-mean.ts';
-import type { OptionChanges, PermissionMode } from '../../workflows/contract/session.ts';
+import type { NewLimits, OptionChanges, PermissionMode } from '../../workflows/contract/session.ts';
 import { formatMoney } from '../../client/units.ts';
 import { phaseText } from '../../client/sessions/info.ts';
-import { limitsOf, runOptions } from '../run-options.ts';
+import { readFlags, type RunFlags, runOptions } from '../run-options.ts';
 import { UsageError } from '../errors.ts';
 import { topUpProblem } from '../../client/sessions/steer.ts';
-import { permissionModes } from '../../workflows/contract/options-problem.ts';
-import type { Sessions, Talk } from './talk.ts';
+import { permissionModes } from '../../workflows/contract/permission-rules.ts';
+import type { Talk } from './talk.ts';
 import { sayAside } from './aside.ts';
 import { sayAgents, sayCost, sayFiles, sayPermissions } from './look-commands.ts';
 
@@ -173,8 +173,9 @@ const commands: Readonly<Record<string, Slash>> = {
   },
 };
 
-async function topUp({ sessions, session, say }: Talk, flags: Parameters<typeof limitsOf>[0]): Promise<void> {
-  const limits = limitsOf(flags) as Parameters<Sessions['topUp']>[1];
+async function topUp({ sessions, session, say }: Talk, flags: Pick<RunFlags, keyof NewLimits>): Promise<void> {
+  const names = Object.keys(flags) as readonly (keyof NewLimits)[];
+  const limits = readFlags(flags, names, () => '/') as NewLimits;
   const problem = topUpProblem(limits);
   if (problem !== undefined) throw new UsageError(problem);
   await sessions.topUp(session, limits);
@@ -182,7 +183,7 @@ async function topUp({ sessions, session, say }: Talk, flags: Parameters<typeof 
 }
 
 /** Checks options as the command line does. Throws UsageError. */
-const parseOptions = (flags: Parameters<typeof runOptions>[0]): OptionChanges => runOptions(flags, () => '/');
+const parseOptions = (flags: RunFlags): OptionChanges => runOptions(flags, () => '/');
 
 export type SlashCommandHelp = { readonly name: string; readonly takes: string; readonly does: string };
 

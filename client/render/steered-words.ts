@@ -1,7 +1,7 @@
 // Says in words who steered a session and how (O12).
 import type { NewLimits, OptionChanges, RuleChanges } from '../../workflows/contract/session.ts';
 import type { Rewound } from '../../workflows/contract/rewind.ts';
-import { LIMITS } from '../../workflows/contract/options-problem.ts';
+import { LIMITS } from '../../workflows/contract/run-options.ts';
 import type { SteeringRecord } from '../../workflows/contract/steered.ts';
 import { oneLine } from '../paint.ts';
 import { formatCount, formatMoment } from '../units.ts';
@@ -64,7 +64,7 @@ export function rewoundPartsText({ to, files = [] }: Partial<Rewound>): string {
 export function limitsText(limits: NewLimits): string {
   return Object.entries(limits)
     .map(([key, value]) => {
-      const what = LIMITS[key as keyof NewLimits] ?? oneLine(key, 60);
+      const what = LIMITS[key as keyof NewLimits]?.counts ?? oneLine(key, 60);
       // An update written by hand may contain null, which the session passes over.
       return typeof value === 'number' ? `${value.toLocaleString('en')} ${what}` : `${what} as the worker says`;
     })

@@ -5,7 +5,7 @@ import type { WatchedEvent } from '../../store/live/events.ts';
 import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { type ChosenConfig, chooseConfig } from './session-workers.ts';
 import { reasonOf } from '../../system/text.ts';
-import { RUN_OPTIONS } from '../../workflows/contract/options-problem.ts';
+import { RUN_OPTIONS } from '../../workflows/contract/run-options.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { answerApprovals, type OnApproval, type OnQuestion } from './answer-approvals.ts';

@@ -1,5 +1,5 @@
 // The outcome of a run: the last event of a followed session and the last line of `--json`.
-import type { AgentSpent } from '../../workflows/contract/delegation.ts';
+import type { FieldsOf, resultShape } from '../../store/live/event-shapes.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
 import { outputOf, type RunOutput } from '../../store/view/output.ts';
@@ -10,31 +10,7 @@ import type { Entry } from '../../store/log/entries.ts';
 import type { Store } from '../../store/values/store.ts';
 import { present } from '../../workflows/contract/present.ts';
 
-export type RunOutcome = {
-  readonly type: 'result';
-  readonly sessionId: SessionId;
-  /** Number of the run in the session, from 1. */
-  readonly run: number;
-  readonly reason: TerminalReason;
-  readonly turns: number;
-  readonly iterations: number;
-  readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];
-  /** Text of the last reply, with the pieces of a recovered one joined (L27). */
-  readonly text: string;
-  readonly usage: Usage;
-  /** US dollars; null when a price is not known. */
-  readonly costUsd: number | null;
-  /**
-   * Agents of the run that have ended, with the spend of each, which `usage` and `costUsd` include;
-   * absent without any (L69).
-   */
-  readonly agents?: readonly AgentSpent[];
-  readonly durationMs: number;
-  /** Details of the terminal reason, for people. */
-  readonly detail?: string;
-  /** Value of the final answer when the run had an output schema and completed (L53). */
-  readonly output?: unknown;
-};
+export type RunOutcome = FieldsOf<typeof resultShape>;
 
 export function runOutcome(session: SessionId, result: RunResult, output: RunOutput = {}): RunOutcome {
   const { run, reason, terminal, turns, iterations, transitions, text, usage, costUsd, agents, durationMs } = result;

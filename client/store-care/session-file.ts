@@ -9,7 +9,7 @@ import { hashOf } from '../../store/values/store.ts';
 import { type Hash, isHash } from '../../workflows/contract/ids.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 import type { RunOptions, RunSummary } from '../../workflows/contract/session.ts';
-import { ends } from '../event-parts.ts';
+import { ends } from '../../store/live/event-parts.ts';
 import { ClientProblem } from '../problem.ts';
 import { sessionIdProblem } from '../sessions/session-id.ts';
 

@@ -2,8 +2,7 @@
 // tells what answers have.
 import { z } from 'zod';
 import { eventSchema, resultSchema } from '../../client/event-schema.ts';
-import { efforts, permissionModes } from '../../workflows/contract/options-problem.ts';
-import type { Effort, OptionChanges, PermissionMode } from '../../workflows/contract/session.ts';
+import { LIMITS, type NewLimits, type OptionKind, RUN_OPTIONS } from '../../workflows/contract/run-options.ts';
 import { IMAGE_TYPES } from '../../workflows/contract/people.ts';
 import { overlapPolicies } from '../../client/schedules/plan.ts';
 import type { Prompt } from '../../client/sessions/prompt.ts';
@@ -28,43 +27,35 @@ const prompt: z.ZodType<Prompt> = z.union([
     .readonly(),
 ]);
 
-const mode = z.enum(permissionModes as [PermissionMode, ...PermissionMode[]]);
-const rules = z.strictObject({ allow: list.optional(), deny: list.optional(), ask: list.optional() });
 const number = z.number();
-/** The client checks the bounds of all options, so these fields have types only. */
-const optionFields = {
-  cwd: text.describe('a folder of the machine that works, as an absolute path').optional(),
-  model: text.nullish(),
-  maxTurns: number.nullish(),
-  maxBudgetUsd: number.nullish(),
-  timeoutMs: number.nullish(),
-  wrapUp: z.boolean().nullish(),
-  permissionMode: mode.nullish(),
-  permissions: rules.nullish(),
-  systemPrompt: text.nullish(),
-  appendSystemPrompt: text.nullish(),
-  instructions: z.boolean().nullish(),
-  memory: z.boolean().nullish(),
-  suggestPrompts: z.boolean().nullish(),
-  tools: list.nullish(),
-  toolEnv: z.record(text, text).nullish(),
-  additionalDirectories: list.nullish(),
-  maxOutputTokens: number.nullish(),
-  fallbackModels: list.nullish(),
-  maxTokens: number.nullish(),
-  tokenBudget: number.nullish(),
-  taskBudget: number.nullish(),
-  thinkingTokens: number.nullish(),
-  effort: z.enum(efforts as [Effort, ...Effort[]]).nullish(),
-  outputSchema: z.record(text, z.unknown()).nullish(),
-  approvalTimeoutMs: number.nullish(),
-  tags: z.record(text, text).nullish(),
-} satisfies Record<keyof OptionChanges, z.ZodType>;
+const pairs = z.record(text, text);
+/** The client checks the bounds of all options, so their fields have types only. */
+const shapesOfKinds: Readonly<Record<OptionKind, z.ZodType>> = {
+  choice: text,
+  folder: text,
+  folders: list,
+  list,
+  names: list,
+  number,
+  pairs,
+  rules: z.strictObject({ allow: list.optional(), deny: list.optional(), ask: list.optional() }),
+  schema: z.record(text, z.unknown()),
+  switch: z.boolean(),
+  text,
+  time: number,
+};
+const optionFields = Object.entries(RUN_OPTIONS).map(([name, { kind, says, values }]): [string, z.ZodType] => {
+  const value = values ? z.enum(values) : shapesOfKinds[kind];
+  const more = { folder: '; an absolute path on the machine that works', time: ', in milliseconds' };
+  const about = `${says}${kind === 'folder' || kind === 'time' ? more[kind] : ''}`;
+  // The workspace alone cannot be taken back.
+  return [name, (name === 'cwd' ? value.optional() : value.nullish()).describe(about)];
+});
 
 /** The client refuses unknown names and suggests the one that was meant. */
 export const options = z
-  .looseObject(optionFields)
-  .describe('options of a run, as docs/client.md has them; null takes one back');
+  .looseObject(Object.fromEntries(optionFields))
+  .describe('options of a run, as docs/client.md lists them; null takes one back');
 
 export const start = z.strictObject({
   prompt,
@@ -82,13 +73,10 @@ export const approval = z.strictObject({
 });
 export const denial = z.strictObject({ reason: text, interrupt: z.boolean().optional() });
 export const answerBody = z.strictObject({ text });
-export const limits = z.strictObject({
-  maxTurns: number.optional(),
-  maxBudgetUsd: number.optional(),
-  maxTokens: number.optional(),
-  timeoutMs: number.optional(),
-  exact: z.literal(true).optional(),
-});
+const limitFields = Object.fromEntries(
+  Object.entries(LIMITS).map(([name, { raises }]) => [name, number.describe(raises).optional()]),
+) as Readonly<Record<keyof NewLimits, z.ZodOptional<z.ZodNumber>>>;
+export const limits = z.strictObject({ ...limitFields, exact: z.literal(true).optional() });
 export const ruleChanges = z.strictObject({
   allow: z.array(text).readonly().optional(),
   drop: z.array(text).readonly().optional(),

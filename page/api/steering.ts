@@ -1,7 +1,7 @@
 // Operations that steer sessions.
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import { RUN_OPTIONS } from '../../workflows/contract/options-problem.ts';
+import { RUN_OPTIONS } from '../../workflows/contract/run-options.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { refuseUnknown } from '../../client/options.ts';
 import { present } from '../../workflows/contract/present.ts';
@@ -154,5 +154,5 @@ const querySource = 'api' as const;
  */
 export function checkRunOptions(options: z.infer<typeof shapes.options>): OptionChanges {
   refuseUnknown('the options', options, RUN_OPTIONS);
-  return options as OptionChanges;
+  return options;
 }

@@ -14,7 +14,7 @@ import { createBodyReader } from '../../store/log/bodies.ts';
 import { refuseUnless } from '../api/problems.ts';
 import type { Role } from '../hosting/people.ts';
 import type { PagePorts } from '../ports.ts';
-import { permissionModes } from '../../workflows/contract/options-problem.ts';
+import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 import { requestText, personName } from './lately.tsx';
 
@@ -43,7 +43,7 @@ const lines = text.transform((given) => given.split('\n').flatMap((line) => line
 const option = text.transform((given) =>
   given.trim() === '' ? undefined : given.trim() === 'none' ? null : given.trim(),
 );
-const mode = z.union([z.literal('').transform(() => undefined), z.enum(permissionModes as [PermissionMode])]);
+const mode = z.union([z.literal('').transform(() => undefined), z.enum(permissionModes)]);
 const next = z
   .object({ model: option, permissionMode: mode, allow: lines, ask: lines, deny: lines })
   .transform(({ model, permissionMode, ...rules }) => ({ ...present({ model, permissionMode }), ...rules }));

@@ -2,7 +2,7 @@
 // with the page, so that typed text stays while everything else changes.
 import { showUnseen } from '../../system/text.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import { permissionModes } from '../../workflows/contract/options-problem.ts';
+import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 
 type Props = { readonly path: string; readonly config: RunConfig | null };
 

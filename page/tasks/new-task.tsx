@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { showUnseen } from '../../system/text.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { permissionModes } from '../../workflows/contract/options-problem.ts';
+import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import { present } from '../../workflows/contract/present.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 import type { PagePorts } from '../ports.ts';
@@ -116,7 +116,7 @@ const form = z.object({
   task: text,
   cwd: optional,
   model: optional,
-  permissionMode: z.union([z.literal('').transform(() => undefined), z.enum(permissionModes as [PermissionMode])]),
+  permissionMode: z.union([z.literal('').transform(() => undefined), z.enum(permissionModes)]),
   maxBudgetUsd: amount,
   maxTurns: amount,
   tags: text.transform(readTags),

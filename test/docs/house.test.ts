@@ -82,7 +82,6 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   [
     'client basics',
     'client/async.ts',
-    'client/event-parts.ts',
     'client/event-schema.ts',
     'client/paint.ts',
     'client/problem.ts',

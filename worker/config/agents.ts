@@ -9,8 +9,10 @@ import {
   type AgentTypeLimits,
 } from '../../tools/agent-types.ts';
 import { schemaProblem } from '../../system/schema/json-schema.ts';
-import { efforts, OPTION_BOUNDS, optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
-import type { Effort } from '../../workflows/contract/loop.ts';
+import { OPTION_BOUNDS } from '../../workflows/contract/run-options.ts';
+import { optionsProblem } from '../../workflows/contract/options-problem.ts';
+import { permissionModes } from '../../workflows/contract/permission-rules.ts';
+import { efforts } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { modelSchema, nameSchema, textSchema, wholeNumberSchema } from './schema-parts.ts';
 
@@ -42,7 +44,7 @@ const agentTypeSchema = z.strictObject({
   systemPrompt: z.string().max(OPTION_BOUNDS.systemPrompt).optional(),
   tools: z.array(nameSchema).max(OPTION_BOUNDS.tools).optional(),
   model: modelSchema.optional(),
-  effort: z.enum(efforts as [Effort, ...Effort[]]).optional(),
+  effort: z.enum(efforts).optional(),
   permissionMode: z.enum(permissionModes).optional(),
   isolation: z.literal('worktree').optional(),
   background: z.boolean().optional(),

@@ -27,11 +27,14 @@ import type { ModelTable } from '../../store/model-facts.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { CompactionRules, Effort } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
-import { efforts, optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
+import { efforts } from '../../workflows/contract/loop.ts';
+import { optionsProblem } from '../../workflows/contract/options-problem.ts';
+import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import { type ExtraFolders, extraFoldersProblem } from '../../workflows/contract/extra-folders.ts';
 import { type ToolEnv, toolEnvProblem } from '../../workflows/contract/tool-env.ts';
 import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
-import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
+import { present } from '../../workflows/contract/present.ts';
+import type { PermissionMode, PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import { describeIssue, ISSUE_OPTIONS } from './issue-text.ts';
 import type { AgentLimits, AgentType } from '../../tools/agent-types.ts';
 import type { WebSettings } from '../../tools/builtin/files/options.ts';
@@ -40,130 +43,6 @@ import { hooksSchema } from './hooks.ts';
 import { agentLimitsSchema, agentsSchema } from './agents.ts';
 import { mcpServersSchema } from './mcp-servers.ts';
 import { runDefaults } from './defaults.ts';
-
-/**
- * Every key is optional: an absent one has its default, and the choices of a run's caller go before
- * (L57).
- */
-export type PerdureConfig = {
-  /**
-   * Workers with the same name work on the same sessions, and their guards are taken for the same.
-   */
-  readonly name?: string;
-  readonly model?: string;
-  /** The fallback models, in order (L19). */
-  readonly fallbackModels?: readonly string[];
-  /** The model for questions apart from the conversation: summaries, notes, pages. */
-  readonly smallModel?: string;
-  /** How much a model puts into its replies (X2). */
-  readonly effort?: Effort;
-  /**
-   * Facts of models by the prefix of the name, which go before what is known otherwise (X1). Sizes
-   * are in tokens, prices in US dollars per million tokens, null when not known.
-   */
-  readonly models?: ModelTable;
-  readonly permissionMode?: PermissionMode;
-  /** Rules that hold in addition to those of a caller (L55). */
-  readonly permissions?: PermissionRules;
-  readonly systemPrompt?: string;
-  /** Whether AGENTS.md files of the workspace are told to the model (L78). */
-  readonly instructions?: boolean;
-  /**
-   * Whether runs keep notes of the workspace (L80). Absent: only in sessions that the command line
-   * begins, and others that ask for it.
-   */
-  readonly memory?: boolean;
-  /**
-   * How many notes of runs in a workspace, from 2 to 200, there may be before the small model
-   * merges them into fewer (L80).
-   */
-  readonly consolidateMemoryAfter?: number;
-  /**
-   * Whether a prompt is suggested after a run that ended by itself, where the person writes (L56).
-   */
-  readonly suggestPrompts?: boolean;
-  /**
-   * Variables for shell commands and other tools of this worker. They stay in its process: this is
-   * the place for secret ones.
-   */
-  readonly toolEnv?: ToolEnv;
-  /**
-   * Other folders that tools may work in, where a caller names none: absolute real paths, at most
-   * 20.
-   */
-  readonly additionalDirectories?: ExtraFolders;
-  /**
-   * Kinds of agents by name, in addition to the built-in `general` and `explore`; one of these
-   * names replaces it (L66).
-   */
-  readonly agents?: Readonly<Record<string, AgentType>>;
-  readonly agentLimits?: Partial<AgentLimits>;
-  readonly maxTurns?: number;
-  /** Whether one more call sums up before a limit ends a run (L51). */
-  readonly wrapUp?: boolean;
-  /** The max_tokens of a request, before it is raised (L26). */
-  readonly maxOutputTokens?: number;
-  /** Milliseconds until the first byte of a reply (L14). */
-  readonly firstByteMs?: number;
-  /** Milliseconds between two bytes of a reply (L14). */
-  readonly stallMs?: number;
-  /** Milliseconds of a whole request to a model (L14). */
-  readonly requestMs?: number;
-  /**
-   * Words of a server, in small or large letters, when a request is too long for its model, in
-   * addition to those that are known (L24).
-   */
-  readonly overflowWords?: readonly string[];
-  /** `warning` and `critical` are shares of the window. */
-  readonly compaction?: Partial<Pick<CompactionRules, 'enabled' | 'collapse' | 'warning' | 'critical'>>;
-  readonly batchSummaries?: boolean;
-  readonly approvalTimeoutMs?: number;
-  /**
-   * Milliseconds in which running work may finish when the worker is told to stop, also when its
-   * command or query() ends (L50).
-   */
-  readonly drainMs?: number;
-  /** The times between worker and server: `machine` for the embedded server, else `fleet`. */
-  readonly profile?: Profile;
-  /**
-   * Activities that run side by side in one worker: model calls, tools, hooks. Activities that
-   * record have slots of their own.
-   */
-  readonly maxConcurrentActivities?: number;
-  /** Tools in addition to the built-in ones. A function is asked again between iterations (L44). */
-  readonly tools?: ToolSource;
-  /**
-   * Names of tools, by ours, that the model knows them under (L89): rules, lists, events and what
-   * is stored have ours.
-   */
-  readonly toolNames?: ToolNames;
-  /** Servers whose tools are offered to runs, by name (L74). */
-  readonly mcpServers?: McpServers;
-  /** Hosts and addresses that `web_fetch` may reach in addition to the public internet (L86). */
-  readonly webFetch?: WebSettings;
-  /**
-   * The API searches the web for models that have it (L88): it costs money, and queries leave the
-   * machine. Absent: it is not offered.
-   */
-  readonly webSearch?: boolean | WebSearchSettings;
-  /** The agents for keys that commands may reach through their sandbox. */
-  readonly sandbox?: SandboxConfig;
-  /** Folders of skills, absolute, at most 20 (L79). */
-  readonly skills?: readonly string[];
-  /**
-   * Whether skills of a workspace count, too, or which: any user who writes there then tells the
-   * model what it may load.
-   */
-  readonly workspaceSkills?: boolean | readonly string[];
-  /**
-   * Whether the files of a workspace are captured after each step that may change them (T1), and
-   * how many: at most `files` files, `bytes` bytes in all and `fileBytes` of one file.
-   */
-  readonly snapshots?: SnapshotSettings;
-  readonly hooks?: HookConfig;
-  readonly afterStop?: readonly AfterStopHandler[];
-  readonly attachments?: readonly AttachmentProvider[];
-};
 
 export type ToolSource = readonly Tool[] | (() => readonly Tool[] | Promise<readonly Tool[]>);
 
@@ -212,7 +91,7 @@ const snapshotsSchema = z.union(
   'give true, false or { files, bytes, fileBytes }',
 );
 
-const level = z.enum(efforts as [Effort, ...Effort[]]);
+const level = z.enum(efforts);
 const modelFacts = z
   .strictObject({
     window: tokensSchema,
@@ -242,85 +121,197 @@ const schemaByProblem = (problemOf: (given: unknown) => string | undefined) =>
       if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
     });
 
-const keysSchema = z.strictObject({
-  name: z
-    .string(nameRight)
-    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, nameRight)
-    .optional(),
-  model: modelSchema.optional(),
-  fallbackModels: z.array(modelSchema).max(10).optional(),
-  smallModel: modelSchema.optional(),
-  effort: level.optional(),
-  models: z.record(nameSchema, modelFacts).optional(),
-  permissionMode: z.enum(permissionModes).optional(),
-  permissions: schemaByProblem(permissionsProblem),
-  systemPrompt: z.string().max(100_000).optional(),
-  instructions: z.boolean().optional(),
-  memory: z.boolean().optional(),
-  consolidateMemoryAfter: notesSchema.optional(),
-  suggestPrompts: z.boolean().optional(),
-  toolEnv: schemaByProblem(toolEnvProblem),
-  additionalDirectories: schemaByProblem(extraFoldersProblem),
-  agents: agentsSchema.optional(),
-  agentLimits: agentLimitsSchema.optional(),
-  maxTurns: countSchema.optional(),
-  wrapUp: z.boolean().optional(),
-  maxOutputTokens: countSchema.optional(),
-  firstByteMs: millisecondsSchema(60).optional(),
-  stallMs: millisecondsSchema(60).optional(),
-  requestMs: millisecondsSchema(DAY).optional(),
-  overflowWords: z.array(overflowWordSchema).max(50).optional(),
-  compaction: z
-    .strictObject({
-      enabled: z.boolean().optional(),
-      collapse: z.boolean().optional(),
-      warning: shareSchema.optional(),
-      critical: shareSchema.optional(),
-    })
-    .superRefine(({ warning, critical }, context) => {
-      const { warning: low, critical: high } = runDefaults.compaction;
-      const message = `"warning" (${warning ?? low}) must be below "critical" (${critical ?? high})`;
-      if ((warning ?? low) >= (critical ?? high)) context.addIssue({ code: 'custom', message });
-    })
-    .optional(),
-  batchSummaries: z.boolean().optional(),
-  approvalTimeoutMs: millisecondsSchema(365 * DAY).optional(),
-  drainMs: millisecondsSchema(DAY).optional(),
-  maxConcurrentActivities: wholeNumberSchema(1_000).optional(),
-  profile: z.enum(['machine', 'fleet']).optional(),
-  tools: z.union([functionSchema, toolsSchema]).optional(),
-  toolNames: toolNamesSchema.optional(),
-  mcpServers: mcpServersSchema.optional(),
-  webFetch: webFetchSchema.optional(),
-  webSearch: webSearchSchema.optional(),
-  sandbox: sandboxSchema.optional(),
-  skills: skillsSchema.optional(),
-  workspaceSkills: z
-    .union([z.boolean(), z.array(z.string()).max(100)], 'give true, false or names of skills')
-    .optional(),
-  snapshots: snapshotsSchema.optional(),
-  hooks: hooksSchema.optional(),
-  // A session closes only when these handlers are over.
-  afterStop: z
-    .array(z.strictObject({ name: nameSchema, timeoutMs: millisecondsSchema(30), run: functionSchema }))
-    .optional(),
-  attachments: listOfDifferentNames(
-    z.strictObject({ name: nameSchema, timeoutMs: millisecondsSchema(DAY).optional(), collect: functionSchema }),
-  ).optional(),
-});
+/**
+ * A key of the configuration. `use`: what depends on it, the runs that a worker opens, what it
+ * works with, or how its process goes about it.
+ */
+type ConfigKey<Value, Use> = {
+  readonly schema: z.ZodType;
+  readonly use: Use;
+  /** Carries the type of the value; it is always absent. */
+  readonly type?: Value;
+};
+
+/** The compiler holds the schema of a plain value to its type. Schemas of objects are held to theirs by
+ * `satisfies`, field by field. */
+type SchemaOf<Value> = z.ZodType<Value extends string | number | boolean ? Value : unknown>;
+
+/** A default for the options of runs (L57): `defaultsOfConfig` passes it on. */
+const forRuns = <Value>(schema: SchemaOf<Value>): ConfigKey<Value, 'runs'> => ({ schema, use: 'runs' });
+const forWorker = <Value>(schema: SchemaOf<Value>): ConfigKey<Value, 'worker'> => ({ schema, use: 'worker' });
+/** It ties no session to the workers that have it (`queue.ts`). */
+const forProcess = <Value>(schema: SchemaOf<Value>): ConfigKey<Value, 'process'> => ({ schema, use: 'process' });
+
+/** Every key of the configuration, declared once: its type, its schema, and what depends on it. */
+export const CONFIG_KEYS = {
+  /**
+   * Workers with the same name work on the same sessions, and their guards are taken for the same.
+   */
+  name: forWorker<string>(z.string(nameRight).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, nameRight)),
+  model: forRuns<string>(modelSchema),
+  /** The fallback models, in order (L19). */
+  fallbackModels: forRuns<readonly string[]>(z.array(modelSchema).max(10)),
+  /** The model for questions apart from the conversation: summaries, notes, pages. */
+  smallModel: forRuns<string>(modelSchema),
+  /** How much a model puts into its replies (X2). */
+  effort: forRuns<Effort>(level),
+  /**
+   * Facts of models by the prefix of the name, which go before what is known otherwise (X1). Sizes
+   * are in tokens, prices in US dollars per million tokens, null when not known.
+   */
+  models: forRuns<ModelTable>(z.record(nameSchema, modelFacts)),
+  permissionMode: forRuns<PermissionMode>(z.enum(permissionModes)),
+  /** Rules that hold in addition to those of a caller (L55). */
+  permissions: forRuns<PermissionRules>(schemaByProblem(permissionsProblem)),
+  systemPrompt: forRuns<string>(z.string().max(100_000)),
+  /** Whether AGENTS.md files of the workspace are told to the model (L78). */
+  instructions: forRuns<boolean>(z.boolean()),
+  /**
+   * Whether runs keep notes of the workspace (L80). Absent: only in sessions that the command line
+   * begins, and others that ask for it.
+   */
+  memory: forRuns<boolean>(z.boolean()),
+  /**
+   * How many notes of runs in a workspace, from 2 to 200, there may be before the small model
+   * merges them into fewer (L80).
+   */
+  consolidateMemoryAfter: forRuns<number>(notesSchema),
+  /**
+   * Whether a prompt is suggested after a run that ended by itself, where the person writes (L56).
+   */
+  suggestPrompts: forRuns<boolean>(z.boolean()),
+  /**
+   * Variables for shell commands and other tools of this worker. They stay in its process: this is
+   * the place for secret ones.
+   */
+  toolEnv: forWorker<ToolEnv>(schemaByProblem(toolEnvProblem)),
+  /**
+   * Other folders that tools may work in, where a caller names none: absolute real paths, at most
+   * 20.
+   */
+  additionalDirectories: forRuns<ExtraFolders>(schemaByProblem(extraFoldersProblem)),
+  /**
+   * Kinds of agents by name, in addition to the built-in `general` and `explore`; one of these
+   * names replaces it (L66).
+   */
+  agents: forRuns<Readonly<Record<string, AgentType>>>(agentsSchema),
+  agentLimits: forRuns<Partial<AgentLimits>>(agentLimitsSchema),
+  maxTurns: forRuns<number>(countSchema),
+  /** Whether one more call sums up before a limit ends a run (L51). */
+  wrapUp: forRuns<boolean>(z.boolean()),
+  /** The max_tokens of a request, before it is raised (L26). */
+  maxOutputTokens: forRuns<number>(countSchema),
+  /** Milliseconds until the first byte of a reply (L14). */
+  firstByteMs: forRuns<number>(millisecondsSchema(60)),
+  /** Milliseconds between two bytes of a reply (L14). */
+  stallMs: forRuns<number>(millisecondsSchema(60)),
+  /** Milliseconds of a whole request to a model (L14). */
+  requestMs: forRuns<number>(millisecondsSchema(DAY)),
+  /**
+   * Words of a server, in small or large letters, when a request is too long for its model, in
+   * addition to those that are known (L24).
+   */
+  overflowWords: forRuns<readonly string[]>(z.array(overflowWordSchema).max(50)),
+  /** `warning` and `critical` are shares of the window. */
+  compaction: forRuns<Partial<Pick<CompactionRules, 'enabled' | 'collapse' | 'warning' | 'critical'>>>(
+    z
+      .strictObject({
+        enabled: z.boolean().optional(),
+        collapse: z.boolean().optional(),
+        warning: shareSchema.optional(),
+        critical: shareSchema.optional(),
+      })
+      .superRefine(({ warning, critical }, context) => {
+        const { warning: low, critical: high } = runDefaults.compaction;
+        const message = `"warning" (${warning ?? low}) must be below "critical" (${critical ?? high})`;
+        if ((warning ?? low) >= (critical ?? high)) context.addIssue({ code: 'custom', message });
+      }),
+  ),
+  batchSummaries: forRuns<boolean>(z.boolean()),
+  approvalTimeoutMs: forRuns<number>(millisecondsSchema(365 * DAY)),
+  /**
+   * Milliseconds in which running work may finish when the worker is told to stop, also when its
+   * command or query() ends (L50).
+   */
+  drainMs: forProcess<number>(millisecondsSchema(DAY)),
+  /**
+   * Activities that run side by side in one worker: model calls, tools, hooks. Activities that
+   * record have slots of their own.
+   */
+  maxConcurrentActivities: forProcess<number>(wholeNumberSchema(1_000)),
+  /** The times between worker and server: `machine` for the embedded server, else `fleet`. */
+  profile: forProcess<Profile>(z.enum(['machine', 'fleet'])),
+  /** Tools in addition to the built-in ones. A function is asked again between iterations (L44). */
+  tools: forWorker<ToolSource>(z.union([functionSchema, toolsSchema])),
+  /**
+   * Names of tools, by ours, that the model knows them under (L89): rules, lists, events and what
+   * is stored have ours.
+   */
+  toolNames: forRuns<ToolNames>(toolNamesSchema),
+  /** Servers whose tools are offered to runs, by name (L74). */
+  mcpServers: forWorker<McpServers>(mcpServersSchema),
+  /** Hosts and addresses that `web_fetch` may reach in addition to the public internet (L86). */
+  webFetch: forWorker<WebSettings>(webFetchSchema),
+  /**
+   * The API searches the web for models that have it (L88): it costs money, and queries leave the
+   * machine. Absent: it is not offered.
+   */
+  webSearch: forRuns<boolean | WebSearchSettings>(webSearchSchema),
+  /** The agents for keys that commands may reach through their sandbox. */
+  sandbox: forWorker<SandboxConfig>(sandboxSchema),
+  /** Folders of skills, absolute, at most 20 (L79). */
+  skills: forWorker<readonly string[]>(skillsSchema),
+  /**
+   * Whether skills of a workspace count, too, or which: any user who writes there then tells the
+   * model what it may load.
+   */
+  workspaceSkills: forWorker<boolean | readonly string[]>(
+    z.union([z.boolean(), z.array(z.string()).max(100)], 'give true, false or names of skills'),
+  ),
+  /**
+   * Whether the files of a workspace are captured after each step that may change them (T1), and
+   * how many: at most `files` files, `bytes` bytes in all and `fileBytes` of one file.
+   */
+  snapshots: forWorker<SnapshotSettings>(snapshotsSchema),
+  hooks: forWorker<HookConfig>(hooksSchema),
+  /** A session closes only when these handlers are over. */
+  afterStop: forWorker<readonly AfterStopHandler[]>(
+    z.array(z.strictObject({ name: nameSchema, timeoutMs: millisecondsSchema(30), run: functionSchema })),
+  ),
+  attachments: forWorker<readonly AttachmentProvider[]>(
+    listOfDifferentNames(
+      z.strictObject({ name: nameSchema, timeoutMs: millisecondsSchema(DAY).optional(), collect: functionSchema }),
+    ),
+  ),
+};
+
+type Rows = typeof CONFIG_KEYS;
+type ValueOf<Row> = Row extends ConfigKey<infer Value, string> ? Value : never;
+
+/**
+ * Every key is optional: an absent one has its default, and the choices of a run's caller go before
+ * (L57).
+ */
+export type PerdureConfig = { readonly [Name in keyof Rows]?: ValueOf<Rows[Name]> };
+
+/** The keys whose use is this one. */
+export type KeysFor<Use> = {
+  [Name in keyof Rows]: Rows[Name] extends ConfigKey<unknown, Use> ? Name : never;
+}[keyof Rows];
+
+const keysSchema = z.strictObject(
+  Object.fromEntries(Object.entries(CONFIG_KEYS).map(([name, { schema }]) => [name, schema.optional()])),
+);
 
 /** Applies the check of a caller's options to pairs of them. */
-const configSchema = keysSchema.superRefine((config, context) => {
-  const { model, fallbackModels, permissionMode } = config;
-  const issue = (key: keyof typeof config, problem: string | undefined): void => {
-    if (problem !== undefined) context.addIssue({ code: 'custom', path: [key], message: problem });
+const configSchema = keysSchema.superRefine((config: PerdureConfig, context) => {
+  const { model, fallbackModels, permissionMode, permissions } = config;
+  const check = (key: keyof PerdureConfig, pair: Partial<RunOptions>): void => {
+    const message = optionsProblem(pair);
+    if (message !== undefined) context.addIssue({ code: 'custom', path: [key], message });
   };
-  issue('fallbackModels', optionsProblem({ ...(model && { model }), ...(fallbackModels && { fallbackModels }) }));
-  const permissions = config.permissions as PermissionRules | undefined;
-  issue(
-    'permissions',
-    optionsProblem({ ...(permissionMode && { permissionMode }), ...(permissions && { permissions }) }),
-  );
+  check('fallbackModels', present({ model, fallbackModels }));
+  check('permissions', present({ permissionMode, permissions }));
 });
 
 /**

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { forAnyWorker, type ForWorkers } from '../../workflows/contract/task-queue.ts';
-import type { PerdureConfig } from './config.ts';
+import type { KeysFor, PerdureConfig } from './config.ts';
 
 /**
  * Where a configuration is from: a named file, or a program's value (`given`). Null for the user's
@@ -15,8 +15,15 @@ import type { PerdureConfig } from './config.ts';
  */
 export type ConfigSource = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'given' } | null;
 
-/** Keys that are about the process that works, not about what it does. */
-const OF_THE_PROCESS: readonly (keyof PerdureConfig)[] = ['drainMs', 'maxConcurrentActivities', 'profile'];
+/**
+ * The keys of CONFIG_KEYS whose use is `process`; the compiler holds this copy to them. Commands
+ * load this file without the schemas.
+ */
+const OF_THE_PROCESS: Readonly<Record<KeysFor<'process'>, true>> = {
+  drainMs: true,
+  maxConcurrentActivities: true,
+  profile: true,
+};
 
 /**
  * Returns the workers of a configuration. `place` is the id of the store, which sets apart equal
@@ -35,7 +42,5 @@ export function forWorkersOf(config: PerdureConfig, source: ConfigSource, place:
 }
 
 function isAboutTheProcess(config: PerdureConfig): boolean {
-  return Object.entries(config).every(
-    ([key, value]) => value === undefined || OF_THE_PROCESS.some((name) => name === key),
-  );
+  return Object.entries(config).every(([key, value]) => value === undefined || Object.hasOwn(OF_THE_PROCESS, key));
 }

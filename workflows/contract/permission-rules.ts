@@ -2,7 +2,8 @@
 // which refuses a bad rule before anything starts, and the activity that opens a run share it. A
 // rule that could never match is refused: it would guard nothing.
 
-export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypass';
+export const permissionModes = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypass'] as const;
+export type PermissionMode = (typeof permissionModes)[number];
 
 /**
  * Rules such as `bash(git status:*)`, `write(src/**)`, `mcp__*`: deny > ask > allow > mode (L55).

@@ -1,7 +1,6 @@
 // The public face of a session: its input, its messages, its view from outside, and its names.
-import type { ExtraFolders } from './extra-folders.ts';
-import type { QuerySource, SessionFacts, Tags } from './facts.ts';
-import type { ToolEnv } from './tool-env.ts';
+import type { QuerySource, SessionFacts } from './facts.ts';
+import type { NewLimits, RunOptions } from './run-options.ts';
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
@@ -10,7 +9,7 @@ import type { Effort, Terminal, TerminalReason, TransitionReason, Usage } from '
 import type { PermissionMode, PermissionRules } from './permission-rules.ts';
 
 export type * from './people.ts';
-export type { Effort, PermissionMode, PermissionRules };
+export type { Effort, NewLimits, PermissionMode, PermissionRules, RunOptions };
 
 /** The name under which workflows/index.ts exports the workflow. */
 export const WORKFLOW_TYPE = 'perdure.agentSession';
@@ -78,74 +77,6 @@ export const MEMO_KEY = 'perdure';
 export type Phase = 'running' | 'waiting_approval' | 'parked' | 'idle' | 'closed';
 
 /**
- * The options of a run. An absent option has the worker's default, snapshotted when the run starts
- * (L57).
- */
-export type RunOptions = {
-  readonly cwd: string;
-  readonly model?: string;
-  /** Turns, at least 1 (L45). */
-  readonly maxTurns?: number;
-  /** US dollars (L51). */
-  readonly maxBudgetUsd?: number;
-  /** Milliseconds of running time; parking does not count (L51). */
-  readonly timeoutMs?: number;
-  /**
-   * Before a limit ends the run, one more call says what is done and what is not. It runs no tools,
-   * and counts as no turn (L51).
-   */
-  readonly wrapUp?: boolean;
-  readonly permissionMode?: PermissionMode;
-  /** Rules that hold together with the worker's own (L55). */
-  readonly permissions?: PermissionRules;
-  readonly systemPrompt?: string;
-  /**
-   * Comes after the system prompt, whether the worker's own or the one given. At most 100,000
-   * characters.
-   */
-  readonly appendSystemPrompt?: string;
-  /** False keeps the workspace's AGENTS.md files from the model (L78). */
-  readonly instructions?: boolean;
-  /** The model is told the notes of the workspace, and each run makes one (L80). */
-  readonly memory?: boolean;
-  /**
-   * After a natural end, the small model suggests what the person may write next, and the memo
-   * tells it (L56).
-   */
-  readonly suggestPrompts?: boolean;
-  /**
-   * The worker's tools that the model is offered, by name. An empty list offers none; absent: all.
-   */
-  readonly tools?: readonly string[];
-  readonly toolEnv?: ToolEnv;
-  readonly additionalDirectories?: ExtraFolders;
-  /** max_tokens of each request; a caller's own value is never raised (L26). */
-  readonly maxOutputTokens?: number;
-  /**
-   * Models to go on with when one is overloaded, missing or refuses, in order (L19). At most 10.
-   */
-  readonly fallbackModels?: readonly string[];
-  /** Tokens of all kinds over all calls (L51). */
-  readonly maxTokens?: number;
-  /** Output tokens to spend before the run may stop by itself (L31). */
-  readonly tokenBudget?: number;
-  /** Tokens, told to the API and carried over compactions (L11). */
-  readonly taskBudget?: number;
-  /**
-   * Tokens of extended thinking in each reply, for a model that takes a number. Absent: the model's
-   * own default (L59).
-   */
-  readonly thinkingTokens?: number;
-  /** How much a model puts into its replies. Absent: the model's own default (X2). */
-  readonly effort?: Effort;
-  /** A JSON schema that the final answer must satisfy (L53). At most 64 KB. */
-  readonly outputSchema?: Readonly<Record<string, unknown>>;
-  /** Milliseconds that an approval may take before the call counts as denied (L55). */
-  readonly approvalTimeoutMs?: number;
-  readonly tags?: Tags;
-};
-
-/**
  * Changes of a session's options: a given one is replaced, and null takes one back to the worker's
  * default.
  */
@@ -161,9 +92,6 @@ export type Repair = { readonly from: Hash; readonly to: Hash; readonly lost: st
 
 /** Characters of a repair's `lost`. */
 export const LONGEST_LOSS = 4_000;
-
-/** Limits of the run under way. They count from the run's beginning, as in its options. */
-export type NewLimits = Pick<Partial<RunOptions>, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;
 
 /**
  * New limits of the run under way, each above the present one. With `exact` a limit may also be

@@ -1,7 +1,7 @@
 // The things that people do to a session, apart from messages and decisions, for the transcript
 // (O12).
 import { isName } from './people.ts';
-import { RUN_OPTIONS } from './options-problem.ts';
+import { RUN_OPTIONS } from './run-options.ts';
 import type { Rewound } from './rewind.ts';
 import type { NewLimits, OptionChanges, RuleChanges, RunOptions } from './session.ts';
 

@@ -3,7 +3,8 @@
 import { defineUpdate, setHandler } from '@temporalio/workflow';
 import type { Rules } from '../contract/loop.ts';
 import { didYouMean } from '../contract/did-you-mean.ts';
-import { LIMITS, optionsProblem, withChanges } from '../contract/options-problem.ts';
+import { LIMITS } from '../contract/run-options.ts';
+import { optionsProblem, withChanges } from '../contract/options-problem.ts';
 import { isHash, type Hash } from '../contract/ids.ts';
 import { permissionsProblem, type PermissionRules } from '../contract/permission-rules.ts';
 import {
@@ -115,7 +116,9 @@ function topUpProblem(given: NewLimits & { readonly exact?: unknown }, rules: Ru
     return `there is no limit ${JSON.stringify(unknown.slice(0, 60))}: ${didYouMean(unknown, names)}`;
   const wrong = optionsProblem(more);
   if (wrong !== undefined || exact) return wrong;
-  return names.map((key) => raiseProblem(LIMITS[key], more[key], rules[key])).find((problem) => problem !== undefined);
+  return names
+    .map((key) => raiseProblem(LIMITS[key].counts, more[key], rules[key]))
+    .find((problem) => problem !== undefined);
 }
 
 function raiseProblem(name: string, more: number | undefined, now: number | null): string | undefined {

@@ -1,0 +1,195 @@
+// The shapes that events are made of: how a run ended, notices, who steered the session. Their types
+// stand in the contract, which a workflow loads without schemas, so that these are copies of them;
+// the compiler refuses a copy that lacks something (`standFor`).
+import { z } from 'zod';
+import type { AgentSpent } from '../../workflows/contract/delegation.ts';
+import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
+import type { Spend, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
+import type { SteeringRecord } from '../../workflows/contract/steered.ts';
+
+/** Gives a schema the type of the contract that it stands for, and which it takes all values of. */
+export const standFor =
+  <Type>() =>
+  <Schema extends z.ZodType>(schema: [Type] extends [z.input<Schema>] ? Schema : never): z.ZodType<Type> =>
+    schema as unknown as z.ZodType<Type>;
+
+export const wholeNumber = z.int().nonnegative();
+export const usage = standFor<Usage>()(
+  z.strictObject({ input: wholeNumber, output: wholeNumber, cacheRead: wholeNumber, cacheWrite: wholeNumber }),
+);
+export const usd = z.number().nullable().describe('US dollars; null when a price is not known');
+export const spend = standFor<Spend>()(z.strictObject({ usage, usd }));
+export const agents = standFor<readonly AgentSpent[]>()(
+  z.array(z.strictObject({ session: z.string(), type: z.string(), title: z.string(), spend })).readonly(),
+).describe('agents of the run that have ended, with what each took, which is in the sums');
+
+const reasons = [
+  'next_turn',
+  'collapse_drain_retry',
+  'reactive_compact_retry',
+  'max_output_tokens_escalate',
+  'max_output_tokens_recovery',
+  'stop_hook_blocking',
+  'token_budget_continuation',
+  'model_fallback',
+  'structured_output_retry',
+] as const;
+export const transitionReason = standFor<TransitionReason>()(z.enum(reasons));
+
+const detailed = [
+  'prompt_too_long',
+  'image_error',
+  'max_output_tokens',
+  'blocking_limit',
+  'stop_hook_prevented',
+  'hook_stopped',
+  'permission_denied',
+  'fatal_tool_error',
+  'structured_output_failed',
+] as const;
+const stop = z.enum(['interrupt', 'message', 'cancel', 'timeout']);
+const terminal = z.union([
+  z.strictObject({ reason: z.literal('completed') }),
+  z.strictObject({ reason: z.literal('max_turns'), limit: wholeNumber, turnNotTaken: wholeNumber }),
+  z.strictObject({ reason: z.enum(['aborted_streaming', 'aborted_tools']), by: stop }),
+  z.strictObject({ reason: z.enum(detailed), detail: z.string() }),
+  z.strictObject({ reason: z.literal('model_error'), detail: z.string(), status: z.int().optional() }),
+  z.strictObject({
+    reason: z.literal('budget_exceeded'),
+    limitUsd: z.number(),
+    spentUsd: z.number(),
+    reservedUsd: z.number().optional(),
+  }),
+  z.strictObject({
+    reason: z.literal('budget_exceeded'),
+    limitTokens: wholeNumber,
+    spentTokens: wholeNumber,
+    reservedTokens: wholeNumber.optional(),
+  }),
+  z.strictObject({ reason: z.literal('timeout'), limitMs: wholeNumber }),
+]);
+export const ends = [
+  ...detailed,
+  'completed',
+  'max_turns',
+  'aborted_streaming',
+  'aborted_tools',
+  'model_error',
+  'budget_exceeded',
+  'timeout',
+] as const;
+export const terminalReason = standFor<TerminalReason>()(z.enum(ends));
+
+const seenFile = z.strictObject({
+  path: z.string(),
+  mtimeMs: z.number(),
+  size: wholeNumber,
+  gone: z.literal(true).optional(),
+});
+
+/** A notice with its `kind` and texts under these names. */
+const textNotice = <Kind extends string, Name extends string>(kind: Kind, names: readonly Name[]) =>
+  z.strictObject({
+    kind: z.literal(kind),
+    ...(Object.fromEntries(names.map((name) => [name, z.string()])) as Record<Name, z.ZodString>),
+  });
+
+export const notice = standFor<Notice>()(
+  z.discriminatedUnion('kind', [
+    textNotice('interrupted', []),
+    textNotice('continue', []),
+    textNotice('call_cut', []),
+    z.strictObject({ kind: z.literal('max_turns_reached'), limit: wholeNumber, turnNotTaken: wholeNumber }),
+    z.strictObject({ kind: z.literal('wrap_up'), limit: z.enum(['cost', 'tokens', 'time', 'turns']) }),
+    z.strictObject({ kind: z.literal('budget_spent'), limit: z.enum(['cost', 'tokens']) }),
+    textNotice('error', ['text']),
+    z.strictObject({
+      kind: z.literal('model_switched'),
+      from: z.string(),
+      to: z.string(),
+      calls: z.array(z.string()).readonly(),
+      detail: z.string(),
+    }),
+    textNotice('stop_hook', ['text']),
+    z.strictObject({ kind: z.literal('token_budget'), spent: wholeNumber, budget: wholeNumber }),
+    textNotice('structured_output', ['problem']),
+    textNotice('hook_context', ['hook', 'text']),
+    z.strictObject({
+      kind: z.literal('files_changed'),
+      paths: z.array(z.string()).readonly(),
+      files: z.array(seenFile).readonly().optional(),
+    }),
+    textNotice('attachment', ['source', 'text']),
+    textNotice('batch_summary', ['text']),
+    z.strictObject({ kind: z.literal('compaction_failed'), detail: z.string(), spent: z.boolean() }),
+    textNotice('repaired', ['lost']),
+    textNotice('about_model', ['text']),
+    textNotice('about_skills', ['text']),
+    textNotice('hook_failed', ['hook', 'detail']),
+    z.strictObject({
+      kind: z.literal('preamble_changed'),
+      parts: z
+        .array(z.strictObject({ name: z.string(), text: z.string(), foreign: z.literal(true).optional() }))
+        .readonly(),
+      ended: z.array(z.string()).readonly(),
+      toolsGone: z.array(z.string()).readonly(),
+      toolsBack: z.array(z.string()).readonly(),
+      toolsNew: z.array(z.record(z.string(), z.unknown())).readonly().optional(),
+      by: z.enum(['user', 'system', 'tools']).optional().describe('by which message the model was told'),
+    }),
+  ]),
+);
+
+export const steered = standFor<SteeringRecord>()(
+  z.strictObject({
+    action: z.enum([
+      'interrupt',
+      'resume',
+      'cancel',
+      'topUp',
+      'setLimits',
+      'changeRules',
+      'setOptions',
+      'snip',
+      'repair',
+      'rewind',
+    ]),
+    at: z.number().describe('milliseconds since the epoch'),
+    by: z.string().optional().describe('whoever did it; absent where nobody said it'),
+    limits: z.record(z.string(), z.number()).optional().describe('of the run under way, as they were set'),
+    rules: z.record(z.string(), z.unknown()).optional().describe('given to the run under way, or taken back from it'),
+    changes: z.record(z.string(), z.unknown()).optional().describe('options for the next run'),
+    untold: z
+      .array(z.string())
+      .readonly()
+      .optional()
+      .describe('options that were set as well, whose values are not told'),
+    rewound: z
+      .strictObject({
+        from: z.string().describe('the head that was left behind'),
+        to: z.string().optional().describe('the head that the session goes on from; absent: as it was'),
+        files: z
+          .array(z.strictObject({ root: z.string(), before: z.string(), to: z.string(), files: wholeNumber }))
+          .readonly()
+          .optional()
+          .describe('snapshots of each folder, before and after'),
+      })
+      .optional()
+      .describe('where the session has gone back to'),
+    earlier: wholeNumber.optional().describe('so many older ones were not kept'),
+  }),
+);
+
+export const runEnded = standFor<RunEnded>()(
+  z.strictObject({
+    run: wholeNumber,
+    terminal,
+    turns: wholeNumber,
+    iterations: wholeNumber,
+    messages: z.array(z.string()).readonly(),
+    spend,
+    agents: agents.optional(),
+    durationMs: z.number(),
+    at: z.number().describe('milliseconds since the epoch'),
+  }),
+);
