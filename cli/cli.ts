@@ -5,7 +5,7 @@ import { reasonOf, showUnseen } from '../system/text.ts';
 import { createRedactor } from '../worker/redact.ts';
 import { utf8Text } from '../system/read-named-file.ts';
 import { type Paint, detectPaint } from '../client/paint.ts';
-import { type BottomArea, createBottomArea } from './terminal/bottom-area.ts';
+import { BottomArea } from './terminal/bottom-area.ts';
 import { markRows } from '../client/render/width.ts';
 import { UsageError } from './errors.ts';
 import type { Hands, Input, Keyboard } from './typing/input.ts';
@@ -116,12 +116,12 @@ function workingDirectory(io: Io): string {
 }
 
 function openBottomArea(stderr: Io['stderr']): BottomArea {
-  const area = createBottomArea({
+  const area = new BottomArea({
     write: (text) => stderr.write(text),
     columns: () => stderr.columns,
     rows: () => stderr.rows,
   });
-  stderr.on('resize', area.resized);
+  stderr.on('resize', () => area.resize());
   return area;
 }
 

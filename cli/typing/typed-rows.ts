@@ -144,7 +144,7 @@ export function openTypedRows(place: TypedRows, hands: Hands): Input {
     interrupt: hands.interrupt,
     leave: hands.leave,
     suspend: () => void outside(place.suspend),
-    redraw: () => area.resized(),
+    redraw: () => area.resize(),
     edit: () => void (question ? undefined : editOutside()),
     escape: () => {
       if (offered) offered = null;

@@ -1,6 +1,6 @@
 // Rows in which a person types, on a terminal that is a text; keys are pressed by hand.
 import { expect, test } from 'vitest';
-import { createBottomArea } from '../../../cli/terminal/bottom-area.ts';
+import { BottomArea } from '../../../cli/terminal/bottom-area.ts';
 import type { Hands } from '../../../cli/typing/input.ts';
 import type { KeyPress } from '../../../cli/typing/line-editor.ts';
 import { openTypedRows } from '../../../cli/typing/typed-rows.ts';
@@ -9,7 +9,7 @@ import { until } from '../../support/until.ts';
 
 function terminal(edited: string | null = null) {
   const screen = terminalScreen(60);
-  const area = createBottomArea({ write: screen.write, columns: () => 60, rows: () => 20 });
+  const area = new BottomArea({ write: screen.write, columns: () => 60, rows: () => 20 });
   const [sent, said]: [string[], string[]] = [[], []];
   let onKey: ((typed: string | undefined, key: KeyPress) => void) | null = null;
   const hands: Hands = {
