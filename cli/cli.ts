@@ -13,7 +13,7 @@ import { openKeyboard } from './typing/keyboard.ts';
 import { createPersonsEditor } from './typing/persons-editor.ts';
 import { readPiped } from './typing/piped.ts';
 import { readTypedLines } from './typing/typed-lines.ts';
-import { type TypedRows, openTypedRows } from './typing/typed-rows.ts';
+import { openTypedRows, type TypingPlace } from './typing/typed-rows.ts';
 
 export type Cli = {
   readonly env: Env;
@@ -125,7 +125,7 @@ function openBottomArea(stderr: Io['stderr']): BottomArea {
   return area;
 }
 
-type Place = Pick<Cli, 'bottom' | 'say'> & Pick<TypedRows, 'style' | 'dim'>;
+type Place = Pick<Cli, 'bottom' | 'say'> & Pick<TypingPlace, 'style' | 'dim'>;
 
 function inputOpener({ stdin, stderr, env }: Io, { bottom, style, dim, say }: Place): (hands: Hands) => Input {
   const write = (text: string): unknown => stderr.write(text);
