@@ -11,10 +11,21 @@ import { UsageError } from '../errors.ts';
 import { rowsText } from '../../client/render/width.ts';
 
 export type Wanted =
-  { readonly kind: 'id'; readonly id: string } | { readonly kind: 'newest' | 'choose'; readonly cwd: string };
+  | {
+      readonly kind: 'id';
+      readonly id: string;
+      /** A server is opened also where the id needs none to be found. */
+      readonly opens?: boolean;
+    }
+  | { readonly kind: 'newest' | 'choose'; readonly cwd: string };
 
 /** Close it after the session's own place is open, so that our server does not start twice. */
-export type Found = { readonly session: SessionId; readonly close: () => Promise<void> };
+export type Found = {
+  readonly session: SessionId;
+  /** Null where the id needed no server to be found. */
+  readonly opened: Opened | null;
+  readonly close: () => Promise<void>;
+};
 
 /** Most sessions to offer, and most to look through for them. */
 const OFFERED = 20;
@@ -23,11 +34,13 @@ const LOOKED_AT = 2_000;
 /** Throws UsageError when there is no session, or none is chosen. */
 export async function findSession(cli: Cli, wanted: Wanted): Promise<Found> {
   const given = wanted.kind === 'id' ? sessionArgument(wanted.id) : null;
-  if (given !== null && isWholeId(given)) return { session: given, close: () => Promise.resolve() };
+  const opens = wanted.kind !== 'id' || wanted.opens === true;
+  if (given !== null && isWholeId(given) && !opens)
+    return { session: given, opened: null, close: () => Promise.resolve() };
   const opened = await openServer({ env: cli.env, role: 'command', worker: false, say: cli.say, ...personAt(cli) });
   try {
     const session = given !== null ? await sessionMeant(opened, given) : await sessionOfFolder(cli, opened, wanted);
-    return { session, close: () => opened.close() };
+    return { session, opened, close: () => opened.close() };
   } catch (error) {
     await opened.close();
     throw error;

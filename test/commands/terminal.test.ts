@@ -19,7 +19,7 @@ test('`run` on a terminal renders replies, asks, and sends what is typed meanwhi
   ]);
   const { cwd, env } = cliPlace(model);
   const terminal = onTerminal(perdure('run', 'make it'), { cwd, env });
-  await terminal.shows('Allow this command?');
+  await terminal.shows('▸ 1 yes');
   expect(terminal.lines()).toContain('I will make it.');
   terminal.type('y');
   await terminal.shows('runs bash');
