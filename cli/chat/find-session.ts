@@ -2,13 +2,12 @@
 // of this folder, or by a choice from a list.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { openServer, type Opened } from '../../client/runtime/open-server.ts';
-import { sessionTable } from '../../client/render/tables.ts';
 import { openSessionsIn } from '../../client/sessions/find/in-folder.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { isWholeId, personAt, sessionArgument, sessionMeant } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { UsageError } from '../errors.ts';
-import { rowsText } from '../../client/render/width.ts';
+import { chooseSession } from './choose-session.ts';
 
 export type Wanted =
   | {
@@ -28,7 +27,7 @@ export type Found = {
 };
 
 /** Most sessions to offer, and most to look through for them. */
-const OFFERED = 20;
+const OFFERED = 200;
 const LOOKED_AT = 2_000;
 
 /** Throws UsageError when there is no session, or none is chosen. */
@@ -52,7 +51,7 @@ async function sessionOfFolder(cli: Cli, opened: Opened, wanted: Wanted): Promis
   const there = await newestIn(opened.sessions, cwd, wanted.kind === 'newest' ? 1 : OFFERED);
   const [newest] = there;
   if (!newest) throw new UsageError(`there is no open session of ${cwd}: \`${cli.self}\` begins one`);
-  return wanted.kind === 'newest' ? newest.session : chooseSession(cli, there);
+  return wanted.kind === 'newest' ? newest.session : chooseSession(cli, opened, there);
 }
 
 export async function newestIn(
@@ -66,24 +65,4 @@ export async function newestIn(
     if (found.length === most) break;
   }
   return found;
-}
-
-async function chooseSession(cli: Cli, there: readonly SessionInfo[]): Promise<SessionId> {
-  const { out } = cli;
-  const whole = { ...out, columns: () => null };
-  const [heading = '', ...rows] = sessionTable(whole, there, Date.now()).trimEnd().split('\n');
-  const lines = [`     ${heading}`, ...rows.map((row, at) => `${String(at + 1).padStart(3)}  ${row}`)];
-  cli.print(rowsText(out.columns(), lines.join('\n')));
-  const left = new AbortController();
-  const leave = (): void => left.abort();
-  const input = cli.openInput?.({ submit: () => undefined, interrupt: leave, leave });
-  try {
-    const line = (await input?.ask('which one, by its number (Enter: 1): ', left.signal)) ?? null;
-    const number = line?.trim() === '' ? 1 : Number(line ?? Number.NaN);
-    const chosen = there[number - 1];
-    if (!chosen) throw new UsageError('no session was chosen');
-    return chosen.session;
-  } finally {
-    input?.close();
-  }
 }
