@@ -5,7 +5,7 @@ import { reasonOf, showUnseen } from '../system/text.ts';
 import { createRedactor } from '../worker/redact.ts';
 import { utf8Text } from '../system/read-named-file.ts';
 import { type Paint, detectPaint } from '../client/paint.ts';
-import { type BottomArea, createBottomArea } from './terminal/bottom-area.ts';
+import { BottomArea } from './terminal/bottom-area.ts';
 import { markRows } from '../client/render/width.ts';
 import { UsageError } from './errors.ts';
 import type { Hands, Input, Keyboard } from './typing/input.ts';
@@ -13,7 +13,7 @@ import { openKeyboard } from './typing/keyboard.ts';
 import { createPersonsEditor } from './typing/persons-editor.ts';
 import { readPiped } from './typing/piped.ts';
 import { readTypedLines } from './typing/typed-lines.ts';
-import { type TypedRows, openTypedRows } from './typing/typed-rows.ts';
+import { openTypedRows, type TypingPlace } from './typing/typed-rows.ts';
 
 export type Cli = {
   readonly env: Env;
@@ -116,16 +116,16 @@ function workingDirectory(io: Io): string {
 }
 
 function openBottomArea(stderr: Io['stderr']): BottomArea {
-  const area = createBottomArea({
+  const area = new BottomArea({
     write: (text) => stderr.write(text),
     columns: () => stderr.columns,
     rows: () => stderr.rows,
   });
-  stderr.on('resize', area.resized);
+  stderr.on('resize', () => area.resize());
   return area;
 }
 
-type Place = Pick<Cli, 'bottom' | 'say'> & Pick<TypedRows, 'style' | 'dim'>;
+type Place = Pick<Cli, 'bottom' | 'say'> & Pick<TypingPlace, 'style' | 'dim'>;
 
 function inputOpener({ stdin, stderr, env }: Io, { bottom, style, dim, say }: Place): (hands: Hands) => Input {
   const write = (text: string): unknown => stderr.write(text);

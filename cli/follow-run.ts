@@ -55,7 +55,11 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   };
   try {
     const last = await followRuns(cli, follow, { stop, rest }, { ...screen, show: shown });
-    if (last) return endStatus(cli, follow, last);
+    if (last) {
+      cli.say(`details: ${cli.self} show ${session}`);
+      const isStopped = onInterrupt === 'interrupt' && interrupt.aborted && last.reason !== 'completed';
+      return isStopped ? STATUS.interrupted : endStatus(last);
+    }
   } finally {
     const sent = Promise.all([screen.end(), interrupted?.()]).then(() => true);
     const arrived = await awaitInTime(sent, false, LEAVING_MS, AbortSignal.any([terminate, abandon]));
@@ -135,11 +139,9 @@ async function whatRemains({ sessions, isOurs }: Workplace, session: SessionId, 
 const waitsForAgents = (agents: number | null): string =>
   `${agents === 1 ? '1 agent still works' : `${agents} agents still work`} in the background: this process goes on until none does (Ctrl-C leaves)`;
 
-function endStatus(cli: Cli, { session, signals, onInterrupt }: FollowRun, outcome: RunOutcome): number {
-  cli.say(`details: ${cli.self} show ${session}`);
+export function endStatus(outcome: RunOutcome): number {
   if (outcome.reason === 'completed') return STATUS.ok;
-  const stopped = wasInterrupted(outcome) || (onInterrupt === 'interrupt' && signals.interrupt.aborted);
-  return stopped ? STATUS.interrupted : STATUS.failed;
+  return wasInterrupted(outcome) ? STATUS.interrupted : STATUS.failed;
 }
 
 async function interruptRun(cli: Cli, { workplace, session }: FollowRun): Promise<void> {

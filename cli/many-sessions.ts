@@ -53,7 +53,7 @@ export async function actOnMatching(cli: Cli, { filter = '', yes = false }: Filt
     throw new UsageError('nobody can be asked here: --yes goes on without a question');
   return withServer(cli, async (opened) => {
     const deeds: Deed[] = [];
-    for await (const session of opened.sessions.list({ open: true, filter })) {
+    for await (const session of opened.sessions.list({ open: true, filter, running: true })) {
       deeds.push(...(await many.deeds(opened, session)));
       if (deeds.length > MOST) throw new UsageError(`more than ${MOST} ${many.thing}s: narrow the filter`);
     }

@@ -1,6 +1,6 @@
 // The folder where everything durable of one machine lives. It belongs to one machine (or
 // container) at a time, and nothing in it is ever deleted.
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, opendirSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, opendirSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -76,7 +76,7 @@ export function openDataFolder(env: Env): DataFolder {
   // lost nothing.
   if (!existsSync(layoutFile(root))) for (const place of [join(root, 'store'), store ?? root]) makeFolder(place);
   checkLayout(root);
-  if (store !== null) openStoreFolder(store);
+  if (store !== null) openStoreFolder(store, folder.liveDir);
   const keys = store === null ? openNamedKeys(env) : undefined;
   for (const dir of [folder.liveDir, folder.membersDir, folder.lockDir]) makeFolder(dir);
   return { ...folder, ...(keys && { storeKeys: keys }) };
@@ -161,10 +161,24 @@ function makeFolder(path: string): void {
  * Opens the store's folder, which is made with the data folder and never again: an empty one in the
  * place of one that was moved away would hide that all transcripts are gone.
  */
-function openStoreFolder(place: string): void {
-  if (existsSync(place)) return makeFolder(place);
+function openStoreFolder(place: string, liveDir: string): void {
+  if (existsSync(place)) {
+    makeFolder(place);
+    return sayIfEmptied(place, liveDir);
+  }
   throw new SetupProblem(
     `the store ${place} is not there: put it back if transcripts of this data folder were in it, else make that folder (mkdir)`,
+  );
+}
+
+/** Says once that sessions were here before the store was. */
+function sayIfEmptied(place: string, liveDir: string): void {
+  const tmp = join(place, 'tmp');
+  if (existsSync(tmp) || existsSync(join(place, 'store.json')) || !existsSync(liveDir)) return;
+  if (readdirSync(liveDir).length === 0) return;
+  makeFolder(tmp);
+  process.stderr.write(
+    `the store ${place} is empty: sessions of this data folder from before have lost their transcripts, unless their store is put back there\n`,
   );
 }
 

@@ -4,7 +4,7 @@ import { oneLine } from '../../client/paint.ts';
 import { areNumbered, ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { Input } from '../typing/input.ts';
-import { offerRules } from './offer-rules.ts';
+import { ruleFor, rulesFor } from '../../client/sessions/always-allow.ts';
 
 type Asking = Required<Pick<Input, 'ask' | 'pick'>>;
 
@@ -27,7 +27,7 @@ const KINDS: Readonly<Record<string, string>> = {
 
 async function pickForCall(input: Asking, approval: WaitingApproval, gone: AbortSignal): Promise<string | null> {
   const { tool, reason } = approval;
-  const [narrow] = offerRules(approval);
+  const [narrow] = rulesToPick(approval);
   const always = narrow === undefined ? 'yes, and choose a rule for others' : 'yes, and not again for …';
   const what = KINDS[tool] ?? oneLine(tool, 60);
   const answer = await input.pick(
@@ -52,7 +52,7 @@ async function pickForCall(input: Asking, approval: WaitingApproval, gone: Abort
 }
 
 async function pickRule(input: Asking, approval: WaitingApproval, gone: AbortSignal): Promise<string | null> {
-  const rules = offerRules(approval);
+  const rules = rulesToPick(approval);
   const [first] = rules;
   if (first === undefined) return 'a';
   const options = rules.map((rule, at) => ({
@@ -72,6 +72,16 @@ async function pickRule(input: Asking, approval: WaitingApproval, gone: AbortSig
   if (answer !== ANOTHER) return `a ${answer}`;
   const typed = await input.ask(`which rule, such as ${oneLine(first, 100)} (Enter: back): `, gone);
   return typed === null || typed.trim() === '' ? typed : `a ${typed}`;
+}
+
+/**
+ * Returns rules that cover the call, from narrow to wide; none where no narrow one can be proposed.
+ * A command gets no wider rule than its own.
+ */
+function rulesToPick(approval: WaitingApproval): readonly string[] {
+  const narrow = ruleFor(approval);
+  if (narrow === null) return [];
+  return approval.tool === 'edit' || approval.tool === 'write' ? rulesFor(approval) : [narrow];
 }
 
 /** Tells whether a question of the model is answered with one key. */

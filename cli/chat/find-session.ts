@@ -2,32 +2,44 @@
 // of this folder, or by a choice from a list.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { openServer, type Opened } from '../../client/runtime/open-server.ts';
-import { sessionTable } from '../../client/render/tables.ts';
 import { openSessionsIn } from '../../client/sessions/find/in-folder.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { isWholeId, personAt, sessionArgument, sessionMeant } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { UsageError } from '../errors.ts';
-import { rowsText } from '../../client/render/width.ts';
+import { chooseSession } from './choose-session.ts';
 
 export type Wanted =
-  { readonly kind: 'id'; readonly id: string } | { readonly kind: 'newest' | 'choose'; readonly cwd: string };
+  | {
+      readonly kind: 'id';
+      readonly id: string;
+      /** A server is opened also where the id needs none to be found. */
+      readonly opens?: boolean;
+    }
+  | { readonly kind: 'newest' | 'choose'; readonly cwd: string };
 
 /** Close it after the session's own place is open, so that our server does not start twice. */
-export type Found = { readonly session: SessionId; readonly close: () => Promise<void> };
+export type Found = {
+  readonly session: SessionId;
+  /** Null where the id needed no server to be found. */
+  readonly opened: Opened | null;
+  readonly close: () => Promise<void>;
+};
 
 /** Most sessions to offer, and most to look through for them. */
-const OFFERED = 20;
+const OFFERED = 200;
 const LOOKED_AT = 2_000;
 
 /** Throws UsageError when there is no session, or none is chosen. */
 export async function findSession(cli: Cli, wanted: Wanted): Promise<Found> {
   const given = wanted.kind === 'id' ? sessionArgument(wanted.id) : null;
-  if (given !== null && isWholeId(given)) return { session: given, close: () => Promise.resolve() };
+  const opens = wanted.kind !== 'id' || wanted.opens === true;
+  if (given !== null && isWholeId(given) && !opens)
+    return { session: given, opened: null, close: () => Promise.resolve() };
   const opened = await openServer({ env: cli.env, role: 'command', worker: false, say: cli.say, ...personAt(cli) });
   try {
     const session = given !== null ? await sessionMeant(opened, given) : await sessionOfFolder(cli, opened, wanted);
-    return { session, close: () => opened.close() };
+    return { session, opened, close: () => opened.close() };
   } catch (error) {
     await opened.close();
     throw error;
@@ -39,7 +51,7 @@ async function sessionOfFolder(cli: Cli, opened: Opened, wanted: Wanted): Promis
   const there = await newestIn(opened.sessions, cwd, wanted.kind === 'newest' ? 1 : OFFERED);
   const [newest] = there;
   if (!newest) throw new UsageError(`there is no open session of ${cwd}: \`${cli.self}\` begins one`);
-  return wanted.kind === 'newest' ? newest.session : chooseSession(cli, there);
+  return wanted.kind === 'newest' ? newest.session : chooseSession(cli, opened, there);
 }
 
 export async function newestIn(
@@ -53,24 +65,4 @@ export async function newestIn(
     if (found.length === most) break;
   }
   return found;
-}
-
-async function chooseSession(cli: Cli, there: readonly SessionInfo[]): Promise<SessionId> {
-  const { out } = cli;
-  const whole = { ...out, columns: () => null };
-  const [heading = '', ...rows] = sessionTable(whole, there, Date.now()).trimEnd().split('\n');
-  const lines = [`     ${heading}`, ...rows.map((row, at) => `${String(at + 1).padStart(3)}  ${row}`)];
-  cli.print(rowsText(out.columns(), lines.join('\n')));
-  const left = new AbortController();
-  const leave = (): void => left.abort();
-  const input = cli.openInput?.({ submit: () => undefined, interrupt: leave, leave });
-  try {
-    const line = (await input?.ask('which one, by its number (Enter: 1): ', left.signal)) ?? null;
-    const number = line?.trim() === '' ? 1 : Number(line ?? Number.NaN);
-    const chosen = there[number - 1];
-    if (!chosen) throw new UsageError('no session was chosen');
-    return chosen.session;
-  } finally {
-    input?.close();
-  }
 }

@@ -1,15 +1,14 @@
 // Shows what was said last in a session that a person comes back to: the end of its transcript up
 // to the last run that ended.
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
 import { transcriptHeading, transcriptText } from '../render/transcript.ts';
-import { readSession, type SessionReading } from '../../client/sessions/read.ts';
+import type { SessionReading } from '../../client/sessions/read.ts';
 import type { Cli } from '../cli.ts';
 
 const LINES = 24;
 
-export async function showLately(cli: Cli, opened: Opened, session: SessionId): Promise<void> {
-  const reading = withoutCurrentRun(await readSession(opened, session));
+export function showLately(cli: Cli, whole: SessionReading): void {
+  const reading = withoutCurrentRun(whole);
+  const { session } = reading.description;
   const heading = transcriptHeading(cli.out, reading);
   const lines = transcriptText(cli.out, reading).slice(heading.length).trim().split('\n');
   const left = lines.length - LINES;

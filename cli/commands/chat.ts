@@ -186,7 +186,7 @@ type Greeted = { readonly seen: SessionDescription | null; readonly cwd: string 
 async function greetPerson(cli: Cli, workplace: Workplace, { seen, cwd }: Greeted): Promise<void> {
   const keys = 'Enter sends, Esc interrupts, Ctrl-D leaves; /help lists commands and keys';
   if (seen) {
-    await showLately(cli, workplace, seen.session);
+    showLately(cli, await readSession(workplace, seen.session));
     return cli.say(`session ${seen.session}; ${keys}`);
   }
   cli.say(`session ${workplace.session}, new, in ${cwd}; ${keys}`);

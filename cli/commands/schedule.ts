@@ -32,6 +32,16 @@ A session of its own closes when its run has ended. With --session, the options 
 
 export function scheduleCommand(program: Command, cli: Cli): void {
   const group = program.command('schedule').description('run tasks at the times of a cron expression');
+  addCreate(group, cli);
+  group
+    .command('list')
+    .description('list the schedules')
+    .option('--json', 'print one JSON object per schedule')
+    .action(async ({ json = false }: { readonly json?: boolean }) => cli.exit(await listSchedules(cli, json)));
+  for (const act of ACTS) addAct(group, cli, act);
+}
+
+function addCreate(group: Command, cli: Cli): void {
   const create = group
     .command('create')
     .description('make a schedule: each firing opens a session of its own, or is the next prompt of --session')
@@ -58,40 +68,55 @@ export function scheduleCommand(program: Command, cli: Cli): void {
     .action(async (cron: string, task: string | undefined, flags: Flags) => {
       cli.exit(await createSchedule(cli, { cron, task, flags }));
     });
+}
+
+type Act = {
+  readonly name: string;
+  readonly description: string;
+  readonly work: (opened: Opened, schedule: string) => Promise<string>;
+};
+
+const ACTS: readonly Act[] = [
+  {
+    name: 'pause',
+    description: 'let a schedule fire no more until it is resumed',
+    work: async ({ sessions }, name) => {
+      await sessions.schedules.pause(name);
+      return `schedule ${name} is paused`;
+    },
+  },
+  {
+    name: 'resume',
+    description: 'let a paused schedule fire again',
+    work: async ({ sessions }, name) => {
+      await sessions.schedules.resume(name);
+      return nextText(await sessions.schedules.describe(name));
+    },
+  },
+  {
+    name: 'delete',
+    description: 'delete a schedule; its sessions stay',
+    work: async ({ sessions }, name) => {
+      await sessions.schedules.delete(name);
+      return `schedule ${name} is deleted; its sessions stay`;
+    },
+  },
+  {
+    name: 'trigger',
+    description: 'let a schedule fire now, by its overlap policy',
+    work: async ({ sessions }, name) => triggerText(name, await sessions.schedules.trigger(name)),
+  },
+];
+
+function addAct(group: Command, cli: Cli, { name, description, work }: Act): void {
   group
-    .command('list')
-    .description('list the schedules')
-    .option('--json', 'print one JSON object per schedule')
-    .action(async ({ json = false }: { readonly json?: boolean }) => cli.exit(await listSchedules(cli, json)));
-  const act = (
-    name: string,
-    description: string,
-    work: (opened: Opened, schedule: string) => Promise<string>,
-  ): void => {
-    group
-      .command(name)
-      .description(description)
-      .argument('<name>', 'the schedule’s name')
-      .action(async (schedule: string) => {
-        const said = (opened: Opened) => work(opened, schedule).then((line) => (cli.say(line), STATUS.ok));
-        cli.exit(await withServer(cli, said));
-      });
-  };
-  act('pause', 'let a schedule fire no more until it is resumed', async ({ sessions }, name) => {
-    await sessions.schedules.pause(name);
-    return `schedule ${name} is paused`;
-  });
-  act('resume', 'let a paused schedule fire again', async ({ sessions }, name) => {
-    await sessions.schedules.resume(name);
-    return nextText(await sessions.schedules.describe(name));
-  });
-  act('delete', 'delete a schedule; its sessions stay', async ({ sessions }, name) => {
-    await sessions.schedules.delete(name);
-    return `schedule ${name} is deleted; its sessions stay`;
-  });
-  act('trigger', 'let a schedule fire now, by its overlap policy', async ({ sessions }, name) =>
-    triggerText(name, await sessions.schedules.trigger(name)),
-  );
+    .command(name)
+    .description(description)
+    .argument('<name>', 'the schedule’s name')
+    .action(async (schedule: string) => {
+      const sayDone = (opened: Opened) => work(opened, schedule).then((line) => (cli.say(line), STATUS.ok));
+      cli.exit(await withServer(cli, sayDone));
+    });
 }
 
 type Given = { readonly cron: string; readonly task: string | undefined; readonly flags: Flags };

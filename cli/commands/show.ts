@@ -53,13 +53,17 @@ async function* jsonPieces({ store }: Opened, reading: SessionReading, full: boo
 
 async function* textPieces(
   { out, isTerminal }: Cli,
-  { store, folder }: Opened,
+  opened: Opened,
   reading: SessionReading,
   full: boolean,
 ): AsyncIterable<string> {
+  const { store, folder } = opened;
   const { backgroundText, transcriptHeading, transcriptText } = await import('../render/transcript.ts');
   const inBackground = backgroundText(out, await commandsOf(folder, reading));
-  if (!full) return yield `${transcriptText(out, reading)}${inBackground}`;
+  if (!full) {
+    const { readOpenAgents } = await import('../../client/sessions/history/open-agents.ts');
+    return yield `${transcriptText(out, reading, await readOpenAgents(opened, reading))}${inBackground}`;
+  }
   const [{ fullTranscript }, { readWholeResult: wholeResult }] = await Promise.all([
     import('../../client/render/full-transcript.ts'),
     import('../../client/sessions/dump.ts'),

@@ -61,7 +61,7 @@ function createLook({ sessions }: Pick<Opened, 'sessions'>): Look {
   let waiting: readonly WaitingApproval[] = [];
   return async (filter) => {
     const [counts, { sessions: shown, note }] = await Promise.all([
-      sessions.counts({ filter }),
+      sessions.counts({ filter, running: true }),
       sessions.page({ filter, size: MOST, running: true }),
     ]);
     const calls = shown.flatMap(({ session, approvals = [] }) => approvals.map(({ call }) => `${session} ${call}`));

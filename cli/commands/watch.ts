@@ -1,23 +1,28 @@
 // perdure watch: returns to a session, with a worker of its own if none runs, and follows the
-// current run to its end.
+// current run to its end. Of a run that has ended, it prints the end.
 import type { Command } from 'commander';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import type { Cli } from '../cli.ts';
-import { followRun } from '../follow-run.ts';
+import { showLately } from '../chat/show-lately.ts';
+import { endStatus, followRun } from '../follow-run.ts';
 import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
+import { agentsAtWork, isAtRest } from '../../client/follow/goal.ts';
 import { isUnderWay } from '../../client/sessions/info.ts';
+import type { RunOutcome } from '../../client/sessions/outcome.ts';
+import { readSession } from '../../client/sessions/read.ts';
 import { findSession } from '../chat/find-session.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 
-type Flags = ConfigFlags & { readonly json?: boolean };
+type Flags = ConfigFlags & { readonly json?: boolean; readonly replay?: boolean };
 
 export function watchCommand(program: Command, cli: Cli): void {
   program
     .command('watch')
-    .description('follow a session to the end of its run; Ctrl-C only stops watching')
+    .description('follow a session to the end of its run, or print how it ended; Ctrl-C only stops watching')
     .argument('<id>', 'the session')
+    .option('--replay', 'show a run that has ended from its beginning, as `--json` does')
     .option('--json', 'print one JSON object per event, the result last')
     .option(...CONFIG_OPTION)
     .action(async (id: string, flags: Flags) => {
@@ -25,11 +30,13 @@ export function watchCommand(program: Command, cli: Cli): void {
     });
 }
 
-export async function watch(cli: Cli, id: string, { json = false, config }: Flags): Promise<number> {
+export async function watch(cli: Cli, id: string, { json = false, replay = json, config }: Flags): Promise<number> {
   const chosen = await workerConfig(cli, config);
-  const { session, close } = await findSession(cli, { kind: 'id', id });
-  const beforeWork = (opened: Opened): Promise<void> => checkKey(cli, opened, session);
+  const { session, opened, close } = await findSession(cli, { kind: 'id', id, opens: !replay });
+  const beforeWork = (place: Opened): Promise<void> => checkKey(cli, place, session);
   try {
+    const outcome = opened === null || config !== undefined ? null : await showEnd(cli, opened, session);
+    if (outcome !== null) return endStatus(outcome);
     return await withinWorkplace(cli, { anywhere: false, beforeWork, chosen, session }, async (workplace, signals) => {
       await close();
       return followRun(cli, { workplace, session, json, signals, onInterrupt: 'detach' });
@@ -37,6 +44,18 @@ export async function watch(cli: Cli, id: string, { json = false, config }: Flag
   } finally {
     await close();
   }
+}
+
+/** Prints the end of a session at rest, and returns its last outcome. Null when something runs. */
+async function showEnd(cli: Cli, opened: Opened, session: SessionId): Promise<RunOutcome | null> {
+  const seen = await opened.sessions.describe(session);
+  if (!isAtRest(seen) || agentsAtWork(seen) > 0) return null;
+  const reading = await readSession(opened, session);
+  const outcome = reading.runs.at(-1);
+  if (!outcome) return null;
+  showLately(cli, reading);
+  cli.say(`the run has ended: \`${cli.self} watch ${session} --replay\` shows it from its beginning`);
+  return outcome;
 }
 
 /** The scripted model must not end a session that a real model began. */

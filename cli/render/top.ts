@@ -115,7 +115,7 @@ const inverse = (paint: Paint, text: string): string => (paint.on ? `\u001b[7m${
 
 function headLine(paint: Paint, counts: SessionCounts): string {
   const parts = [
-    [counts.waiting_approval, 'need you', paint.yellow],
+    [counts.waiting_approval, counts.waiting_approval === 1 ? 'needs you' : 'need you', paint.yellow],
     [counts.running, 'working', paint.cyan],
     [counts.waiting_worker, 'without a worker', paint.red],
     [counts.parked, 'parked', paint.dim],

@@ -24,18 +24,19 @@ import { taskListOf } from '../../store/view/task-list.ts';
 import { showUnseen } from '../../system/text.ts';
 import { textStream } from '../terminal/markdown-stream.ts';
 import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
-import { formatCount, formatMoment } from '../../client/units.ts';
+import type { OpenAgent, OpenAgents } from '../../client/sessions/history/open-agents.ts';
+import { formatCount, formatMoment, formatMoney, shortTime } from '../../client/units.ts';
 
 /** Most characters of one message. */
 const SHOWN = 20_000;
 
-/** Ends with a line break. */
-export function transcriptText(paint: Paint, reading: SessionReading): string {
+/** Ends with a line break. `agents` are those whose calls have no outcome yet. */
+export function transcriptText(paint: Paint, reading: SessionReading, agents: OpenAgents = new Map()): string {
   const { description, entries } = reading;
   const { last } = description;
   const lines = [transcriptHeading(paint, reading)];
   const paired = pairOutcomes(entries);
-  for (const position of entries.keys()) lines.push(...entryLines(paint, position, reading, paired));
+  for (const position of entries.keys()) lines.push(...entryLines(paint, position, reading, { paired, agents }));
   if (entries.length === 0 && last)
     lines.push('', `the transcript cannot be read; run ${last.run} ended: ${reasonText(last.terminal.reason)}`);
   lines.push(...taskLines(paint, entries));
@@ -89,11 +90,13 @@ function senderLine(paint: Paint, { by }: Extract<Entry, { kind: 'user' }>): rea
   return by === undefined ? [] : [paint.dim(`  (from ${oneLine(by, 100)})`)];
 }
 
+type Calls = { readonly paired: PairedOutcomes; readonly agents: OpenAgents };
+
 function entryLines(
   paint: Paint,
   position: number,
   reading: SessionReading,
-  paired: PairedOutcomes,
+  { paired, agents }: Calls,
 ): readonly string[] {
   const { bodies, description, entries } = reading;
   const entry = entries[position] as Entry;
@@ -103,7 +106,10 @@ function entryLines(
     case 'user':
       return [`${paint.bold('›')} ${messageText(entry.body, bodies)}`, ...senderLine(paint, entry)];
     case 'reply':
-      return replyLines(paint, entry, paired.get(entry), waitingCalls(reading, entry));
+      return replyLines(paint, entry, paired.get(entry), {
+        waiting: waitingCalls(reading, entry),
+        agents: agents.get(entry) ?? new Map(),
+      });
     case 'outcomes':
       return [];
     case 'boundary':
@@ -154,13 +160,14 @@ function waitingCalls({ description, entries }: SessionReading, reply: ReplyEntr
 }
 
 type WaitingCalls = ReadonlyMap<number, PendingApproval>;
+type OpenCalls = { readonly waiting: WaitingCalls; readonly agents: ReadonlyMap<number, OpenAgent> };
 
 /** Formats calls with their outcomes, which are stored after the reply. */
 function replyLines(
   paint: Paint,
   reply: ReplyEntry,
   outcomes: ReadonlyMap<number, Outcome> = new Map(),
-  waiting: WaitingCalls,
+  { waiting, agents }: OpenCalls,
 ): readonly string[] {
   const lines = reply.message.content.flatMap((block, index) => {
     if (block.type === 'text') return block.text.trim() === '' ? [] : [proseText(paint, shortenText(block.text))];
@@ -168,9 +175,12 @@ function replyLines(
     if (searched !== null) return inRows(paint, [paint.dim(`• ${searched}`)]);
     if (block.type !== 'tool_use') return [];
     const outcome = outcomes.get(index);
+    const agent = agents.get(index);
     const after = outcome
       ? outcomeLines(paint, outcome)
-      : [openLine(paint, isRepeated(reply, index), waiting.get(index))];
+      : agent
+        ? agentLines(paint, agent)
+        : [openLine(paint, isRepeated(reply, index), waiting.get(index))];
     return inRows(paint, [...callLines(paint, block.name, block.input), ...after]);
   });
   return reply.fate === 'whole' ? lines : [...lines, paint.dim(`(the reply was ${reply.fate})`)];
@@ -185,6 +195,21 @@ function openLine(paint: Paint, repeated: boolean, waits: PendingApproval | unde
   if (waits === undefined) return paint.dim('  (no outcome yet)');
   const why = waits.question ? 'waits for an answer' : `waits for a decision: ${oneLine(waits.reason, 500)}`;
   return `  ${paint.yellow('?')} ${why} ${paint.dim(`(call ${oneLine(waits.call, 100)})`)}`;
+}
+
+/** Says how an agent stands, or how it ended with its last words. */
+function agentLines(paint: Paint, { agent, outcome }: OpenAgent): readonly string[] {
+  const { session, facts, startedAt, closedAt } = agent;
+  const spent = facts
+    ? [formatCount(facts.turns, 'turn'), formatMoney(facts.cents === null ? null : facts.cents / 100)]
+    : [];
+  const end = outcome
+    ? `${reasonText(outcome.reason)}${closedAt === null ? '' : ` in ${shortTime(closedAt - startedAt)}`}`
+    : phaseText(agent);
+  const row = paint.dim(`  (agent ${oneLine(session, 100)}: ${[end, ...spent].join(' · ')})`);
+  if (!outcome) return [row];
+  const isError = outcome.reason !== 'completed';
+  return [resultLines(paint, { content: outcome.text || (outcome.detail ?? ''), isError, durationMs: null }), row];
 }
 
 function outcomeLines(paint: Paint, outcome: Outcome): readonly string[] {

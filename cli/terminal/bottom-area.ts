@@ -10,26 +10,6 @@ export type AreaPart = (typeof PARTS)[number];
 /** `row` and `column` count from 0 within the part. */
 export type CursorPlace = { readonly row: number; readonly column: number };
 
-export type BottomArea = {
-  /** Shows rows with our colours, cut to the terminal's width; an empty list removes the part. */
-  show(part: AreaPart, rows: readonly string[], cursor?: CursorPlace): void;
-  /** Writes `text` with `write`, above the rows. */
-  above(text: string, write: (text: string) => void): void;
-  /** Draws once, after `act`, everything that it shows and writes. */
-  together(act: () => void): void;
-  /**
-   * Stops drawing until the returned function is called, while something else writes at the bottom.
-   */
-  hide(): () => void;
-  /**
-   * Stops drawing and holds output back until the returned function is called, while another
-   * program has the terminal.
-   */
-  hold(): () => void;
-  /** Must be called when the terminal has another size. */
-  resized(): void;
-};
-
 type Terminal = {
   readonly write: (text: string) => unknown;
   readonly columns: () => number;
@@ -44,82 +24,111 @@ const NARROWEST = 12;
 type DrawnRows = { readonly rows: readonly string[]; readonly cursor: CursorPlace };
 type HeldOutput = { readonly text: string; readonly write: (text: string) => void };
 
-export function createBottomArea({ write, columns, rows: height }: Terminal): BottomArea {
-  const parts = new Map<AreaPart, { readonly rows: readonly string[]; readonly cursor?: CursorPlace | undefined }>();
-  let drawn: DrawnRows | null = null;
-  let atStart = true;
-  let hiders = 0;
-  let holders = 0;
-  let batches = 0;
-  const held: HeldOutput[] = [];
-  const wanted = (): DrawnRows | null => {
-    if (!atStart || hiders > 0 || holders > 0 || columns() < NARROWEST) return null;
-    return composeRows(parts, { columns: columns(), height: height() });
-  };
-  const draw = (): void => {
-    if (batches > 0) return;
-    const next = wanted();
-    if (isSame(next, drawn)) return;
-    write(BEGIN + toTop(drawn, columns()) + textOf(next, drawn) + END);
-    drawn = next;
-  };
-  const erase = (): void => {
-    if (drawn !== null) write(`${BEGIN}${toTop(drawn, columns())}\u001b[J`);
-    drawn = null;
-  };
-  const area: BottomArea = {
-    show: (part, rows, cursor) => {
-      parts.set(part, { rows, cursor });
-      draw();
-    },
-    above: (text, writeText) => {
-      if (text === '') return;
-      if (holders > 0) return void held.push({ text, write: writeText });
-      const was = drawn !== null;
-      erase();
-      writeText(text);
-      atStart = text.endsWith('\n');
-      draw();
-      if (was && drawn === null && batches === 0) write(END);
-    },
-    together: (act) => {
-      batches += 1;
-      const was = drawn !== null;
-      try {
-        act();
-      } finally {
-        batches -= 1;
-        draw();
-        if (was && drawn === null) write(END);
-      }
-    },
-    hide: () => {
-      hiders += 1;
-      const was = drawn !== null;
-      erase();
-      if (was) write(END);
-      return callOnce(() => {
-        hiders -= 1;
-        draw();
-      });
-    },
-    hold: () => {
-      const show = area.hide();
-      holders += 1;
-      return callOnce(() => {
-        holders -= 1;
-        for (const { text, write: writeText } of holders > 0 ? [] : held.splice(0)) area.above(text, writeText);
-        show();
-      });
-    },
-    resized: () => {
-      const was = drawn !== null;
-      erase();
-      if (was) write(END);
-      draw();
-    },
-  };
-  return area;
+type ShownPart = { readonly rows: readonly string[]; readonly cursor?: CursorPlace | undefined };
+
+export class BottomArea {
+  readonly #terminal: Terminal;
+  readonly #parts = new Map<AreaPart, ShownPart>();
+  readonly #held: HeldOutput[] = [];
+  #drawn: DrawnRows | null = null;
+  #isAtLineStart = true;
+  #hiders = 0;
+  #holders = 0;
+  #batches = 0;
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal;
+  }
+
+  /** Shows rows with our colours, cut to the terminal's width; an empty list removes the part. */
+  show(part: AreaPart, rows: readonly string[], cursor?: CursorPlace): void {
+    this.#parts.set(part, { rows, cursor });
+    this.#draw();
+  }
+
+  /** Writes `text` with `write`, above the rows. */
+  above(text: string, write: (text: string) => void): void {
+    if (text === '') return;
+    if (this.#holders > 0) return void this.#held.push({ text, write });
+    const wasDrawn = this.#erase();
+    write(text);
+    this.#isAtLineStart = text.endsWith('\n');
+    this.#draw();
+    if (wasDrawn && this.#batches === 0) this.#endUnlessDrawn();
+  }
+
+  /** Draws once, after `act`, everything that it shows and writes. */
+  together(act: () => void): void {
+    this.#batches += 1;
+    const wasDrawn = this.#drawn !== null;
+    try {
+      act();
+    } finally {
+      this.#batches -= 1;
+      this.#draw();
+      if (wasDrawn) this.#endUnlessDrawn();
+    }
+  }
+
+  /**
+   * Stops drawing until the returned function is called, while something else writes at the bottom.
+   */
+  hide(): () => void {
+    this.#hiders += 1;
+    if (this.#erase()) this.#endUnlessDrawn();
+    return callOnce(() => {
+      this.#hiders -= 1;
+      this.#draw();
+    });
+  }
+
+  /**
+   * Stops drawing and holds output back until the returned function is called, while another
+   * program has the terminal.
+   */
+  hold(): () => void {
+    const show = this.hide();
+    this.#holders += 1;
+    return callOnce(() => {
+      this.#holders -= 1;
+      for (const { text, write } of this.#holders > 0 ? [] : this.#held.splice(0)) this.above(text, write);
+      show();
+    });
+  }
+
+  /** Must be called when the terminal has another size. */
+  resize(): void {
+    if (this.#erase()) this.#endUnlessDrawn();
+    this.#draw();
+  }
+
+  #draw(): void {
+    if (this.#batches > 0) return;
+    const { write, columns } = this.#terminal;
+    const next = this.#compose();
+    if (isSame(next, this.#drawn)) return;
+    write(BEGIN + toTop(this.#drawn, columns()) + textOf(next, this.#drawn) + END);
+    this.#drawn = next;
+  }
+
+  #compose(): DrawnRows | null {
+    const { columns, rows } = this.#terminal;
+    if (!this.#isAtLineStart || this.#hiders > 0 || this.#holders > 0 || columns() < NARROWEST) return null;
+    return composeRows(this.#parts, { columns: columns(), height: rows() });
+  }
+
+  /** Tells whether there was something to erase. The output stays unshown until END follows. */
+  #erase(): boolean {
+    const { write, columns } = this.#terminal;
+    if (this.#drawn === null) return false;
+    write(`${BEGIN}${toTop(this.#drawn, columns())}\u001b[J`);
+    this.#drawn = null;
+    return true;
+  }
+
+  #endUnlessDrawn(): void {
+    if (this.#drawn === null) this.#terminal.write(END);
+  }
 }
 
 function callOnce(act: () => void): () => void {
@@ -132,7 +141,7 @@ function callOnce(act: () => void): () => void {
 
 /** Returns the lowest rows that fit; one row stays free for the output above. */
 function composeRows(
-  parts: ReadonlyMap<AreaPart, { readonly rows: readonly string[]; readonly cursor?: CursorPlace | undefined }>,
+  parts: ReadonlyMap<AreaPart, ShownPart>,
   { columns, height }: { readonly columns: number; readonly height: number },
 ): DrawnRows | null {
   const all: string[] = [];

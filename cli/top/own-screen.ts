@@ -1,7 +1,7 @@
 // The terminal's second screen: closing it shows the previous content again.
 import type { Cli } from '../cli.ts';
 
-type OwnScreen = { draw(lines: readonly string[]): void; close(): void };
+export type OwnScreen = { draw(lines: readonly string[]): void; close(): void };
 
 export function openOwnScreen(cli: Pick<Cli, 'print'>): OwnScreen {
   let isOpen = true;

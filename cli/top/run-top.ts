@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { callToDecideText } from '../../client/render/approval-text.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { oneLine } from '../../client/paint.ts';
@@ -12,7 +13,7 @@ import { withTaker } from '../decide-session.ts';
 import { STATUS } from '../errors.ts';
 import { orderTop, SORTS, type TopFrame, topLines, type TopSort } from '../render/top.ts';
 import type { KeyPress } from '../typing/line-editor.ts';
-import { openOwnScreen } from './own-screen.ts';
+import { openOwnScreen, type OwnScreen } from './own-screen.ts';
 
 type Running = {
   readonly frame: TopFrame;
@@ -21,145 +22,209 @@ type Running = {
 };
 
 /** `follow` is the session that the person wants to follow now. */
-type TopEnd = { readonly status: number; readonly follow: string | null };
-
-type State = {
-  frame: TopFrame;
-  selected: string | null;
-  sort: TopSort;
-  /** The filter while it is typed; null otherwise. */
-  typed: string | null;
-  note: string | null;
-  /** The session that is looked at in full. */
-  shown: SessionInfo | null;
-  /** Lines of the session that is looked at. */
-  lines: readonly string[];
-};
+type TopEnd = { readonly status: number; readonly follow: SessionId | null };
 
 const DENIED = 'the user denied it';
+/** Rows that a page key moves by. */
+const PAGE = 10;
 
-export async function runTop(cli: Cli, opened: Opened, { frame, everyMs, look }: Running): Promise<TopEnd> {
-  const state: State = { frame, selected: null, sort: 'age', typed: null, note: null, shown: null, lines: [] };
-  const left = new AbortController();
-  let follow: string | null = null;
-  const ordered = (): readonly SessionInfo[] => orderTop(state.frame, state.sort, Date.now());
-  const current = (): SessionInfo | undefined => {
-    const all = ordered();
-    return all.find(({ session }) => session === state.selected) ?? all[0];
-  };
+export async function runTop(cli: Cli, opened: Opened, running: Running): Promise<TopEnd> {
   const screen = openOwnScreen(cli);
-  const draw = (): void => {
-    const { rows, columns } = cli.size();
-    state.selected = current()?.session ?? null;
-    if (state.shown) return screen.draw([...state.lines.slice(0, rows - 2), '', state.note ?? cli.out.dim(LOOK_KEYS)]);
-    const note = state.typed === null ? state.note : `/ ${state.typed}▏`;
-    const selected = cli.openKeys === null ? null : state.selected;
-    const lines = topLines(cli.out, state.frame, { now: Date.now(), columns, rows, sort: state.sort, selected, note });
-    screen.draw(lines);
-  };
-  const refresh = async (): Promise<void> => {
-    state.frame = await look(state.frame.filter, state.frame);
-    draw();
-  };
-  const tell = (note: string): void => {
-    state.note = note;
-    draw();
-  };
-  const attempt = async (act: () => Promise<string>): Promise<void> => {
-    try {
-      tell(await act());
-      await refresh();
-    } catch (error) {
-      tell(oneLine(reasonOf(error), 300));
-    }
-  };
-  const waiting = (session: SessionInfo): WaitingApproval | undefined =>
-    state.frame.approvals.get(session.session)?.[0];
-  const openLook = (session: SessionInfo): void => {
-    state.shown = session;
-    state.lines = lookLines(cli, session, waiting(session));
-    draw();
-  };
-  /** Nothing is decided unseen: the first key shows the call, the second decides. */
-  const decide = (session: SessionInfo, allow: boolean): void => {
-    const call = waiting(session);
-    if (!call) return tell('nothing waits for a decision there');
-    if (state.shown === null) return openLook(session);
-    if (call.question) return tell(`it is a question: \`${cli.self} answer ${session.session} ${call.call} "…"\``);
-    state.shown = null;
-    void attempt(async () => {
-      const { sessions } = opened;
-      await withTaker(cli, opened, session.taskQueue, () =>
-        allow ? sessions.approve(call.session, call.call) : sessions.deny(call.session, call.call, DENIED),
-      );
-      return `${allow ? 'allowed' : 'denied'}: ${oneLine(call.tool, 40)} of ${oneLine(session.title, 60)}`;
-    });
-  };
-  const move = (by: number): void => {
-    const all = ordered();
-    const at = all.findIndex(({ session }) => session === state.selected);
-    state.selected = all[Math.max(0, Math.min(all.length - 1, at + by))]?.session ?? null;
-  };
-  const keys: Readonly<Record<string, (session: SessionInfo) => void>> = {
-    up: () => move(-1),
-    k: () => move(-1),
-    down: () => move(1),
-    j: () => move(1),
-    pageup: () => move(-10),
-    pagedown: () => move(10),
-    return: ({ session }) => {
-      follow = session;
-      left.abort();
-    },
-    l: openLook,
-    space: openLook,
-    a: (session) => decide(session, true),
-    d: (session) => decide(session, false),
-    i: ({ session, title }) =>
-      void attempt(async () => {
-        await opened.sessions.interrupt(session);
-        return `asked to stop: ${oneLine(title, 60)}`;
-      }),
-    o: ({ session }) =>
-      void attempt(async () => {
-        const { openPageAt } = await import('../open-page.ts');
-        let address = 'opened in the browser';
-        await openPageAt({ ...cli, print: (text) => (address = text.trim()), say: () => undefined }, session);
-        return address;
-      }),
-    s: () => {
-      state.sort = SORTS[(SORTS.indexOf(state.sort) + 1) % SORTS.length] ?? 'age';
-      state.note = `sorted by ${state.sort}`;
-    },
-  };
-  const onKey = (typed: string | undefined, key: KeyPress): void => {
-    if (key.ctrl && key.name === 'c') return left.abort();
-    if (state.typed !== null) typeFilter(state, typed, key, () => void refresh(), tell);
-    else if (key.name === 'q' || key.name === 'escape') {
-      if (state.shown) state.shown = null;
-      else left.abort();
-    } else if (typed === '/') state.typed = state.frame.filter;
-    else {
-      state.note = null;
-      const session = state.shown ?? current();
-      if (session) keys[key.name ?? '']?.(session);
-    }
-    draw();
-  };
+  const top = new TopScreen(cli, opened, running, screen);
   const keyboard = cli.openKeys?.() ?? null;
-  keyboard?.start(onKey);
-  const stop = AbortSignal.any([left.signal, cli.unread]);
+  keyboard?.start((typed, key) => top.press(typed, key));
+  const stop = AbortSignal.any([top.left, cli.unread]);
   try {
-    draw();
+    top.draw();
     while (!stop.aborted) {
-      await sleep(everyMs, undefined, { signal: stop }).catch(() => undefined);
-      if (!stop.aborted) await refresh();
+      await sleep(running.everyMs, undefined, { signal: stop }).catch(() => undefined);
+      if (!stop.aborted) await top.refresh();
     }
   } finally {
     keyboard?.stop();
     screen.close();
   }
-  return { status: cli.unread.aborted ? STATUS.unread : STATUS.ok, follow };
+  return { status: cli.unread.aborted ? STATUS.unread : STATUS.ok, follow: top.follow };
+}
+
+type Shown = {
+  readonly session: SessionInfo;
+  /** The call that keys decide, also when another one waits by then. */
+  readonly call: WaitingApproval | undefined;
+  readonly lines: readonly string[];
+};
+
+class TopScreen {
+  /** The session that the person wants to follow now. */
+  follow: SessionId | null = null;
+  readonly #cli: Cli;
+  readonly #opened: Opened;
+  readonly #look: Running['look'];
+  readonly #screen: OwnScreen;
+  readonly #leave = new AbortController();
+  #frame: TopFrame;
+  #selected: string | null = null;
+  #sort: TopSort = 'age';
+  /** The filter while it is typed; null otherwise. */
+  #typed: string | null = null;
+  #note: string | null = null;
+  /** The session that is looked at in full. */
+  #shown: Shown | null = null;
+  readonly #keys: Readonly<Record<string, (session: SessionInfo) => void>> = {
+    up: () => this.#move(-1),
+    k: () => this.#move(-1),
+    down: () => this.#move(1),
+    j: () => this.#move(1),
+    pageup: () => this.#move(-PAGE),
+    pagedown: () => this.#move(PAGE),
+    return: ({ session }) => {
+      this.follow = session;
+      this.#leave.abort();
+    },
+    l: (session) => this.#openLook(session),
+    space: (session) => this.#openLook(session),
+    a: (session) => this.#decide(session, true),
+    d: (session) => this.#decide(session, false),
+    i: (session) => void this.#attempt(() => this.#interrupt(session)),
+    o: ({ session }) => void this.#attempt(() => this.#openPage(session)),
+    s: () => {
+      this.#sort = SORTS[(SORTS.indexOf(this.#sort) + 1) % SORTS.length] ?? 'age';
+      this.#note = `sorted by ${this.#sort}`;
+    },
+  };
+
+  constructor(cli: Cli, opened: Opened, { frame, look }: Running, screen: OwnScreen) {
+    this.#cli = cli;
+    this.#opened = opened;
+    this.#frame = frame;
+    this.#look = look;
+    this.#screen = screen;
+  }
+
+  /** Aborts when the person leaves. */
+  get left(): AbortSignal {
+    return this.#leave.signal;
+  }
+
+  draw(): void {
+    const { out, size, openKeys } = this.#cli;
+    const { rows, columns } = size();
+    this.#selected = this.#current()?.session ?? null;
+    if (this.#shown) {
+      const { lines } = this.#shown;
+      return this.#screen.draw([...lines.slice(0, rows - 2), '', this.#note ?? out.dim(LOOK_KEYS)]);
+    }
+    const note = this.#typed === null ? this.#note : `/ ${this.#typed}▏`;
+    const selected = openKeys === null ? null : this.#selected;
+    const look = { now: Date.now(), columns, rows, sort: this.#sort, selected, note };
+    this.#screen.draw(topLines(out, this.#frame, look));
+  }
+
+  async refresh(): Promise<void> {
+    this.#frame = await this.#look(this.#frame.filter, this.#frame);
+    this.draw();
+  }
+
+  press(typed: string | undefined, key: KeyPress): void {
+    if (key.ctrl && key.name === 'c') return this.#leave.abort();
+    if (this.#typed !== null) this.#typeFilter(this.#typed, typed, key);
+    else if (key.name === 'q' || key.name === 'escape') {
+      if (this.#shown) this.#shown = null;
+      else this.#leave.abort();
+    } else if (typed === '/') this.#typed = this.#frame.filter;
+    else {
+      this.#note = null;
+      const session = this.#shown?.session ?? this.#current();
+      if (session) this.#keys[key.name ?? '']?.(session);
+    }
+    this.draw();
+  }
+
+  #ordered(): readonly SessionInfo[] {
+    return orderTop(this.#frame, this.#sort, Date.now());
+  }
+
+  #current(): SessionInfo | undefined {
+    const all = this.#ordered();
+    return all.find(({ session }) => session === this.#selected) ?? all[0];
+  }
+
+  #move(by: number): void {
+    const all = this.#ordered();
+    const at = all.findIndex(({ session }) => session === this.#selected);
+    this.#selected = all[Math.max(0, Math.min(all.length - 1, at + by))]?.session ?? null;
+  }
+
+  #tell(note: string): void {
+    this.#note = note;
+    this.draw();
+  }
+
+  async #attempt(act: () => Promise<string>): Promise<void> {
+    try {
+      this.#tell(await act());
+      await this.refresh();
+    } catch (error) {
+      this.#tell(oneLine(reasonOf(error), 300));
+    }
+  }
+
+  #waiting({ session }: SessionInfo): WaitingApproval | undefined {
+    return this.#frame.approvals.get(session)?.[0];
+  }
+
+  #openLook(session: SessionInfo): void {
+    const call = this.#waiting(session);
+    this.#shown = { session, call, lines: lookLines(this.#cli, session, call) };
+    this.draw();
+  }
+
+  /** Nothing is decided unseen: the first key shows the call, the second decides. */
+  #decide(session: SessionInfo, allow: boolean): void {
+    const call = this.#shown ? this.#shown.call : this.#waiting(session);
+    if (!call) return this.#tell('nothing waits for a decision there');
+    if (this.#shown === null) return this.#openLook(session);
+    if (call.question)
+      return this.#tell(`it is a question: \`${this.#cli.self} answer ${session.session} ${call.call} "…"\``);
+    this.#shown = null;
+    void this.#attempt(async () => {
+      const { sessions } = this.#opened;
+      await withTaker(this.#cli, this.#opened, session.taskQueue, () =>
+        allow ? sessions.approve(call.session, call.call) : sessions.deny(call.session, call.call, DENIED),
+      );
+      return `${allow ? 'allowed' : 'denied'}: ${oneLine(call.tool, 40)} of ${oneLine(session.title, 60)}`;
+    });
+  }
+
+  async #interrupt({ session, title }: SessionInfo): Promise<string> {
+    await this.#opened.sessions.interrupt(session);
+    return `asked to stop: ${oneLine(title, 60)}`;
+  }
+
+  async #openPage(session: SessionId): Promise<string> {
+    const { openPageAt } = await import('../open-page.ts');
+    let address = 'opened in the browser';
+    await openPageAt({ ...this.#cli, print: (text) => (address = text.trim()), say: () => undefined }, session);
+    return address;
+  }
+
+  #typeFilter(text: string, typed: string | undefined, { name, ctrl }: KeyPress): void {
+    if (name === 'escape') this.#typed = null;
+    else if (name === 'backspace') this.#typed = text.slice(0, -1);
+    else if (name === 'return') this.#filter(text);
+    else if (typed !== undefined && ctrl !== true && !/^\p{Cc}/u.test(typed)) this.#typed = text + typed;
+  }
+
+  #filter(text: string): void {
+    this.#typed = null;
+    try {
+      parseFilter(text);
+    } catch (error) {
+      return this.#tell(reasonOf(error));
+    }
+    this.#frame = { ...this.#frame, filter: text.trim() };
+    void this.refresh();
+  }
 }
 
 const LOOK_KEYS = 'a allow  d deny  i interrupt  ↵ follow  o open  q back';
@@ -172,27 +237,4 @@ function lookLines(cli: Cli, session: SessionInfo, call: WaitingApproval | undef
   ];
   if (!call) return [...head, '', `\`${cli.self} show ${session.session}\` prints what was said`];
   return [...head, '', ...callToDecideText(cli.out, call).split('\n'), '', `because: ${oneLine(call.reason, 300)}`];
-}
-
-function typeFilter(
-  state: State,
-  typed: string | undefined,
-  { name, ctrl }: KeyPress,
-  refresh: () => void,
-  tell: (note: string) => void,
-): void {
-  const text = state.typed ?? '';
-  if (name === 'escape') state.typed = null;
-  else if (name === 'backspace') state.typed = text.slice(0, -1);
-  else if (name === 'return') {
-    try {
-      parseFilter(text);
-      state.typed = null;
-      state.frame = { ...state.frame, filter: text.trim() };
-      refresh();
-    } catch (error) {
-      state.typed = null;
-      tell(reasonOf(error));
-    }
-  } else if (typed !== undefined && ctrl !== true && !/^\p{Cc}/u.test(typed)) state.typed = text + typed;
 }

@@ -4,6 +4,7 @@
 import type { Complete } from './completion.ts';
 import type { KeyPress } from './line-editor.ts';
 import type { Menu } from './menu.ts';
+import type { Picker } from './picker.ts';
 
 /**
  * Returns the line that follows the question; null when the signal came first or typing has ended.
@@ -18,8 +19,10 @@ export type Hands = {
   interrupt(): void;
   /** Called at Ctrl-D, or at the end of the input. */
   leave(): void;
-  /** Called at Escape when nothing is open that it would close. */
-  escape?(): void;
+  /**
+   * Called at Escape when nothing is open that it would close; `isEmpty` when nothing is typed.
+   */
+  escape?(isEmpty: boolean): void;
   /** Called at Ctrl-O: shows what calls gave. */
   showOutput?(): void;
   /** Called at Shift-Tab: takes the next permission mode. */
@@ -37,6 +40,13 @@ export type Input = {
    * or typing has ended. Absent: only whole lines can be read.
    */
   readonly pick?: (menu: Menu, signal: AbortSignal) => Promise<string | null>;
+  /**
+   * Lets the person pick from a list, and returns the answer; null when they left it. Absent: only
+   * whole lines can be read.
+   */
+  readonly choose?: (picker: Picker, signal: AbortSignal) => Promise<string | null>;
+  /** Replaces what is typed. Absent: it cannot be done. */
+  write?(text: string): void;
   /**
    * Opens a text in the person's own editor. Returns null when there is no editor or it failed,
    * which has been reported.

@@ -40,6 +40,10 @@ export function openKeyboard({ stdin, write }: Terminal): Keyboard {
           }, ESCAPE_MS);
           return;
         }
+        if (given === ESCAPE + ESCAPE) {
+          for (const name of ['escape', 'escape']) onKey(undefined, { name });
+          return;
+        }
         for (const { kind, text } of split(given)) {
           if (kind === 'paste') onKey(text, { name: 'paste' });
           else keys.emit('data', text);

@@ -15,6 +15,8 @@ export type Menu = {
   readonly options: readonly MenuOption[];
   /** The answer that Escape gives; absent: Escape does nothing. */
   readonly escape?: string;
+  /** The person has just asked for it, so that it appears at once. */
+  readonly isOwn?: true;
 };
 
 type MenuPress = { readonly at: number; readonly answer: string | null };
@@ -43,7 +45,11 @@ type MenuLook = {
 };
 
 /** Returns the heading and a row for each option, the marked one with a pointer. */
-export function menuRows({ heading, options }: Menu, at: number, { columns, style }: MenuLook): readonly string[] {
+export function menuRows(
+  { heading, options }: Menu,
+  at: number | null,
+  { columns, style }: MenuLook,
+): readonly string[] {
   const rows = options.map(({ words }, index) => {
     const row = truncateToWidth(`${index === at ? '▸' : ' '} ${index + 1} ${words}`, columns - 2);
     return ` ${index === at ? style(row) : row}`;

@@ -5,6 +5,8 @@ import type { Hands, Input } from './input.ts';
 
 /** Milliseconds. Lines typed before the question arrive at once and must not answer it. */
 const EARLY_MS = 150;
+/** The same for a line that was meant for a question which was decided elsewhere. */
+const REPLACED_MS = 1_000;
 
 export type TypedLines = {
   readonly stdin: NodeJS.ReadableStream;
@@ -13,14 +15,23 @@ export type TypedLines = {
   readonly runEditor: (text: string) => Promise<string | null>;
 };
 
-type Question = { readonly answer: (line: string | null) => void; listening: boolean };
+type Question = {
+  readonly words: string;
+  readonly answer: (line: string | null) => void;
+  /** It follows one that went without an answer. */
+  readonly replaces: boolean;
+  listening: boolean;
+};
 
 export function readTypedLines({ stdin, write, style, runEditor }: TypedLines, hands: Hands): Input {
   const lines = createInterface({ input: stdin, terminal: false });
   let question: Question | null = null;
   let over = false;
+  let goneAt = 0;
   lines.on('line', (line) => {
     if (question?.listening) question.answer(line);
+    else if (question?.replaces)
+      write(`(not taken: the question before was decided elsewhere)\n${style(question.words)}`);
     else if (line.trim() !== '') hands.submit(line, false);
   });
   lines.once('close', () => {
@@ -39,14 +50,16 @@ export function readTypedLines({ stdin, write, style, runEditor }: TypedLines, h
           if (question === asked) question = null;
           resolve(line);
         };
-        const asked: Question = { answer, listening: false };
+        const replaces = Date.now() - goneAt < REPLACED_MS;
+        const asked: Question = { words, answer, replaces, listening: false };
         const stop = (): void => {
           write('\n');
+          goneAt = Date.now();
           answer(null);
         };
         question = asked;
         // Timers run before input: waiting lines are read between the two.
-        setTimeout(() => setImmediate(() => (asked.listening = true)), EARLY_MS);
+        setTimeout(() => setImmediate(() => (asked.listening = true)), replaces ? REPLACED_MS : EARLY_MS);
         signal.addEventListener('abort', stop, { once: true });
       });
     },

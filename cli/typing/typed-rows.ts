@@ -1,5 +1,6 @@
-// The rows at the bottom in which a person types. A question appears only while nothing is typed,
-// so that a key meant for a message cannot answer it; typed text is kept until it is sent.
+// The rows at the bottom in which a person types. Typed text is kept until it is sent, and a
+// question waits for that.
+import { reasonOf } from '../../system/text.ts';
 import type { BottomArea } from '../terminal/bottom-area.ts';
 import { inputRows } from '../terminal/input-rows.ts';
 import { truncateToWidth, displayWidth } from '../../client/render/width.ts';
@@ -7,9 +8,11 @@ import { acceptOffer, moveOffer, type OfferedCompletions, offerRows } from './co
 import { beginSearch, type HistorySearch, pressSearchKey, searchRow } from './history-search.ts';
 import type { Hands, Input, Keyboard } from './input.ts';
 import { type Menu, menuRows, pressMenuKey } from './menu.ts';
+import { markedItem, type Picker, pickerRows, pressPickerKey, QUERY_COLUMN } from './picker.ts';
+import { isActInMenu, type MenuQuestion, newPick, type PickQuestion, QuestionQueue } from './question-queue.ts';
 import { type Act, type Editor, fullText, type KeyPress, newEditor, pressKey, clearSent } from './line-editor.ts';
 
-export type TypedRows = {
+export type TypingPlace = {
   readonly area: BottomArea;
   readonly keyboard: Keyboard;
   readonly columns: () => number;
@@ -25,228 +28,262 @@ export type TypedRows = {
 };
 
 /**
- * Milliseconds without a key before a question appears: keys on their way were meant for something
- * else.
- */
-const QUIET_MS = 400;
-/**
  * Keys typed before there was a row arrive at once, with Enter as the terminal reported it then.
  */
 const EARLY_MS = 150;
 const MOST_ROWS = 8;
-/** Keys with Ctrl that mean the same while a menu is open: they answer nothing. */
-const ACTS_IN_MENU = new Set(['c', 'd', 'z', 'l', 'o']);
 const WAITS = '(a question waits until this line is sent, or cleared with Ctrl-U)';
 
-type Answer = (line: string | null) => void;
-type LineQuestion = { readonly kind: 'line'; readonly words: string; editor: Editor; readonly answer: Answer };
-type MenuQuestion = { readonly kind: 'menu'; readonly menu: Menu; at: number; readonly answer: Answer };
-type Question = LineQuestion | MenuQuestion;
+export function openTypedRows(place: TypingPlace, hands: Hands): Input {
+  return new TypedRows(place, hands);
+}
 
-export function openTypedRows(place: TypedRows, hands: Hands): Input {
-  const { area, keyboard, columns, style } = place;
-  let editor = newEditor(hands.history);
-  let suggestion: string | null = null;
-  let question = null as Question | null;
-  let search = null as HistorySearch | null;
-  let offered = null as OfferedCompletions | null;
-  const waiting: (() => void)[] = [];
-  let lastKey = 0;
-  let closed = false;
-  let wake: NodeJS.Timeout | undefined;
+class TypedRows implements Input {
+  readonly #place: TypingPlace;
+  readonly #hands: Hands;
+  readonly #openedAt = Date.now();
+  readonly #questions = new QuestionQueue({ isFree: () => this.#editor.text === '', draw: () => this.#draw() });
+  readonly #acts: Readonly<Record<Act, () => void>>;
+  #editor: Editor;
+  #suggestion: string | null = null;
+  #search: HistorySearch | null = null;
+  #offered: OfferedCompletions | null = null;
+  #isClosed = false;
 
-  const asked = (): Editor => (question?.kind === 'line' ? question.editor : editor);
-  const draw = (): void => {
+  constructor(place: TypingPlace, hands: Hands) {
+    this.#place = place;
+    this.#hands = hands;
+    this.#editor = newEditor(hands.history);
+    this.#acts = {
+      send: () => this.#submit(false),
+      now: () => this.#submit(true),
+      interrupt: hands.interrupt,
+      leave: hands.leave,
+      suspend: () => void this.#outside(place.suspend),
+      redraw: () => place.area.resize(),
+      edit: () => void (this.#questions.shown ? undefined : this.#editOutside()),
+      escape: () => {
+        if (this.#offered) this.#offered = null;
+        else hands.escape?.(this.#editor.text === '');
+      },
+      output: () => hands.showOutput?.(),
+      mode: () => hands.nextMode?.(),
+      search: () => {
+        const { history } = this.#editor;
+        if (!this.#questions.shown && history.length > 0) this.#search = beginSearch(history);
+      },
+    };
+    place.keyboard.start(this.#onKey);
+    this.#draw();
+  }
+
+  readonly ask = (words: string, signal: AbortSignal): Promise<string | null> =>
+    this.#questions.put({ kind: 'line', words, editor: newEditor() }, signal);
+
+  readonly pick = (menu: Menu, signal: AbortSignal): Promise<string | null> =>
+    this.#questions.put({ kind: 'menu', menu, at: 0 }, signal);
+
+  readonly choose = (picker: Picker, signal: AbortSignal): Promise<string | null> =>
+    this.#questions.put(newPick(picker), signal);
+
+  suggest(text: string | null): void {
+    if (text === this.#suggestion) return;
+    this.#suggestion = text;
+    this.#draw();
+  }
+
+  write(text: string): void {
+    this.#editor = newEditor(this.#editor.history, text);
+    this.#draw();
+  }
+
+  edit(text: string): Promise<string | null> {
+    return this.#outside(() => this.#place.runEditor(text));
+  }
+
+  close(): string {
+    this.#isClosed = true;
+    this.#place.keyboard.stop();
+    this.#place.area.show('input', []);
+    this.#questions.close();
+    return fullText(this.#editor);
+  }
+
+  /** The editor of a question that a line answers, or that of the message. */
+  get #asked(): Editor {
+    const { shown } = this.#questions;
+    return shown?.kind === 'line' ? shown.editor : this.#editor;
+  }
+
+  #draw(): void {
+    const { shown } = this.#questions;
     // The rows of a paste that comes key by key are drawn at its end.
-    if (closed || asked().pasting) return;
-    if (question?.kind === 'menu') return drawMenu(question);
-    if (search) return drawSearch(search);
-    const prompt = question ? question.words : (hands.prompt ?? '› ');
-    const look = { prompt, columns: columns(), most: MOST_ROWS };
-    const { rows, cursor } = inputRows(asked(), look);
+    if (this.#isClosed || this.#asked.pasting) return;
+    if (shown?.kind === 'menu') this.#drawMenu(shown);
+    else if (shown?.kind === 'pick') this.#drawPicker(shown);
+    else if (this.#search) this.#drawSearch(this.#search);
+    else this.#drawEditor();
+  }
+
+  #drawEditor(): void {
+    const { area, columns, style, dim } = this.#place;
+    const { shown, hasWaiting } = this.#questions;
+    const prompt = shown?.kind === 'line' ? shown.words : (this.#hands.prompt ?? '› ');
+    const { rows, cursor } = inputRows(this.#asked, { prompt, columns: columns(), most: MOST_ROWS });
     const first = rows[0] ?? '';
     const styled = first.startsWith(prompt) ? style(prompt) + first.slice(prompt.length) : first;
-    const hint = question === null && editor.text === '' ? suggestion : null;
+    const hint = shown === null && this.#editor.text === '' ? this.#suggestion : null;
     const ghost = hint === null ? '' : truncateToWidth(`${hint}  (Tab)`, columns() - displayWidth(prompt) - 2);
-    const note = question === null && waiting.length > 0 && editor.text !== '' ? [WAITS] : [];
-    const offers = offered && !question ? offerRows(offered, { columns: columns(), style, dim: place.dim }) : [];
+    const note = shown === null && hasWaiting && this.#editor.text !== '' ? [WAITS] : [];
+    const offers = this.#offered && !shown ? offerRows(this.#offered, { columns: columns(), style, dim }) : [];
     const at = { row: cursor.row + note.length, column: cursor.column };
-    const typed = [ghost === '' ? styled : styled + place.dim(ghost), ...rows.slice(1)];
+    const typed = [ghost === '' ? styled : styled + dim(ghost), ...rows.slice(1)];
     area.show('input', [...note, ...typed, ...offers], at);
+  }
+
+  #drawMenu({ menu, at }: MenuQuestion): void {
+    const { area, columns, style } = this.#place;
+    const marked = this.#questions.isSettled ? at : null;
+    area.show('input', menuRows(menu, marked, { columns: columns(), style }), { row: at + 1, column: 1 });
+  }
+
+  #drawPicker(question: PickQuestion): void {
+    const { picker, state, previews } = question;
+    const { area, columns, style, dim } = this.#place;
+    const marked = markedItem(picker, state)?.answer ?? '';
+    const preview = previews.get(marked);
+    if (preview === undefined && marked !== '') void this.#readPreview(question, marked);
+    const rows = pickerRows(picker, state, { columns: columns(), style, dim, preview: preview ?? null });
+    area.show('input', rows, { row: 1, column: QUERY_COLUMN + displayWidth(state.query) });
+  }
+
+  async #readPreview({ picker, previews }: PickQuestion, answer: string): Promise<void> {
+    if (!picker.preview) return;
+    previews.set(answer, null);
+    previews.set(answer, await picker.preview(answer).catch((error: unknown) => [`(${reasonOf(error)})`]));
+    this.#draw();
+  }
+
+  #drawSearch(search: HistorySearch): void {
+    const { area, columns } = this.#place;
+    const row = searchRow(search, this.#editor.history, columns());
+    area.show('input', [row], { row: 0, column: displayWidth(`search: ${search.query}`) });
+  }
+
+  readonly #onKey = (typed: string | undefined, key: KeyPress): void => {
+    if (!this.#questions.admits(key)) return;
+    if (!this.#isTaken(typed, key)) this.#type(typed, key);
+    this.#draw();
+    this.#questions.look();
   };
-  const drawMenu = ({ menu, at }: MenuQuestion): void => {
-    const rows = menuRows(menu, at, { columns: columns(), style });
-    area.show('input', rows, { row: at + 1, column: 1 });
-  };
-  const drawSearch = (current: HistorySearch): void => {
-    const row = searchRow(current, editor.history, columns());
-    area.show('input', [row], { row: 0, column: displayWidth(`search: ${current.query}`) });
-  };
+
+  #isTaken(typed: string | undefined, key: KeyPress): boolean {
+    const { shown } = this.#questions;
+    if (shown?.kind === 'menu') return this.#pressInMenu(shown, typed, key);
+    if (shown?.kind === 'pick') return this.#pressInPicker(shown, typed, key);
+    if (this.#search) return this.#pressInSearch(this.#search, typed, key);
+    return this.#offered !== null && !shown && this.#pressInOffer(this.#offered, key);
+  }
+
+  /** Returns false for a key that means the same with a menu open as without. */
+  #pressInMenu(open: MenuQuestion, typed: string | undefined, key: KeyPress): boolean {
+    if (isActInMenu(key)) return false;
+    const pressed = pressMenuKey(open.menu, open.at, typed, key);
+    open.at = pressed.at;
+    if (pressed.answer !== null) this.#questions.answer(pressed.answer);
+    return true;
+  }
+
+  #pressInPicker(open: PickQuestion, typed: string | undefined, key: KeyPress): boolean {
+    const pressed = pressPickerKey(open.picker, open.state, typed, key);
+    open.state = pressed.state;
+    if (pressed.answer !== undefined) this.#questions.answer(pressed.answer);
+    return true;
+  }
+
+  /** Returns false for a key that goes on to the text that was found. */
+  #pressInSearch(current: HistorySearch, typed: string | undefined, key: KeyPress): boolean {
+    const { history } = this.#editor;
+    const pressed = pressSearchKey(current, history, typed, key);
+    this.#search = pressed.kind === 'search' ? pressed.search : null;
+    if (pressed.kind !== 'take') return true;
+    this.#editor = newEditor(history, pressed.text);
+    return !pressed.isKeyOpen;
+  }
+
+  /** Returns false for a key that does nothing to the offered completions. */
+  #pressInOffer(current: OfferedCompletions, { name, shift }: KeyPress): boolean {
+    if (name === 'up' || name === 'down') this.#offered = moveOffer(current, name === 'up' ? -1 : 1);
+    else if (name === 'tab' && !shift) void this.#accept();
+    else return false;
+    return true;
+  }
+
+  #type(typed: string | undefined, key: KeyPress): void {
+    const { shown } = this.#questions;
+    const isEarly = key.name === 'enter' && Date.now() - this.#openedAt < EARLY_MS;
+    const { editor, act } = pressKey(this.#asked, typed, isEarly ? { name: 'return' } : key);
+    const before = this.#editor;
+    const isTab = key.name === 'tab' && !key.shift && !shown && !before.pasting;
+    if (shown?.kind === 'line') shown.editor = editor;
+    else if (isTab && before.text === '' && this.#suggestion !== null)
+      this.#editor = newEditor(before.history, this.#suggestion);
+    else if (isTab) void this.#accept();
+    else this.#editor = editor;
+    if (act) this.#acts[act]();
+    if (this.#editor.text === before.text && this.#editor.cursor === before.cursor) return;
+    this.#offered = null;
+    if (this.#hands.complete && !this.#editor.pasting) void this.#offer();
+  }
+
+  #submit(now: boolean): void {
+    const { shown } = this.#questions;
+    if (shown?.kind === 'line') {
+      const line = fullText(shown.editor);
+      this.#place.say(`${shown.words.trimEnd()} ${line}`);
+      return this.#questions.answer(line);
+    }
+    const text = fullText(this.#editor);
+    this.#editor = clearSent(this.#editor);
+    this.#offered = null;
+    if (text.trim() !== '') this.#hands.submit(text, now);
+    this.#questions.look();
+  }
+
   /** Asks what may stand at the cursor; a later key makes the answer void. */
-  const offer = async (): Promise<void> => {
-    const { text, cursor, at } = editor;
+  async #offer(): Promise<void> {
+    const { text, cursor, at } = this.#editor;
     // A text that was recalled is complete, and an arrow must go on through the history.
-    const found = at === null ? await hands.complete?.(text.slice(0, cursor)) : null;
-    if (editor.text !== text || editor.cursor !== cursor) return;
-    offered = found && found.items.length > 0 ? { ...found, at: 0 } : null;
-    draw();
-  };
-  const accept = async (): Promise<void> => {
-    if (!offered) await offer();
-    if (!offered) return;
-    editor = acceptOffer(editor, offered);
-    offered = null;
-    await offer();
-  };
-  /** Puts the next question as soon as nothing is being typed. */
-  const look = (): void => {
-    clearTimeout(wake);
-    if (question || closed || waiting.length === 0) return;
-    const quiet = Date.now() - lastKey;
-    if (editor.text === '' && quiet >= QUIET_MS) waiting.shift()?.();
-    else if (editor.text === '') wake = setTimeout(look, QUIET_MS - quiet);
-  };
-  const answerQuestion = (line: string | null): void => {
-    const answered = question;
-    question = null;
-    if (line !== null && answered?.kind === 'line') place.say(`${answered.words.trimEnd()} ${line}`);
-    answered?.answer(line);
-    draw();
-    look();
-  };
-  const outside = async <T>(act: () => Promise<T>): Promise<T> => {
+    const found = at === null ? await this.#hands.complete?.(text.slice(0, cursor)) : null;
+    if (this.#editor.text !== text || this.#editor.cursor !== cursor) return;
+    this.#offered = found && found.items.length > 0 ? { ...found, at: 0 } : null;
+    this.#draw();
+  }
+
+  async #accept(): Promise<void> {
+    if (!this.#offered) await this.#offer();
+    if (!this.#offered) return;
+    this.#editor = acceptOffer(this.#editor, this.#offered);
+    this.#offered = null;
+    await this.#offer();
+  }
+
+  async #outside<T>(act: () => Promise<T>): Promise<T> {
+    const { area, keyboard } = this.#place;
     const release = area.hold();
     keyboard.stop();
     try {
       return await act();
     } finally {
-      if (!closed) keyboard.start(onKey);
+      if (!this.#isClosed) keyboard.start(this.#onKey);
       release();
-      draw();
+      this.#draw();
     }
-  };
-  const editOutside = async (): Promise<void> => {
-    const text = await outside(() => place.runEditor(fullText(editor)));
-    if (text !== null) editor = newEditor(editor.history, text.trimEnd());
-    draw();
-  };
-  const submit = (now: boolean): void => {
-    if (question?.kind === 'line') return answerQuestion(fullText(question.editor));
-    const text = fullText(editor);
-    editor = clearSent(editor);
-    offered = null;
-    if (text.trim() !== '') hands.submit(text, now);
-    look();
-  };
-  const acts: Readonly<Record<Act, () => void>> = {
-    send: () => submit(false),
-    now: () => submit(true),
-    interrupt: hands.interrupt,
-    leave: hands.leave,
-    suspend: () => void outside(place.suspend),
-    redraw: () => area.resized(),
-    edit: () => void (question ? undefined : editOutside()),
-    escape: () => {
-      if (offered) offered = null;
-      else hands.escape?.();
-    },
-    output: () => hands.showOutput?.(),
-    mode: () => hands.nextMode?.(),
-    search: () => {
-      if (!question && editor.history.length > 0) search = beginSearch(editor.history);
-    },
-  };
-  /** Returns false for a key that means the same with a menu open as without. */
-  const pressInMenu = (open: MenuQuestion, typed: string | undefined, key: KeyPress): boolean => {
-    if (key.ctrl && ACTS_IN_MENU.has(key.name ?? '')) return false;
-    const pressed = pressMenuKey(open.menu, open.at, typed, key);
-    open.at = pressed.at;
-    if (pressed.answer !== null) answerQuestion(pressed.answer);
-    return true;
-  };
-  /** Returns false for a key that goes on to the text that was found. */
-  const pressInSearch = (current: HistorySearch, typed: string | undefined, key: KeyPress): boolean => {
-    const pressed = pressSearchKey(current, editor.history, typed, key);
-    search = pressed.kind === 'search' ? pressed.search : null;
-    if (pressed.kind !== 'take') return true;
-    editor = newEditor(editor.history, pressed.text);
-    return !pressed.isKeyOpen;
-  };
-  /** Returns false for a key that does nothing to the offered completions. */
-  const pressInOffer = (current: OfferedCompletions, { name, shift }: KeyPress): boolean => {
-    if (name === 'up' || name === 'down') offered = moveOffer(current, name === 'up' ? -1 : 1);
-    else if (name === 'tab' && !shift) void accept();
-    else return false;
-    return true;
-  };
-  const isTaken = (typed: string | undefined, key: KeyPress): boolean => {
-    if (question?.kind === 'menu') return pressInMenu(question, typed, key);
-    if (search) return pressInSearch(search, typed, key);
-    return offered !== null && !question && pressInOffer(offered, key);
-  };
-  const onKey = (typed: string | undefined, key: KeyPress): void => {
-    lastKey = Date.now();
-    const early = key.name === 'enter' && lastKey - opened < EARLY_MS;
-    if (isTaken(typed, key)) {
-      draw();
-      return look();
-    }
-    const before = editor;
-    const pressed = pressKey(asked(), typed, early ? { name: 'return' } : key);
-    const isTab = key.name === 'tab' && !key.shift && !question && !editor.pasting;
-    if (question?.kind === 'line') question.editor = pressed.editor;
-    else if (isTab && editor.text === '' && suggestion !== null) editor = newEditor(editor.history, suggestion);
-    else if (isTab) void accept();
-    else editor = pressed.editor;
-    if (pressed.act) acts[pressed.act]();
-    if (editor.text !== before.text || editor.cursor !== before.cursor) {
-      offered = null;
-      if (hands.complete && !editor.pasting) void offer();
-    }
-    draw();
-    look();
-  };
-  const opened = Date.now();
-  keyboard.start(onKey);
-  draw();
-  /** Waits for its turn and for an empty row, then puts the question. */
-  const put = (make: (answer: Answer) => Question, signal: AbortSignal): Promise<string | null> =>
-    new Promise((resolve) => {
-      let mine: Question | null = null;
-      const show = (): void => {
-        mine = make((line) => (signal.removeEventListener('abort', gone), resolve(line)));
-        question = mine;
-        draw();
-      };
-      const gone = (): void => {
-        const at = waiting.indexOf(show);
-        if (at >= 0) waiting.splice(at, 1);
-        if (mine !== null && question === mine) answerQuestion(null);
-        else resolve(null);
-      };
-      if (signal.aborted || closed) return resolve(null);
-      signal.addEventListener('abort', gone, { once: true });
-      waiting.push(show);
-      look();
-      draw();
-    });
-  return {
-    ask: (words, signal) => put((answer) => ({ kind: 'line', words, editor: newEditor(), answer }), signal),
-    pick: (menu, signal) => put((answer) => ({ kind: 'menu', menu, at: 0, answer }), signal),
-    suggest: (text) => {
-      if (text === suggestion) return;
-      suggestion = text;
-      draw();
-    },
-    edit: (text) => outside(() => place.runEditor(text)),
-    close: () => {
-      closed = true;
-      clearTimeout(wake);
-      keyboard.stop();
-      area.show('input', []);
-      question?.answer(null);
-      question = null;
-      return fullText(editor);
-    },
-  };
+  }
+
+  async #editOutside(): Promise<void> {
+    const text = await this.#outside(() => this.#place.runEditor(fullText(this.#editor)));
+    if (text !== null) this.#editor = newEditor(this.#editor.history, text.trimEnd());
+    this.#draw();
+  }
 }

@@ -89,7 +89,7 @@ const PHASES: Readonly<Partial<Record<SessionInfo['phase'], string>>> = {
 };
 
 /** Says what a session is doing in a word or two, for columns. */
-function shortPhase(session: SessionInfo): string {
+export function shortPhase(session: SessionInfo): string {
   const { status, phase, parkedUntil, waitsFor, needsNewer } = session;
   if (status !== 'open' || needsNewer || waitsFor !== undefined) return phaseText(session);
   if (phase === 'parked' && parkedUntil !== undefined) return `parked to ${formatMoment(parkedUntil).slice(11, 16)}`;

@@ -139,3 +139,40 @@ describe('a server of one’s own', () => {
     expect(command.err()).toContain('127.0.0.1:1');
   });
 });
+
+test('`watch` of a run that has ended prints its end, and with --replay all of it (F22)', async () => {
+  const place = cliPlace(await modelFor([reply([toolUse('bash', { command: 'echo it' })]), reply('Done with it.')]));
+  const begun = await place.run('run', '--json', '--allow', 'bash', 'do it');
+  const id = String(jsonLines(begun.out)[0]?.sessionId);
+  const watched = await place.run('watch', id);
+  expect(watched).toMatchObject({
+    status: 0,
+    err: expect.stringContaining(`\`perdure watch ${id} --replay\``) as string,
+  });
+  expect(watched.out).toMatch(/Done with it\.\ncompleted/);
+  expect(watched.out).toContain(`${id}  do it`);
+  const replayed = await place.run('watch', id, '--replay');
+  expect(replayed.status).toBe(0);
+  expect(replayed.out).toContain('Done with it.');
+  expect(replayed.out).not.toContain(`${id}  do it`);
+});
+
+test('`show` of a session says how an agent ended while another one of the same reply still waits (F24)', async () => {
+  const agent = (prompt: string) => toolUse('agent', { description: prompt, prompt });
+  const model = await modelFor(({ messages }) => {
+    const first = JSON.stringify(messages[0]);
+    if (first.includes('Ends.')) return reply('It ended.');
+    if (first.includes('Waits.')) return reply([toolUse('bash', { command: 'touch made' })]);
+    return reply([agent('Ends.'), agent('Waits.')]);
+  });
+  const place = cliPlace(model);
+  const run = place.start(['run', '--json', 'do both']);
+  await until(() =>
+    jsonLines(run.out().slice(0, run.out().lastIndexOf('\n') + 1)).some(({ type }) => type === 'approval'),
+  );
+  const id = String(jsonLines(run.out().split('\n', 1)[0] ?? '')[0]?.sessionId);
+  let shown = '';
+  await until(async () => (shown = (await place.run('show', id)).out).includes('It ended.'));
+  expect(shown).toMatch(/▸ agent Ends\. .*\n {2}│ It ended\.\n {2}\(agent \S+: completed in .*\$/);
+  expect(shown).toMatch(/▸ agent Waits\. .*\n {2}\(agent \S+: waiting for a decision/);
+});

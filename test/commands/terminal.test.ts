@@ -19,7 +19,7 @@ test('`run` on a terminal renders replies, asks, and sends what is typed meanwhi
   ]);
   const { cwd, env } = cliPlace(model);
   const terminal = onTerminal(perdure('run', 'make it'), { cwd, env });
-  await terminal.shows('Allow this command?');
+  await terminal.shows('▸ 1 yes');
   expect(terminal.lines()).toContain('I will make it.');
   terminal.type('y');
   await terminal.shows('runs bash');
@@ -152,6 +152,31 @@ test('`!command` runs as the person, its output goes along without secrets, and 
   expect(asked).toContain('I ran this command myself, which ended with status 3: touch typed; echo out');
   expect(asked).toContain('out [redacted');
   expect(asked).not.toContain('sk-secret-of-the-process');
+  terminal.type('\u0004');
+  await terminal.ended;
+});
+
+test('`-r` without an id opens a picker with the last words of each session: typing searches, Enter goes on, Esc leaves (O20)', async () => {
+  const place = cliPlace(
+    await modelFor([reply('The payments are **done**.'), reply('A report of it.'), reply('On it.')]),
+  );
+  const { cwd, env } = place;
+  for (const task of ['move the payments', 'write the report']) await place.run('run', '--json', task);
+  const left = onTerminal(perdure('-r'), { cwd, env });
+  await left.shows('A report of it.');
+  left.type('\u001b');
+  await left.shows('no session was chosen');
+  await left.ended;
+  const terminal = onTerminal(perdure('-r'), { cwd, env });
+  await terminal.shows('▸ write the report');
+  terminal.type('pay');
+  await terminal.shows('The payments are **done**.');
+  expect(terminal.lines().some((line) => line.includes('write the report'))).toBe(false);
+  terminal.type('\r');
+  await terminal.shows('Enter sends, Esc interrupts');
+  terminal.type('and now\r');
+  await terminal.shows('On it.');
+  expect(terminal.lines()).toContain('› move the payments');
   terminal.type('\u0004');
   await terminal.ended;
 });

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openDataFolder } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { temporaryFolder } from '../worker/embedded/support.ts';
@@ -84,4 +84,22 @@ test('a store that was moved away is missed, and no empty one takes its place un
   rmSync(storePlace, { recursive: true });
   mkdirSync(storePlace);
   expect(openDataFolder(env).storePlace).toBe(storePlace);
+});
+
+test('an emptied store of a folder that had sessions is told of once, and that of a new folder is not (F13)', () => {
+  const said: string[] = [];
+  const spy = vi.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0);
+  onTestFinished(() => spy.mockRestore());
+  const env = { PERDURE_DATA: join(temporaryFolder(), 'data') };
+  const { storePlace, liveDir } = openDataFolder(env);
+  openDataFolder(env);
+  expect(said).toEqual([]);
+  mkdirSync(join(liveDir, 's-1'));
+  rmSync(storePlace, { recursive: true });
+  mkdirSync(storePlace);
+  openDataFolder(env);
+  openDataFolder(env);
+  expect(said).toEqual([
+    `the store ${storePlace} is empty: sessions of this data folder from before have lost their transcripts, unless their store is put back there\n`,
+  ]);
 });

@@ -65,6 +65,9 @@ test.each([
   expect((await find('', false))!.running).toBeUndefined();
   expect(await find('turns>=4', true)).toBeDefined();
   expect(await find('turns>=5', true)).toBeUndefined();
+  const count = async (turns: string) =>
+    (await client.counts({ filter: `id=${session.id} ${turns}`, running: true })).running;
+  expect([await count('turns>=4'), await count('turns>=5')]).toEqual([1, 0]);
   expect(await find('idle<1h', false)).toBeDefined();
   expect(await find('idle>1h', false)).toBeUndefined();
   expect((await find('sort:-idle', false))?.running).toBeDefined();

@@ -33,7 +33,7 @@ test('sessions stand in groups, what needs a person first, with turns and cost w
   const input = { command: 'make deploy' };
   const asked = [{ tool: 'bash', input, call: '1.1.0', session: 's-asks' } as unknown as WaitingApproval];
   const shown = lines({ sessions, approvals: new Map([['s-asks', asked]]), counts: { ...none, waiting_approval: 1 } });
-  expect(shown[0]).toBe('Perdure  1 need you · 0 working');
+  expect(shown[0]).toBe('Perdure  1 needs you · 0 working');
   expect(shown.slice(2).map((line) => line.trim().split(/\s+/)[0])).toEqual([
     'NEEDS',
     's-asks',

@@ -1,13 +1,15 @@
 // What `perdure show` prints of a session.
 import { expect, test } from 'vitest';
-import type { CallLog, Entry } from '../../../store/log/entries.ts';
+import type { CallLog, Entry, ReplyEntry } from '../../../store/log/entries.ts';
 import { hashOf } from '../../../store/values/store.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { showUnseen } from '../../../system/text.ts';
 import { transcriptText } from '../../../cli/render/transcript.ts';
+import { runOutcome } from '../../../client/sessions/outcome.ts';
+import { noUsage } from '../../../workflows/contract/loop.ts';
 import { sessionTable } from '../../../client/render/tables.ts';
 import type { SessionReading } from '../../../client/sessions/read.ts';
-import type { Hash } from '../../../workflows/contract/ids.ts';
+import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import {
   callBlock,
   notice,
@@ -258,5 +260,54 @@ test('shows what the API searched the web for and what it found, on a line each 
     '• found "A title" <https://a.example/x>',
     '• the search failed: query too long',
     'Tall.',
+  ]);
+});
+
+test('an agent that ended says how and what, before the outcome of its call is stored (F24)', () => {
+  const called = (index: number) => callBlock(`toolu_${index}`, { description: 'Audit it', prompt: 'p' }, 'agent');
+  const calls = reply([called(0), called(1)]);
+  const facts = { turns: 2, tokens: 10, cents: 1 };
+  const ended1 = description({
+    session: 's-1.agent-1' as SessionId,
+    phase: 'closed',
+    status: 'completed',
+    closedAt: 1_500,
+    facts,
+  });
+  const endedRun = {
+    run: 1,
+    reason: 'completed',
+    terminal: { reason: 'completed' },
+    turns: 2,
+    iterations: 2,
+    transitions: [],
+    text: 'Two faults.',
+    usage: noUsage,
+    costUsd: 0.01,
+    durationMs: 1_500,
+    messages: [],
+  } as const;
+  const works = description({ session: 's-1.agent-2' as SessionId });
+  const agents = new Map([
+    [0, { agent: ended1, outcome: runOutcome(ended1.session, endedRun) }],
+    [1, { agent: works, outcome: null }],
+  ]);
+  const reading = {
+    description: description(),
+    runs: [],
+    entries: [runStarted(1), user('audit'), calls],
+    bodies: new Map(),
+    first: 0,
+    problems: [],
+  };
+  const text = transcriptText(createPaint(false), reading, new Map([[calls as ReplyEntry, agents]]));
+  expect(text.split('\n').slice(5)).toEqual([
+    expect.stringContaining('▸ agent Audit it'),
+    '  │ Two faults.',
+    '  (agent s-1.agent-1: completed in 1.5 s · 2 turns · $0.01)',
+    expect.stringContaining('▸ agent Audit it'),
+    '  (agent s-1.agent-2: running)',
+    expect.stringContaining('a run is under way'),
+    '',
   ]);
 });

@@ -1,12 +1,12 @@
 // The rows at the bottom of a terminal, as a terminal shows them.
 import { expect, test } from 'vitest';
-import { createBottomArea } from '../../../cli/terminal/bottom-area.ts';
+import { BottomArea } from '../../../cli/terminal/bottom-area.ts';
 import { terminalScreen } from '../../support/terminal-screen.ts';
 
 function terminal(columns = 40, rows = 24) {
   const shown = terminalScreen(columns);
   const size = { columns, rows };
-  const area = createBottomArea({ write: shown.write, columns: () => size.columns, rows: () => size.rows });
+  const area = new BottomArea({ write: shown.write, columns: () => size.columns, rows: () => size.rows });
   return { area, size, print: (text: string) => area.above(text, shown.write), ...shown };
 }
 

@@ -51,3 +51,16 @@ test('lines that answer no question are messages, blank ones are not (O18)', asy
   expect(sent).toEqual(['use make']);
   input.close();
 });
+
+test('a line for a question that was decided elsewhere answers neither the next one nor the model (L55)', async () => {
+  const gone = new AbortController();
+  const { stdin, input, sent, written } = terminal();
+  void input.ask('one? ', gone.signal);
+  gone.abort();
+  const answers: (string | null)[] = [];
+  void input.ask('two? ', never).then((line) => answers.push(line));
+  stdin.write('y\n');
+  await until(() => written.some((text) => text.includes('not taken: the question before was decided elsewhere')));
+  expect([answers, sent]).toEqual([[], []]);
+  input.close();
+});

@@ -1,21 +1,23 @@
 // Rows in which a person types, on a terminal that is a text; keys are pressed by hand.
-import { expect, test } from 'vitest';
-import { createBottomArea } from '../../../cli/terminal/bottom-area.ts';
+import { afterEach, expect, test, vi } from 'vitest';
+import { BottomArea } from '../../../cli/terminal/bottom-area.ts';
 import type { Hands } from '../../../cli/typing/input.ts';
 import type { KeyPress } from '../../../cli/typing/line-editor.ts';
+import type { Menu } from '../../../cli/typing/menu.ts';
 import { openTypedRows } from '../../../cli/typing/typed-rows.ts';
 import { terminalScreen } from '../../support/terminal-screen.ts';
 import { until } from '../../support/until.ts';
 
 function terminal(edited: string | null = null) {
   const screen = terminalScreen(60);
-  const area = createBottomArea({ write: screen.write, columns: () => 60, rows: () => 20 });
+  const area = new BottomArea({ write: screen.write, columns: () => 60, rows: () => 20 });
   const [sent, said]: [string[], string[]] = [[], []];
   let onKey: ((typed: string | undefined, key: KeyPress) => void) | null = null;
   const hands: Hands = {
     submit: (text, now) => void sent.push(`${now ? 'now ' : ''}${text}`),
     interrupt: () => void sent.push('interrupt'),
     leave: () => void sent.push('leave'),
+    escape: () => void sent.push('escape'),
   };
   const keyboard = { start: (on: NonNullable<typeof onKey>) => void (onKey = on), stop: () => void (onKey = null) };
   const place = {
@@ -123,4 +125,87 @@ test('a suggestion that is wider than the terminal is cut, and no question is an
   press({ name: 'tab' });
   press(enter);
   expect(await answer).toBe('');
+});
+
+afterEach(() => vi.useRealTimers());
+
+const menuOf = (heading: string): Menu => ({
+  heading,
+  options: [
+    { answer: 'y', words: 'yes', keys: ['y'] },
+    { answer: 'n', words: 'no', keys: ['n'] },
+  ],
+  escape: 'n',
+});
+
+test('a key typed for a question that was decided elsewhere does not reach the one in its place (L55)', async () => {
+  vi.useFakeTimers();
+  const { type, press, sent, lines, input } = terminal();
+  const first = new AbortController();
+  const decidedElsewhere = input.pick?.(menuOf('Allow one?'), first.signal);
+  const second = input.pick?.(menuOf('Allow two?'), never);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(lines().slice(0, 2)).toEqual([' Allow one?', ' ▸ 1 yes']);
+  first.abort();
+  expect([await decidedElsewhere, lines().slice(0, 2)]).toEqual([null, [' Allow two?', '   1 yes']]);
+  await vi.advanceTimersByTimeAsync(900);
+  type('y');
+  press(enter);
+  press({ name: 'escape' });
+  await vi.advanceTimersByTimeAsync(200);
+  expect([lines().slice(0, 2), sent]).toEqual([[' Allow two?', ' ▸ 1 yes'], []]);
+  type('n');
+  expect([await second, lines()]).toEqual(['n', ['›']]);
+});
+
+test('an Escape for a question that was decided elsewhere does not stop the run (L55)', async () => {
+  vi.useFakeTimers();
+  const { press, sent, input } = terminal();
+  const gone = new AbortController();
+  void input.pick?.(menuOf('Allow one?'), gone.signal);
+  await vi.advanceTimersByTimeAsync(2_000);
+  gone.abort();
+  press({ name: 'escape' });
+  expect(sent).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  press({ name: 'escape' });
+  expect(sent).toEqual(['escape']);
+});
+
+test('a letter that comes as a question appears begins a message, and the question waits for it (L55)', async () => {
+  vi.useFakeTimers();
+  const { type, press, sent, lines, input } = terminal();
+  const answer = input.pick?.(menuOf('Allow one?'), never);
+  expect(lines()[0]).toBe(' Allow one?');
+  type('yes');
+  expect(lines().at(-1)).toBe('› yes');
+  press(enter);
+  await vi.advanceTimersByTimeAsync(2_000);
+  type('y');
+  expect([await answer, sent]).toEqual(['y', ['yes']]);
+});
+
+test('a picker finds by what is typed, shows what its item is about, and Esc leaves it (O20)', async () => {
+  const { type, press, lines, input } = terminal();
+  const items = ['payment', 'report', 'pages'].map((label) => ({ answer: label, label, about: '3 h' }));
+  const preview = (answer: string): Promise<readonly string[]> => Promise.resolve([`about ${answer}`]);
+  const picker = { heading: 'Which?', verb: 'opens', items, preview };
+  const picked = input.choose?.(picker, never);
+  type('pa');
+  await until(() => lines().at(-1) === '   about payment');
+  expect(lines().map((line) => line.replace(/ +/g, ' '))).toEqual([
+    ' Which? ↑↓ move ↵ opens Esc leaves',
+    ' search: pa',
+    ' ▸ payment 3 h',
+    ' pages 3 h',
+    '',
+    ' about payment',
+  ]);
+  press({ name: 'down' });
+  await until(() => lines().at(-1) === '   about pages');
+  press(enter);
+  expect(await picked).toBe('pages');
+  const again = input.choose?.(picker, never);
+  press({ name: 'escape' });
+  expect([await again, lines()]).toEqual([null, ['›']]);
 });
