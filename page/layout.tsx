@@ -275,7 +275,7 @@ const phases: Readonly<Record<string, string>> = {
   closed: 'quiet',
 };
 
-export function Phase({ session }: { readonly session: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil'> }) {
+export function PhaseWords({ session }: { readonly session: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil'> }) {
   const text = phaseText(session);
   // A session that was ended by force has a word of its own.
   return <span class={`dot ${phases[text.split(' ', 1)[0] ?? ''] ?? 'bad'}`}>{text}</span>;

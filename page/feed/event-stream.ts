@@ -80,5 +80,5 @@ export function sendStream(context: Context, response: Response): Response {
   return context.body(response.body ?? '', 200);
 }
 
-export const placeOf = (context: Context): string =>
+export const placeFrom = (context: Context): string =>
   context.req.header('last-event-id') ?? context.req.query('from') ?? '';

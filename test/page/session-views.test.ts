@@ -56,15 +56,12 @@ test('a shared link shows its session to a stranger, and nothing else: no other 
 });
 
 test('a shared link ends by itself, and with the key it was signed with', () => {
-  const share = newShare('key', 'page', 's-1', 2, 0);
-  expect(shareEnd('key', 'page', 's-1', share, 7_199_999)).toBe(7_200_000);
-  expect(shareEnd('key', 'page', 's-1', share, 7_200_000)).toBeNull();
-  for (const [key, name, session] of [
-    ['other', 'page', 's-1'],
-    ['key', 'elsewhere', 's-1'],
-    ['key', 'page', 's-2'],
-  ] as const)
-    expect(shareEnd(key, name, session, share, 0)).toBeNull();
+  const place = { key: 'key', name: 'page', session: 's-1' };
+  const share = newShare(place, 2, 0);
+  expect(shareEnd(place, share, 7_199_999)).toBe(7_200_000);
+  expect(shareEnd(place, share, 7_200_000)).toBeNull();
+  for (const other of [{ key: 'other' }, { name: 'elsewhere' }, { session: 's-2' }])
+    expect(shareEnd({ ...place, ...other }, share, 0)).toBeNull();
 });
 
 test('someone who may only look makes no link for others', async () => {
