@@ -19,7 +19,7 @@ export function agentsPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 't
         {agents.length === 0 ? (
           <p class="quiet">No agent was begun.</p>
         ) : (
-          <div class="wide" tabindex={0} role="region" aria-label="Agents">
+          <div class="wide" tabindex={0} role="region" aria-label="Table of agents">
             <table>
               <thead>
                 <tr>
