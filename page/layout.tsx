@@ -207,6 +207,9 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['/', 'Search, or filter the sessions'],
   ['n', 'New task'],
   ['j / k', 'Next or previous row, call or message'],
+  ['[ / ]', 'Previous or next turn of the session'],
+  ['z', 'Show all of the clock again, or fold what is open'],
+  ['t', 'Timeline, and back'],
   ['Enter or o', 'Open it'],
   ['x', 'Select the row, or not'],
   ['f', 'Find in the session'],
@@ -275,7 +278,7 @@ const phases: Readonly<Record<string, string>> = {
   closed: 'quiet',
 };
 
-export function Phase({ session }: { readonly session: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil'> }) {
+export function PhaseWords({ session }: { readonly session: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil'> }) {
   const text = phaseText(session);
   // A session that was ended by force has a word of its own.
   return <span class={`dot ${phases[text.split(' ', 1)[0] ?? ''] ?? 'bad'}`}>{text}</span>;

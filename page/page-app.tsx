@@ -14,7 +14,7 @@ import { addComparing, idOf, readingRoutes, type SessionFeeds } from './session/
 import { addShareForm, addSharedRoutes } from './session/shared-routes.tsx';
 import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
-import { eventStream, placeOf, sendStream } from './feed/event-stream.ts';
+import { eventStream, placeFrom, sendStream } from './feed/event-stream.ts';
 import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
 import { readFrame } from './frame/frame-state.tsx';
 import { openSessionFeed } from './feed/session-feed.ts';
@@ -22,9 +22,9 @@ import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';
 import { actOnSession, actOnMany, isAction } from './session/actions.ts';
 import { sessionFrame } from './session/frame.tsx';
-import { openFleetFeed } from './fleet/fleet-feed.tsx';
+import { type FleetFeed, openFleetFeed } from './fleet/fleet-feed.tsx';
 import { allowMany, keepRule, undoRule, type InboxDone } from './inbox/inbox-actions.ts';
-import { openInboxFeed, type InboxFeed } from './inbox/inbox-feed.tsx';
+import { InboxFeed } from './inbox/inbox-feed.tsx';
 import { detailHtml, emptyHtml, inboxPage } from './inbox/inbox-page.tsx';
 import { filterProblem, fleetQuery, readFleetView } from './fleet/fleet-view.ts';
 import { fleetPage } from './fleet/fleet-page.tsx';
@@ -36,83 +36,101 @@ import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-fee
 import { createSchedule, newScheduleForm } from './schedules/new-schedule.tsx';
 import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/schedules-page.tsx';
 
-export type OpsPage = {
-  readonly app: Hono;
-  readonly feeds: SessionFeeds;
-  readonly api: Pick<Api, 'listeners'>;
-  close(): void;
-};
-
 const LARGEST_BODY = 2 * 1024 * 1024;
 
-export function opsPage(ports: PagePorts, access: Access): OpsPage {
-  const app = new Hono();
-  const feeds = openFeeds((session: SessionId) => openSessionFeed(ports, session, sessionFrame));
-  const fleets = openFeeds((query: string) => openFleetFeed(ports, query));
-  const api = apiApp(ports, access);
-  app.route(API, api.app);
-  app.use(guardPage(access));
-  app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: (context) => context.text('at most 2 MB', 413) }));
-  app.get('/static/:name', (context) => serveAsset(context, context.req.param('name')) ?? context.notFound());
-  addSignIn(app, access);
+/** The page with its open feeds. Close it once. */
+export class OpsPage {
+  readonly app = new Hono();
+  readonly feeds: SessionFeeds;
+  readonly api: Api;
+  readonly #ports: PagePorts;
+  readonly #access: Access;
+  readonly #fleets: OpenFeeds<string, FleetFeed>;
+  readonly #inboxes: Inboxes;
+  readonly #workers: OpenFeeds<'all', WorkersFeed>;
+  readonly #plans: OpenFeeds<'all', SchedulesFeed>;
+
+  constructor(ports: PagePorts, access: Access) {
+    [this.#ports, this.#access] = [ports, access];
+    this.feeds = openFeeds((session: SessionId) => openSessionFeed(ports, session, sessionFrame));
+    this.#fleets = openFeeds((query: string) => openFleetFeed(ports, query));
+    this.#inboxes = openFeeds((_all: 'all') => InboxFeed.open(ports));
+    this.#workers = openFeeds((_all: 'all') => openWorkersFeed(ports));
+    this.#plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
+    this.api = apiApp(ports, access);
+    this.#addGuards();
+    this.#addFleet();
+    this.#addSessions();
+    const acting = (context: Context): PagePorts => this.#acting(context);
+    inboxRoutes(this.app, { ports, inboxes: this.#inboxes, acting });
+    overviewRoutes(this.app, ports, this.#workers, acting);
+    scheduleRoutes(this.app, ports, this.#plans, acting);
+    this.app.notFound((context) => context.html(<ProblemPage title="Not found" text="There is no such page." />, 404));
+    this.app.onError((error, context) =>
+      context.html(<ProblemPage title="Not to be shown" text={showUnseen(error.message)} />, statusOf(error)),
+    );
+  }
+
+  close(): void {
+    for (const open of [this.api, this.feeds, this.#fleets, this.#plans, this.#inboxes, this.#workers]) open.close();
+  }
+
   /** Acts in the name of the person who asks. */
-  const acting = (context: Context): PagePorts => ({
-    ...ports,
-    ...ports.as(personIn(context, access)?.name ?? OWNER, 'on the ops page'),
-  });
-  app.get('/', (context) => {
-    const { query, refused } = fleetQueryOf(context);
-    return withFeed(fleets, query, (feed) => context.html(htmlOf(fleetPage(feed, { refused }))));
-  });
-  app.get('/frame', async (context) => context.json(await readFrame(ports)));
-  app.get('/live', async (context) => {
-    const { feed, leave } = await fleets.enter(fleetQueryOf(context).query);
-    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
-  });
-  app.post('/bulk', async (context) => {
-    try {
-      const { said, ok } = await actOnMany(acting(context), await jsonBody(context));
-      return context.text(said, ok ? 200 : 409);
-    } catch (error) {
-      return context.text(showUnseen(reasonOf(error)), statusOf(error));
-    }
-  });
-  readingRoutes(app, ports, feeds);
-  const inboxes = openFeeds((_all: 'all') => openInboxFeed(ports));
-  inboxRoutes(app, { ports, inboxes, acting });
-  const workers = openFeeds((_all: 'all') => openWorkersFeed(ports));
-  overviewRoutes(app, ports, workers, acting);
-  addComparing(app, feeds);
-  addSharedRoutes(app, ports, { access, feeds });
-  const plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
-  scheduleRoutes(app, ports, plans, acting);
-  addShareForm(app, access);
-  app.post('/sessions/:id/:action', async (context) => {
-    const session = idOf(context);
-    const name = context.req.param('action');
-    if (session === null || !isAction(name)) return context.notFound();
-    return answer(context, async () => {
-      const role = personIn(context, access)?.role ?? 'look';
-      const body = await jsonBody(context);
-      const { said, message, link } = await actOnSession({ ports: acting(context), role }, session, name, body);
-      await withFeed(feeds, session, async (feed) => feed.wake(message));
-      await settleInInbox(inboxes, session, name, body);
-      return link === undefined ? said : <AnswerWithLink said={said} link={link} />;
+  #acting(context: Context): PagePorts {
+    return { ...this.#ports, ...this.#ports.as(personIn(context, this.#access)?.name ?? OWNER, 'on the ops page') };
+  }
+
+  #addGuards(): void {
+    const { app } = this;
+    app.route(API, this.api.app);
+    app.use(guardPage(this.#access));
+    app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: (context) => context.text('at most 2 MB', 413) }));
+    app.get('/static/:name', (context) => serveAsset(context, context.req.param('name')) ?? context.notFound());
+    addSignIn(app, this.#access);
+  }
+
+  #addFleet(): void {
+    this.app.get('/', (context) => {
+      const { query, refused } = fleetQueryOf(context);
+      return withFeed(this.#fleets, query, (feed) => context.html(htmlOf(fleetPage(feed, { refused }))));
     });
-  });
-  app.notFound((context) => context.html(<ProblemPage title="Not found" text="There is no such page." />, 404));
-  app.onError((error, context) => {
-    return context.html(<ProblemPage title="Not to be shown" text={showUnseen(error.message)} />, statusOf(error));
-  });
-  const close = (): void => {
-    api.close();
-    feeds.close();
-    fleets.close();
-    plans.close();
-    inboxes.close();
-    workers.close();
-  };
-  return { app, feeds, api, close };
+    this.app.get('/frame', async (context) => context.json(await readFrame(this.#ports)));
+    this.app.get('/live', async (context) => {
+      const { feed, leave } = await this.#fleets.enter(fleetQueryOf(context).query);
+      return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));
+    });
+    this.app.post('/bulk', async (context) => {
+      try {
+        const { said, ok } = await actOnMany(this.#acting(context), await jsonBody(context));
+        return context.text(said, ok ? 200 : 409);
+      } catch (error) {
+        return context.text(showUnseen(reasonOf(error)), statusOf(error));
+      }
+    });
+  }
+
+  #addSessions(): void {
+    const { app, feeds } = this;
+    readingRoutes(app, this.#ports, feeds);
+    addComparing(app, feeds);
+    addSharedRoutes(app, this.#ports, { access: this.#access, feeds });
+    addShareForm(app, this.#access);
+    app.post('/sessions/:id/:action', async (context) => {
+      const session = idOf(context);
+      const name = context.req.param('action');
+      if (session === null || !isAction(name)) return context.notFound();
+      return answer(context, () => this.#actOn(context, session, name));
+    });
+  }
+
+  async #actOn(context: Context, session: SessionId, name: Parameters<typeof actOnSession>[2]): Promise<Child> {
+    const role = personIn(context, this.#access)?.role ?? 'look';
+    const body = await jsonBody(context);
+    const { said, message, link } = await actOnSession({ ports: this.#acting(context), role }, session, name, body);
+    await withFeed(this.feeds, session, async (feed) => feed.wake(message));
+    await settleInInbox(this.#inboxes, session, name, body);
+    return link === undefined ? said : <AnswerWithLink said={said} link={link} />;
+  }
 }
 
 type Inboxes = OpenFeeds<'all', InboxFeed>;
@@ -137,7 +155,7 @@ function inboxRoutes(app: Hono, { ports, inboxes, acting }: InboxRoutes): void {
   );
   app.get('/inbox/live', async (context) => {
     const { feed, leave } = await inboxes.enter('all');
-    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
+    return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));
   });
   const doing = (path: string, act: (ports: PagePorts, feed: InboxFeed, body: unknown) => Promise<InboxDone>): void => {
     app.post(path, async (context) => {
@@ -179,7 +197,7 @@ function overviewRoutes(
   app.get('/workers', (context) => withFeed(workers, 'all', (feed) => context.html(htmlOf(workersPage(feed)))));
   app.get('/workers/live', async (context) => {
     const { feed, leave } = await workers.enter('all');
-    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
+    return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));
   });
   const daysOf = (context: Context): number => {
     const days = Number(context.req.query('days') ?? 7);
@@ -213,7 +231,7 @@ function scheduleRoutes(
   );
   app.get('/schedules/live', async (context) => {
     const { feed, leave } = await plans.enter('all');
-    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
+    return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));
   });
   app.post('/schedules/:name/:action', async (context) => {
     const { name, action } = context.req.param();

@@ -143,92 +143,98 @@ const SCHEDULES_HOLD_MS = 30_000;
  * server's UI is out of their reach.
  */
 export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readonly hosted?: boolean } = {}): PagePorts {
-  const { temporal, target, folder, store, sessions, embedded } = opened;
-  const { client } = temporal;
+  const { store, sessions } = opened;
   const people = new RecentMap<string, Acting>(MOST_HELD);
-  const named = readUiAddress(env);
-  const here = () => findSessionHost(env, folder.storePlace, folder.root);
-  // The embedded server's UI may come and go with its starts.
-  const uiNow = (): string | null => named ?? (hosted ? null : (embedded?.ui() ?? null));
-  const polls = holdAnswers(
-    (taskQueue: string) => isQueuePolled({ temporal: client, taskQueue }),
-    () => POLLS_HOLD_MS,
-  );
-  const counts = holdAnswers(
-    (filter: string) => sessions.counts({ filter }),
-    ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS),
-  );
-  const filtered = holdAnswers(
-    (filter: string) => sessions.counts({ filter }),
-    () => SLOW_COUNTS_HOLD_MS,
-  );
-  const inbox = holdAnswers(
-    (_which: 'all') => sessions.approvals(),
-    () => INBOX_HOLD_MS,
-  );
-  const live = folderPorts(client, env);
-  const health = holdAnswers(
-    (_all: 'all') => lookAtHealth(client, store),
-    () => HEALTH_HOLD_MS,
-  );
-  const schedules = holdAnswers(
-    (_all: 'all') => countSchedules(sessions.schedules),
-    () => SCHEDULES_HOLD_MS,
-  );
-  const pollers = holdAnswers(
-    (queue: string) => readPollers(client, queue),
-    () => HEALTH_HOLD_MS,
-  );
-  const read = stepReader(client);
-  const steps = holdAnswers(
-    (asked: string) => {
-      const [session, from, to] = JSON.parse(asked) as Parameters<StepReader>;
-      return read(session, from, to);
-    },
-    () => STEPS_HOLD_MS,
-  );
-  const running = runningReader({ temporal: client, store, peek: live.peek }, { waitMs: RUNNING_WAIT_MS });
-  const historian = fleetHistorian({
-    count: countBy(client),
-    prometheus: readPrometheusAddress(env['PERDURE_PROMETHEUS']),
-  });
-  const histories = holdAnswers(historian.read, () => HISTORY_HOLD_MS);
+  const live = folderPorts(opened.temporal.client, env);
   return {
     ...sessions,
-    running,
-    fleet: { note: historian.note, read: histories },
-    page: async ({ running: looks = false, ...which } = {}) => {
-      // An order by cost needs the numbers before it can be made.
-      const page = await sessions.page({ ...which, running: looks && isSortedByNumbers(which.filter) });
-      return looks ? { ...page, sessions: await lookAtRunning(running, page.sessions) } : page;
-    },
-    temporalUi: (session) => {
-      const ui = uiNow();
-      return ui && `${ui}/namespaces/${encodeURIComponent(target.namespace)}/workflows/${encodeURIComponent(session)}`;
-    },
-    steps: (...asked) => steps(JSON.stringify(asked)),
+    ...fleetPorts(opened, env, live),
+    ...heldLooks(opened),
+    ...sessionReaders(opened, env),
     as: (name, place) => {
       const identity = identityOfPerson(name, place);
       const known = people.get(identity) ?? clientOf(opened, env, identity);
       people.set(identity, known);
       return known;
     },
-    background: (session) => backgroundReader(backgroundRoot(folder.root), session),
+    store,
+    live: live.live,
+    temporalUi: uiAddresses(opened, readUiAddress(env), hosted),
+  };
+}
+
+/** Addresses in the UI that is named, else in that of the embedded server, which may come and go. */
+function uiAddresses({ target, embedded }: Opened, named: string | null, hosted: boolean): PagePorts['temporalUi'] {
+  return (session) => {
+    const ui = named ?? (hosted ? null : (embedded?.ui() ?? null));
+    return ui && `${ui}/namespaces/${encodeURIComponent(target.namespace)}/workflows/${encodeURIComponent(session)}`;
+  };
+}
+
+/** What all sessions do, now and over time. */
+function fleetPorts(
+  { temporal, store, sessions }: Opened,
+  env: Env,
+  { peek }: Pick<ReturnType<typeof folderPorts>, 'peek'>,
+): Pick<PagePorts, 'running' | 'fleet' | 'page'> {
+  const running = runningReader({ temporal: temporal.client, store, peek }, { waitMs: RUNNING_WAIT_MS });
+  const historian = fleetHistorian({
+    count: countBy(temporal.client),
+    prometheus: readPrometheusAddress(env['PERDURE_PROMETHEUS']),
+  });
+  return {
+    running,
+    fleet: { note: historian.note, read: holdAnswers(historian.read, () => HISTORY_HOLD_MS) },
+    page: async ({ running: looks = false, ...which } = {}) => {
+      // An order by cost needs the numbers before it can be made.
+      const page = await sessions.page({ ...which, running: looks && isSortedByNumbers(which.filter) });
+      return looks ? { ...page, sessions: await lookAtRunning(running, page.sessions) } : page;
+    },
+  };
+}
+
+type HeldLooks = Pick<PagePorts, 'counts' | 'inbox' | 'health' | 'scheduleCount' | 'pollers' | 'steps' | 'nobodyWorks'>;
+
+/** Looks that all viewers share for some seconds. */
+function heldLooks({ temporal: { client }, store, sessions }: Opened): HeldLooks {
+  const hold = <Key, Answer>(ask: (key: Key) => Promise<Answer>, ms: number) => holdAnswers(ask, () => ms);
+  const count = (filter: string): Promise<SessionCounts> => sessions.counts({ filter });
+  const counts = holdAnswers(count, ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS));
+  const filtered = hold(count, SLOW_COUNTS_HOLD_MS);
+  const inbox = hold((_all: 'all') => sessions.approvals(), INBOX_HOLD_MS);
+  const health = hold((_all: 'all') => lookAtHealth(client, store), HEALTH_HOLD_MS);
+  const schedules = hold((_all: 'all') => countSchedules(sessions.schedules), SCHEDULES_HOLD_MS);
+  const polls = hold((taskQueue: string) => isQueuePolled({ temporal: client, taskQueue }), POLLS_HOLD_MS);
+  const read = stepReader(client);
+  const steps = hold((asked: string) => read(...(JSON.parse(asked) as Parameters<StepReader>)), STEPS_HOLD_MS);
+  return {
     counts: ({ filter = '' } = {}) => (filter === '' ? counts : filtered)(filter),
     inbox: () => inbox('all'),
     health: () => health('all'),
     scheduleCount: () => schedules('all'),
-    pollers: (queue) => pollers(queue),
-    store,
+    pollers: hold((queue: string) => readPollers(client, queue), HEALTH_HOLD_MS),
+    steps: (...asked) => steps(JSON.stringify(asked)),
+    nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : describeNoWorker(seen, seen.session)),
+  };
+}
+
+type SessionReaders = Pick<
+  PagePorts,
+  'background' | 'read' | 'head' | 'recent' | 'startOptions' | 'waiting' | 'said' | 'file'
+>;
+
+function sessionReaders(opened: Opened, env: Env): SessionReaders {
+  const { temporal, folder, store } = opened;
+  const here = () => findSessionHost(env, folder.storePlace, folder.root);
+  return {
+    background: (session) => backgroundReader(backgroundRoot(folder.root), session),
     read: (session) => readSession(opened, session as SessionId),
-    live: live.live,
-    head: (session) => headOf(client, session),
-    recent: (session) => readRecent(client, session),
-    startOptions: (session) => readStartOptions(client, session),
+    head: (session) => headOf(temporal.client, session),
+    recent: (session) => readRecent(temporal.client, session),
+    startOptions: (session) => readStartOptions(temporal.client, session),
     waiting: (session, pending) => transcriptReader(store).waiting(session, pending),
     said: (session, pending) => transcriptReader(store).said(session, pending),
     file: (seen, path) => readWorkspaceFile(seen, path, here()),
-    nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : describeNoWorker(seen, seen.session)),
   };
 }
 

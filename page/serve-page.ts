@@ -11,7 +11,7 @@ import { type Forwarder, nameAt } from './hosting/forwarders.ts';
 import type { PageHost } from './hosting/page-host.ts';
 import type { Person } from './hosting/people.ts';
 import { API } from './api/api-app.ts';
-import { type OpsPage, opsPage } from './page-app.tsx';
+import { OpsPage } from './page-app.tsx';
 import { entranceOf, type KeptAddress, newAddress } from './page-address.ts';
 import type { PagePorts } from './ports.ts';
 
@@ -61,7 +61,7 @@ export async function servePage(
 ): Promise<ServedPage> {
   const { name, port: wanted } = kept.address;
   let port = 0;
-  const page = opsPage(
+  const page = new OpsPage(
     ports,
     ownAccess(kept.address, () => `${name}:${port}`, { people, forwarders }),
   );
@@ -106,7 +106,7 @@ function freeOfIpv6(error: unknown): readonly Server[] {
  */
 export async function serveHostedPage(ports: PagePorts, { name, listen, people, by }: PageHost): Promise<ServedPage> {
   const proxy = by.kind === 'proxy' ? { proxy: by.address } : {};
-  const page = opsPage(ports, { host: () => name, people, hosted: true, ...proxy });
+  const page = new OpsPage(ports, { host: () => name, people, hosted: true, ...proxy });
   const tls = by.kind === 'tls' ? { createServer: createHttps, serverOptions: { cert: by.cert, key: by.key } } : {};
   try {
     const server = await start(page, { hostname: listen.host, port: listen.port, ...tls });

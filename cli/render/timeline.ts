@@ -16,6 +16,7 @@ const LOOKS: Readonly<
   other: ['o', 'dim', 'other'],
   waiting: ['w', 'yellow', 'waiting for a person'],
   parked: ['p', 'dim', 'parked'],
+  queue: ['q', 'dim', 'a worker was busy'],
   retry: ['r', 'yellow', 'failed attempts, backed off'],
   gap: ['!', 'red', 'no worker, or one was lost'],
 };

@@ -70,84 +70,103 @@ function namesOf(text: string): readonly string[] | null {
   }
 }
 
-export type PlaceTracker = {
-  /** The place of a listener that has seen all events so far. */
-  readonly place: EventPlace;
-  /** Tells whether the attempt has told something that was sent and stands. */
-  knows(attempt: StreamAttempt): boolean;
-  /** Must be called with each event that is sent. */
-  hear(event: Followed): void;
-};
-
-/** Tracks the events that a listener is sent, from `start` on. */
-export function trackPlace(start: EventPlace): PlaceTracker {
-  let { run, iteration } = start;
+/** Tracks the place of a listener from `start` on, by the events that it is sent. */
+export class PlaceTracker {
+  #run: number;
+  #iteration: number;
   /** The iteration that is being told. */
-  let current = iteration;
+  #current: number;
   /**
-   * For each attempt the first iteration it told something of: those after `iteration`, and the
+   * For each attempt the first iteration it told something of: those after `#iteration`, and the
    * rest.
    */
-  const heard = new Map(start.heard.map((attempt) => [attempt, iteration + 1]));
-  const older = new Map<StreamAttempt, number>(start.loose.map((attempt) => [attempt, iteration]));
+  readonly #heard: Map<StreamAttempt, number>;
+  readonly #older: Map<StreamAttempt, number>;
   /**
-   * Attempts that told events without an iteration since the last event with one. `kept` is that
+   * Attempts that told events without an iteration since the last event with one. `#kept` is that
    * set at the end of the iteration before.
    */
-  const loose = new Set(start.loose);
-  let kept: readonly StreamAttempt[] = start.loose;
-  const waiting = new Set(start.waiting);
+  readonly #loose: Set<StreamAttempt>;
+  #kept: readonly StreamAttempt[];
+  readonly #waiting: Set<string>;
 
-  const shift = (to: number): void => {
-    const [from, into] = to > iteration ? [heard, older] : [older, heard];
-    iteration = to;
+  constructor({ run, iteration, heard, loose, waiting }: EventPlace) {
+    this.#run = run;
+    this.#iteration = this.#current = iteration;
+    this.#heard = new Map(heard.map((attempt) => [attempt, iteration + 1]));
+    this.#older = new Map(loose.map((attempt) => [attempt, iteration]));
+    this.#loose = new Set(loose);
+    this.#kept = loose;
+    this.#waiting = new Set(waiting);
+  }
+
+  /** The place of a listener that has seen all events so far. */
+  get place(): EventPlace {
+    const heard = [...this.#heard.keys()];
+    return { run: this.#run, iteration: this.#iteration, heard, loose: this.#kept, waiting: [...this.#waiting] };
+  }
+
+  /** Tells whether the attempt has told something that was sent and stands. */
+  knows(attempt: StreamAttempt): boolean {
+    return this.#heard.has(attempt) || this.#older.has(attempt);
+  }
+
+  /** Must be called with each event that is sent. */
+  hear(event: Followed): void {
+    if (isApprovalEvent(event)) {
+      if (event.type === 'approval_settled') this.#waiting.delete(event.call);
+      else this.#waiting.add(event.call);
+      return;
+    }
+    if (event.type === 'result') return;
+    if (event.type === 'run_start') this.#begin(event.run);
+    const attempt = attemptOf(event);
+    if (event.type === 'tombstone') {
+      const first = this.#firstOf(attempt);
+      if (first !== undefined && first <= this.#iteration) this.#shift(first - 1);
+      for (const known of [this.#heard, this.#older]) known.delete(attempt);
+      return;
+    }
+    const at = 'iteration' in event ? event.iteration : null;
+    if (at !== null) this.#advance(at);
+    else this.#loose.add(attempt);
+    this.#note(attempt, at ?? this.#current + 1);
+  }
+
+  #firstOf(attempt: StreamAttempt): number | undefined {
+    return this.#heard.get(attempt) ?? this.#older.get(attempt);
+  }
+
+  #begin(next: number): void {
+    if (next === this.#run) return;
+    this.#run = next;
+    this.#iteration = this.#current = 0;
+    this.#kept = [];
+    for (const known of [this.#heard, this.#older, this.#loose]) known.clear();
+  }
+
+  #advance(at: number): void {
+    if (at > this.#current) {
+      this.#kept = [...this.#loose].filter((attempt) => (this.#firstOf(attempt) ?? at) < at);
+      this.#current = at;
+      this.#shift(at - 1);
+    } else if (at <= this.#iteration) this.#shift(at - 1);
+    this.#loose.clear();
+  }
+
+  #note(attempt: StreamAttempt, at: number): void {
+    const first = Math.min(at, this.#firstOf(attempt) ?? at);
+    (first > this.#iteration ? this.#heard : this.#older).set(attempt, first);
+  }
+
+  /** Moves the last iteration that was seen whole. */
+  #shift(to: number): void {
+    const [from, into] = to > this.#iteration ? [this.#heard, this.#older] : [this.#older, this.#heard];
+    this.#iteration = to;
     for (const [attempt, first] of from)
-      if (first <= to === (into === older)) {
+      if (first <= to === (into === this.#older)) {
         into.set(attempt, first);
         from.delete(attempt);
       }
-  };
-  const note = (attempt: StreamAttempt, at: number): void => {
-    const first = Math.min(at, heard.get(attempt) ?? at, older.get(attempt) ?? at);
-    (first > iteration ? heard : older).set(attempt, first);
-  };
-  const begin = (next: number): void => {
-    if (next === run) return;
-    [run, iteration, current, kept] = [next, 0, 0, []];
-    for (const known of [heard, older, loose]) known.clear();
-  };
-  const advance = (at: number): void => {
-    if (at > current) {
-      kept = [...loose].filter((attempt) => (older.get(attempt) ?? heard.get(attempt) ?? at) < at);
-      current = at;
-      shift(at - 1);
-    } else if (at <= iteration) shift(at - 1);
-    loose.clear();
-  };
-  return {
-    get place() {
-      return { run, iteration, heard: [...heard.keys()], loose: kept, waiting: [...waiting] };
-    },
-    knows: (attempt) => heard.has(attempt) || older.has(attempt),
-    hear: (event) => {
-      if (isApprovalEvent(event)) {
-        if (event.type === 'approval_settled') waiting.delete(event.call);
-        else waiting.add(event.call);
-        return;
-      }
-      if (event.type === 'result') return;
-      if (event.type === 'run_start') begin(event.run);
-      const attempt = attemptOf(event);
-      if (event.type === 'tombstone') {
-        const first = heard.get(attempt) ?? older.get(attempt);
-        if (first !== undefined && first <= iteration) shift(first - 1);
-        for (const known of [heard, older]) known.delete(attempt);
-        return;
-      }
-      const at = 'iteration' in event ? event.iteration : null;
-      if (at !== null) advance(at);
-      else loose.add(attempt);
-      note(attempt, at ?? current + 1);
-    },
-  };
+  }
 }

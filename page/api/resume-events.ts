@@ -8,15 +8,7 @@ import { goalOf } from '../../client/follow/goal.ts';
 import { isApprovalEvent } from '../../client/sessions/waiting-approval.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import type { PagePorts } from '../ports.ts';
-import {
-  attemptOf,
-  type EventPlace,
-  formatPlace,
-  OVER,
-  placeAt,
-  type PlaceTracker,
-  trackPlace,
-} from './event-place.ts';
+import { attemptOf, type EventPlace, formatPlace, OVER, placeAt, PlaceTracker } from './event-place.ts';
 
 export type Listening = {
   readonly session: SessionId;
@@ -34,7 +26,7 @@ export type PlacedEvent = { readonly id: string; readonly event: Followed };
 type Ports = Pick<PagePorts, 'follow'>;
 
 export async function* eventsWithPlaces(ports: Ports, listening: Listening): AsyncGenerator<PlacedEvent, void> {
-  const placing = trackPlace(listening.from ?? firstPlace(listening));
+  const placing = new PlaceTracker(listening.from ?? firstPlace(listening));
   const events = listening.from === null ? newEvents(ports, listening) : continueEvents(ports, listening, placing);
   for await (const event of events) {
     // An attempt without sent events has nothing to take back.

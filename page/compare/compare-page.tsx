@@ -48,79 +48,17 @@ export function comparePage(sessions: readonly Standing[], asked: CompareRequest
   );
 }
 
-function Comparison({ sessions }: { readonly sessions: readonly Standing[] }) {
-  const options = optionsThatDiffer(sessions.map(({ config }) => config));
+type Compared = { readonly sessions: readonly Standing[] };
+
+function Comparison({ sessions }: Compared) {
   const replies = sessions.map(({ items }) => items.all.filter(isReply));
   const parts = partingTurn(replies);
   return (
     <>
-      <div class="compare-heads">
-        {sessions.map((standing, at) => (
-          <section class="card" aria-label={`Session ${LETTERS[at]}`}>
-            <p class="row">
-              <StateChipOf standing={standing} />
-              <a class="cut" href={`/sessions/${standing.seen.session}`}>
-                {showUnseen(standing.seen.title || standing.seen.session)}
-              </a>
-            </p>
-            <small>
-              {`${LETTERS[at]} · ${showUnseen(standing.seen.session)} · `}
-              <Moment at={standing.seen.startedAt} />
-            </small>
-          </section>
-        ))}
-      </div>
-      <table>
-        <thead>
-          <tr>
-            <th>Figure</th>
-            {sessions.map((_, at) => (
-              <th>{LETTERS[at]}</th>
-            ))}
-            {sessions.slice(1).map((_, at) => (
-              <th>{`${LETTERS[at + 1]} against A`}</th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {compareFigures(sessions).map(({ name, values, against }) => (
-            <tr>
-              <td>{name}</td>
-              {values.map((value) => (
-                <td>{value}</td>
-              ))}
-              {against.map(({ words, kind }) => (
-                <td class={kind}>{words}</td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Heads sessions={sessions} />
+      <Figures sessions={sessions} />
       <h2>Options that differ</h2>
-      {options.length === 0 ? (
-        <p class="quiet">None.</p>
-      ) : (
-        <table>
-          <thead>
-            <tr>
-              <th>Option</th>
-              {sessions.map((_, at) => (
-                <th>{LETTERS[at]}</th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {options.map(({ name, values }) => (
-              <tr>
-                <td>{name}</td>
-                {values.map((value) => (
-                  <td>{showUnseen(value.slice(0, 300))}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      <Options sessions={sessions} />
       <h2>{parts === null ? 'They say the same throughout' : `Where they part: reply ${parts + 1}`}</h2>
       {parts === null ? null : (
         <div class="compare-heads">
@@ -140,12 +78,106 @@ function Comparison({ sessions }: { readonly sessions: readonly Standing[] }) {
         ))}
       </div>
       <h2>Files changed</h2>
-      <div class="compare-heads">
-        {sessions.map(({ items, seen }, at) => (
+      <ChangedFiles sessions={sessions} />
+    </>
+  );
+}
+
+function Heads({ sessions }: Compared) {
+  return (
+    <div class="compare-heads">
+      {sessions.map((standing, at) => (
+        <section class="card" aria-label={`Session ${LETTERS[at]}`}>
+          <p class="row">
+            <StateChipOf standing={standing} />
+            <a class="cut" href={`/sessions/${standing.seen.session}`}>
+              {showUnseen(standing.seen.title || standing.seen.session)}
+            </a>
+          </p>
+          <small>
+            {`${LETTERS[at]} · ${showUnseen(standing.seen.session)} · `}
+            <Moment at={standing.seen.startedAt} />
+          </small>
+        </section>
+      ))}
+    </div>
+  );
+}
+
+function Figures({ sessions }: Compared) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>Figure</th>
+          <LetterHeads sessions={sessions} />
+          {sessions.slice(1).map((_, at) => (
+            <th>{`${LETTERS[at + 1]} against A`}</th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {compareFigures(sessions).map(({ name, values, against }) => (
+          <tr>
+            <td>{name}</td>
+            {values.map((value) => (
+              <td>{value}</td>
+            ))}
+            {against.map(({ words, kind }) => (
+              <td class={kind}>{words}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function LetterHeads({ sessions }: Compared) {
+  return (
+    <>
+      {sessions.map((_, at) => (
+        <th>{LETTERS[at]}</th>
+      ))}
+    </>
+  );
+}
+
+function Options({ sessions }: Compared) {
+  const options = optionsThatDiffer(sessions.map(({ config }) => config));
+  if (options.length === 0) return <p class="quiet">None.</p>;
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th>Option</th>
+          <LetterHeads sessions={sessions} />
+        </tr>
+      </thead>
+      <tbody>
+        {options.map(({ name, values }) => (
+          <tr>
+            <td>{name}</td>
+            {values.map((value) => (
+              <td>{showUnseen(value.slice(0, 300))}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function ChangedFiles({ sessions }: Compared) {
+  return (
+    <div class="compare-heads">
+      {sessions.map(({ items, seen }, at) => {
+        const { changed } = transcriptFacts(items).files;
+        return (
           <section class="card" aria-label={`Files of ${LETTERS[at]}`}>
-            {transcriptFacts(items).files.changed.length === 0 ? <p class="quiet">None.</p> : null}
+            {changed.length === 0 ? <p class="quiet">None.</p> : null}
             <ul>
-              {transcriptFacts(items).files.changed.map(({ path }) => (
+              {changed.map(({ path }) => (
                 <li>
                   <a href={`/sessions/${seen.session}/files?file=${encodeURIComponent(path)}`}>
                     <code>{showUnseen(path)}</code>
@@ -154,9 +186,9 @@ function Comparison({ sessions }: { readonly sessions: readonly Standing[] }) {
               ))}
             </ul>
           </section>
-        ))}
-      </div>
-    </>
+        );
+      })}
+    </div>
   );
 }
 

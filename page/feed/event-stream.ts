@@ -8,11 +8,14 @@ import type { Change, Ring } from './ring.ts';
 /** Milliseconds between signs of life for a proxy or a viewer. */
 const BEAT_MS = 15_000;
 
+/** What a viewer sees who may not see all: changes as `show` gives them, until a moment. */
+export type StreamLimits = { readonly show: (change: Change) => Change; readonly until: number };
+
 /**
  * Opens the stream. `from` is `epoch.place`, from the page or the last event. `left` is called when
  * the viewer goes.
  */
-export function eventStream(ring: Ring, from: string, left: () => void): Response {
+export function eventStream(ring: Ring, from: string, left: () => void, limits?: StreamLimits): Response {
   const gone = new AbortController();
   const end = (): void => {
     if (gone.signal.aborted) return;
@@ -33,7 +36,7 @@ export function eventStream(ring: Ring, from: string, left: () => void): Respons
       return ': here\n\n';
     }
     at = known.at;
-    return eventText(`${ring.epoch}.${at}`, joinTexts(known.changes));
+    return eventText(`${ring.epoch}.${at}`, joinTexts(limits ? known.changes.map(limits.show) : known.changes));
   };
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>(
@@ -42,9 +45,10 @@ export function eventStream(ring: Ring, from: string, left: () => void): Respons
       pull: async (controller) => {
         const text = await next();
         if (gone.signal.aborted) return;
-        controller.enqueue(encoder.encode(text ?? ''));
+        const isOver = limits !== undefined && limits.until <= Date.now();
+        if (!isOver) controller.enqueue(encoder.encode(text ?? ''));
         // A reset ends the stream: the viewer must come again.
-        if (text?.startsWith('event: reset')) {
+        if (isOver || text?.startsWith('event: reset')) {
           end();
           controller.close();
         }
@@ -80,5 +84,5 @@ export function sendStream(context: Context, response: Response): Response {
   return context.body(response.body ?? '', 200);
 }
 
-export const placeOf = (context: Context): string =>
+export const placeFrom = (context: Context): string =>
   context.req.header('last-event-id') ?? context.req.query('from') ?? '';

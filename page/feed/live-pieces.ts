@@ -21,154 +21,169 @@ import type { Change } from './ring.ts';
 export const LIVE = 'live';
 export const ITEMS = 'items';
 
-export type LivePieces = {
-  /**
-   * Applies an event. `current` is the current run. With `again` the transcript has the event
-   * already, so it is not shown twice.
-   */
-  tell(event: ChannelItem, current: number, again?: boolean): readonly Change[];
-  /** Returns the progress of a call whose outcome is not stored. */
-  progress(anchor: string): Progress | undefined;
-  /** Sets the calls that wait for a decision now. */
-  waits(anchors: ReadonlySet<string>): readonly Change[];
-  /** Draws calls again of which something else is known now. */
-  redraw(anchors: readonly string[]): readonly Change[];
-  /** The pieces for a new viewer. */
-  readonly html: string;
-};
-
 /** Most characters of one streaming text; the transcript has all of it. */
 const STREAMED = 200_000;
 /** Most characters of a tool's progress, of which the end is shown. */
 const SAID = 4_000;
 
-/** Creates the pieces. `card` draws a call that is in the transcript already. */
-export function livePieces(
-  card: (anchor: string) => { readonly id: string; readonly html: string } | null,
-): LivePieces {
-  const pieces = new Map<string, LivePiece>();
-  const calls = new Map<string, Progress>();
-  let waiting: ReadonlySet<string> = new Set();
-  let voids = 0;
-  const progress = (anchor: string): Progress | undefined =>
-    waiting.has(anchor) ? { kind: 'waiting' } : calls.get(anchor);
-  const draw = (piece: LivePiece): string => drawPiece(piece, progress);
-  let hiding = false;
-  const put = (piece: LivePiece): Change[] => {
-    pieces.set(piece.id, hiding ? { ...piece, hidden: true } : piece);
-    return hiding ? [] : [{ do: 'put', id: piece.id, into: LIVE, html: draw(piece) }];
-  };
-  const drop = (id: string): Change[] => (pieces.delete(id) ? [{ do: 'drop', id }] : []);
-  const of = ({ step, attempt }: AttemptPlace): LivePiece[] =>
-    [...pieces.values()].filter((piece) => piece.step === step && piece.attempt === attempt);
+const FACT = 'fact-';
 
-  const stream = (event: Extract<WatchedEvent, { type: 'text_delta' | 'thinking_delta' }>): Change[] => {
+type StoredCard = { readonly id: string; readonly html: string };
+
+export class LivePieces {
+  readonly #pieces = new Map<string, LivePiece>();
+  readonly #calls = new Map<string, Progress>();
+  /** Draws a call that is in the transcript already. */
+  readonly #card: (anchor: string) => StoredCard | null;
+  #waiting: ReadonlySet<string> = new Set();
+  #voids = 0;
+  #hiding = false;
+
+  constructor(card: (anchor: string) => StoredCard | null) {
+    this.#card = card;
+  }
+
+  /** The pieces for a new viewer. */
+  get html(): string {
+    const shown = [...this.#pieces.values()].filter(({ hidden }) => !hidden);
+    return shown.map((piece) => this.#draw(piece)).join('');
+  }
+
+  /** Returns the progress of a call whose outcome is not stored. */
+  progress(anchor: string): Progress | undefined {
+    return this.#waiting.has(anchor) ? { kind: 'waiting' } : this.#calls.get(anchor);
+  }
+
+  /** Sets the calls that wait for a decision now. */
+  waits(anchors: ReadonlySet<string>): readonly Change[] {
+    const before = this.#waiting;
+    this.#waiting = anchors;
+    return this.redraw([...anchors, ...before].filter((one) => anchors.has(one) !== before.has(one)));
+  }
+
+  /** Draws calls again of which something else is known now. */
+  redraw(anchors: readonly string[]): readonly Change[] {
+    return anchors.flatMap((anchor) => this.#redrawCall(anchor));
+  }
+
+  /**
+   * Applies an event. `current` is the current run. With `again` the transcript has the event
+   * already, so it is not shown twice.
+   */
+  tell(event: ChannelItem, current: number, again = false): readonly Change[] {
+    this.#hiding = again;
+    switch (event.type) {
+      case 'text_delta':
+      case 'thinking_delta':
+        return this.#stream(event);
+      case 'request_start':
+        return this.#put({ ...attemptPlace(event), id: nameOf(event, 'ask'), html: requestHtml(event) });
+      case 'tool_use': {
+        const anchor = anchorOf(current, event);
+        const call = { anchor, name: event.name, input: event.input };
+        const piece = { ...attemptPlace(event), id: `piece-${anchor}`, call };
+        return [...this.#drop(nameOf(event, 'ask')), ...this.#put(piece)];
+      }
+      case 'tool_start':
+      case 'tool_progress':
+      case 'tool_end':
+        return this.#goOn(anchorOf(current, event), event);
+      case 'tombstone':
+        return this.#takeBack(event);
+      case 'stored':
+        // A stored step was preceded by all earlier ones.
+        return [...this.#pieces.values()].filter(({ step }) => step <= event.step).flatMap(({ id }) => this.#drop(id));
+      case 'run_start':
+        this.#calls.clear();
+        return [];
+      case 'run_end':
+        // The transcript has the whole run by now, whatever the channel tells again of it.
+        return [...this.#pieces.keys()].flatMap((id) => this.#drop(id));
+      case 'reply':
+        return this.#drop(nameOf(event, 'ask'));
+      case 'transition':
+        return isOrdinary(event.reason) ? [] : this.#fact(event);
+      default:
+        return this.#fact(event);
+    }
+  }
+
+  #draw(piece: LivePiece): string {
+    return drawPiece(piece, (anchor) => this.progress(anchor));
+  }
+
+  #put(piece: LivePiece): Change[] {
+    this.#pieces.set(piece.id, this.#hiding ? { ...piece, hidden: true } : piece);
+    return this.#hiding ? [] : [{ do: 'put', id: piece.id, into: LIVE, html: this.#draw(piece) }];
+  }
+
+  #drop(id: string): Change[] {
+    return this.#pieces.delete(id) ? [{ do: 'drop', id }] : [];
+  }
+
+  #redrawCall(anchor: string): Change[] {
+    const piece = this.#pieces.get(`piece-${anchor}`);
+    if (piece && !piece.hidden) return this.#put(piece);
+    const stored = this.#card(anchor);
+    return stored ? [{ do: 'put', id: stored.id, into: ITEMS, html: stored.html }] : [];
+  }
+
+  #stream(event: EventOf<'text_delta' | 'thinking_delta'>): Change[] {
     const kind = event.type === 'text_delta' ? 'text' : 'thinking';
     const id = nameOf(event, `${event.iteration}-${event.index}`);
-    const piece = pieces.get(id);
+    const piece = this.#pieces.get(id);
     const known = piece?.stream;
     if (!known) {
-      const { step, attempt } = event;
-      const text = event.text.slice(0, STREAMED);
-      return [...drop(nameOf(event, 'ask')), ...put({ id, step, attempt, stream: { id: `${id}-text`, kind, text } })];
+      const stream = { id: `${id}-text`, kind, text: event.text.slice(0, STREAMED) } as const;
+      return [...this.#drop(nameOf(event, 'ask')), ...this.#put({ ...attemptPlace(event), id, stream })];
     }
     const text = event.text.slice(0, Math.max(0, STREAMED - known.text.length));
     known.text += text;
     return text === '' || piece?.hidden ? [] : [{ do: 'text', id: known.id, text: showUnseen(text) }];
-  };
-  const redraw = (anchor: string): Change[] => {
-    const piece = pieces.get(`piece-${anchor}`);
-    if (piece && !piece.hidden) return put(piece);
-    const stored = card(anchor);
-    return stored ? [{ do: 'put', id: stored.id, into: ITEMS, html: stored.html }] : [];
-  };
-  const goOn = (anchor: string, next: Progress): Change[] => {
-    calls.set(anchor, next);
-    return redraw(anchor);
-  };
-  const takeBack = (event: Extract<WatchedEvent, { type: 'tombstone' }>): Change[] => {
-    // Facts that a step appends stay true: the next attempt tells them again in the same place.
-    const gone = of(event).filter(({ id }) => !id.startsWith(FACT));
-    const said = gone.filter(({ stream: words, call }) => words ?? call).map(draw);
-    const dropped = gone.flatMap(({ id }) => drop(id));
-    if (event.retold || said.length === 0) return dropped;
-    const id = `void-${(voids += 1)}`;
-    return [...dropped, { do: 'put', id, into: ITEMS, html: wrapPiece(id, voidHtml(event, said.join(''))) }];
-  };
+  }
 
-  const fact = (event: Parameters<typeof lineHtml>[0] & WatchedEvent): readonly Change[] => {
+  #goOn(anchor: string, event: EventOf<'tool_start' | 'tool_progress' | 'tool_end'>): Change[] {
+    this.#calls.set(anchor, progressAfter(this.#calls.get(anchor), event));
+    return this.#redrawCall(anchor);
+  }
+
+  #takeBack(event: EventOf<'tombstone'>): Change[] {
+    const isTaken = ({ id, step, attempt }: LivePiece): boolean =>
+      // Facts that a step appends stay true: the next attempt tells them again in the same place.
+      step === event.step && attempt === event.attempt && !id.startsWith(FACT);
+    const gone = [...this.#pieces.values()].filter(isTaken);
+    const said = gone.filter(({ stream, call }) => stream ?? call).map((piece) => this.#draw(piece));
+    const dropped = gone.flatMap(({ id }) => this.#drop(id));
+    if (event.retold || said.length === 0) return dropped;
+    const id = `void-${(this.#voids += 1)}`;
+    return [...dropped, { do: 'put', id, into: ITEMS, html: wrapPiece(id, voidHtml(event, said.join(''))) }];
+  }
+
+  #fact(event: Parameters<typeof lineHtml>[0] & WatchedEvent): readonly Change[] {
     const html = lineHtml(event);
     const key = factKey(event);
-    const id = key === null ? nameOf(event, `${event.type}-${pieces.size}`) : `${FACT}${key}`;
-    return put({ ...placeOf(event), id, html });
-  };
-
-  const changesOf = (event: ChannelItem, current: number): readonly Change[] => {
-    const anchorOf = ({ iteration, index }: { readonly iteration: number; readonly index: number }): string =>
-      `${current}-${iteration}-${index}`;
-    switch (event.type) {
-      case 'text_delta':
-      case 'thinking_delta':
-        return stream(event);
-      case 'request_start':
-        return put({ ...placeOf(event), id: nameOf(event, 'ask'), html: requestHtml(event) });
-      case 'tool_use': {
-        const anchor = anchorOf(event);
-        const call = { anchor, name: event.name, input: event.input };
-        return [...drop(nameOf(event, 'ask')), ...put({ ...placeOf(event), id: `piece-${anchor}`, call })];
-      }
-      case 'tool_start':
-        return goOn(anchorOf(event), { kind: 'running', said: '' });
-      case 'tool_progress': {
-        const before = calls.get(anchorOf(event));
-        const said = `${before?.kind === 'running' ? before.said : ''}${event.text}`.slice(-SAID);
-        return goOn(anchorOf(event), { kind: 'running', said });
-      }
-      case 'tool_end': {
-        const { isError, content, durationMs, untimed } = event;
-        return goOn(anchorOf(event), { kind: 'ended', isError, content, durationMs: untimed ? null : durationMs });
-      }
-      case 'tombstone':
-        return takeBack(event);
-      case 'stored':
-        // A stored step was preceded by all earlier ones.
-        return [...pieces.values()].filter(({ step }) => step <= event.step).flatMap(({ id }) => drop(id));
-      case 'run_start':
-        calls.clear();
-        return [];
-      case 'run_end':
-        // The transcript has the whole run by now, whatever the channel tells again of it.
-        return [...pieces.keys()].flatMap(drop);
-      case 'reply':
-        return drop(nameOf(event, 'ask'));
-      case 'transition':
-        return isOrdinary(event.reason) ? [] : fact(event);
-      default:
-        return fact(event);
-    }
-  };
-  return {
-    tell: (event, current, again = false) => {
-      hiding = again;
-      return changesOf(event, current);
-    },
-    progress,
-    redraw: (anchors) => anchors.flatMap(redraw),
-    waits: (anchors) => {
-      const before = waiting;
-      waiting = anchors;
-      return [...anchors, ...before].filter((one) => anchors.has(one) !== before.has(one)).flatMap(redraw);
-    },
-    get html() {
-      return [...pieces.values()]
-        .filter(({ hidden }) => !hidden)
-        .map(draw)
-        .join('');
-    },
-  };
+    const id = key === null ? nameOf(event, `${event.type}-${this.#pieces.size}`) : `${FACT}${key}`;
+    return this.#put({ ...attemptPlace(event), id, html });
+  }
 }
 
-const FACT = 'fact-';
+type EventOf<Type extends ChannelItem['type']> = Extract<ChannelItem, { readonly type: Type }>;
+
+const anchorOf = (run: number, { iteration, index }: { readonly iteration: number; readonly index: number }): string =>
+  `${run}-${iteration}-${index}`;
+
+function progressAfter(
+  before: Progress | undefined,
+  event: EventOf<'tool_start' | 'tool_progress' | 'tool_end'>,
+): Progress {
+  if (event.type === 'tool_start') return { kind: 'running', said: '' };
+  if (event.type === 'tool_progress') {
+    const said = `${before?.kind === 'running' ? before.said : ''}${event.text}`.slice(-SAID);
+    return { kind: 'running', said };
+  }
+  const { isError, content, durationMs, untimed } = event;
+  return { kind: 'ended', isError, content, durationMs: untimed ? null : durationMs };
+}
 
 /**
  * Names a fact that outlives its attempt: what its step appends, and why the next one waits. Null
@@ -182,5 +197,5 @@ function factKey(event: WatchedEvent): string | null {
   return hashOf(Buffer.from(JSON.stringify(event.type === 'notice' ? event.notice : event.steered))).slice(0, 16);
 }
 
-const placeOf = ({ step, attempt }: AttemptPlace): AttemptPlace => ({ step, attempt });
+const attemptPlace = ({ step, attempt }: AttemptPlace): AttemptPlace => ({ step, attempt });
 const nameOf = ({ step, attempt }: AttemptPlace, rest: string): string => `p-${step}-${attempt}-${rest}`;

@@ -17,7 +17,7 @@ import { isUnderWay } from '../../client/sessions/info.ts';
 import type { PagePorts } from '../ports.ts';
 import type { ItemContext } from '../transcript/item-view.tsx';
 import { isReply, transcriptItems } from '../../client/sessions/history/items.ts';
-import { livePieces, type LivePieces } from './live-pieces.ts';
+import { LivePieces } from './live-pieces.ts';
 import { changeRing, type Ring } from './ring.ts';
 import {
   type Frame,
@@ -41,40 +41,86 @@ import {
 } from './standing.tsx';
 import { createTroubles } from './troubles.ts';
 
-export type SessionFeed = {
-  readonly ring: Ring;
-  readonly standing: Standing;
-  readonly pieces: LivePieces;
-  readonly voided: readonly VoidOutput[];
-  /** Returns the context for items `from` up to but not including `to`. */
-  context(from: number, to: number): Promise<ItemContext>;
-  /** Looks again now because something was sent, perhaps a message. */
-  wake(message?: PendingMessage): void;
-  close(): void;
-};
-
 const LOOK_MS = 1_000;
 /** Milliseconds without news of the live channel after which the store is read. */
 const QUIET_MS = 2_000;
+
+/** What viewers of a session share. */
+export class SessionFeed {
+  readonly #state: State;
+  readonly #stop = new AbortController();
+  readonly #waker = createWaker();
+
+  constructor(state: State) {
+    this.#state = state;
+    void listenLive(state, this.#stop.signal);
+    void lookOn(state, this.#stop.signal, this.#waker);
+  }
+
+  get ring(): Ring {
+    return this.#state.ring;
+  }
+
+  get standing(): Standing {
+    return standingOf(this.#state);
+  }
+
+  get pieces(): LivePieces {
+    return this.#state.pieces;
+  }
+
+  get voided(): readonly VoidOutput[] {
+    return this.#state.voided;
+  }
+
+  /** Returns the context for items `from` up to but not including `to`. */
+  async context(from: number, to: number): Promise<ItemContext> {
+    const shown = this.#state.items.all.slice(from, to).map(({ entry }) => entry);
+    return { ...itemContext(this.#state), bodies: await readBodies(this.#state, shown) };
+  }
+
+  /** Looks again now because something was sent, perhaps a message. */
+  wake(message?: PendingMessage): void {
+    const state = this.#state;
+    if (message && !state.tookUp.has(message.id)) state.pending = [...state.pending, message];
+    state.recentAt = 0;
+    this.#waker.wake();
+  }
+
+  close(): void {
+    this.#stop.abort();
+  }
+}
 
 /**
  * Resolves when the session can be drawn. Throws ClientProblem when it does not exist or the server
  * does not answer.
  */
 export async function openSessionFeed(ports: PagePorts, session: SessionId, frame: Frame): Promise<SessionFeed> {
-  const seen = await ports.describe(session);
+  const state = newState({ ports, session, frame, seen: await ports.describe(session) });
+  await refreshTranscript(state, await ports.head(session).catch(() => state.seen.head));
+  await readApprovals(state);
+  await readLately(state);
+  await lookAtBackground(state);
+  await lookAtAgents(state).catch((error: unknown) => state.trouble.set('server', reasonOf(error)));
+  for (const { id, html } of frame(standingOf(state))) state.drawn.set(id, html);
+  state.opened = true;
+  for (const item of state.items.all)
+    if (isReply(item) && item.run === state.seen.runs) state.toldAgain.add(`${item.run}.${item.entry.iteration}`);
+  return new SessionFeed(state);
+}
+
+function newState(about: Pick<State, 'ports' | 'session' | 'frame' | 'seen'>): State {
+  const { ports, session, seen } = about;
   const items = transcriptItems();
-  const pieces: LivePieces = livePieces((anchor) => drawStoredCard(items, anchor, itemContext(state)));
   const state: State = {
-    session,
-    ports,
+    ...about,
     ring: changeRing(),
     items,
-    pieces,
+    pieces: new LivePieces((anchor) => drawStoredCard(items, anchor, itemContext(state))),
     bodies: createBodyReader(ports.store),
     cache: createViewCache({ maxBytes: 1 }),
     trouble: createTroubles(),
-    frame,
     drawn: new Map(),
     config: createConfigReader(ports.store),
     inTurn: createLimit(1),
@@ -88,7 +134,6 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     agentsAt: 0,
     started: { items: 0, closed: false, commands: [] },
     runConfig: null,
-    seen,
     approvals: [],
     places: new Map(),
     placesAt: 0,
@@ -99,37 +144,7 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     toldAgain: new Set(),
     hearing: '',
   };
-  await refreshTranscript(state, await ports.head(session).catch(() => seen.head));
-  await readApprovals(state);
-  await readLately(state);
-  await lookAtBackground(state);
-  await lookAtAgents(state).catch((error: unknown) => state.trouble.set('server', reasonOf(error)));
-  for (const { id, html } of frame(standingOf(state))) state.drawn.set(id, html);
-  state.opened = true;
-  for (const item of items.all)
-    if (isReply(item) && item.run === seen.runs) state.toldAgain.add(`${item.run}.${item.entry.iteration}`);
-  const stop = new AbortController();
-  const waker = createWaker();
-  void listenLive(state, stop.signal);
-  void lookOn(state, stop.signal, waker);
-  return {
-    ring: state.ring,
-    get standing() {
-      return standingOf(state);
-    },
-    pieces,
-    voided: state.voided,
-    context: async (from, to) => {
-      const shown = items.all.slice(from, to).map(({ entry }) => entry);
-      return { ...itemContext(state), bodies: await readBodies(state, shown) };
-    },
-    wake: (message) => {
-      if (message && !state.tookUp.has(message.id)) state.pending = [...state.pending, message];
-      state.recentAt = 0;
-      waker.wake();
-    },
-    close: () => stop.abort(),
-  };
+  return state;
 }
 
 async function listenLive(state: State, signal: AbortSignal): Promise<void> {

@@ -110,7 +110,7 @@ export const SHARED = '/shared';
 /** Makes the address of a session for others, signed with the key of the person who shares it. */
 export function sharePath(access: Access, person: Person, session: string, hours: number): string {
   const key = person.name === null ? (access.owner?.key ?? person.token) : person.token;
-  return `${SHARED}/${session}/${newShare(key, pageName(access), session, hours)}`;
+  return `${SHARED}/${session}/${newShare({ key, name: pageName(access), session }, hours)}`;
 }
 
 /**
@@ -119,7 +119,7 @@ export function sharePath(access: Access, person: Person, session: string, hours
  */
 export function readShareEnd(access: Access, session: string, share: string): number | null {
   const keys = [...(access.owner ? [access.owner.key] : []), ...access.people.map(({ token }) => token)];
-  const ends = keys.flatMap((key) => shareEnd(key, pageName(access), session, share) ?? []);
+  const ends = keys.flatMap((key) => shareEnd({ key, name: pageName(access), session }, share) ?? []);
   return ends[0] ?? null;
 }
 

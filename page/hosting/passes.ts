@@ -36,16 +36,16 @@ export function isPass(key: string, name: string, pass: string, now = Date.now()
   return ends !== null && ends > now;
 }
 
-/**
- * Makes what opens one session to whoever has it, to look at, until it ends. `name` is the name of
- * the page.
- */
-export function newShare(key: string, name: string, session: string, hours: number, now = Date.now()): string {
+/** `name` is the name of the page. */
+export type SharePlace = { readonly key: string; readonly name: string; readonly session: string };
+
+/** Makes what opens one session to whoever has it, to look at, until it ends. */
+export function newShare({ key, name, session }: SharePlace, hours: number, now = Date.now()): string {
   return signText(key, ['share', name, session], now + hours * 60 * MINUTE_MS);
 }
 
 /** Returns when a share ends, in milliseconds since the epoch; null when it is over or not ours. */
-export function shareEnd(key: string, name: string, session: string, share: string, now = Date.now()): number | null {
+export function shareEnd({ key, name, session }: SharePlace, share: string, now = Date.now()): number | null {
   const ends = endOf(key, ['share', name, session], share);
   return ends !== null && ends > now ? ends : null;
 }

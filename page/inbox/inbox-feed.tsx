@@ -17,16 +17,6 @@ import { inboxItems, type InboxItem, type ItemSession } from './inbox-items.ts';
 
 export const INBOX = { banners: 'banners', list: 'inbox-list', head: 'inbox-head' } as const;
 
-export type InboxFeed = {
-  readonly ring: Ring;
-  readonly parts: readonly FramePart[];
-  readonly items: readonly InboxItem[];
-  find(session: string, call: string): InboxItem | undefined;
-  /** Takes decided calls out at once, before the server lists them no more. */
-  settle(decided: readonly Pick<WaitingApproval, 'session' | 'call'>[]): void;
-  close(): void;
-};
-
 const LOOK_MS = 2_000;
 /** Most items to show. */
 const MOST = 200;
@@ -34,66 +24,90 @@ const MOST = 200;
 const SESSION_HOLD_MS = 60_000;
 const MOST_SETTLED = 2_000;
 
-export async function openInboxFeed(ports: PagePorts): Promise<InboxFeed> {
-  const ring = changeRing();
-  const trouble = createTroubles();
-  const drawn = new Map<string, string>();
-  const stop = new AbortController();
-  const settled = new RecentMap<string, true>(MOST_SETTLED);
-  const sessions = holdAnswers(
-    (session: string) => readItemSession(ports, session),
-    (found) => (found.cwd === '' ? 0 : SESSION_HOLD_MS),
-  );
-  let waiting: readonly WaitingApproval[] = [];
-  let known = new Map<string, ItemSession>();
-  let items: readonly InboxItem[] = [];
-  let parts: readonly FramePart[] = [];
-  const look = async (): Promise<void> => {
-    waiting = await readWaiting(ports, trouble);
-    const found = await Promise.all(waiting.map(async (one) => [one.session, await sessions(one.session)] as const));
-    known = new Map(found);
-  };
-  const draw = (): void => {
-    const open = waiting.filter((one) => !settled.has(settleKey(one)));
-    items = inboxItems(open, ({ session }) => known.get(session) ?? unknownSession(session), Date.now()).slice(0, MOST);
-    parts = inboxParts(items, open.length, trouble.list());
-  };
-  const show = (): void => {
-    draw();
-    const changes = frameChanges(drawn, parts);
-    const ids = parts.flatMap(({ id, into }) => (into === INBOX.list ? [id] : []));
-    if (changes.length > 0) ring.push(...changes, { do: 'order', into: INBOX.list, ids });
-  };
-  await look();
-  draw();
-  frameChanges(drawn, parts);
-  const goOn = async (): Promise<void> => {
-    while (await pause(LOOK_MS, stop.signal)) {
+export class InboxFeed {
+  readonly ring: Ring = changeRing();
+  readonly #ports: PagePorts;
+  readonly #trouble = createTroubles();
+  readonly #drawn = new Map<string, string>();
+  readonly #stop = new AbortController();
+  readonly #settled = new RecentMap<string, true>(MOST_SETTLED);
+  readonly #sessions: (session: string) => Promise<ItemSession>;
+  #waiting: readonly WaitingApproval[] = [];
+  #known = new Map<string, ItemSession>();
+  #items: readonly InboxItem[] = [];
+  #parts: readonly FramePart[] = [];
+
+  private constructor(ports: PagePorts) {
+    this.#ports = ports;
+    this.#sessions = holdAnswers(
+      (session: string) => readItemSession(ports, session),
+      (found) => (found.cwd === '' ? 0 : SESSION_HOLD_MS),
+    );
+  }
+
+  /** Resolves when it has looked once. */
+  static async open(ports: PagePorts): Promise<InboxFeed> {
+    const feed = new InboxFeed(ports);
+    await feed.#look();
+    feed.#draw();
+    frameChanges(feed.#drawn, feed.#parts);
+    void feed.#lookOn();
+    return feed;
+  }
+
+  get parts(): readonly FramePart[] {
+    return this.#parts;
+  }
+
+  get items(): readonly InboxItem[] {
+    return this.#items;
+  }
+
+  find(session: string, call: string): InboxItem | undefined {
+    return this.#items.find(({ approval }) => approval.session === session && approval.call === call);
+  }
+
+  /** Takes decided calls out at once, before the server lists them no more. */
+  settle(decided: readonly Pick<WaitingApproval, 'session' | 'call'>[]): void {
+    for (const one of decided) this.#settled.set(settleKey(one), true);
+    this.#show();
+  }
+
+  close(): void {
+    this.#stop.abort();
+  }
+
+  async #look(): Promise<void> {
+    this.#waiting = await readWaiting(this.#ports, this.#trouble);
+    const found = this.#waiting.map(async ({ session }) => [session, await this.#sessions(session)] as const);
+    this.#known = new Map(await Promise.all(found));
+  }
+
+  async #lookOn(): Promise<void> {
+    while (await pause(LOOK_MS, this.#stop.signal)) {
       try {
-        await look();
-        trouble.set('server', null);
+        await this.#look();
+        this.#trouble.set('server', null);
       } catch (error) {
-        trouble.set('server', reasonOf(error));
+        this.#trouble.set('server', reasonOf(error));
       }
-      show();
+      this.#show();
     }
-  };
-  void goOn();
-  return {
-    ring,
-    get parts() {
-      return parts;
-    },
-    get items() {
-      return items;
-    },
-    find: (session, call) => items.find(({ approval }) => approval.session === session && approval.call === call),
-    settle: (decided) => {
-      for (const one of decided) settled.set(settleKey(one), true);
-      show();
-    },
-    close: () => stop.abort(),
-  };
+  }
+
+  #draw(): void {
+    const open = this.#waiting.filter((one) => !this.#settled.has(settleKey(one)));
+    const all = inboxItems(open, ({ session }) => this.#known.get(session) ?? unknownSession(session), Date.now());
+    this.#items = all.slice(0, MOST);
+    this.#parts = inboxParts(this.#items, open.length, this.#trouble.list());
+  }
+
+  #show(): void {
+    this.#draw();
+    const changes = frameChanges(this.#drawn, this.#parts);
+    const ids = this.#parts.flatMap(({ id, into }) => (into === INBOX.list ? [id] : []));
+    if (changes.length > 0) this.ring.push(...changes, { do: 'order', into: INBOX.list, ids });
+  }
 }
 
 const settleKey = ({ session, call }: Pick<WaitingApproval, 'session' | 'call'>): string => `${session} ${call}`;

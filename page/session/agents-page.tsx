@@ -3,7 +3,7 @@ import { showUnseen } from '../../system/text.ts';
 import { matchAgents } from '../../client/sessions/history/agent-calls.ts';
 import { formatMoney, shortTime } from '../../client/units.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
-import { htmlOf, Moment, Phase } from '../layout.tsx';
+import { htmlOf, Moment, PhaseWords } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { transcriptFacts } from './session-facts.ts';
 import { placeIn, SessionShell } from './session-shell.tsx';
@@ -19,7 +19,7 @@ export function agentsPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 't
         {agents.length === 0 ? (
           <p class="quiet">No agent was begun.</p>
         ) : (
-          <div class="wide" tabindex={0} role="region" aria-label="Agents">
+          <div class="wide" tabindex={0} role="region" aria-label="Table of agents">
             <table>
               <thead>
                 <tr>
@@ -51,7 +51,7 @@ export function agentsPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 't
                         )}
                       </td>
                       <td>
-                        <Phase session={agent} />
+                        <PhaseWords session={agent} />
                       </td>
                       <td>{showUnseen(facts?.agent?.type ?? '')}</td>
                       <td class="number">{String(facts?.turns ?? 0)}</td>

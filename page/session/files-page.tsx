@@ -5,6 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { createTwoFilesPatch } from 'diff';
 import { codeOf, showUnseen } from '../../system/text.ts';
+import type { FileChange } from '../../client/render/diff-rows.ts';
 import type { TouchedFile, FileEdit } from '../../client/sessions/history/changed-files.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Icon } from '../icons.tsx';
@@ -12,6 +13,7 @@ import { Copy, htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { changeCounts, CountWords, DiffFigure } from '../transcript/call-input.tsx';
 import { placeOf } from '../transcript/call-card.tsx';
+import { SideBySide, SidesChoice } from '../transcript/side-by-side.tsx';
 import { transcriptFacts } from './session-facts.ts';
 import { placeIn, SessionShell } from './session-shell.tsx';
 
@@ -144,7 +146,8 @@ function FileDetail({
         <h2 class="cut">
           <code>{showUnseen(file.path)}</code>
         </h2>
-        <span class="far">
+        <span class="row far">
+          <SidesChoice />
           {done.length === 0 ? null : <Copy text={patchOf(file.path, done)} what="Copy as patch" />}
         </span>
       </div>
@@ -157,11 +160,15 @@ function FileDetail({
             </a>
             <span>{editWords(edit)}</span>
           </p>
-          <DiffFigure change={{ path: file.path, before: edit.before ?? '', after: edit.after }} />
+          <EditFigure change={{ path: file.path, before: edit.before ?? '', after: edit.after }} />
         </section>
       ))}
     </>
   );
+}
+
+function EditFigure({ change }: { readonly change: FileChange }) {
+  return <DiffFigure change={change} sides={<SideBySide change={change} />} />;
 }
 
 /** Writes the changes as a patch, one after the other: places in the file are not known here. */

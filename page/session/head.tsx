@@ -129,7 +129,7 @@ export function Gauges({ standing }: { readonly standing: Standing }) {
   const least = run.isLeast ? '≥ ' : '';
   const limit = rules?.maxBudgetUsd ?? null;
   return (
-    <dl class="gauges" id="figures">
+    <dl class="gauges" id="figures" tabindex={0} aria-label="Figures">
       <Figure name="Model">{config ? showUnseen(config.models[0].name.slice(0, 60)) : '–'}</Figure>
       <Figure name="Turn">
         {String(run.turns)}

@@ -21,6 +21,7 @@ export const KINDS: readonly (readonly [SegmentKind, string])[] = [
   ['context', 'compaction'],
   ['waiting', 'waits for a person'],
   ['parked', 'parked'],
+  ['queue', 'waits for a worker'],
   ['retry', 'failed, tried again'],
   ['gap', 'no worker'],
 ];
@@ -51,7 +52,7 @@ export function MapFrame({ standing }: { readonly standing: Standing }) {
 
 export function MapBody({ lanes: { from, to, lanes } }: { readonly lanes: Lanes }) {
   return (
-    <div class="map-body" id="map-body" data-begins={String(Math.round(from))} data-ends={String(Math.round(to))}>
+    <div class="map-body" id="map-body" data-moments={`${Math.round(from)} ${Math.round(to)}`}>
       {lanes.map((lane, at) => (
         <LaneRow lane={lane} from={from} to={to} isRoot={at === 0} />
       ))}
@@ -64,8 +65,23 @@ export function MapBody({ lanes: { from, to, lanes } }: { readonly lanes: Lanes 
         {KINDS.map(([kind, name]) => (
           <li class={`key ${kind}`}>{name}</li>
         ))}
+        <li class="far">
+          <ZoomNote />
+        </li>
       </ul>
     </div>
+  );
+}
+
+/** Says how to zoom, and takes it back. */
+export function ZoomNote() {
+  return (
+    <span class="zoom-note">
+      <span>drag to zoom</span>
+      <button type="button" class="plain" data-unzoom>
+        <kbd>z</kbd> all
+      </button>
+    </span>
   );
 }
 
@@ -99,14 +115,20 @@ function LaneRow({ lane: { name, href, segments }, from, to, isRoot }: RowProps)
           {`↳ ${showUnseen(name.slice(0, 80))}`}
         </a>
       )}
-      <svg viewBox={`0 0 ${WIDE} ${height}`} preserveAspectRatio="none" role="img" aria-label={totalsText(segments)}>
+      <svg
+        class="strip"
+        viewBox={`0 0 ${WIDE} ${height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={totalsText(segments)}
+      >
         <rect class="track" width={WIDE} height={height} />
         {segments.map(({ kind, from: begin, to: end, what }) => (
           <rect
             class={kind}
             x={at(begin)}
             y={kind === 'context' ? 0 : 2}
-            width={Math.max(1, Math.round((at(end) - at(begin)) * 10) / 10)}
+            {...stripWidth(at(end) - at(begin), 1)}
             height={kind === 'context' ? height : height - 4}
           >
             <title>{showUnseen(what)}</title>
@@ -116,6 +138,12 @@ function LaneRow({ lane: { name, href, segments }, from, to, isRoot }: RowProps)
       </svg>
     </div>
   );
+}
+
+/** A part that would be too short to be seen is wider; its own width is kept for a zoom. */
+export function stripWidth(wide: number, least: number): { readonly width: number; readonly 'data-wide'?: string } {
+  const width = Math.round(wide * 10) / 10;
+  return width >= least ? { width } : { width: least, 'data-wide': String(Math.round(wide * 1_000) / 1_000) };
 }
 
 /** Says how long each kind took, for people who do not see the drawing. */

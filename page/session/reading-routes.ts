@@ -5,7 +5,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { sessionIdProblem } from '../../client/sessions/session-id.ts';
 import { comparePage } from '../compare/compare-page.tsx';
-import { eventStream, placeOf, sendStream } from '../feed/event-stream.ts';
+import { eventStream, placeFrom, sendStream } from '../feed/event-stream.ts';
 import { type OpenFeeds, withFeed } from '../feed/open-feeds.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { htmlOf } from '../layout.tsx';
@@ -77,7 +77,7 @@ export function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds):
     const session = idOf(context);
     if (session === null) return context.notFound();
     const { feed, leave } = await feeds.enter(session);
-    return sendStream(context, eventStream(feed.ring, placeOf(context), leave));
+    return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));
   });
 }
 

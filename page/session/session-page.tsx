@@ -42,7 +42,7 @@ export async function sessionPage(
   const from = placeIn(feed);
   const { seen } = feed.standing;
   const place = at === undefined ? null : placeNamed(feed, at);
-  const transcript = await transcriptPart(feed, windowOf(feed, at), place);
+  const transcript = await transcriptPart(feed, windowOf(feed, at), { place });
   const frame = sessionFrame(feed.standing);
   const partsIn = (container: string): string =>
     frame.flatMap(({ into, html }) => (into === container ? html : [])).join('');
@@ -93,15 +93,18 @@ function Composer({ path, suggested }: { readonly path: string; readonly suggest
   );
 }
 
-/** Draws the transcript: what is above, the window, what happens now. */
+/**
+ * Draws the transcript: what is above, the window, what happens now. `base` is the address of a page
+ * that is not the session's own, and `place` the position that a link names.
+ */
 export async function transcriptPart(
   feed: SessionFeed,
   shown: ItemWindow,
-  place: number | null = null,
+  { place = null, base }: { readonly place?: number | null; readonly base?: string } = {},
 ): Promise<string> {
   const { length } = feed.standing.items.all;
-  const items = await itemsPart(feed, shown);
-  const path = `/sessions/${feed.standing.seen.session}`;
+  const items = await itemsPart(feed, shown, base);
+  const path = base ?? `/sessions/${feed.standing.seen.session}`;
   const atEnd = shown.to >= length;
   return htmlOf(
     <>

@@ -47,7 +47,7 @@ export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
       title={isTranscript ? name : `${PARTS[part]} of ${name}`}
       feed={{ path: `${path}/live`, from: place }}
       redrawn={!isTranscript}
-      scripts={['live.js', 'times.js', 'keys.js', 'session.js']}
+      scripts={['live.js', 'times.js', 'keys.js', 'zoom.js', 'session.js']}
       styles={['call-views.css', 'session.css', 'timeline.css']}
       at="sessions"
       banners={into(PLACES.banners)}

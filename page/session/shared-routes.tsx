@@ -3,7 +3,10 @@
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { type Access, SHARED, personIn, sharePath, readShareEnd } from '../hosting/access.ts';
+import { eventStream, placeFrom, sendStream } from '../feed/event-stream.ts';
+import { LIVE } from '../feed/live-pieces.ts';
 import { withFeed } from '../feed/open-feeds.ts';
+import type { Change } from '../feed/ring.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Copy, htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
@@ -34,6 +37,15 @@ export function addShareForm(app: Hono, access: Access): void {
   });
 }
 
+/**
+ * Keeps what is said now, which leads nowhere. All else has addresses of the page: viewers who lack
+ * it draw theirs anew.
+ */
+export function shareChange(change: Change): Change {
+  const isSaid = change.do === 'text' || change.do === 'drop' || (change.do === 'put' && change.into === LIVE);
+  return isSaid ? change : { do: 'drop', id: 'left-out' };
+}
+
 export function addSharedRoutes(
   app: Hono,
   ports: PagePorts,
@@ -59,6 +71,11 @@ export function addSharedRoutes(
   looking('', async (feed, context, shared) =>
     context.html(await drawSharedPage(feed, { ...shared, at: context.req.query('at') })),
   );
+  looking('/live', async (feed, context, { ends }) => {
+    const { feed: watched, leave } = await feeds.enter(feed.standing.seen.session);
+    const shown = { show: shareChange, until: ends };
+    return sendStream(context, eventStream(watched.ring, placeFrom(context), leave, shown));
+  });
   looking('/items', async (feed, context, { base }) => {
     const before = Number(context.req.query('before'));
     const { length } = feed.standing.items.all;

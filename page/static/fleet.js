@@ -56,11 +56,8 @@ document.querySelector('[data-unpick]')?.addEventListener('click', () => {
   show();
 });
 document.querySelector('[data-compare]')?.addEventListener('click', () => {
-  location.assign(
-    `/compare?${chosen()
-      .map((id) => `with=${encodeURIComponent(id)}`)
-      .join('&')}`,
-  );
+  const asked = chosen().map((id, at) => [['a', 'b', 'c'][at], id]);
+  location.assign(`/compare?${new URLSearchParams(asked).toString()}`);
 });
 
 const verbs = { interrupt: 'Interrupt', resume: 'Resume', cancel: 'Cancel, for good,' };

@@ -1,4 +1,5 @@
 // Everything by keyboard. `?` lists the keys; letters do nothing while something is written.
+import { zoomOut } from './zoom.js';
 
 const list = document.getElementById('keys');
 const STOPS =
@@ -6,8 +7,11 @@ const STOPS =
 
 const writes = (element) => element?.matches?.('input, textarea, select, [contenteditable]') ?? false;
 
-function step(by) {
-  const stops = [...document.querySelectorAll(STOPS)].filter((one) => one.getClientRects().length > 0);
+/** Iterations of a transcript and of a timeline. */
+const TURNS = '.transcript article > .head a, .timeline .iteration .name';
+
+function step(by, which = STOPS) {
+  const stops = [...document.querySelectorAll(which)].filter((one) => one.getClientRects().length > 0);
   if (stops.length === 0) return;
   const at = stops.indexOf(document.activeElement);
   const middle = innerHeight / 2;
@@ -24,6 +28,23 @@ const click = (button) => {
   if (button?.getClientRects().length > 0) button.click();
 };
 const press = (name) => click(document.querySelector(`[data-act="${name}"]:not([disabled])`));
+
+/** Closes all that is open in the transcript, and opens it again. */
+let closed = [];
+function fold() {
+  const open = [...document.querySelectorAll('.transcript details[open]')];
+  for (const one of open) one.open = false;
+  if (open.length === 0) for (const one of closed) one.open = true;
+  closed = open;
+}
+
+/** Goes to the timeline, and from there back to the transcript. */
+function turnToTimeline() {
+  const [first, ...rest] = document.querySelectorAll('.session-head .tabs a');
+  const timeline = rest.find(({ pathname }) => pathname.endsWith('/timeline'));
+  const next = timeline?.hasAttribute('aria-current') ? first : timeline;
+  if (next) location.assign(next.href);
+}
 
 const places = {
   i: () => location.assign('/inbox'),
@@ -43,6 +64,10 @@ const keys = {
   '?': () => (list.open ? list.close() : list.showModal()),
   j: () => step(1),
   k: () => step(-1),
+  '[': () => step(-1, TURNS),
+  ']': () => step(1, TURNS),
+  z: () => zoomOut() || fold(),
+  t: turnToTimeline,
   o: () => document.activeElement?.click?.(),
   i: () => press('interrupt'),
   a: () => press('allow'),
@@ -76,7 +101,7 @@ document.addEventListener('keydown', (event) => {
   going = key === 'g' ? Date.now() : 0;
   const act = went ?? keys[key] ?? (/^[1-9]$/.test(key) ? () => press(`answer-${key}`) : undefined);
   // A key that is held moves on; what it decides, it decides once.
-  if (!act || (event.repeat && key !== 'j' && key !== 'k')) return;
+  if (!act || (event.repeat && !'jk[]'.includes(key))) return;
   event.preventDefault();
   act();
 });

@@ -104,7 +104,7 @@ function listen() {
     const changes = JSON.parse(data);
     keepingPlace(() => changes.forEach(apply));
     document.dispatchEvent(new CustomEvent('perdure:changed'));
-    if (redrawn !== undefined) redraw();
+    if (redrawn !== undefined && changes.some((change) => change.do !== 'text')) redraw();
   });
   source.addEventListener('reset', () => void reset());
 }
@@ -127,6 +127,7 @@ async function freshen() {
       if (old) replace(old, document.adoptNode(fresh));
     }
   });
+  document.dispatchEvent(new CustomEvent('perdure:drawn'));
   return page.body.dataset.from;
 }
 

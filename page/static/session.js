@@ -1,5 +1,7 @@
 // One session: its minimap with what is on the screen, the panels next to it, words found in it, and times of day as the person's clock has them.
 
+import { momentUnder } from './zoom.js';
+
 const COUNTED = [
   [60, 1, 's'],
   [3_600, 60, 'min'],
@@ -27,20 +29,23 @@ document.addEventListener('perdure:changed', () => showClocks());
 // What stays in view below the bar has its height said to the sheet: banners come and go.
 const banners = document.querySelector('.banners');
 const head = document.querySelector('.session-head');
+const map = document.getElementById('map');
 const measure = () => {
   const { style } = document.documentElement;
   style.setProperty('--banners', `${banners?.offsetHeight ?? 0}px`);
+  // A minimap that scrolls away takes no room.
+  const stays = map !== null && getComputedStyle(map).position === 'sticky';
   style.setProperty('--head', `${head?.offsetHeight ?? 0}px`);
+  style.setProperty('--map', `${stays ? map.offsetHeight : 0}px`);
   const foot = document.querySelector('.foot');
   style.setProperty('--foot', `${foot?.offsetHeight ?? 0}px`);
 };
 const sizes = new ResizeObserver(measure);
-for (const one of [banners, head, document.querySelector('.foot')]) if (one) sizes.observe(one);
+for (const one of [banners, head, map, document.querySelector('.foot')]) if (one) sizes.observe(one);
 measure();
 
 // The minimap.
 const MAP_MS = 5_000;
-const map = document.getElementById('map');
 const LIVE = new Set(['run', 'wait', 'park', 'fail']);
 
 async function loadMap() {
@@ -51,6 +56,7 @@ async function loadMap() {
   } catch {
     // The stream says what is wrong; the next look asks again.
   }
+  document.dispatchEvent(new CustomEvent('perdure:drawn'));
   showClocks(map);
   showView();
 }
@@ -76,7 +82,7 @@ function showView() {
   const body = document.getElementById('map-body');
   const view = body?.querySelector('rect.view');
   if (!view) return;
-  const [from, to] = [Number(body.dataset.begins), Number(body.dataset.ends)];
+  const [from, to] = body.dataset.moments.split(' ').map(Number);
   const seen = moments().filter((one) => {
     const { top, bottom } = one.getBoundingClientRect();
     return bottom > 0 && top < innerHeight;
@@ -96,9 +102,7 @@ map?.addEventListener('click', (event) => {
   const svg = event.target.closest?.('.lane.root svg');
   const body = document.getElementById('map-body');
   if (!svg || !body) return;
-  const { left, width } = svg.getBoundingClientRect();
-  const [from, to] = [Number(body.dataset.begins), Number(body.dataset.ends)];
-  const at = Math.round(from + ((event.clientX - left) / width) * (to - from));
+  const at = Math.round(momentUnder(svg, event.clientX));
   const drawnNow = moments();
   const first = Number(drawnNow[0]?.dataset.at ?? Infinity);
   const named = drawnNow.findLast((one) => Number(one.dataset.at) <= at) ?? drawnNow[0];
@@ -184,3 +188,20 @@ async function find() {
 document.addEventListener('click', (event) => {
   if (found?.firstElementChild && !finder.contains(event.target)) found.replaceChildren();
 });
+
+// Changes side by side, where there is room for them; this browser keeps the choice.
+const SIDES = 'perdure.sides';
+function showSides() {
+  const isOn = localStorage.getItem(SIDES) === 'yes';
+  document.body.classList.toggle('side-by-side', isOn);
+  for (const one of document.querySelectorAll('[data-sides]'))
+    one.setAttribute('aria-pressed', String((one.dataset.sides === 'yes') === isOn));
+}
+document.addEventListener('click', (event) => {
+  const choice = event.target.closest?.('[data-sides]');
+  if (!choice) return;
+  localStorage.setItem(SIDES, choice.dataset.sides);
+  showSides();
+});
+document.addEventListener('perdure:drawn', showSides);
+showSides();

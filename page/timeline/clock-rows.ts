@@ -102,7 +102,7 @@ export function groupRows(rows: readonly ClockRow[]): readonly RowGroup[] {
 
 /** Null for a row that stands alone: something waited, failed, was compacted or ended there. */
 function likeness({ bar: { of, segments, died, open }, below }: ClockRow): string | null {
-  const isOdd = segments.some(({ kind }) => !['model', 'tools', 'other'].includes(kind));
+  const isOdd = segments.some(({ kind }) => !['model', 'tools', 'other', 'queue'].includes(kind));
   const hasReason = of.transitions.some((reason) => !isOrdinary(reason));
   if (isOdd || hasReason || died > 0 || open || of.compacted || of.ended !== null || below.length > 0) return null;
   const tools = new Set(toolsOf(of));
@@ -128,6 +128,7 @@ const SUMMED: readonly (readonly [SegmentKind, string])[] = [
   ['tools', 'tools'],
   ['context', 'compaction'],
   ['retry', 'failed and tried again'],
+  ['queue', 'waited for a worker'],
   ['gap', 'no worker'],
 ];
 

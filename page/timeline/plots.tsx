@@ -3,6 +3,7 @@
 import type { Child } from 'hono/jsx';
 import type { RunConfig } from '../../store/configuration.ts';
 import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
+import { shortCount } from '../session/head.tsx';
 import type { Column } from './columns.ts';
 import { rowId } from './links.ts';
 
@@ -46,15 +47,15 @@ function ContextPlot({ session, columns, config, last }: Props & { readonly last
   const { warning, critical } = config?.rules.compaction ?? {};
   const marks =
     window === null ? [] : [warning, critical].flatMap((share) => (share === undefined ? [] : share * window));
-  const share =
-    window === null ? '' : `, ${Math.round((last.context / window) * 100)} % of the window of ${formatTokens(window)}`;
+  const share = window === null ? '' : ` of ${shortCount(window)}, ${Math.round((last.context / window) * 100)} %`;
+  const most = shortCount(Math.max(...columns.map(({ context }) => context)));
   return (
     <PlotFrame
       name="Context"
-      words={`${formatTokens(last.context)}${share}; compacted ${formatCount(compactions, 'time')}`}
+      words={`${shortCount(last.context)}${share}`}
       session={session}
       columns={columns}
-      peak={`most ${formatTokens(Math.max(...columns.map(({ context }) => context)))}`}
+      peak={`most ${most}${compactions > 0 ? `, compacted ${formatCount(compactions, 'time')}` : ''}`}
       told={({ context, compactions: here }) => `${formatTokens(context)}${here > 0 ? ', compacted before' : ''}`}
     >
       <PlotBars columns={columns} value={({ context }) => context / top} />
@@ -130,7 +131,7 @@ function PlotFrame({ name, words, session, columns, told, peak, children }: Plot
   const [first, last] = [columns[0], columns.at(-1)];
   return (
     <figure class="plot">
-      <figcaption>
+      <figcaption title={`${name}: ${words}`}>
         <b>{name}</b> <span>{words}</span>
       </figcaption>
       <svg viewBox={`0 0 ${Math.max(24, columns.length)} ${HIGH}`} preserveAspectRatio="none" aria-hidden="true">

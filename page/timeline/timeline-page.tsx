@@ -12,7 +12,7 @@ import { placeIn, SessionShell } from '../session/session-shell.tsx';
 import { transitionMeaning } from '../transcript/meanings.ts';
 import { type Bar, barOf, workerName } from '../../client/sessions/history/bars.ts';
 import { agentSegments } from '../session/lanes.ts';
-import { Clock, totalsText } from '../session/minimap.tsx';
+import { Clock, stripWidth, totalsText, ZoomNote } from '../session/minimap.tsx';
 import { transcriptFacts } from '../session/session-facts.ts';
 import { matchAgents } from '../../client/sessions/history/agent-calls.ts';
 import {
@@ -157,6 +157,7 @@ function Summary({ bars, path, withoutWaits, note }: SummaryProps) {
         <p>
           <b>{`${formatCount(bars.length, 'iteration')}, ${shortTime(took)}`}</b> <span>{clockSummaryText(bars)}</span>
         </p>
+        <ZoomNote />
         <nav class="switch" aria-label="Scale">
           <a href={path} aria-current={withoutWaits ? undefined : 'true'}>
             Wall clock
@@ -212,7 +213,7 @@ function Waterfall({ bars, agents, session, withoutWaits }: WaterfallProps) {
   const scale = clockScale(Math.min(...bars.map(({ from }) => from)), to, withoutWaits ? waits : []);
   const groups = groupRows(rowsOf(bars, agents));
   return (
-    <div class="waterfall">
+    <div class="waterfall" id="waterfall" data-moments={momentsText(scale)}>
       <div class="wf-row wf-head">
         <span>Iteration</span>
         <span class="map-axis" aria-hidden="true">
@@ -242,6 +243,12 @@ function Waterfall({ bars, agents, session, withoutWaits }: WaterfallProps) {
     </div>
   );
 }
+
+/** Places whose moments are told: between them, time goes evenly nearly everywhere. */
+const MOMENTS = 100;
+
+const momentsText = (scale: ClockScale): string =>
+  Array.from({ length: MOMENTS + 1 }, (_, at) => Math.round(scale.moment(at / MOMENTS))).join(' ');
 
 type RowProps = {
   readonly row: ClockRow;
@@ -330,6 +337,7 @@ function Strip({ segments, scale }: { readonly segments: Bar['segments']; readon
   const place = (at: number): number => Math.round(scale.place(at) * WIDE * 10) / 10;
   return (
     <svg
+      class="strip"
       viewBox={`0 0 ${WIDE} 14`}
       preserveAspectRatio="none"
       role="img"
@@ -339,13 +347,7 @@ function Strip({ segments, scale }: { readonly segments: Bar['segments']; readon
         <path class="grid" d={`M${at * WIDE} 0V14`} />
       ))}
       {segments.map(({ kind, from, to, what }) => (
-        <rect
-          class={kind}
-          x={place(from)}
-          y={2}
-          width={Math.max(1.5, Math.round((place(to) - place(from)) * 10) / 10)}
-          height={10}
-        >
+        <rect class={kind} x={place(from)} y={2} {...stripWidth(place(to) - place(from), 1.5)} height={10}>
           <title>{showUnseen(what)}</title>
         </rect>
       ))}

@@ -118,7 +118,10 @@ export function CountWords({ added, removed }: { readonly added: number; readonl
   );
 }
 
-export function DiffFigure({ change: { path, before, after } }: { readonly change: FileChange }) {
+type DiffProps = { readonly change: FileChange; readonly sides?: unknown };
+
+/** `sides` stands in its place where a person wants both texts next to each other. */
+export function DiffFigure({ change: { path, before, after }, sides }: DiffProps) {
   const { lines, left } = diffRows(before, after);
   const language = languageOf(path);
   return (
@@ -133,6 +136,7 @@ export function DiffFigure({ change: { path, before, after } }: { readonly chang
           </span>
         ))}
       </pre>
+      {sides}
       {left > 0 ? <p class="links">{`${formatCount(left, 'more character')}: download the transcript`}</p> : null}
     </figure>
   );

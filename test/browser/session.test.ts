@@ -217,7 +217,7 @@ test('a timeline tells what each iteration took, who worked on it and what it wa
   const kinds = async (row: string): Promise<readonly string[]> => {
     const each = `[...document.querySelectorAll('${row} rect')].map((one) => one.getAttribute('class'))`;
     // A loaded machine lets steps wait for a moment.
-    const worked = (await tab.evaluate<string[]>(each)).filter((kind) => kind !== 'gap');
+    const worked = (await tab.evaluate<string[]>(each)).filter((kind) => kind !== 'gap' && kind !== 'queue');
     return worked.filter((kind, at) => kind !== worked[at - 1]);
   };
   expect(await kinds('#t-1-1')).toEqual(['model', 'tools', 'waiting', 'tools']);

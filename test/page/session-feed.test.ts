@@ -6,7 +6,7 @@ import { eventStream } from '../../page/feed/event-stream.ts';
 import { changeRing } from '../../page/feed/ring.ts';
 import { ownAccess } from '../../page/hosting/access.ts';
 import { htmlOf } from '../../page/layout.tsx';
-import { opsPage } from '../../page/page-app.tsx';
+import { OpsPage } from '../../page/page-app.tsx';
 import { Banner } from '../../page/session/frame.tsx';
 import { ClientProblem } from '../../client/problem.ts';
 import { letInWith, PAGE_HOST, SECRETS, stagedPage } from '../support/page-ports.ts';
@@ -89,7 +89,7 @@ test('a session that is deleted while it is watched is said to be gone, and what
   let gone = false;
   const { page, ports } = await stagedPage({ entries: [user('still here')] });
   const { describe } = ports;
-  const deleted = opsPage(
+  const deleted = new OpsPage(
     {
       ...ports,
       describe: (id) => (gone ? Promise.reject(new ClientProblem('no_session', `no session ${id}`)) : describe(id)),
@@ -191,7 +191,7 @@ test('a store that cannot be read is told as such while it lasts, and not as a s
   let isDown = false;
   const { page, ports } = await stagedPage({ entries: [user('here')] });
   const down = (): Promise<never> => Promise.reject(new StoreError('unavailable', 'the store is not there'));
-  const torn = opsPage(
+  const torn = new OpsPage(
     { ...ports, recent: (session) => (isDown ? down() : ports.recent(session)) },
     ownAccess(SECRETS, () => PAGE_HOST),
   );

@@ -1,6 +1,9 @@
 // The views of one session: links that only look, words found in it, its files, and sessions next
 // to each other.
 import { expect, test } from 'vitest';
+import { eventStream } from '../../page/feed/event-stream.ts';
+import { changeRing } from '../../page/feed/ring.ts';
+import { shareChange } from '../../page/session/shared-routes.tsx';
 import { newShare, shareEnd } from '../../page/hosting/passes.ts';
 import { clockScale, groupRows, rowsOf } from '../../page/timeline/clock-rows.ts';
 import { barOf } from '../../client/sessions/history/bars.ts';
@@ -46,7 +49,8 @@ test('a shared link shows its session to a stranger, and nothing else: no other 
   const page = await ask(path, stranger);
   const html = await page.text();
   expect([page.status, html.includes('needle')]).toEqual([200, true]);
-  expect(html).not.toMatch(/data-feed|hx-post|href="\/sessions/);
+  expect(html).not.toMatch(/hx-post|"\/sessions/);
+  expect(/data-feed="([^"]*)"/.exec(html)?.[1]).toBe(`${path}/live`);
   const token = path.split('/').at(-1) ?? '';
   for (const other of [`/shared/s-2/${token}`, `/shared/s-1/${token}x`, '/shared/s-1/none'])
     expect((await ask(other, stranger)).status, other).toBe(403);
@@ -55,16 +59,40 @@ test('a shared link shows its session to a stranger, and nothing else: no other 
   expect((await ask(path, { ...stranger, method: 'POST' })).status).toBe(401);
 });
 
+test('the stream of a shared link has what is said now and nothing else, and ends with the link', async () => {
+  const ring = changeRing();
+  const from = `${ring.epoch}.${ring.now}`;
+  ring.push(
+    { do: 'text', id: 'p-1-1-text', text: 'a word' },
+    { do: 'put', id: 'approval', into: 'approvals', html: '<form action="/sessions/s-1/approve">' },
+  );
+  const streamUntil = (until: number): Promise<string> =>
+    readAll(
+      eventStream(ring, from, () => undefined, { show: shareChange, until }),
+      2,
+    );
+  const whole = await streamUntil(Infinity);
+  expect([whole.includes('a word'), whole.includes('/sessions/')]).toEqual([true, false]);
+  expect(await streamUntil(1)).toBe('retry: 1000\n\n');
+});
+
+/** Reads a stream to its end, or some chunks of it. */
+async function readAll({ body }: Response, most: number): Promise<string> {
+  const parts: string[] = [];
+  for await (const part of body ?? []) {
+    parts.push(Buffer.from(part).toString());
+    if (parts.length === most) break;
+  }
+  return parts.join('');
+}
+
 test('a shared link ends by itself, and with the key it was signed with', () => {
-  const share = newShare('key', 'page', 's-1', 2, 0);
-  expect(shareEnd('key', 'page', 's-1', share, 7_199_999)).toBe(7_200_000);
-  expect(shareEnd('key', 'page', 's-1', share, 7_200_000)).toBeNull();
-  for (const [key, name, session] of [
-    ['other', 'page', 's-1'],
-    ['key', 'elsewhere', 's-1'],
-    ['key', 'page', 's-2'],
-  ] as const)
-    expect(shareEnd(key, name, session, share, 0)).toBeNull();
+  const place = { key: 'key', name: 'page', session: 's-1' };
+  const share = newShare(place, 2, 0);
+  expect(shareEnd(place, share, 7_199_999)).toBe(7_200_000);
+  expect(shareEnd(place, share, 7_200_000)).toBeNull();
+  for (const other of [{ key: 'other' }, { name: 'elsewhere' }, { session: 's-2' }])
+    expect(shareEnd({ ...place, ...other }, share, 0)).toBeNull();
 });
 
 test('someone who may only look makes no link for others', async () => {

@@ -184,3 +184,13 @@ test('a history that cannot be read is told, and the timeline is there (O10)', a
   const page = await text('/sessions/s-1/timeline');
   expect(page).toContain('history cannot be read (&lt;b&gt;away&lt;/b&gt;)');
 });
+
+test('work that waits for a busy worker is queued; only a long wait is called one without a worker (O6)', () => {
+  const [one] = iterations(runStarted(1), reply([callBlock('a')], { at: 600 }));
+  const kindsOf = (beganAt: number | null, now: number) =>
+    barOf(one!, [step({ name: 'runTool', askedAt: 0, beganAt, endedAt: null })], now).segments.map(({ kind }) => kind);
+  expect(kindsOf(900, 2_000)).toEqual(['queue', 'tools']);
+  expect(kindsOf(null, 900)).toEqual(['queue']);
+  expect(kindsOf(null, 5_000)).toEqual(['gap']);
+  expect(kindsOf(6_000, 7_000)).toEqual(['gap', 'tools']);
+});

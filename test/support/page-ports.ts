@@ -6,7 +6,7 @@ import { memoryStore } from '../../store/values/memory-store.ts';
 import { ownAccess } from '../../page/hosting/access.ts';
 import { newPass } from '../../page/hosting/passes.ts';
 import { fleetHistorian } from '../../page/fleet/fleet-history.ts';
-import { opsPage } from '../../page/page-app.tsx';
+import { OpsPage } from '../../page/page-app.tsx';
 import type { PagePorts } from '../../page/ports.ts';
 import { noRecentRequests } from '../../client/sessions/history/recent.ts';
 import { ClientProblem } from '../../client/problem.ts';
@@ -142,7 +142,7 @@ export const letInWith = (key: string): string => basic(newPass(key, PAGE_HOST.r
 
 export async function stagedPage(staged: Staged = {}, access = ownAccess(SECRETS, () => PAGE_HOST)) {
   const { ports, live, done } = await stagedPorts(staged);
-  const page = opsPage(ports, access);
+  const page = new OpsPage(ports, access);
   const ask = (path: string, { method = 'GET', headers = {}, body }: Asked = {}) =>
     page.app.request(path, {
       method,

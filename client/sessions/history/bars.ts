@@ -8,10 +8,10 @@ import { formatCount, shortTime } from '../../units.ts';
 import type { Iteration } from './iterations.ts';
 
 /**
- * During a `gap` nothing ran: no worker took the work, or one was lost. During a `retry` attempts
- * failed and were backed off from.
+ * During a `gap` nothing ran: no worker took the work, or one was lost. A `queue` is a short wait
+ * for a worker that was busy. During a `retry` attempts failed and were backed off from.
  */
-export type SegmentKind = 'model' | 'tools' | 'context' | 'other' | 'waiting' | 'parked' | 'retry' | 'gap';
+export type SegmentKind = 'model' | 'tools' | 'context' | 'other' | 'waiting' | 'parked' | 'queue' | 'retry' | 'gap';
 
 /** Times are in milliseconds since the epoch. */
 export type BarSegment = {
@@ -41,6 +41,8 @@ export function workerName(identity: string): string {
 
 /** Shorter pauses belong to the server and the workflow. */
 const PAUSE_MS = 200;
+/** A worker that is there takes work within this time, unless it is busy for longer. */
+const QUEUE_MS = 5_000;
 
 const kinds: Readonly<Record<string, readonly [SegmentKind, string]>> = {
   callModel: ['model', 'the model'],
@@ -84,7 +86,14 @@ function addPause(add: Add, from: number, step: Step, before: Step | undefined):
   // The same step follows itself only after a wait that the provider asked for.
   if (before?.name === step.name && step.name !== 'runTool')
     return add('parked', from, step.askedAt, 'parked until it was asked again');
-  if (step.askedAt - from > PAUSE_MS) add('gap', from, step.askedAt, 'no worker took the workflow');
+  addQueue(add, from, step.askedAt, 'the workflow');
+}
+
+/** Adds the time in which work waited to be taken. */
+function addQueue(add: Add, from: number, to: number, what: string): void {
+  if (to - from <= PAUSE_MS) return;
+  if (to - from < QUEUE_MS) add('queue', from, to, `${what} waited for a worker`);
+  else add('gap', from, to, `no worker took ${what}`);
 }
 
 function addStep(add: Add, step: Step, { reply }: Iteration, now: number): void {
@@ -94,10 +103,9 @@ function addStep(add: Add, step: Step, { reply }: Iteration, now: number): void 
     if (lost || failure === null) add('gap', askedAt, began, deathText(attempt - 1, failure));
     else add('retry', askedAt, began, `${formatCount(attempt - 1, 'attempt')} failed: ${failure}`);
   }
-  if (attempt === 1 && (began - askedAt > PAUSE_MS || beganAt === null))
-    add('gap', askedAt, began, 'no worker took it');
-  if (beganAt === null) return;
   const [kind, what] = kinds[name] ?? ['other', name];
+  if (attempt === 1) addQueue(add, askedAt, began, what);
+  if (beganAt === null) return;
   const end = step.endedAt ?? now;
   const at = reply?.entry.at ?? 0;
   if (kind === 'model' && hasRun(reply) && at > began && at < end) {
