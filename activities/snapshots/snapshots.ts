@@ -8,6 +8,7 @@ import { RecentMap } from '../../system/recent-map.ts';
 import type { Log } from '../../system/log.ts';
 import type { FilesRewound } from '../../workflows/contract/rewind.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { SessionHost } from '../../workflows/contract/session.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { ExtendedView } from '../../store/transcript/transcripts.ts';
@@ -28,6 +29,11 @@ export type Snapshots = {
    * can be captured. Never rejects.
    */
   capture(about: CaptureAbout): Promise<FilesEntry | null>;
+  /**
+   * Does the same at the end of a run, which any worker may store: where hosts share a store, only
+   * the host that has captured the session before has its folders.
+   */
+  captureLast(about: CaptureAbout): Promise<FilesEntry | null>;
   /** Brings folders back to snapshots, all of them or none (T7). Throws what git said. */
   rewind(about: RewindAbout): Promise<FilesRewound>;
 };
@@ -44,6 +50,7 @@ type SnapshotsOptions = {
   readonly caps: SnapshotCaps;
   /** False takes no snapshots, and still goes back to those that are there. */
   readonly captures: boolean;
+  readonly host: SessionHost | undefined;
   readonly tools: Pick<CallRunner, 'traits'>;
   readonly log: Log;
   readonly now: () => number;
@@ -55,11 +62,11 @@ type SnapshotsOptions = {
 const SESSIONS = 1_000;
 
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
-  const { now, log } = options;
+  const { now, log, host } = options;
   /** By session, the last entry that was looked at, and its position. */
   const looked = new RecentMap<SessionId, { readonly position: number; readonly entry: Entry | undefined }>(SESSIONS);
   const givenUp = new RecentMap<string, true>(SESSIONS);
-  return {
+  const snapshots: Snapshots = {
     captures: options.captures,
     async capture({ config, base: { view, added }, signal }) {
       if (!options.captures) return null;
@@ -87,13 +94,18 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
         }
       }
       looked.set(session, { position: view.length - 1, entry: view.at(view.length - 1) });
-      return roots.length === 0 ? null : { kind: 'files', roots, at: now() };
+      return roots.length === 0 ? null : { kind: 'files', roots, at: now(), ...(host && { host: host.id }) };
+    },
+    async captureLast(about) {
+      const last = findLastFiles(about.base.view, () => true);
+      return host === undefined || last?.host === host.id ? await snapshots.capture(about) : null;
     },
     rewind: async (about) => {
       looked.delete(about.attempt.session);
       return await rewindRoots(options, about);
     },
   };
+  return snapshots;
 }
 
 /** Returns the folders of a run of which none lies in another. */
@@ -122,10 +134,14 @@ function mayHaveChanged(
 
 /** Returns the id of the last snapshot of a folder; null without one. */
 function lastSnapshotOf(view: View, root: string): string | null {
+  const isOf = (each: RootSnapshot): boolean => each.root === root;
+  return findLastFiles(view, ({ roots }) => roots.some(isOf))?.roots.find(isOf)?.id ?? null;
+}
+
+function findLastFiles(view: View, fits: (entry: FilesEntry) => boolean): FilesEntry | null {
   for (let position = view.length - 1; position >= 0; position -= 1) {
     const entry = view.at(position);
-    const found = entry?.kind === 'files' && entry.roots.find((each) => each.root === root);
-    if (found) return found.id;
+    if (entry?.kind === 'files' && fits(entry)) return entry;
   }
   return null;
 }

@@ -3,8 +3,16 @@
 import { showPath, type SnapshotChange } from './listing.ts';
 import type { LeftOut, Snapshot } from './take-snapshot.ts';
 
-/** `at` is in milliseconds since the epoch. */
-export type FilesEntry = { readonly kind: 'files'; readonly roots: readonly RootSnapshot[]; readonly at: number };
+/**
+ * `at` is in milliseconds since the epoch. `host` is the machine whose disk was captured, where
+ * hosts share a store.
+ */
+export type FilesEntry = {
+  readonly kind: 'files';
+  readonly roots: readonly RootSnapshot[];
+  readonly at: number;
+  readonly host?: string;
+};
 
 /** One folder of the run. */
 export type RootSnapshot = {
