@@ -136,8 +136,8 @@ export async function createDeps(
     ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
   });
   const { snapshots = false } = settings;
-  const caps = { ...DEFAULT_CAPS, ...(typeof snapshots === 'object' && snapshots) };
-  const capturing = { captures: snapshots !== false, caps };
+  const { include = [], ...bounds } = typeof snapshots === 'object' ? snapshots : {};
+  const capturing = { captures: snapshots !== false, caps: { ...DEFAULT_CAPS, ...bounds }, include };
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
   return {
     store,

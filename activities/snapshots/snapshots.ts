@@ -15,10 +15,10 @@ import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import type { View } from '../../store/view/view.ts';
 import { describeSnapshot, type FilesEntry, type RootSnapshot } from '../../store/snapshots/files-entry.ts';
 import { placeOfRoot } from '../../store/snapshots/shadow.ts';
-import { takeSnapshot, type SnapshotCaps } from '../../store/snapshots/take-snapshot.ts';
-import type { Sandbox } from '../../tools/sandbox.ts';
+import { takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { CallRunner } from '../calls/call-port.ts';
-import { rewindRoots, type RewindAbout } from './rewind-roots.ts';
+import { CapturePool } from './capture-pool.ts';
+import { rewindRoots, type RewindAbout, type RewindOptions } from './rewind-roots.ts';
 import { runGitHeld } from './run-git-held.ts';
 
 export type Snapshots = {
@@ -36,6 +36,7 @@ export type Snapshots = {
   captureLast(about: CaptureAbout): Promise<FilesEntry | null>;
   /** Brings folders back to snapshots, all of them or none (T7). Throws what git said. */
   rewind(about: RewindAbout): Promise<FilesRewound>;
+  close(): Promise<void>;
 };
 
 export type CaptureAbout = {
@@ -44,10 +45,7 @@ export type CaptureAbout = {
   readonly signal: AbortSignal;
 };
 
-type SnapshotsOptions = {
-  readonly sandbox: Sandbox;
-  readonly dataDir: string;
-  readonly caps: SnapshotCaps;
+type SnapshotsOptions = Omit<RewindOptions, 'capture'> & {
   /** False takes no snapshots, and still goes back to those that are there. */
   readonly captures: boolean;
   readonly host: SessionHost | undefined;
@@ -63,6 +61,8 @@ const SESSIONS = 1_000;
 
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
   const { now, log, host } = options;
+  const pool = new CapturePool(options);
+  const capture = pool.capture.bind(pool);
   /** By session, the last entry that was looked at, and its position. */
   const looked = new RecentMap<SessionId, { readonly position: number; readonly entry: Entry | undefined }>(SESSIONS);
   const givenUp = new RecentMap<string, true>(SESSIONS);
@@ -85,8 +85,9 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
           const place = placeOfRoot(options.dataDir, session, root);
           const run = runGitHeld(options, signal);
           const git = options.sandbox.programs.at('git');
-          const taken = await takeSnapshot({ place, git, run, caps: options.caps }, before);
-          if (taken.id !== before) roots.push(describeSnapshot(root, before, taken));
+          const taken = await takeSnapshot({ ...options, place, git, run, capture }, before);
+          signal.throwIfAborted();
+          if (taken.id !== before) roots.push(describeSnapshot(root, taken));
         } catch (error) {
           if (signal.aborted) return null;
           givenUp.set(name, true);
@@ -102,8 +103,9 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
     },
     rewind: async (about) => {
       looked.delete(about.attempt.session);
-      return await rewindRoots(options, about);
+      return await rewindRoots({ ...options, capture }, about);
     },
+    close: () => pool.close(),
   };
   return snapshots;
 }
