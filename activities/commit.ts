@@ -44,5 +44,5 @@ async function captureLast(deps: Deps, { signal }: Attempt, base: ExtendedView):
   // Looking for the start copies all entries, which is for nothing where nothing is captured.
   if (!ended || !snapshots?.captures) return null;
   const started = findRunStart(base.view.entries, base.added, ended.run);
-  return started ? await snapshots.capture({ config: await deps.config(started.config), base, signal }) : null;
+  return started ? await snapshots.captureLast({ config: await deps.config(started.config), base, signal }) : null;
 }

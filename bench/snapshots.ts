@@ -1,13 +1,11 @@
 // Snapshots of workspaces: what the first and the later ones take of a folder, git in its sandbox
 // and all, and turns with them and without, in one sitting.
-import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, writeFileSync } from 'node:fs';
-import { appendFile, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { placeOfRoot, snapshotsFolderOf } from '../store/snapshots/shadow.ts';
-import { DEFAULT_CAPS, type RunHeld, takeSnapshot } from '../store/snapshots/take-snapshot.ts';
-import { keyringFilter } from '../system/process/keyring-filter.mjs';
+import { CapturePool } from '../activities/snapshots/capture-pool.ts';
+import { placeOfRoot } from '../store/snapshots/shadow.ts';
+import { DEFAULT_CAPS } from '../store/snapshots/take-snapshot.ts';
 import { probeSandbox, type Sandbox } from '../tools/sandbox.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { BenchServer } from './bench-server.ts';
@@ -19,7 +17,6 @@ import { median } from './table.ts';
 export type SnapshotRow = { readonly what: string; readonly ms: number; readonly cpuMs: number | null };
 
 const LATER = 7;
-const MOST_PRINTED = 512 * 1024 * 1024;
 /** The unit of `cutime` and `cstime` in /proc/self/stat. */
 const TICK_MS = 10;
 
@@ -40,14 +37,15 @@ export async function measureFolders(sizes: readonly number[], say: (line: strin
 async function measureFolder(sandbox: Sandbox, files: number): Promise<SnapshotRow[]> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'perdure-bench-files-')));
   const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'perdure-bench-data-')));
+  const pool = new CapturePool({ sandbox, dataDir });
   try {
     await fillFolder(root, files);
     const place = placeOfRoot(dataDir, 's-bench' as SessionId, root);
-    const means = { place, git: sandbox.programs.at('git'), run: runHeldHere(sandbox, dataDir), caps: DEFAULT_CAPS };
+    const git = sandbox.programs.at('git');
     let before: string | null = null;
-    const take = () => timed(async () => void ({ id: before } = await takeSnapshot(means, before)));
+    const capture = () => pool.capture({ place, git, caps: DEFAULT_CAPS, include: [], before });
+    const take = () => timed(async () => void ({ id: before } = await capture()));
     const first = await take();
-    // The index is younger than the files only from the next second on.
     await take();
     const [changed, same]: [Cost[], Cost[]] = [[], []];
     for (let round = 0; round < LATER; round += 1) {
@@ -62,6 +60,7 @@ async function measureFolder(sandbox: Sandbox, files: number): Promise<SnapshotR
     });
     return [row('the first', [first]), row('a later one with one change', changed), row('a later one without', same)];
   } finally {
+    await pool.close();
     await rm(root, { recursive: true, force: true });
     await rm(dataDir, { recursive: true, force: true });
   }
@@ -69,49 +68,37 @@ async function measureFolder(sandbox: Sandbox, files: number): Promise<SnapshotR
 
 type Cost = { readonly ms: number; readonly cpuMs: number };
 
-/** CPU of this process and of those that it started. */
 async function timed(work: () => Promise<void>): Promise<Cost> {
   const [began, cpu] = [performance.now(), await cpuNow()];
   await work();
   return { ms: performance.now() - began, cpuMs: (await cpuNow()) - cpu };
 }
 
+/** CPU of this process, and of all that it has started and that still runs. */
 async function cpuNow(): Promise<number> {
-  const stat = await readFile('/proc/self/stat', 'latin1');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000 + (Number(fields[13]) + Number(fields[14])) * TICK_MS + sandboxedMs;
-}
-
-/** The CPU of what a sandbox holds is not that of a child of ours: it is printed at its end. */
-const COUNTED = '"$@"; status=$?; times >&2; exit $status';
-let sandboxedMs = 0;
-
-/** Reads the last line of `times`: user and system time of children. */
-function cpuOf(printed: string): number {
-  const last = printed.trimEnd().split('\n').at(-1) ?? '';
-  const parts = [...last.matchAll(/(\d+)m([\d.]+)s/g)];
-  return parts.reduce((sum, [, minutes, seconds]) => sum + Number(minutes) * 60_000 + Number(seconds) * 1_000, 0);
-}
-
-function runHeldHere(sandbox: Sandbox, dataDir: string): RunHeld {
-  const filterFile = join(dataDir, 'filter');
-  writeFileSync(filterFile, keyringFilter() ?? '');
-  return (argv, { env, cwd }) => {
-    const counted = ['bash', '-c', COUNTED, 'bash', ...argv];
-    const wrapped = sandbox.wrap(counted, { cwd: snapshotsFolderOf(dataDir), dir: cwd, dataDir, offline: true });
-    const [program = '', ...args] = wrapped;
-    // The sandbox reads its filter from descriptor 3.
-    const filter = openSync(filterFile, 'r');
-    const options = { cwd, encoding: 'latin1', maxBuffer: MOST_PRINTED } as const;
-    const all = { ...sandbox.programs.environment(), ...env };
-    const stdio = ['ignore', 'pipe', 'pipe', filter] as const;
-    const { status, stdout, stderr } = spawnSync(program, args, { ...options, env: all, stdio: [...stdio] });
-    closeSync(filter);
-    sandboxedMs += cpuOf(stderr);
-    if (status !== 0) return Promise.reject(new Error(stderr));
-    return Promise.resolve(stdout);
+  const stats = new Map<string, readonly string[]>();
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
+    stats.set(pid, stat.slice(stat.lastIndexOf(')') + 2).split(' '));
+  }
+  const isOurs = (pid: string): boolean => {
+    const parent = stats.get(pid)?.[1] ?? '0';
+    return parent === String(process.pid) || (parent !== '0' && isOurs(parent));
   };
+  const started = [...stats.keys()].filter(isOurs);
+  const ended = [...started, String(process.pid)].map((pid) => stats.get(pid) ?? []);
+  const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+  const ticks = sum(ended.map((fields) => Number(fields[13]) + Number(fields[14])));
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000 + ticks * TICK_MS + sum(await Promise.all(started.map(runningMs)));
+}
+
+/** CPU of a process so far, to the nanosecond. */
+async function runningMs(pid: string): Promise<number> {
+  const tasks = await readdir(`/proc/${pid}/task`).catch(() => []);
+  const read = (task: string) => readFile(`/proc/${pid}/task/${task}/schedstat`, 'latin1').catch(() => '0');
+  const texts = await Promise.all(tasks.map(read));
+  return texts.reduce((total, text) => total + Number(text.split(' ')[0]) / 1e6, 0);
 }
 
 export type CapturedTurnRow = {

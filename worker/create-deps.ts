@@ -136,8 +136,8 @@ export async function createDeps(
     ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
   });
   const { snapshots = false } = settings;
-  const caps = { ...DEFAULT_CAPS, ...(typeof snapshots === 'object' && snapshots) };
-  const capturing = { captures: snapshots !== false, caps };
+  const { include = [], ...bounds } = typeof snapshots === 'object' ? snapshots : {};
+  const capturing = { captures: snapshots !== false, caps: { ...DEFAULT_CAPS, ...bounds }, include };
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
   return {
     store,
@@ -151,7 +151,7 @@ export async function createDeps(
     ...(servers && { servers }),
     background,
     worktrees: createWorktrees({ store, sandbox, dataDir, host }),
-    snapshots: createSnapshots({ sandbox, dataDir, ...capturing, tools: runner, log, now: Date.now }),
+    snapshots: createSnapshots({ sandbox, dataDir, host, ...capturing, tools: runner, log, now: Date.now }),
     hooks,
     ...(skills && { skills }),
     attachments: createAttachments(providers, log, { dataDir, background, ...(skills && { skills }) }),

@@ -10,14 +10,17 @@ import type { SnapshotChange } from '../../store/snapshots/listing.ts';
 import { previewRestore, restore, RestoreProblem } from '../../store/snapshots/restore.ts';
 import { placeOfRoot } from '../../store/snapshots/shadow.ts';
 import { compareSnapshots, takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
-import type { SnapshotCaps, SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
+import type { SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import { describeGivenUp, type Attempt } from '../attempt.ts';
 import { runGitHeld } from './run-git-held.ts';
 
 export type RewindAbout = RewindFiles & { readonly attempt: Attempt };
 
-type RewindOptions = { readonly sandbox: Sandbox; readonly dataDir: string; readonly caps: SnapshotCaps };
+export type RewindOptions = Pick<SnapshotMeans, 'caps' | 'include' | 'capture'> & {
+  readonly sandbox: Sandbox;
+  readonly dataDir: string;
+};
 
 type Prepared = {
   readonly means: SnapshotMeans;
@@ -55,7 +58,7 @@ async function prepare(options: RewindOptions, about: RewindAbout, asked: RootRe
   if (!existsSync(place.own)) throw new RestoreProblem(`${root} was never captured on this machine`);
   if (!existsSync(root)) throw new RestoreProblem(`${root} is not there any longer`);
   const git = options.sandbox.programs.at('git');
-  const means: SnapshotMeans = { place, git, run: runGitHeld(options, signal), caps: options.caps };
+  const means: SnapshotMeans = { ...options, place, git, run: runGitHeld(options, signal) };
   const { id: now } = await takeSnapshot(means, null);
   const begun = await readBegun(place.own, about.step);
   const force = about.force === true || begun !== null;

@@ -2,7 +2,8 @@
 import { pipePlace } from '../../system/process/pipes.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
 import { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
-import { OutOfBounds, type RunHeld } from '../../store/snapshots/take-snapshot.ts';
+import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
+import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 
 /** A folder that takes longer than that is not captured. */

@@ -8,16 +8,17 @@ import { RecentMap } from '../../system/recent-map.ts';
 import type { Log } from '../../system/log.ts';
 import type { FilesRewound } from '../../workflows/contract/rewind.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { SessionHost } from '../../workflows/contract/session.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import type { View } from '../../store/view/view.ts';
 import { describeSnapshot, type FilesEntry, type RootSnapshot } from '../../store/snapshots/files-entry.ts';
 import { placeOfRoot } from '../../store/snapshots/shadow.ts';
-import { takeSnapshot, type SnapshotCaps } from '../../store/snapshots/take-snapshot.ts';
-import type { Sandbox } from '../../tools/sandbox.ts';
+import { takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { CallRunner } from '../calls/call-port.ts';
-import { rewindRoots, type RewindAbout } from './rewind-roots.ts';
+import { CapturePool } from './capture-pool.ts';
+import { rewindRoots, type RewindAbout, type RewindOptions } from './rewind-roots.ts';
 import { runGitHeld } from './run-git-held.ts';
 
 export type Snapshots = {
@@ -28,8 +29,14 @@ export type Snapshots = {
    * can be captured. Never rejects.
    */
   capture(about: CaptureAbout): Promise<FilesEntry | null>;
+  /**
+   * Does the same at the end of a run, which any worker may store: where hosts share a store, only
+   * the host that has captured the session before has its folders.
+   */
+  captureLast(about: CaptureAbout): Promise<FilesEntry | null>;
   /** Brings folders back to snapshots, all of them or none (T7). Throws what git said. */
   rewind(about: RewindAbout): Promise<FilesRewound>;
+  close(): Promise<void>;
 };
 
 export type CaptureAbout = {
@@ -38,12 +45,10 @@ export type CaptureAbout = {
   readonly signal: AbortSignal;
 };
 
-type SnapshotsOptions = {
-  readonly sandbox: Sandbox;
-  readonly dataDir: string;
-  readonly caps: SnapshotCaps;
+type SnapshotsOptions = Omit<RewindOptions, 'capture'> & {
   /** False takes no snapshots, and still goes back to those that are there. */
   readonly captures: boolean;
+  readonly host: SessionHost | undefined;
   readonly tools: Pick<CallRunner, 'bind'>;
   readonly log: Log;
   readonly now: () => number;
@@ -55,11 +60,13 @@ type SnapshotsOptions = {
 const SESSIONS = 1_000;
 
 export function createSnapshots(options: SnapshotsOptions): Snapshots {
-  const { now, log } = options;
+  const { now, log, host } = options;
+  const pool = new CapturePool(options);
+  const capture = pool.capture.bind(pool);
   /** By session, the last entry that was looked at, and its position. */
   const looked = new RecentMap<SessionId, { readonly position: number; readonly entry: Entry | undefined }>(SESSIONS);
   const givenUp = new RecentMap<string, true>(SESSIONS);
-  return {
+  const snapshots: Snapshots = {
     captures: options.captures,
     async capture({ config, base: { view, added }, signal }) {
       if (!options.captures) return null;
@@ -78,8 +85,9 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
           const place = placeOfRoot(options.dataDir, session, root);
           const run = runGitHeld(options, signal);
           const git = options.sandbox.programs.at('git');
-          const taken = await takeSnapshot({ place, git, run, caps: options.caps }, before);
-          if (taken.id !== before) roots.push(describeSnapshot(root, before, taken));
+          const taken = await takeSnapshot({ ...options, place, git, run, capture }, before);
+          signal.throwIfAborted();
+          if (taken.id !== before) roots.push(describeSnapshot(root, taken));
         } catch (error) {
           if (signal.aborted) return null;
           givenUp.set(name, true);
@@ -87,13 +95,19 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
         }
       }
       looked.set(session, { position: view.length - 1, entry: view.at(view.length - 1) });
-      return roots.length === 0 ? null : { kind: 'files', roots, at: now() };
+      return roots.length === 0 ? null : { kind: 'files', roots, at: now(), ...(host && { host: host.id }) };
+    },
+    async captureLast(about) {
+      const last = findLastFiles(about.base.view, () => true);
+      return host === undefined || last?.host === host.id ? await snapshots.capture(about) : null;
     },
     rewind: async (about) => {
       looked.delete(about.attempt.session);
-      return await rewindRoots(options, about);
+      return await rewindRoots({ ...options, capture }, about);
     },
+    close: () => pool.close(),
   };
+  return snapshots;
 }
 
 /** Returns the folders of a run of which none lies in another. */
@@ -122,10 +136,14 @@ function mayHaveChanged(
 
 /** Returns the id of the last snapshot of a folder; null without one. */
 function lastSnapshotOf(view: View, root: string): string | null {
+  const isOf = (each: RootSnapshot): boolean => each.root === root;
+  return findLastFiles(view, ({ roots }) => roots.some(isOf))?.roots.find(isOf)?.id ?? null;
+}
+
+function findLastFiles(view: View, fits: (entry: FilesEntry) => boolean): FilesEntry | null {
   for (let position = view.length - 1; position >= 0; position -= 1) {
     const entry = view.at(position);
-    const found = entry?.kind === 'files' && entry.roots.find((each) => each.root === root);
-    if (found) return found.id;
+    if (entry?.kind === 'files' && fits(entry)) return entry;
   }
   return null;
 }

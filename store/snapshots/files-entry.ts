@@ -1,10 +1,18 @@
 // The entry of a transcript that says which snapshot holds the folders of a run, and what has
 // changed since the one before (T1). The model never sees it.
 import { showPath, type SnapshotChange } from './listing.ts';
-import type { LeftOut, Snapshot } from './take-snapshot.ts';
+import type { LeftOut, Snapshot } from './capture-folder.ts';
 
-/** `at` is in milliseconds since the epoch. */
-export type FilesEntry = { readonly kind: 'files'; readonly roots: readonly RootSnapshot[]; readonly at: number };
+/**
+ * `at` is in milliseconds since the epoch. `host` is the machine whose disk was captured, where
+ * hosts share a store.
+ */
+export type FilesEntry = {
+  readonly kind: 'files';
+  readonly roots: readonly RootSnapshot[];
+  readonly at: number;
+  readonly host?: string;
+};
 
 /** One folder of the run. */
 export type RootSnapshot = {
@@ -31,14 +39,14 @@ export type RootSnapshot = {
 
 const MOST_NAMES = 50;
 
-export function describeSnapshot(root: string, parent: string | null, snapshot: Snapshot): RootSnapshot {
-  const { id, files, bytes, changes, leftOut } = snapshot;
+export function describeSnapshot(root: string, snapshot: Snapshot): RootSnapshot {
+  const { id, before, files, bytes, changes, leftOut, leftOutCount } = snapshot;
   const count = (kind: SnapshotChange['kind']): number => changes.filter((change) => change.kind === kind).length;
   const [first] = leftOut;
   return {
     root,
     id,
-    parent,
+    parent: before,
     files,
     bytes,
     added: count('added'),
@@ -47,7 +55,7 @@ export function describeSnapshot(root: string, parent: string | null, snapshot: 
     insertions: changes.reduce((sum, change) => sum + (change.insertions ?? 0), 0),
     deletions: changes.reduce((sum, change) => sum + (change.deletions ?? 0), 0),
     names: changes.slice(0, MOST_NAMES).map(({ path }) => showPath(path)),
-    ...(first && { leftOut: { count: leftOut.length, first: describeLeftOut(first) } }),
+    ...(first && { leftOut: { count: leftOutCount, first: describeLeftOut(first) } }),
   };
 }
 

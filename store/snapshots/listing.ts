@@ -4,63 +4,6 @@
 /** Bytes of a name as latin1. */
 export type RawPath = string;
 
-export type Listing = {
-  /** Files that may have changed since they were captured, or are gone. */
-  readonly known: readonly RawPath[];
-  /** Files that were not captured before. */
-  readonly added: readonly RawPath[];
-  /** Folders that are repositories of their own, which git does not look into. */
-  readonly repositories: readonly RawPath[];
-  /** Folders without a captured file. */
-  readonly folders: readonly RawPath[];
-};
-
-/** Separates what the two commands of a listing print: no name is empty. */
-const BETWEEN = '\0\0';
-
-/**
- * Lists files and then folders. Arguments: the folder, a pattern that leaves one in it out, or
- * nothing, and git with its settings. Git takes a folder that it stands in for the whole.
- */
-export const LIST_SCRIPT = [
-  'cd -- "$1"',
-  'own=$2',
-  'shift 2',
-  '"$@" ls-files -z -t --others --modified --deleted ${own:+-x "$own"} --exclude-standard',
-  `printf '\\0\\0'`,
-  '"$@" ls-files -z --others --directory ${own:+-x "$own"} --exclude-standard',
-].join(' && ');
-
-/** Returns the pattern of a folder below the one that is listed, by its path from there. */
-export const patternOf = (path: string): string => `/${path.replace(/[\\*?[]/g, '\\$&')}/`;
-
-/** What `-t` prints before a file that was not captured yet. */
-const OTHER = '? ';
-
-export function parseListing(printed: string): Listing {
-  const at = printed.startsWith(BETWEEN) ? 0 : printed.indexOf(`\0${BETWEEN}`) + 1;
-  const tagged = namesIn(printed.slice(0, at));
-  const others = tagged.filter((line) => line.startsWith(OTHER)).map((line) => line.slice(OTHER.length));
-  const known = new Set(tagged.filter((line) => !line.startsWith(OTHER)).map((line) => line.slice(OTHER.length)));
-  const repositories = others.filter(isFolder);
-  const filled = new Set([...repositories, ...others.flatMap(foldersAbove), ...[...known].flatMap(foldersAbove)]);
-  const all = namesIn(printed.slice(at + BETWEEN.length));
-  return {
-    known: [...known],
-    added: others.filter((path) => !isFolder(path)),
-    repositories,
-    folders: all.filter((path) => isFolder(path) && !filled.has(path)),
-  };
-}
-
-function foldersAbove(path: RawPath): readonly RawPath[] {
-  const found: RawPath[] = [];
-  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) found.push(path.slice(0, at + 1));
-  return found;
-}
-
-const isFolder = (path: RawPath): boolean => path.endsWith('/');
-
 export function namesIn(printed: string): readonly RawPath[] {
   return printed.split('\0').filter((name) => name !== '');
 }

@@ -91,7 +91,7 @@ xargs -0 -r rmdir -p --ignore-fail-on-non-empty -- < "$own/emptied-first" 2>"$ow
 "$@" checkout-index --force -z --stdin < "$own/written" || exit 1
 xargs -0 -r rm -f -- < "$own/last" || exit 1
 xargs -0 -r rmdir -p --ignore-fail-on-non-empty -- < "$own/emptied" 2>"$own/ignored" || :
-xargs -0 -r rmdir --ignore-fail-on-non-empty -- < "$own/folders" 2>"$own/ignored" || :
+sort -z -r "$own/folders" | xargs -0 -r rmdir --ignore-fail-on-non-empty -- 2>"$own/ignored" || :
 "$@" cat-file blob "$to:folders" > "$own/folders.to" || exit 1
 xargs -0 -r mkdir -p -- < "$own/folders.to"
 `;

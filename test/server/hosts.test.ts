@@ -1,6 +1,7 @@
 // Sessions of hosts that share a store stay on the host that has their folder: two workers, on
 // hosts of their own, poll one queue.
 import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import { hostQueue } from '../../workflows/contract/session.ts';
@@ -86,6 +87,23 @@ test('a folder that is gone from its host is told so, and a new one is opened by
   await until(async () => /host host-one has no folder .* is waited for/.test((await session.lastFailure()) ?? ''));
   mkdirSync(folder, { recursive: true });
   expect(await session.ended(3)).toMatchObject({ terminal: { reason: 'completed' } });
+});
+
+test('files are captured on the disk of the host alone, whichever worker stores the end of a run (T1 W7)', async () => {
+  const config = { snapshots: true };
+  const writes = Array.from({ length: 6 }, (_, at) => reply([toolUse('write', { path: `file-${at}`, content: 'a\n' })]));
+  const h = await harness({ script: [...writes, reply('Done.')], worker: { host: here, config } });
+  const other = await h.startWorker({ host: elsewhere, config, dataDir: join(h.cwd, '..', 'other-data') });
+  const session = await h.open('Go.', { maxTurns: 1 });
+  for (let run = 1; run < 7; run += 1) {
+    await session.ended(run);
+    await session.send('Go on.', { options: { maxTurns: 1 } });
+  }
+  await session.ended(7);
+  const files = (await session.entries()).flatMap((entry) => (entry.kind === 'files' ? [entry] : []));
+  expect(new Set(files.map(({ host }) => host))).toEqual(new Set(['here']));
+  expect(files.flatMap(({ roots }) => roots[0]?.names)).toEqual(writes.map((_, at) => `file-${at}`));
+  await other.stop();
 });
 
 test('a worker without a shared store polls no queue of a host, and its sessions have none (W7)', async () => {

@@ -86,9 +86,10 @@ const snapshotsSchema = z.union(
       files: wholeNumberSchema(1_000_000).optional(),
       bytes: wholeNumberSchema(1024 ** 4).optional(),
       fileBytes: wholeNumberSchema(1024 ** 3).optional(),
+      include: z.array(z.string().min(1).max(1_000)).max(100).optional(),
     }),
   ],
-  'give true, false or { files, bytes, fileBytes }',
+  'give true, false or { files, bytes, fileBytes, include }',
 );
 
 const level = z.enum(efforts);

@@ -23,7 +23,7 @@ async function captures(folder: Shadowed, ...scripts: readonly string[]): Promis
   for (const script of scripts) {
     folder.sh(script);
     const taken = await folder.take(before);
-    entries.push({ kind: 'files', roots: [describeSnapshot(folder.root, before, taken)], at: 0 });
+    entries.push({ kind: 'files', roots: [describeSnapshot(folder.root, taken)], at: 0 });
     before = taken.id;
   }
   return entries;

@@ -25,7 +25,7 @@ const countObjects = (gitDir: string): number =>
 test('gc frees the snapshots of a session that is gone, and those of the others stay whole (T4)', async () => {
   const { root, place, means, sh, take, files } = shadowed();
   const dataDir = join(place.gitDir, '..');
-  const gone = { ...means, place: placeOfRoot(dataDir, 's-gone' as SessionId, root) };
+  const gone = { ...means, place: placeOfRoot(dataDir, 's-gone' as SessionId, root), capture: undefined };
   sh('echo shared > shared && echo secret > only-of-the-first');
   await takeSnapshot(gone, null);
   sh('rm only-of-the-first && echo mine > mine');

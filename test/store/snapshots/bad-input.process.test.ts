@@ -1,10 +1,15 @@
 // Folders that no snapshot should stumble over.
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
-import { OutOfBounds, takeSnapshot, type RunHeld } from '../../../store/snapshots/take-snapshot.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { FolderCapture } from '../../../store/snapshots/capture-folder.ts';
+import { FolderIndex, OutOfBounds } from '../../../store/snapshots/folder-index.ts';
+import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { tempFolder } from '../../tools/support.ts';
 import { runHere, shadowed } from './support.ts';
 
 const GIT = 'git -c user.name=n -c user.email=e -c protocol.file.allow=always';
@@ -59,31 +64,23 @@ test('a sparse checkout, a work tree, a submodule and pointers of LFS are captur
   expect(sh('git -C main status --porcelain && git -C tree status --porcelain')).toBe('');
 });
 
-/** Runs something before the script whose number it is: a listing comes first, then the writing. */
-function disturbed(number: number, disturb: () => void): RunHeld {
-  let count = 0;
-  return (argv, options) => {
-    count += 1;
-    if (count === number) disturb();
-    return runHere(argv, options);
-  };
-}
-
-test('files that become folders, vanish or change while a snapshot is taken do not end it (T2)', async () => {
-  const { root, sh, means, take, files } = shadowed();
-  sh('echo 1 > one && echo 2 > two && echo 3 > three && mkdir d && echo 4 > d/four');
-  const first = await take();
-  sh('echo more >> one && echo more >> two && echo more >> three && echo more >> d/four');
-  const swap = (): void => void sh('rm -r one two d && mkdir one && echo in > one/in && echo d > d && echo 5 > five');
-  const second = await takeSnapshot({ ...means, run: disturbed(2, swap) }, first.id);
-  const third = await take(second.id);
-  expect(await files(third.id)).toEqual(['d', 'five', 'one/in', 'three'].map((name) => `100644 ${name}`));
-  expect(third.files).toBe(4);
-  rmSync(join(root, 'one'), { recursive: true });
-  writeFileSync(join(root, 'one'), 'a file again');
-  expect((await take(third.id)).changes.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
-    'added one',
-    'deleted one/in',
+test('files that become folders, vanish or change while snapshots are taken do not end them (T2)', async () => {
+  const { root, sh, take, files } = shadowed();
+  const swap = 'rm -rf one d; mkdir one; echo in > one/in; echo d > d; echo 5 > five; rm -rf one d five; echo 1 > one; mkdir d; echo 4 > d/four';
+  const other = spawn('sh', ['-c', `echo 2 > two; while [ ! -e stop ]; do ${swap}; done`], { cwd: root });
+  let before: string | null = null;
+  for (let round = 0; round < 50; round += 1) before = (await take(before)).id;
+  writeFileSync(join(root, 'stop'), '');
+  await once(other, 'close');
+  const last = await take(before);
+  expect(await files(last.id)).toEqual(['d/four', 'one', 'stop', 'two'].map((name) => `100644 ${name}`));
+  expect(last.files).toBe(4);
+  rmSync(join(root, 'one'));
+  mkdirSync(join(root, 'one'));
+  writeFileSync(join(root, 'one', 'in'), 'a folder now');
+  expect((await take(last.id)).changes.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
+    'deleted one',
+    'added one/in',
   ]);
 });
 
@@ -102,7 +99,7 @@ test('of a folder with many more files than are captured the rest is counted (T2
   const { sh, take } = shadowed({ files: 50 });
   sh('mkdir many && cd many && seq 1 3000 | xargs touch');
   const first = await take();
-  expect(first).toMatchObject({ files: 50, leftOut: { length: 2950 } });
+  expect(first).toMatchObject({ files: 50, leftOutCount: 2950, leftOut: { length: 100 } });
   expect((await take(first.id)).id).toBe(first.id);
 });
 
@@ -127,20 +124,16 @@ test("a folder that holds Perdure's own data is captured without it (T2)", async
   mkdirSync(dataDir);
   sh(`echo 1 > one && echo secret > 'own [data]/secret' && printf '!*\\n' > .gitignore`);
   const place = placeOfRoot(dataDir, 's-1' as SessionId, root);
-  const { id } = await takeSnapshot({ ...means, place }, null);
+  const { id } = await takeSnapshot({ ...means, place, capture: undefined }, null);
   const argv = ['git', `--git-dir=${place.gitDir}`, 'ls-tree', '-r', '--name-only', `${id}:files`];
   expect((await runHere(argv, { env: {}, cwd: root })).split('\n').filter(Boolean)).toEqual(['.gitignore', 'one']);
 });
 
-test('a listing has a bound of its own, and a folder beyond it is not looked through once more (T2)', async () => {
-  const { means } = shadowed();
-  const bounds: (number | undefined)[] = [];
-  const run: RunHeld = (_, { timeoutMs }) => {
-    bounds.push(timeoutMs);
-    return Promise.reject(new OutOfBounds('it took longer than 20 s'));
-  };
-  await expect(takeSnapshot({ ...means, run }, null)).rejects.toThrow('it took longer than 20 s');
-  expect(bounds).toEqual([20_000]);
+test('a folder that takes too long to look through is given up, and is not looked through once more (T2)', () => {
+  const { root, sh } = shadowed();
+  sh('echo 1 > one');
+  const bounds = { files: 10, until: performance.now() - 1, leaveOut: '', include: [] };
+  expect(() => new FolderIndex(root).look(bounds)).toThrow(OutOfBounds);
 });
 
 test('hooks, filters, attributes and settings of a workspace, and of its nested repositories, are never in force (T1)', async () => {
@@ -169,18 +162,22 @@ test('hooks, filters, attributes and settings of a workspace, and of its nested 
   expect(statSync(place.gitDir).mode & 0o077).toBe(0);
 });
 
-test('a snapshot without changes starts one script of git, and one with changes two (T3)', async () => {
-  const { sh, means } = shadowed();
-  const started: string[] = [];
-  const run: RunHeld = (argv, options) => {
-    started.push(argv.join(' ').includes('ls-files') ? 'list' : 'write');
-    return runHere(argv, options);
-  };
-  const take = async (before: string | null) => (await takeSnapshot({ ...means, run }, before)).id;
-  sh('seq 1 200 | split -l 1 - file-');
-  const first = await take(null);
-  await take(first);
-  sh('echo x >> file-aa');
-  await take(first);
-  expect(started).toEqual(['list', 'write', 'list', 'list', 'write']);
+test('a snapshot without changes starts no process, and the later ones share the one that compares (T3)', async () => {
+  const { sh, place, means } = shadowed();
+  const git = join(tempFolder(), 'git');
+  const log = `${git}.log`;
+  writeFileSync(git, `#!/bin/sh\necho started >> ${log}\nexec git "$@"\n`, { mode: 0o755 });
+  const started = () => (existsSync(log) ? readFileSync(log, 'utf8').split('\n').length - 1 : 0);
+  const folder = new FolderCapture({ place, git });
+  onTestFinished(() => folder.close());
+  const capture = (before: string | null) => folder.capture({ place, git, caps: means.caps, include: [], before });
+  sh('seq 1 50 | split -l 1 - file-');
+  let { id } = await capture(null);
+  expect((await capture(id)).id).toBe(id);
+  expect(started()).toBe(0);
+  for (const text of ['x', 'y', 'z']) {
+    sh(`echo ${text} >> file-aa`);
+    ({ id } = await capture(id));
+  }
+  expect(started()).toBe(1);
 });

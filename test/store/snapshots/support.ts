@@ -1,9 +1,11 @@
 // A folder and the means to take snapshots of it, with git run as it is on the machine.
 import { spawnSync } from 'node:child_process';
 import { realpathSync } from 'node:fs';
+import { onTestFinished } from 'vitest';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
-import { DEFAULT_CAPS, takeSnapshot, type RunHeld, type SnapshotCaps } from '../../../store/snapshots/take-snapshot.ts';
+import { FolderCapture, type CaptureRequest, type SnapshotCaps } from '../../../store/snapshots/capture-folder.ts';
+import { DEFAULT_CAPS, takeSnapshot, type RunHeld } from '../../../store/snapshots/take-snapshot.ts';
 import { tempFolder } from '../../tools/support.ts';
 
 const MOST_PRINTED = 256 * 1024 * 1024;
@@ -24,7 +26,10 @@ export const runHere: RunHeld = async (argv, { env, cwd }) => {
 export function shadowed(caps: Partial<SnapshotCaps> = {}) {
   const root = realpathSync(tempFolder());
   const place = placeOfRoot(tempFolder(), 's-1' as SessionId, root);
-  const means = { place, git: 'git', run: runHere, caps: { ...DEFAULT_CAPS, ...caps } };
+  const folder = new FolderCapture({ place, git: 'git' });
+  onTestFinished(() => folder.close());
+  const capture = (request: CaptureRequest) => folder.capture(request);
+  const means = { place, git: 'git', run: runHere, caps: { ...DEFAULT_CAPS, ...caps }, capture };
   return {
     root,
     place,

@@ -47,7 +47,7 @@ test('the next snapshot tells what has changed, and one without changes is the s
     { path: 'two', kind: 'deleted', insertions: 0, deletions: 1 },
   ]);
   expect(second.files).toBe(3);
-  expect(await content(second.id, 'folders')).toBe('empty/');
+  expect(await content(second.id, 'folders')).toBe('empty/\0empty/deep/');
   // A folder takes the place of a file, and a file that of a folder.
   sh('rm -r a new; echo file > a; mkdir new; echo x > new/x');
   const third = await take(second.id).catch((error: unknown) => error);

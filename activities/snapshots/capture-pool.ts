@@ -1,0 +1,122 @@
+// Keeps processes that capture folders for a worker, held as the commands of agents are. One
+// remembers what lies in the folders that it has captured, so that the next capture of them is a
+// look; a folder of which much is to be read holds up no other.
+import { createInterface } from 'node:readline';
+import { killTree } from '../../system/process/kill-tree.ts';
+import { pipePlace } from '../../system/process/pipes.ts';
+import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.ts';
+import type { CaptureRequest, Snapshot } from '../../store/snapshots/capture-folder.ts';
+import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
+import { openShadow, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
+import { captureProgram, readAnswer } from '../../store/snapshots/take-snapshot.ts';
+import type { Sandbox } from '../../tools/sandbox.ts';
+
+/** A folder that takes longer than that is not captured. */
+const LONGEST_MS = 120_000;
+const IDLE_MS = 60_000;
+const MOST_PROCESSES = 3;
+
+type PoolOptions = { readonly sandbox: Sandbox; readonly dataDir: string };
+
+export class CapturePool {
+  readonly #options: PoolOptions;
+  #processes: CaptureProcess[] = [];
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  /** Captures of one folder come one after the other, by the same process as long as it lives. */
+  async capture(request: CaptureRequest): Promise<Snapshot> {
+    await openShadow(request.place);
+    return await this.#choose(request.place.own).capture(request);
+  }
+
+  #choose(folder: string): CaptureProcess {
+    this.#processes = this.#processes.filter(({ isOver }) => !isOver);
+    const processes = this.#processes;
+    const own = processes.find((one) => one.folders.has(folder));
+    if (own) return own;
+    const least = processes.toSorted((a, b) => a.waiting - b.waiting)[0];
+    if (least && (least.waiting === 0 || processes.length >= MOST_PROCESSES)) return least;
+    const added = new CaptureProcess(this.#options);
+    processes.push(added);
+    return added;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#processes.map((one) => one.close()));
+  }
+}
+
+class CaptureProcess {
+  readonly folders = new Set<string>();
+  waiting = 0;
+  isOver = false;
+  readonly #started: Promise<PipedProcess>;
+  #answers: AsyncIterator<string> | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+  #said = '';
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor({ sandbox, dataDir }: PoolOptions) {
+    const cwd = snapshotsFolderOf(dataDir);
+    const argv = sandbox.wrap(captureProgram(), { cwd, dir: cwd, dataDir, offline: true });
+    const env = { ...sandbox.programs.environment(), ...shadowEnvironment() };
+    this.#started = spawnPiped(argv, { cwd, env, pipes: pipePlace(sandbox.programs, dataDir) });
+    this.#started.then(
+      (process) => this.#watch(process),
+      () => (this.isOver = true),
+    );
+  }
+
+  async capture(request: CaptureRequest): Promise<Snapshot> {
+    clearTimeout(this.#idle);
+    this.folders.add(request.place.own);
+    this.waiting += 1;
+    const answer = this.#last.then(() => this.#ask(request));
+    this.#last = answer.catch(() => undefined);
+    try {
+      return await answer;
+    } finally {
+      this.waiting -= 1;
+      if (this.waiting === 0) this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.isOver = true;
+    clearTimeout(this.#idle);
+    const process = await this.#started.catch(() => null);
+    process?.stdin.end();
+    await process?.closed();
+  }
+
+  #watch(process: PipedProcess): void {
+    for (const pipe of [process.stdin, process.stdout, process.stderr]) pipe.unref();
+    process.stderr.setEncoding('utf8').on('data', (text: string) => (this.#said = `${this.#said}${text}`.slice(-2_000)));
+    void process.exit.then(() => (this.isOver = true));
+  }
+
+  async #ask(request: CaptureRequest): Promise<Snapshot> {
+    const process = await this.#started;
+    this.#answers ??= createInterface({ input: process.stdout })[Symbol.asyncIterator]();
+    process.stdout.ref();
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      void killTree(process.tree, { graceMs: 0 });
+    }, LONGEST_MS);
+    try {
+      process.stdin.write(`${JSON.stringify(request)}\n`);
+      const { value, done } = await this.#answers.next();
+      if (done !== true) return readAnswer(value);
+      this.isOver = true;
+      if (isLate) throw new OutOfBounds(`it took longer than ${LONGEST_MS / 1_000} s`);
+      throw new Error(this.#said.trim() || 'the process that captures files ended');
+    } finally {
+      clearTimeout(timer);
+      process.stdout.unref();
+    }
+  }
+}

@@ -1,0 +1,437 @@
+// Captures one folder of one session into the shadow repository, again and again: what it knows of
+// the folder is kept in memory, and beside the snapshots for the process after this one.
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+} from 'node:fs';
+import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { isInside, realOf } from '../../system/process/places.ts';
+import { codeOf } from '../../system/text.ts';
+import { parseStored } from '../values/store.ts';
+import { FolderIndex, modeOf, OutOfBounds, type FoundFile, type IndexedFile, type IndexedFolder } from './folder-index.ts';
+import { FOLDER_MODE, loosePath, ObjectWriter, runWithInput, type TreeEntry } from './git-objects.ts';
+import { parseIgnoreFile } from './ignore-rules.ts';
+import { namesIn, parseChanges, type RawPath, type SnapshotChange } from './listing.ts';
+import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
+
+/** The most that is captured of a folder. Bytes. */
+export type SnapshotCaps = { readonly files: number; readonly bytes: number; readonly fileBytes: number };
+
+export type LeftOut = { readonly path: RawPath; readonly why: 'large' | 'unreadable' | 'files' | 'bytes' | 'no_file' };
+
+export type Snapshot = {
+  /** The hash of the tree that is the snapshot. */
+  readonly id: string;
+  /** The snapshot that it was compared with; null where the given one is not here. */
+  readonly before: string | null;
+  /** What has changed since the snapshot before; none without one. */
+  readonly changes: readonly SnapshotChange[];
+  readonly files: number;
+  /** Bytes of the files that were captured anew. */
+  readonly bytes: number;
+  /** What is not captured, and why: the first of it, and how much in all. */
+  readonly leftOut: readonly LeftOut[];
+  readonly leftOutCount: number;
+};
+
+export type CaptureRequest = {
+  readonly place: ShadowPlace;
+  /** The path of git. */
+  readonly git: string;
+  readonly caps: SnapshotCaps;
+  /** Patterns of ignored files that are captured all the same, as lines of `.gitignore`. */
+  readonly include: readonly string[];
+  /** The snapshot to compare with. */
+  readonly before: string | null;
+};
+
+/** A home folder, or a whole machine, is not looked through for longer than that. */
+const LOOKING_MS = 20_000;
+const MOST_NAMED = 100;
+const LOCK_MS = 2_000;
+const OLD_LOCK_MS = 60_000;
+
+const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
+
+/** A snapshot, the tree of its files, and its commit. */
+type Last = { readonly id: string; readonly files: string; readonly commit: string };
+
+export class FolderCapture {
+  readonly #place: ShadowPlace;
+  readonly #git: string;
+  #index: FolderIndex;
+  #writer: ObjectWriter;
+  #last: Last | null = null;
+  #previous: Last | null = null;
+  #isOpen = false;
+  #isSaved = true;
+  #compare: Comparison | null = null;
+
+  constructor({ place, git }: Pick<CaptureRequest, 'place' | 'git'>) {
+    this.#place = place;
+    this.#git = git;
+    this.#index = new FolderIndex(place.root);
+    this.#writer = this.#openWriter();
+  }
+
+  /** Rejects with what git or the file system said. */
+  async capture(request: CaptureRequest): Promise<Snapshot> {
+    await openShadow(this.#place);
+    try {
+      return await this.#attempt(request);
+    } catch (error) {
+      if (error instanceof OutOfBounds) throw error;
+      // What is known, or objects that it names, may be damaged: all files are read once more.
+      this.#forget();
+      await rm(join(this.#place.own, 'stats'), { force: true });
+      if (isFull(error)) throw error;
+      return await this.#attempt(request);
+    }
+  }
+
+  /** Keeps what is known of the folder for the next process. */
+  async save(): Promise<void> {
+    if (this.#isSaved || this.#last === null) return;
+    const files: SavedFile[] = [];
+    collectFiles(this.#index.top, '', files);
+    const body = JSON.stringify({ last: this.#last, files });
+    const sum = createHash('sha256').update(body).digest('hex');
+    await replaceFile(join(this.#place.own, 'stats'), `${sum}\n${body}`);
+    this.#isSaved = true;
+  }
+
+  /** Ends the process that compares. */
+  close(): void {
+    this.#compare?.close();
+    this.#compare = null;
+  }
+
+  #openWriter(): ObjectWriter {
+    const indexPack = gitArguments(this.#git, this.#place, ['index-pack', '--stdin']);
+    return new ObjectWriter(this.#place.gitDir, (pack) => runWithInput(indexPack, pack, shadowEnvironment()));
+  }
+
+  #forget(): void {
+    this.close();
+    this.#isSaved = true;
+    this.#index = new FolderIndex(this.#place.root);
+    this.#writer = this.#openWriter();
+    this.#last = this.#previous = null;
+    this.#isOpen = true;
+  }
+
+  async #attempt({ caps, include, before }: CaptureRequest): Promise<Snapshot> {
+    if (!this.#isOpen || !this.#hasLast()) await this.#open();
+    const look = this.#index.look({
+      files: caps.files,
+      until: performance.now() + LOOKING_MS,
+      leaveOut: leaveOutData(this.#place),
+      include: parseIgnoreFile(include.join('\n')),
+    });
+    const leftOut: LeftOut[] = look.unreadable.map((path) => ({ path, why: 'unreadable' }));
+    let bytes = 0;
+    for (const found of [...look.known, ...look.added.toSorted((a, b) => (a.path < b.path ? -1 : 1))]) {
+      const why = this.#take(found, caps);
+      if (why === 'gone') continue;
+      if (why !== null) leftOut.push({ path: found.path, why });
+      else if (found.held?.id !== found.folder.files.get(found.name)?.id) bytes += found.stats.size;
+      if (this.#writer.isFull()) await this.#writer.flush();
+    }
+    this.#isSaved &&= look.known.length + look.added.length === 0;
+    const named = [...leftOut, ...look.beyond.slice(0, MOST_NAMED).map((path) => ({ path, why: 'files' }) as const)];
+    const last = await this.#write();
+    return {
+      id: last.id,
+      ...(await this.#changesSince(before, last)),
+      files: this.#index.files,
+      bytes,
+      leftOut: named.slice(0, MOST_NAMED),
+      leftOutCount: leftOut.length + look.beyond.length,
+    };
+  }
+
+  /** Captures a file, or says why not; null when it is captured. */
+  #take({ folder, name, path, stats, readAt, held }: FoundFile, caps: SnapshotCaps): LeftOut['why'] | 'gone' | null {
+    const why = whyNot(stats, caps) ?? this.#whyFull(held, stats.size, caps);
+    const content = why === null ? readContent(this.#index.placeOf(path), stats.isSymbolicLink()) : why;
+    if (typeof content === 'string') {
+      this.#index.remove(folder, name);
+      return content;
+    }
+    const { size, mtimeMs, ctimeMs, ino } = stats;
+    const id = this.#writer.add('blob', content);
+    this.#index.set(folder, name, { mode: modeOf(stats), size, mtimeMs, ctimeMs, ino, readAt, id });
+    return null;
+  }
+
+  #whyFull(held: IndexedFile | undefined, size: number, caps: SnapshotCaps): LeftOut['why'] | null {
+    if (!held && this.#index.files >= caps.files) return 'files';
+    return this.#index.bytes - (held?.size ?? 0) + size > caps.bytes ? 'bytes' : null;
+  }
+
+  /** Writes the snapshot where it is another than the last. */
+  async #write(): Promise<Last> {
+    const empty: RawPath[] = [];
+    const files = this.#treeOf(this.#index.top, '', empty) || this.#writer.addTree([]);
+    const folders = empty.toSorted().join('\0');
+    const blob = this.#writer.add('blob', Buffer.from(folders, 'latin1'));
+    const id = this.#writer.addTree([
+      { mode: FOLDER_MODE, name: 'files', id: files },
+      { mode: '100644', name: 'folders', id: blob },
+    ]);
+    if (this.#last?.id === id) return this.#last;
+    await replaceFile(join(this.#place.own, 'folders'), folders);
+    const commit = await this.#addCommit(id);
+    this.#previous = this.#last;
+    this.#last = { id, files, commit };
+    this.#isSaved = false;
+    return this.#last;
+  }
+
+  /** Returns the tree of a folder, empty without files, and collects the folders without any. */
+  #treeOf(folder: IndexedFolder, path: RawPath, empty: RawPath[]): string {
+    const entries: TreeEntry[] = [];
+    for (const [name, child] of folder.folders) {
+      const id = this.#treeOf(child, `${path}${name}/`, empty);
+      if (id === '') empty.push(`${path}${name}/`);
+      else if (folder.tree === null) entries.push({ mode: FOLDER_MODE, name, id });
+    }
+    if (folder.tree !== null) return folder.tree;
+    for (const [name, { mode, id }] of folder.files) entries.push({ mode, name, id });
+    folder.tree = entries.length === 0 ? '' : this.#writer.addTree(entries);
+    return folder.tree;
+  }
+
+  /** Objects are on disk before the ref of the session names them. */
+  async #addCommit(tree: string): Promise<string> {
+    const { gitDir, ref } = this.#place;
+    const path = join(gitDir, ref);
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    const lock = await lockRef(path);
+    try {
+      await this.#writer.flush();
+      const parent = await readText(path);
+      const who = `Perdure <perdure@localhost> ${Math.floor(Date.now() / 1_000)} +0000`;
+      const lines = [`tree ${tree}`, ...(parent ? [`parent ${parent.trim()}`] : []), `author ${who}`, `committer ${who}`];
+      const commit = this.#writer.add('commit', Buffer.from(`${lines.join('\n')}\n\nsnapshot\n`));
+      await this.#writer.flush();
+      await lock.writeFile(`${commit}\n`);
+      await lock.sync();
+      await rename(`${path}.lock`, path);
+      return commit;
+    } finally {
+      await lock.close();
+      await rm(`${path}.lock`, { force: true });
+    }
+  }
+
+  async #changesSince(before: string | null, last: Last): Promise<Pick<Snapshot, 'before' | 'changes'>> {
+    const from = before === null ? null : await this.#filesOf(before, last);
+    if (from === null || from === last.files) return { before: from && before, changes: [] };
+    this.#compare ??= new Comparison(gitArguments(this.#git, this.#place, DIFF), this.#place);
+    return { before, changes: parseChanges(await this.#compare.compare(from, last.files)) };
+  }
+
+  /** Returns the tree of the files of a snapshot; null where it is damaged, or another host's. */
+  async #filesOf(snapshot: string, last: Last): Promise<string | null> {
+    if (snapshot === last.id) return last.files;
+    if (snapshot === this.#previous?.id) return this.#previous.files;
+    const found = await this.#runGit(['rev-parse', '--verify', '--quiet', `${snapshot}:files`]).catch(() => null);
+    return found && found.trim();
+  }
+
+  async #runGit(args: readonly string[], input = ''): Promise<string> {
+    return await runWithInput(gitArguments(this.#git, this.#place, args), input, shadowEnvironment());
+  }
+
+  /** Tells whether the last commit is still there; packs may have taken it over. */
+  #hasLast(): boolean {
+    return this.#last === null || existsSync(loosePath(join(this.#place.gitDir, 'objects'), this.#last.commit));
+  }
+
+  /** Reads what an earlier process has kept, as far as the repository still has it. */
+  async #open(): Promise<void> {
+    await this.save();
+    const saved = await readSaved(join(this.#place.own, 'stats'));
+    this.#forget();
+    if (saved === null) return;
+    const existing = await this.#findExisting(saved.last);
+    if (existing === null) return;
+    for (const [path, mode, size, mtimeMs, ctimeMs, ino, readAt, id] of saved.files) {
+      if (!existing.has(id)) continue;
+      const name = path.slice(path.lastIndexOf('/') + 1);
+      this.#index.set(this.#index.folderOf(path), name, { mode, size, mtimeMs, ctimeMs, ino, readAt, id });
+    }
+    this.#writer.remember(existing);
+    this.#last = saved.last;
+  }
+
+  /** Returns the objects of a snapshot that the repository has; null when a tree is missing. */
+  async #findExisting({ id, commit }: Last): Promise<ReadonlySet<string> | null> {
+    try {
+      const listed = namesIn(await this.#runGit(['ls-tree', '-r', '-t', '-z', '--full-tree', id]));
+      const ids = [id, commit, ...listed.map((line) => line.slice(0, line.indexOf('\t')).split(' ')[2] ?? '')];
+      const found = await this.#runGit(['cat-file', '--batch-check=%(objectname) %(objecttype)'], `${ids.join('\n')}\n`);
+      const lines = found.split('\n').map((line) => line.split(' '));
+      return new Set(lines.flatMap(([name = '', kind]) => (kind === 'missing' ? [] : [name])));
+    } catch {
+      return null;
+    }
+  }
+}
+
+const DIFF = ['diff-tree', '--stdin', '-r', '-z', '--raw', '--numstat', '--no-renames'];
+/** Git prints a line that names no trees as it is, and all before it. */
+const END = 'end\n';
+
+/** A git that stays, and compares pairs of trees: starting one takes longer than a comparison. */
+class Comparison {
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  #said = '';
+
+  constructor([program = '', ...args]: readonly string[], { own }: ShadowPlace) {
+    const env = { ...process.env, ...shadowEnvironment() };
+    this.#child = spawn(program, args, { cwd: own, env, stdio: ['pipe', 'pipe', 'pipe'] });
+    this.#child.stdout.setEncoding('latin1');
+    this.#child.stderr.setEncoding('latin1').on('data', (text: string) => (this.#said += text));
+    // The comparison says how it ended.
+    this.#child.stdin.on('error', () => undefined);
+    this.#child.unref();
+  }
+
+  compare(from: string, to: string): Promise<string> {
+    const child = this.#child;
+    return new Promise((resolve, reject) => {
+      let printed = '';
+      const done = (): void => {
+        child.stdout.off('data', read);
+        child.off('close', fail).off('error', fail);
+      };
+      const read = (text: string): void => {
+        printed += text;
+        if (!printed.endsWith(END)) return;
+        done();
+        resolve(printed.slice(printed.indexOf('\n') + 1, -END.length));
+      };
+      const fail = (): void => {
+        done();
+        reject(new Error(this.#said.trim() || 'git ended while it compared two snapshots'));
+      };
+      child.stdout.on('data', read);
+      child.once('close', fail).once('error', fail);
+      child.stdin.write(`${from} ${to}\n${END}`);
+    });
+  }
+
+  close(): void {
+    this.#child.stdin.end();
+  }
+}
+
+function whyNot(stats: FoundFile['stats'], caps: SnapshotCaps): LeftOut['why'] | null {
+  if (!stats.isFile() && !stats.isSymbolicLink()) return 'no_file';
+  return stats.size > caps.fileBytes ? 'large' : null;
+}
+
+/** Leaves our own data folder out, where it lies in what is captured; empty where it does not. */
+function leaveOutData({ gitDir, root }: ShadowPlace): RawPath {
+  const data = realOf(dirname(gitDir));
+  if (data === null || data === root || !isInside(root, data)) return '';
+  return `${Buffer.from(relative(root, data)).toString('latin1')}/`;
+}
+
+/** Reads a file, or where a link leads. What became something else meanwhile is gone. */
+function readContent(place: string | Buffer, isLink: boolean): Buffer | 'unreadable' | 'gone' {
+  try {
+    return isLink ? readlinkSync(place, 'buffer') : readRegular(place);
+  } catch (error) {
+    const code = codeOf(error) ?? '';
+    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EINVAL', 'ENXIO'].includes(code)) return 'gone';
+    return 'unreadable';
+  }
+}
+
+function readRegular(place: string | Buffer): Buffer | 'gone' {
+  const fd = openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const stats = fstatSync(fd);
+    if (!stats.isFile()) return 'gone';
+    const content = Buffer.allocUnsafe(stats.size);
+    let length = 0;
+    while (length < content.length) {
+      const read = readSync(fd, content, length, content.length - length, null);
+      if (read === 0) break;
+      length += read;
+    }
+    return content.subarray(0, length);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+type SavedFile = readonly [
+  path: RawPath,
+  mode: string,
+  size: number,
+  mtimeMs: number,
+  ctimeMs: number,
+  ino: number,
+  readAt: number,
+  id: string,
+];
+type Saved = { readonly last: Last; readonly files: readonly SavedFile[] };
+
+function collectFiles({ files, folders }: IndexedFolder, path: RawPath, into: SavedFile[]): void {
+  for (const [name, { mode, size, mtimeMs, ctimeMs, ino, readAt, id }] of files)
+    into.push([`${path}${name}`, mode, size, mtimeMs, ctimeMs, ino, readAt, id]);
+  for (const [name, child] of folders) collectFiles(child, `${path}${name}/`, into);
+}
+
+/** Returns null for what is missing or damaged. */
+async function readSaved(path: string): Promise<Saved | null> {
+  const text = await readText(path);
+  if (text === null) return null;
+  const end = text.indexOf('\n');
+  const body = text.slice(end + 1);
+  const isWhole = createHash('sha256').update(body).digest('hex') === text.slice(0, end);
+  return isWhole ? (parseStored(Buffer.from(body)) as Saved | null) : null;
+}
+
+/** Opens `<ref>.lock` as git does; one that a killed process left is removed. */
+async function lockRef(path: string): Promise<Awaited<ReturnType<typeof open>>> {
+  const until = Date.now() + LOCK_MS;
+  for (;;) {
+    try {
+      return await open(`${path}.lock`, 'wx', 0o600);
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST' || Date.now() > until) throw error;
+      const left = await stat(`${path}.lock`).catch(() => null);
+      if (left && left.mtimeMs < Date.now() - OLD_LOCK_MS) await rm(`${path}.lock`, { force: true });
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+}
+
+async function replaceFile(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text, 'latin1');
+  await rename(`${path}.new`, path);
+}
+
+async function readText(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'latin1');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}

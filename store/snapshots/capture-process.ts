@@ -1,0 +1,72 @@
+// Captures folders for a worker, in a process that is held as the commands of agents are: what it
+// reads is what an agent may read. It takes one request from its arguments, or a line of JSON each
+// from its input until that ends, and answers each with a line.
+import { createInterface } from 'node:readline';
+import { reasonOf } from '../../system/text.ts';
+import { RecentMap } from '../../system/recent-map.ts';
+import { FolderCapture, type CaptureRequest, type Snapshot } from './capture-folder.ts';
+import { OutOfBounds } from './folder-index.ts';
+
+export type CaptureAnswer =
+  | { readonly kind: 'done'; readonly snapshot: Snapshot }
+  | { readonly kind: 'failed'; readonly problem: string; readonly isOutOfBounds: boolean };
+
+/** Folders of which it is known in memory what lies in them. */
+const MOST_FOLDERS = 20;
+/** What is known is kept on disk when no request has come for so long. */
+const SAVE_MS = 2_000;
+
+const folders = new RecentMap<string, FolderCapture>(MOST_FOLDERS, (folder) => folder.close());
+
+const [given] = process.argv.slice(2);
+if (given === undefined) await answerLines();
+else {
+  await answer(JSON.parse(given) as CaptureRequest);
+  await finish();
+}
+
+async function answerLines(): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  for await (const line of createInterface({ input: process.stdin })) {
+    clearTimeout(timer);
+    await answer(JSON.parse(line) as CaptureRequest);
+    timer = setTimeout(() => void saveAll(), SAVE_MS);
+  }
+  clearTimeout(timer);
+  await finish();
+}
+
+async function answer(request: CaptureRequest): Promise<void> {
+  const told = await capture(request);
+  // Names are bytes: what carries the answer need not know in which encoding.
+  const text = JSON.stringify(told).replace(/[\x7f-\uffff]/g, escapeUnit);
+  process.stdout.write(`${text}\n`);
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+async function capture(request: CaptureRequest): Promise<CaptureAnswer> {
+  const { own } = request.place;
+  const folder = folders.get(own) ?? new FolderCapture(request);
+  folders.set(own, folder);
+  try {
+    return { kind: 'done', snapshot: await folder.capture(request) };
+  } catch (error) {
+    return { kind: 'failed', problem: reasonOf(error), isOutOfBounds: error instanceof OutOfBounds };
+  }
+}
+
+async function saveAll(): Promise<void> {
+  for (const folder of folders.values()) await folder.save().catch(sayFailed);
+}
+
+function sayFailed(error: unknown): void {
+  process.stderr.write(`what is known of a folder was not kept: ${reasonOf(error)}\n`);
+}
+
+async function finish(): Promise<void> {
+  await saveAll();
+  for (const folder of folders.values()) folder.close();
+}

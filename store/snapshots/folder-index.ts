@@ -1,0 +1,282 @@
+// Knows what lies in a folder without reading all of it again: names, stats and the ids of contents
+// that were captured. A look costs one stat for each file. Paths are bytes, kept as latin1.
+import { lstatSync, readdirSync, readFileSync, type Dirent, type Stats } from 'node:fs';
+import { codeOf } from '../../system/text.ts';
+import { isIgnored, parseIgnoreFile, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
+import type { RawPath } from './listing.ts';
+
+/** A captured file. */
+export type IndexedFile = {
+  readonly mode: string;
+  readonly size: number;
+  readonly mtimeMs: number;
+  readonly ctimeMs: number;
+  readonly ino: number;
+  /** When these were read, right before the content; milliseconds since the epoch. */
+  readonly readAt: number;
+  readonly id: string;
+};
+
+export type IndexedFolder = {
+  readonly files: Map<string, IndexedFile>;
+  readonly folders: Map<string, IndexedFolder>;
+  readonly parent: IndexedFolder | null;
+  /** The id of its tree; empty for a folder without files, null when it is to be made anew. */
+  tree: string | null;
+  /** Its `.gitignore`, as it was read. */
+  ignore: { readonly text: string; readonly rules: readonly IgnoreRule[] } | null;
+};
+
+/** A file that may differ from what was captured of it, or was not captured yet. */
+export type FoundFile = {
+  readonly folder: IndexedFolder;
+  readonly name: string;
+  readonly path: RawPath;
+  readonly stats: Stats;
+  readonly readAt: number;
+  readonly held: IndexedFile | undefined;
+};
+
+export type FolderLook = {
+  readonly known: readonly FoundFile[];
+  readonly added: readonly FoundFile[];
+  /** Files that were not looked at, because there are too many. */
+  readonly beyond: readonly RawPath[];
+  /** Folders that may not be read. */
+  readonly unreadable: readonly RawPath[];
+};
+
+export type LookBounds = {
+  /** The most files that are looked at although they were not captured yet. */
+  readonly files: number;
+  /** When to give up, as `performance.now` tells it. */
+  readonly until: number;
+  /** A folder that is left out, as `data/`; empty for none. */
+  readonly leaveOut: RawPath;
+  /** Ignored files that are captured all the same. */
+  readonly include: readonly IgnoreRule[];
+};
+
+/** The problem with a folder that takes too long, or has too much, to be captured. */
+export class OutOfBounds extends Error {
+  override readonly name = 'OutOfBounds';
+}
+
+/** The nesting of repositories that is followed, and how many in all. */
+const DEEPEST = 8;
+const MOST_REPOSITORIES = 500;
+/** A file that changed so shortly before it was read may have changed again unseen. */
+const RACY_MS = 50;
+/** The same on a file system that keeps whole seconds. */
+const RACY_SECONDS_MS = 2_000;
+
+/** Where a look is: the rules in force there, and how it came there. */
+type Place = {
+  readonly path: RawPath;
+  readonly rules: readonly IgnoreRules[];
+  readonly depth: number;
+  /** Only what was captured before, or is included by name, is looked at. */
+  readonly isIgnored: boolean;
+};
+
+type Looking = {
+  readonly bounds: LookBounds;
+  readonly known: FoundFile[];
+  readonly added: FoundFile[];
+  readonly beyond: RawPath[];
+  readonly unreadable: RawPath[];
+  repositories: number;
+};
+
+export class FolderIndex {
+  readonly top: IndexedFolder = newFolder(null);
+  /** Of all captured files. */
+  files = 0;
+  bytes = 0;
+  readonly #root: string;
+
+  /** `root` is an absolute path. */
+  constructor(root: string) {
+    this.#root = Buffer.from(root).toString('latin1');
+  }
+
+  /** Looks for what may have changed. Throws OutOfBounds, and what the file system said. */
+  look(bounds: LookBounds): FolderLook {
+    const looking: Looking = { bounds, known: [], added: [], beyond: [], unreadable: [], repositories: 0 };
+    this.#lookInto(this.top, { path: '', rules: [], depth: 0, isIgnored: false }, looking);
+    return looking;
+  }
+
+  placeOf(path: RawPath): string | Buffer {
+    const place = `${this.#root}/${path}`;
+    return isAscii(place) ? place : Buffer.from(place, 'latin1');
+  }
+
+  set(folder: IndexedFolder, name: string, file: IndexedFile): void {
+    const held = folder.files.get(name);
+    folder.files.set(name, file);
+    this.files += held ? 0 : 1;
+    this.bytes += file.size - (held?.size ?? 0);
+    if (held?.id !== file.id || held.mode !== file.mode) invalidate(folder);
+  }
+
+  remove(folder: IndexedFolder, name: string): void {
+    const held = folder.files.get(name);
+    if (!held) return;
+    folder.files.delete(name);
+    this.files -= 1;
+    this.bytes -= held.size;
+    invalidate(folder);
+  }
+
+  /** Returns the folder of a path, which is made where it is missing. */
+  folderOf(path: RawPath): IndexedFolder {
+    const parts = path.split('/').slice(0, -1);
+    return parts.reduce((folder, name) => openFolder(folder, name), this.top);
+  }
+
+  #removeFolder(folder: IndexedFolder, name: string): void {
+    const child = folder.folders.get(name);
+    if (!child) return;
+    for (const file of [...child.files.keys()]) this.remove(child, file);
+    for (const below of [...child.folders.keys()]) this.#removeFolder(child, below);
+    folder.folders.delete(name);
+    invalidate(folder);
+  }
+
+  #lookInto(folder: IndexedFolder, place: Place, looking: Looking): void {
+    if (performance.now() > looking.bounds.until) throw new OutOfBounds('looking through it takes too long');
+    const entries = this.#list(place.path, looking);
+    // What was captured of a folder that may not be read stays.
+    if (entries === null) return;
+    const here = this.#rulesIn(folder, place, entries, looking);
+    const [files, folders] = [new Set<string>(), new Set<string>()];
+    for (const entry of entries) {
+      const { name } = entry;
+      if (name.toLowerCase() === '.git') continue;
+      if (!entry.isDirectory()) {
+        if (this.#lookAtFile(folder, entry, here, looking)) files.add(name);
+      } else if (this.#lookAtFolder(folder, entry, here, looking)) folders.add(name);
+    }
+    for (const name of [...folder.files.keys()]) if (!files.has(name)) this.remove(folder, name);
+    for (const name of [...folder.folders.keys()]) if (!folders.has(name)) this.#removeFolder(folder, name);
+  }
+
+  #list(path: RawPath, { unreadable }: Looking): readonly Dirent[] | null {
+    try {
+      return readdirSync(this.placeOf(path), { withFileTypes: true, encoding: 'latin1' });
+    } catch (error) {
+      if (path === '') throw error;
+      if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return [];
+      unreadable.push(path);
+      return null;
+    }
+  }
+
+  /** A repository, or a work tree, has rules of its own alone. */
+  #rulesIn(folder: IndexedFolder, place: Place, entries: readonly Dirent[], looking: Looking): Place {
+    const { path, rules, depth } = place;
+    const isRepository = path !== '' && entries.some((entry) => entry.name === '.git' && this.#isGit(path, entry));
+    const from = isRepository ? { ...place, rules: [], depth: depth + 1 } : place;
+    looking.repositories += isRepository ? 1 : 0;
+    const own = entries.find(({ name }) => name === '.gitignore');
+    if (!own?.isFile()) return from;
+    try {
+      const text = readFileSync(this.placeOf(`${path}.gitignore`), 'latin1');
+      if (folder.ignore?.text !== text) folder.ignore = { text, rules: parseIgnoreFile(text) };
+      return { ...from, rules: [...(isRepository ? [] : rules), { prefix: path, rules: folder.ignore.rules }] };
+    } catch {
+      // Git passes over one that it cannot read, too.
+      return from;
+    }
+  }
+
+  #isGit(path: RawPath, entry: Dirent): boolean {
+    if (!entry.isDirectory()) return entry.isFile();
+    return lstatSync(this.placeOf(`${path}.git/HEAD`), { throwIfNoEntry: false }) !== undefined;
+  }
+
+  #lookAtFolder(folder: IndexedFolder, { name }: Dirent, place: Place, looking: Looking): boolean {
+    const path = `${place.path}${name}/`;
+    const { leaveOut, include } = looking.bounds;
+    if (path === leaveOut) return false;
+    const below = path.slice(0, -1);
+    const isIncluded = include.length > 0 && isIgnored([{ prefix: '', rules: include }], below, true);
+    const isLeft = !isIncluded && (place.isIgnored || isIgnored(place.rules, below, true));
+    const isOnTheWay = isLeft && include.some((rule) => !rule.isOfName);
+    if (isLeft && !isOnTheWay && !folder.folders.has(name)) return false;
+    const isTooDeep = place.depth >= DEEPEST || looking.repositories >= MOST_REPOSITORIES;
+    if (isTooDeep && lstatSync(this.placeOf(`${path}.git`), { throwIfNoEntry: false })) return false;
+    const child = openFolder(folder, name);
+    this.#lookInto(child, { ...place, path, isIgnored: isLeft }, looking);
+    const isKept = !isLeft || child.files.size + child.folders.size > 0 || looking.added.some((one) => one.folder === child);
+    if (!isKept) folder.folders.delete(name);
+    return isKept;
+  }
+
+  #lookAtFile(folder: IndexedFolder, entry: Dirent, place: Place, looking: Looking): boolean {
+    const { name } = entry;
+    const held = folder.files.get(name);
+    const path = `${place.path}${name}`;
+    const { include, files } = looking.bounds;
+    if (!held && (place.isIgnored || isIgnored(place.rules, path, false))) {
+      if (include.length === 0 || !isIgnored([{ prefix: '', rules: include }], path, false)) return false;
+    }
+    if (!held && !entry.isFile() && !entry.isSymbolicLink()) return false;
+    if (!held && looking.added.length >= files) {
+      looking.beyond.push(path);
+      return false;
+    }
+    const readAt = Date.now();
+    const stats = this.#statOf(path, looking);
+    if (stats === 'unreadable') return held !== undefined;
+    if (stats === undefined) return false;
+    if (held && isSame(held, stats) && !isRacy(held)) return true;
+    (held ? looking.known : looking.added).push({ folder, name, path, stats, readAt, held });
+    return true;
+  }
+
+  #statOf(path: RawPath, { unreadable }: Looking): Stats | undefined | 'unreadable' {
+    try {
+      return lstatSync(this.placeOf(path), { throwIfNoEntry: false });
+    } catch {
+      unreadable.push(path);
+      return 'unreadable';
+    }
+  }
+}
+
+export function newFolder(parent: IndexedFolder | null): IndexedFolder {
+  return { files: new Map(), folders: new Map(), parent, tree: null, ignore: null };
+}
+
+function openFolder(folder: IndexedFolder, name: string): IndexedFolder {
+  const there = folder.folders.get(name);
+  if (there) return there;
+  const made = newFolder(folder);
+  folder.folders.set(name, made);
+  invalidate(folder);
+  return made;
+}
+
+function invalidate(folder: IndexedFolder): void {
+  for (let at: IndexedFolder | null = folder; at !== null && at.tree !== null; at = at.parent) at.tree = null;
+}
+
+export function modeOf(stats: Pick<Stats, 'isSymbolicLink' | 'mode'>): string {
+  if (stats.isSymbolicLink()) return '120000';
+  return (stats.mode & 0o100) === 0 ? '100644' : '100755';
+}
+
+function isSame(held: IndexedFile, stats: Stats): boolean {
+  const { size, mtimeMs, ctimeMs, ino } = stats;
+  const isAsBefore = held.size === size && held.mtimeMs === mtimeMs && held.ctimeMs === ctimeMs && held.ino === ino;
+  return isAsBefore && (stats.isFile() || stats.isSymbolicLink()) && held.mode === modeOf(stats);
+}
+
+function isRacy({ mtimeMs, ctimeMs, readAt }: IndexedFile): boolean {
+  const margin = ctimeMs % 1_000 === 0 ? RACY_SECONDS_MS : RACY_MS;
+  return Math.max(mtimeMs, ctimeMs) > readAt - margin;
+}
+
+const isAscii = (text: string): boolean => !/[^\x00-\x7f]/.test(text);

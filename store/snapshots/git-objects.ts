@@ -1,0 +1,157 @@
+// Writes objects of git without git: a few one by one, many as packs, which git indexes. Each is on
+// disk before anything names it.
+import { spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, open, rename, rm, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { deflateSync } from 'node:zlib';
+import { codeOf } from '../../system/text.ts';
+
+type ObjectKind = 'commit' | 'tree' | 'blob';
+type GitObject = { readonly kind: ObjectKind; readonly id: string; readonly content: Buffer };
+
+/** A file of its own for each of more objects costs more than a pack. */
+const MOST_LOOSE = 100;
+/** Bytes that wait to be written. */
+const MOST_WAITING = 32 * 1024 * 1024;
+const FAST = { level: 1 };
+const PACK_KINDS: Readonly<Record<ObjectKind, number>> = { commit: 1, tree: 2, blob: 3 };
+
+export type TreeEntry = { readonly mode: string; readonly name: string; readonly id: string };
+
+export const FOLDER_MODE = '40000';
+
+export class ObjectWriter {
+  readonly #known = new Set<string>();
+  readonly #objects: string;
+  readonly #indexPack: (pack: Buffer) => Promise<unknown>;
+  #waiting: GitObject[] = [];
+  #bytes = 0;
+
+  /** `indexPack` adds a pack to the repository `gitDir`. */
+  constructor(gitDir: string, indexPack: (pack: Buffer) => Promise<unknown>) {
+    this.#objects = join(gitDir, 'objects');
+    this.#indexPack = indexPack;
+  }
+
+  /** Takes objects for written that are in the repository. */
+  remember(ids: Iterable<string>): void {
+    for (const id of ids) this.#known.add(id);
+  }
+
+  /** Returns the id of an object, which `flush` writes. */
+  add(kind: ObjectKind, content: Buffer): string {
+    const id = createHash('sha1').update(`${kind} ${content.length}\0`).update(content).digest('hex');
+    if (this.#known.has(id)) return id;
+    this.#known.add(id);
+    this.#waiting.push({ kind, id, content });
+    this.#bytes += content.length;
+    return id;
+  }
+
+  addTree(entries: readonly TreeEntry[]): string {
+    const sorted = entries
+      .map((entry) => ({ ...entry, key: entry.mode === FOLDER_MODE ? `${entry.name}/` : entry.name }))
+      .toSorted((a, b) => (a.key < b.key ? -1 : 1));
+    const parts = sorted.flatMap(({ mode, name, id }) => [
+      Buffer.from(`${mode} ${name}\0`, 'latin1'),
+      Buffer.from(id, 'hex'),
+    ]);
+    return this.add('tree', Buffer.concat(parts));
+  }
+
+  isFull(): boolean {
+    return this.#bytes > MOST_WAITING;
+  }
+
+  async flush(): Promise<void> {
+    const objects = this.#waiting;
+    const bytes = this.#bytes;
+    this.#waiting = [];
+    this.#bytes = 0;
+    if (objects.length > MOST_LOOSE || bytes > MOST_WAITING) await this.#indexPack(buildPack(objects));
+    else await Promise.all(objects.map((object) => this.#writeLoose(object)));
+  }
+
+  async #writeLoose({ kind, id, content }: GitObject): Promise<void> {
+    const path = loosePath(this.#objects, id);
+    if (await freshen(path)) return;
+    const folder = join(this.#objects, id.slice(0, 2));
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    // Git removes old files of such names.
+    const temporary = join(folder, `tmp_obj_${randomBytes(6).toString('hex')}`);
+    try {
+      const file = await open(temporary, 'wx', 0o444);
+      try {
+        await file.writeFile(deflateSync(Buffer.concat([Buffer.from(`${kind} ${content.length}\0`), content]), FAST));
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+      await rename(temporary, path);
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw error;
+    }
+  }
+}
+
+/** A file that is there counts as young, so that no `gc` takes it before it is named. */
+async function freshen(path: string): Promise<boolean> {
+  const now = new Date();
+  return await utimes(path, now, now).then(
+    () => true,
+    () => false,
+  );
+}
+
+export const loosePath = (objects: string, id: string): string => join(objects, id.slice(0, 2), id.slice(2));
+
+function buildPack(objects: readonly GitObject[]): Buffer {
+  const header = Buffer.alloc(12);
+  header.write('PACK', 'latin1');
+  header.writeUInt32BE(2, 4);
+  header.writeUInt32BE(objects.length, 8);
+  const parts = [header, ...objects.flatMap(({ kind, content }) => [packHeader(kind, content), deflateSync(content, FAST)])];
+  const hash = createHash('sha1');
+  for (const part of parts) hash.update(part);
+  return Buffer.concat([...parts, hash.digest()]);
+}
+
+/** Encodes the kind and the size of an object: four bits of it first, then seven a byte. */
+function packHeader(kind: ObjectKind, { length }: Buffer): Buffer {
+  const bytes: number[] = [];
+  let rest = Math.floor(length / 16);
+  let byte = PACK_KINDS[kind] * 16 + (length % 16);
+  while (rest > 0) {
+    bytes.push(byte + 128);
+    byte = rest % 128;
+    rest = Math.floor(rest / 128);
+  }
+  return Buffer.from([...bytes, byte]);
+}
+
+/** Runs a program with an input, and returns what it printed as latin1. */
+export function runWithInput(
+  [program = '', ...args]: readonly string[],
+  input: Buffer | string,
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: 'pipe' });
+    const printed: Buffer[] = [];
+    let said = '';
+    child.stdout.on('data', (bytes: Buffer) => printed.push(bytes));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+    // A program that ends early says so by its status.
+    child.stdin.on('error', (error) => {
+      if (codeOf(error) !== 'EPIPE') reject(error);
+    });
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve(Buffer.concat(printed).toString('latin1'));
+      else reject(new Error(said.trim() || `${program} ended with ${signal ?? `status ${code}`}`));
+    });
+    child.stdin.end(typeof input === 'string' ? Buffer.from(input, 'latin1') : input);
+  });
+}
