@@ -6,6 +6,7 @@ import { clip, onOneLine, reasonOf } from '../../system/text.ts';
 import { isInside } from '../../system/process/places.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import type { Log } from '../../system/log.ts';
+import type { FilesCheckedOut } from '../../workflows/contract/fork.ts';
 import type { FilesRewound } from '../../workflows/contract/rewind.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -17,6 +18,7 @@ import { placeOfRoot } from '../../store/snapshots/shadow.ts';
 import { takeSnapshot, type SnapshotCaps } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import type { CallRunner } from '../calls/call-port.ts';
+import { type CheckOutAbout, checkOutRoot } from './check-out.ts';
 import { rewindRoots, type RewindAbout } from './rewind-roots.ts';
 import { runGitHeld } from './run-git-held.ts';
 
@@ -30,6 +32,8 @@ export type Snapshots = {
   capture(about: CaptureAbout): Promise<FilesEntry | null>;
   /** Brings folders back to snapshots, all of them or none (T7). Throws what git said. */
   rewind(about: RewindAbout): Promise<FilesRewound>;
+  /** Checks the files of a fork out into a folder of its own (T10). Throws what git said. */
+  checkOut(about: CheckOutAbout): Promise<FilesCheckedOut>;
 };
 
 export type CaptureAbout = {
@@ -93,6 +97,7 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       looked.delete(about.attempt.session);
       return await rewindRoots(options, about);
     },
+    checkOut: (about) => checkOutRoot(options, about),
   };
 }
 
@@ -122,9 +127,13 @@ function mayHaveChanged(
 
 /** Returns the id of the last snapshot of a folder; null without one. */
 function lastSnapshotOf(view: View, root: string): string | null {
+  let name = root;
   for (let position = view.length - 1; position >= 0; position -= 1) {
     const entry = view.at(position);
-    const found = entry?.kind === 'files' && entry.roots.find((each) => each.root === root);
+    const moved = entry?.kind === 'notice' && entry.notice.kind === 'forked' && entry.notice.moved;
+    // Before a fork its folder was the origin's (T10).
+    if (moved && moved.to === name) name = moved.from;
+    const found = entry?.kind === 'files' && entry.roots.find((each) => each.root === name);
     if (found) return found.id;
   }
   return null;
