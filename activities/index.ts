@@ -20,6 +20,7 @@ import { lookAtFiring } from './run/look-at-firing.ts';
 import { readResult } from './run/read-result.ts';
 import { storeText } from './run/store-text.ts';
 import { tellAlert } from './run/tell-alert.ts';
+import { checkOutFiles } from './snapshots/check-out-files.ts';
 import { rewindFiles } from './snapshots/rewind-files.ts';
 import { runTool } from './run-tool.ts';
 
@@ -44,6 +45,7 @@ export function createActivities(deps: Deps, stops: StopOrder | null = null): Ac
     runTool: createActivity(work(runTool(deps), { unless: (_session, { stopped }) => stopped === true })),
     endWorktree: createActivity(work(endWorktree(deps), { unless: isStopped })),
     commit: createActivity(commit(deps)),
+    checkOutFiles: createActivity(work(checkOutFiles(deps), { unless: isStopped })),
     rewindFiles: createActivity(work(rewindFiles(deps), { unless: isStopped })),
     compact: createActivity(work(compact(deps))),
     prepareCompaction: createActivity(work(limitTries(3, prepareCompaction(deps)))),

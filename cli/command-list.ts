@@ -41,6 +41,7 @@ export const LISTED_COMMANDS: readonly ListedCommand[] = [
   { name: 'cancel', group: 'Decide', load: async () => (await import('./commands/cancel.ts')).cancelCommand },
   { name: 'compact', group: 'Decide', load: async () => (await import('./commands/compact.ts')).compactCommand },
   { name: 'rewind', group: 'Decide', load: async () => (await import('./commands/rewind.ts')).rewindCommand },
+  { name: 'fork', group: 'Decide', load: async () => (await import('./commands/fork.ts')).forkCommand },
   { name: 'apply', group: 'Decide', load: async () => (await import('./commands/apply.ts')).applyCommand },
   { name: 'top-up', group: 'Decide', load: async () => (await import('./commands/top-up.ts')).topUpCommand },
   { name: 'snip', group: 'Decide', load: async () => (await import('./commands/snip.ts')).snipCommand },

@@ -14,6 +14,7 @@ import { entriesFrom } from './sessions/entries-from.ts';
 import { headOf } from './sessions/newest-head.ts';
 import { listCaptures } from './sessions/files/calls-behind.ts';
 import { diffSession } from './sessions/files/diff-session.ts';
+import { type ForkPorts, forkSession } from './sessions/fork/fork-session.ts';
 import { rewindSession, undoRewind, type RewindPorts } from './sessions/files/rewind-session.ts';
 import { transcriptReader } from './sessions/transcript-reader.ts';
 import { withPorts } from './sessions/folder-ports.ts';
@@ -75,6 +76,7 @@ export function createClient(given: CreateClient): PerdureClient {
     for await (const { entry } of entriesFrom(store, session, await headNow(session), 0)) entries.push(entry);
     return entries;
   };
+  const forking = (): ForkPorts => ({ ...options, look, head: headNow });
   const rewinding = (): RewindPorts => ({ temporal, store, look, head: headNow, snapshots: options.snapshots });
   const decisions = decidePorts(options, look);
   const actor = ({ by }: ActOptions = {}): string => {
@@ -212,6 +214,10 @@ export function createClient(given: CreateClient): PerdureClient {
     undoRewind: (id, asked = {}) =>
       wait('undoRewind()', asked, knownOptions.undoRewind, () =>
         undoRewind(rewinding(), parseSessionId(id), { ...asked, by: actor(asked) }),
+      ),
+    fork: (id, asked = {}) =>
+      wait('fork()', asked, knownOptions.fork, () =>
+        forkSession(forking(), parseSessionId(id), { ...asked, by: actor(asked) }),
       ),
     diff: (id, asked = {}) =>
       wait('diff()', asked, knownOptions.diff, async () => {

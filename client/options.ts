@@ -4,6 +4,7 @@ import { didYouMean } from '../workflows/contract/did-you-mean.ts';
 import { LIMITS, RUN_OPTIONS } from '../workflows/contract/run-options.ts';
 import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
 import type { DiffOptions } from './sessions/files/diff-session.ts';
+import type { ForkOptions } from './sessions/fork/fork-session.ts';
 import type { RewindOptions, UndoOptions } from './sessions/files/rewind-session.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import type { Abortable } from './async.ts';
@@ -120,6 +121,17 @@ const listKeys: KeysOf<ListOptions> = { open: true, filter: true, running: true,
 const pageKeys: KeysOf<PageOptions> = { ...listKeys, size: true, after: true };
 const transcriptKeys: KeysOf<TranscriptOptions> = { from: true, signal: true };
 const diffKeys: KeysOf<DiffOptions> = { from: true, to: true, paths: true, stat: true, signal: true };
+const forkKeys: KeysOf<ForkOptions> = {
+  ...actKeys,
+  at: true,
+  prompt: true,
+  messageId: true,
+  files: true,
+  worktree: true,
+  options: true,
+  newId: true,
+  workers: true,
+};
 const undoRewindKeys: KeysOf<UndoOptions> = { ...actKeys, force: true };
 const rewindKeys: KeysOf<RewindOptions> = {
   ...undoRewindKeys,
@@ -154,6 +166,7 @@ export const knownOptions = {
   page: pageKeys,
   transcript: transcriptKeys,
   diff: diffKeys,
+  fork: forkKeys,
   rewind: rewindKeys,
   undoRewind: undoRewindKeys,
   topUp: topUpKeys,

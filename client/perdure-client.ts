@@ -7,6 +7,7 @@ import type { FollowOptions } from './follow/follow.ts';
 import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
 import type { Capture } from './sessions/files/calls-behind.ts';
 import type { DiffOptions, SessionDiff } from './sessions/files/diff-session.ts';
+import type { ForkOptions, SessionForked } from './sessions/fork/fork-session.ts';
 import type { RewindOptions, SessionRewound, UndoOptions } from './sessions/files/rewind-session.ts';
 import type { Rewound } from '../workflows/contract/rewind.ts';
 import type { WaitingApproval } from './sessions/waiting-approval.ts';
@@ -128,6 +129,13 @@ export type PerdureClient = {
   rewind(session: string, options?: RewindOptions): Promise<SessionRewound>;
   /** Undoes the last rewind, also one that was an undo (T7). */
   undoRewind(session: string, options?: UndoOptions): Promise<Rewound>;
+  /**
+   * Begins a session of its own that goes on from a point of this one (T10), which may run meanwhile
+   * or be closed. The conversation up to there is shared, not copied. Resolves when the fork is
+   * durable; a worker of the machine that has the snapshots checks its files out before its first
+   * run.
+   */
+  fork(session: string, options?: ForkOptions): Promise<SessionForked>;
   /** Lists the captures of the session's files, and the calls that changed them (T5). */
   files(session: string, options?: Abortable): Promise<readonly Capture[]>;
   /**

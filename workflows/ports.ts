@@ -89,6 +89,7 @@ export function createPorts(
     endWorktree: createPort('endWorktree', () => onItsHost(worktree, { scheduleToStartTimeout: HANDLERS_WAIT })),
     tellAlert: createPort('tellAlert', () => alerts),
     lookAtFiring: createPort('lookAtFiring', () => records),
+    checkOutFiles: createPort('checkOutFiles', () => onItsHost(worktree)),
     rewindFiles: createPort('rewindFiles', () => onItsHost(worktree)),
     openRun: createPort('openRun', ({ begins, onHost }) => (onHost ? onItsHost(opening) : begins ? opening : records)),
     runTool: createPort('runTool', ({ stopped }) => (stopped ? records : onItsHost(long))),

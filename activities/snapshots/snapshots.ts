@@ -6,6 +6,7 @@ import { clip, onOneLine, reasonOf } from '../../system/text.ts';
 import { isInside } from '../../system/process/places.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import type { Log } from '../../system/log.ts';
+import type { FilesCheckedOut } from '../../workflows/contract/fork.ts';
 import type { FilesRewound } from '../../workflows/contract/rewind.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionHost } from '../../workflows/contract/session.ts';
@@ -18,6 +19,7 @@ import { placeOfRoot } from '../../store/snapshots/shadow.ts';
 import { takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { CallRunner } from '../calls/call-port.ts';
 import { CapturePool } from './capture-pool.ts';
+import { type CheckOutAbout, checkOutRoot } from './check-out.ts';
 import { rewindRoots, type RewindAbout, type RewindOptions } from './rewind-roots.ts';
 import { runGitHeld } from './run-git-held.ts';
 
@@ -36,6 +38,8 @@ export type Snapshots = {
   captureLast(about: CaptureAbout): Promise<FilesEntry | null>;
   /** Brings folders back to snapshots, all of them or none (T7). Throws what git said. */
   rewind(about: RewindAbout): Promise<FilesRewound>;
+  /** Checks the files of a fork out into a folder of its own (T10). Throws what git said. */
+  checkOut(about: CheckOutAbout): Promise<FilesCheckedOut>;
   close(): Promise<void>;
 };
 
@@ -98,13 +102,14 @@ export function createSnapshots(options: SnapshotsOptions): Snapshots {
       return roots.length === 0 ? null : { kind: 'files', roots, at: now(), ...(host && { host: host.id }) };
     },
     async captureLast(about) {
-      const last = findLastFiles(about.base.view, () => true);
+      const last = lastFilesOf(about.base.view);
       return host === undefined || last?.host === host.id ? await snapshots.capture(about) : null;
     },
     rewind: async (about) => {
       looked.delete(about.attempt.session);
       return await rewindRoots({ ...options, capture }, about);
     },
+    checkOut: (about) => checkOutRoot(options, about),
     close: () => pool.close(),
   };
   return snapshots;
@@ -136,14 +141,23 @@ function mayHaveChanged(
 
 /** Returns the id of the last snapshot of a folder; null without one. */
 function lastSnapshotOf(view: View, root: string): string | null {
-  const isOf = (each: RootSnapshot): boolean => each.root === root;
-  return findLastFiles(view, ({ roots }) => roots.some(isOf))?.roots.find(isOf)?.id ?? null;
-}
-
-function findLastFiles(view: View, fits: (entry: FilesEntry) => boolean): FilesEntry | null {
+  let name = root;
   for (let position = view.length - 1; position >= 0; position -= 1) {
     const entry = view.at(position);
-    if (entry?.kind === 'files' && fits(entry)) return entry;
+    const moved = entry?.kind === 'notice' && entry.notice.kind === 'forked' && entry.notice.moved;
+    // Before a fork its folder was the origin's (T10).
+    if (moved && moved.to === name) name = moved.from;
+    const found = entry?.kind === 'files' && entry.roots.find((each) => each.root === name);
+    if (found) return found.id;
   }
   return null;
+}
+
+/** Returns the newest entry of captured files; undefined without one. */
+function lastFilesOf(view: View): FilesEntry | undefined {
+  for (let position = view.length - 1; position >= 0; position -= 1) {
+    const entry = view.at(position);
+    if (entry?.kind === 'files') return entry;
+  }
+  return undefined;
 }

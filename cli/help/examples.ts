@@ -65,6 +65,10 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
     ['perdure rewind s-4k2 --dry-run', 'what going back before the last prompt would do'],
     ['perdure rewind s-4k2 --to 2.1 --files', 'the files as they were before iteration 1 of run 2'],
   ],
+  fork: [
+    ['perdure fork s-4k2 "Try it with SQLite instead."', 'another way from here, in a folder of its own'],
+    ['perdure fork s-4k2 --at 2.1 --worktree', 'from iteration 1 of run 2, on a branch of its own'],
+  ],
   repair: [['perdure repair s-4k2', 'says what is lost; --apply goes on without it']],
   export: [['perdure export s-4k2 report.perdure', 'a file that import takes']],
   import: [['perdure import report.perdure', 'under the same id']],

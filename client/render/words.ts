@@ -104,7 +104,15 @@ export function noticeText(notice: Notice): string {
       return `hook ${oneLine(notice.hook, 60)} failed and changes nothing: ${oneLine(notice.detail, 300)}`;
     case 'preamble_changed':
       return preambleChanged(notice);
+    case 'forked':
+      return forkedText(notice);
   }
+}
+
+/** Formats: forked from s-4k2 at entry 12, files in /work/fork, by ana */
+function forkedText({ session, position, moved, by }: Extract<Notice, { readonly kind: 'forked' }>): string {
+  const files = moved ? `, files in ${oneLine(moved.to, 300)}` : '';
+  return `forked from ${session} at entry ${position}${files}${by === undefined ? '' : `, by ${oneLine(by, 100)}`}`;
 }
 
 /** Formats: the model is told what has changed: the date (…); tools gone: a, b */

@@ -2,6 +2,7 @@
 import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import { querySources, type SessionFacts } from '../../workflows/contract/facts.ts';
+import { FORK_FILES_KEY, FORK_KEY, type ForkedFrom, type ForkFiles } from '../../workflows/contract/fork.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { isSuggestion } from '../../store/view/suggestion.ts';
 import { oneLine } from '../paint.ts';
@@ -44,6 +45,10 @@ export type SessionInfo = Omit<SessionMemo, 'phase'> & {
   /** Names the configuration whose workers alone may work on it; null means any staying worker. */
   readonly configuration: Configuration | null;
   readonly taskQueue: string;
+  /** The session that a fork goes on from, and where (T10). */
+  readonly forkedFrom?: ForkedFrom;
+  /** The folder that a fork has of its own, and whether it is there. */
+  readonly forkFiles?: ForkFiles;
   /** Set when a newer Perdure has worked on the session, so that this one cannot continue it. */
   readonly needsNewer?: true;
   /** Name of the session's host when a step waits for a worker there and none polls. */
@@ -126,6 +131,13 @@ const memoSchema = z.object({
     .catch(undefined),
   facts: facts.optional().catch(undefined),
 });
+const forkedFrom = z.object({ session: z.string(), position: z.number() });
+const forkFiles = z.object({
+  state: z.enum(['pending', 'done', 'refused']),
+  folder: z.string(),
+  branch: z.string().optional(),
+  problem: z.string().optional(),
+});
 const configuration = z.object({ name: z.string().optional(), file: z.string().optional() });
 const noMemo: SessionMemo = { phase: 'running', head: null, cwd: '', title: '', runs: 0, last: null };
 
@@ -148,8 +160,15 @@ export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecution
     ...(unread ? { unreadable: unread.why, title: `(${unread.why})` } : {}),
     configuration: (configuration.safeParse(memo?.[CONFIGURATION_KEY]).data ?? null) as Configuration | null,
     taskQueue: execution.taskQueue || TASK_QUEUE,
+    ...forkOf(memo),
     ...(state === 'open' && needsNewer(execution) ? { needsNewer: true } : {}),
   };
+}
+
+function forkOf(memo: Readonly<Record<string, unknown>> = {}): Pick<SessionInfo, 'forkedFrom' | 'forkFiles'> {
+  const from = forkedFrom.safeParse(memo[FORK_KEY]).data;
+  const files = forkFiles.safeParse(memo[FORK_FILES_KEY]).data;
+  return { ...(from && { forkedFrom: from as ForkedFrom }), ...(files && { forkFiles: files as ForkFiles }) };
 }
 
 export function needsNewer({ searchAttributes }: Partial<Pick<WorkflowExecutionInfo, 'searchAttributes'>>): boolean {

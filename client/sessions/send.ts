@@ -60,22 +60,25 @@ export async function signalWithStart(client: Client, opening: Opening): Promise
   }
 }
 
+type CarriedOpening = Omit<Opening, 'message'> & {
+  readonly memo: Pick<SessionMemo, 'head' | 'runs' | 'last'>;
+  /** Other keys of the memo. */
+  readonly more?: Readonly<Record<string, unknown>>;
+};
+
 /**
  * Opens a session that continues from what its input carries and waits. Returns false and changes
  * nothing when it was opened from the same head before, say by a try whose answer was lost. Throws
  * ClientProblem when another session has its id, open or closed.
  */
-export async function startCarried(
-  client: Client,
-  { memo, ...opening }: Omit<Opening, 'message'> & { readonly memo: Pick<SessionMemo, 'head' | 'runs' | 'last'> },
-): Promise<boolean> {
+export async function startCarried(client: Client, { memo, more = {}, ...opening }: CarriedOpening): Promise<boolean> {
   const { session, input } = opening;
   const first = { ...firstMemo(input.options, input.title), ...memo, phase: 'idle' } as const;
   const options = startOptions(opening, first);
   const start = () =>
     client.workflow.start(WORKFLOW_TYPE, {
       ...options,
-      memo: { ...options.memo, [IMPORTED_KEY]: memo.head },
+      memo: { ...options.memo, ...more, [IMPORTED_KEY]: memo.head },
       workflowIdConflictPolicy: 'FAIL',
     });
   try {

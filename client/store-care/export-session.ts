@@ -78,7 +78,7 @@ async function headerOf(temporal: Client, sessions: Sessions, session: SessionId
  * Returns the options that the newest workflow run began with, plus what messages and people have
  * changed since.
  */
-async function optionsOf(client: Client, session: SessionId): Promise<RunOptions> {
+export async function optionsOf(client: Client, session: SessionId): Promise<RunOptions> {
   const { events } = await client.workflow.getHandle(session).fetchHistory();
   const context = sealingContextOf(client, session, null);
   let options: RunOptions | undefined;

@@ -1,7 +1,6 @@
 // Imports a session from a file: puts its values into this store, then starts a session under the
 // same id at the same point. The session starts like one that was handed over, so every version of
 // the workflow can continue it.
-import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { verifyTranscript } from '../../store/log/audit.ts';
 import type { Store } from '../../store/values/store.ts';
@@ -9,6 +8,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
 import { TASK_QUEUE, type SessionInput } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
+import { carryAt } from '../sessions/carry-at.ts';
 import { startCarried } from '../sessions/send.ts';
 import { type ImportedOptions, describeImportedOptions } from './brought.ts';
 import { readSessionFile, type SessionHeader } from './session-file.ts';
@@ -62,27 +62,12 @@ export async function importSession(importing: ImportSession): Promise<ImportRes
   return { session, again: !begun };
 }
 
-/**
- * Makes what a handover between two runs carries. Keys of calls and steps begin anew, since records
- * are not in the file.
- */
+/** Makes the input of the session. */
 export function carryInput(
   { cwd, profile, sealed, visibility }: Pick<ImportSession, 'cwd' | 'profile' | 'sealed' | 'visibility'>,
   { title, head, runs, last, options }: Pick<SessionHeader, 'title' | 'head' | 'runs' | 'last' | 'options'>,
 ) {
-  const carry = {
-    chain: randomUUID(),
-    step: 0,
-    head,
-    options: { ...options, cwd },
-    runs,
-    begun: false,
-    inbox: { queue: [], seen: [] },
-    last,
-    context: { contextTokens: 0, staged: [] },
-    snips: [],
-    run: null,
-  };
+  const carry = carryAt({ head, runs, last, options: { ...options, cwd } });
   const input: SessionInput & { readonly carry: typeof carry } = {
     options: { ...options, cwd },
     title,

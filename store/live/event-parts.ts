@@ -137,6 +137,16 @@ export const notice = standFor<Notice>()(
       toolsNew: z.array(z.record(z.string(), z.unknown())).readonly().optional(),
       by: z.enum(['user', 'system', 'tools']).optional().describe('by which message the model was told'),
     }),
+    z.strictObject({
+      kind: z.literal('forked'),
+      session: z.string().describe('the session that this one goes on from'),
+      head: z.string().nullable(),
+      position: wholeNumber.describe('the first entry of that session that this one does not have'),
+      at: z.number().describe('milliseconds since the epoch'),
+      by: z.string().optional(),
+      moved: z.strictObject({ from: z.string(), to: z.string() }).optional().describe('its folder, and the one before'),
+      background: z.literal(true).optional().describe('commands or agents in the background stay with that session'),
+    }),
   ]),
 );
 

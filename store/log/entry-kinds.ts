@@ -45,6 +45,7 @@ const NOTICE_KINDS: Readonly<Record<Notice['kind'], true>> = {
   repaired: true,
   hook_failed: true,
   preamble_changed: true,
+  forked: true,
 };
 
 /** Returns the first unknown kind in words, for a sentence; undefined when all are known. */

@@ -1,5 +1,6 @@
 // Reads the segments up to a head from the store: parents one by one to the nearest that lists
 // those before it, then as many at once as it lists, up to 64. Every link is checked.
+import type { Forked } from '../../workflows/contract/fork.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { Segment } from './entries.ts';
 import { decodeSegment, formatSegmentPlace, type SegmentPlace } from './segments.ts';
@@ -78,8 +79,8 @@ async function readParent(store: Store, after: StoredSegment, parent: Hash): Pro
 async function skipPage(store: Store, after: StoredSegment, page: readonly Hash[], to: number): Promise<StoredSegment> {
   const read = async (index: number): Promise<StoredSegment> => {
     const found = await readSegment(store, page[index] as Hash, { session: after.segment.session, entry: null });
-    const isThere = found.segment.n === after.segment.n - page.length + index;
-    if (!isThere || found.segment.session !== after.segment.session) throw wrongLinkError(found, placeBefore(after));
+    // It may be of the session that this one is a fork of: the hash of the page vouches for it.
+    if (found.segment.n !== after.segment.n - page.length + index) throw wrongLinkError(found, placeBefore(after));
     return found;
   };
   let found = await read(0);
@@ -150,12 +151,17 @@ function addPlace(error: unknown, where: SegmentPlace): unknown {
 export function checkLink(before: StoredSegment, after: StoredSegment): void {
   const { session, parent, n, first } = after.segment;
   const { segment } = before;
+  const origin = forkIn(after.segment);
+  const isOwn = origin ? segment.session === origin.session && parent === origin.head : segment.session === session;
   const fits =
-    before.hash === parent &&
-    segment.session === session &&
-    segment.n === n - 1 &&
-    segment.first + segment.entries.length === first;
+    before.hash === parent && isOwn && segment.n === n - 1 && segment.first + segment.entries.length === first;
   if (!fits) throw wrongLinkError(before, { session, entry: first - 1 });
+}
+
+/** Returns the link to the session that goes on here (T10); undefined in all other segments. */
+export function forkIn({ entries }: Segment): Forked | undefined {
+  const found = entries.find((entry) => entry.kind === 'notice' && entry.notice.kind === 'forked');
+  return found?.kind === 'notice' && found.notice.kind === 'forked' ? found.notice : undefined;
 }
 
 function wrongLinkError(found: StoredSegment, where: SegmentPlace): StoreError {

@@ -1,5 +1,6 @@
 // The loop's own sentences to the model. They are fixed: the prompt cache depends on them.
 import type { Notice, PreambleChanged } from '../../workflows/contract/activities.ts';
+import type { Forked } from '../../workflows/contract/fork.ts';
 import type { RunLimit } from '../../workflows/contract/loop.ts';
 import { entryName, type EntryRange } from '../log/entry-names.ts';
 
@@ -97,6 +98,8 @@ export function noticeForModel(notice: Notice): string | null {
       return WRAP_UP[notice.limit];
     case 'budget_spent':
       return BUDGET_SPENT[notice.limit];
+    case 'forked':
+      return describeFork(notice);
     case 'max_turns_reached':
     case 'error':
     case 'batch_summary':
@@ -126,6 +129,21 @@ export function describePreambleChange(
     ...(withTools ? ofTools : []),
   ];
   return lines.join('\n');
+}
+
+/** Says what a fork does not have; null where it lacks nothing. */
+function describeFork({ moved, background }: Forked): string | null {
+  const parts = [
+    ...(moved
+      ? [
+          `Your files were copied from ${moved.from} to ${moved.to}, as they were then: work there, and read files again.`,
+        ]
+      : []),
+    ...(background
+      ? ['Commands and agents that were at work in the background belong to the other session: you cannot reach them.']
+      : []),
+  ];
+  return parts.length === 0 ? null : `This conversation was copied here into a session of its own. ${parts.join(' ')}`;
 }
 
 function describeModelSwitch(calls: readonly string[]): string {

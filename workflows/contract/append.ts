@@ -3,6 +3,7 @@
 import type { OutcomeItem } from './calls.ts';
 import type { AgentNews, AgentSpent } from './delegation.ts';
 import type { QuerySource } from './facts.ts';
+import type { Forked } from './fork.ts';
 import type { Hash, MessageId } from './ids.ts';
 import type { RunLimit, Spend, TransitionReason } from './loop.ts';
 import type { MessageBody } from './people.ts';
@@ -113,7 +114,9 @@ export type Notice =
    * The differences from the system prompt and tools that were sent first (L44, L58). The model is
    * told.
    */
-  | PreambleChanged;
+  | PreambleChanged
+  /** The session goes on from a point of another one (T10). */
+  | Forked;
 
 /**
  * `ended`: names of parts that no longer hold. `toolsGone`: tools that were removed; `toolsBack`:

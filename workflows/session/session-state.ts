@@ -16,6 +16,7 @@ import type { AnswerRecord, PendingApproval } from '../contract/people.ts';
 import type { OpenAction, SteeringRecord } from '../contract/steered.ts';
 import type { AskedOnceSnapshot } from '../updates/asked-once.ts';
 import type { AgentOrigin, DelegatedReport } from '../contract/delegation.ts';
+import type { CheckOut } from '../contract/fork.ts';
 import type { AgentsCarry } from '../delegated/agents.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
 import { billLate, type LateBill, type RunTaken } from '../delegated/spent.ts';
@@ -82,6 +83,8 @@ export type Carry = {
    */
   readonly alertKinds?: readonly AlertKind[];
   readonly alerts?: readonly QueuedAlert[];
+  /** The files that a fork still has to check out (T10). */
+  readonly checkOut?: CheckOut | null;
   readonly traceparent?: string | undefined;
   readonly querySource?: UserMessage['querySource'] | undefined;
   /** The people who answered the newest questions (L81). */
@@ -293,6 +296,11 @@ export class Facts {
    */
   rewind(to: Hash, contextTokens: number): void {
     this.set({ head: to, context: { contextTokens, staged: [] } });
+  }
+
+  /** The files of the fork are in this folder (T10). */
+  noteCheckedOut(folder: string): void {
+    this.set({ checkOut: null, options: { ...this.carried.options, cwd: folder } });
   }
 
   /** Returns what a repair has lost, for the transcript, once. */

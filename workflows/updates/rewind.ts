@@ -46,6 +46,7 @@ export function handleRewinds(session: Session): void {
 function restProblem(session: Session, from: Hash): string | undefined {
   if (session.run !== null || session.inbox.count > 0) return 'something runs now, or waits to: interrupt it first';
   if (session.isRewinding) return 'the session is going back to an earlier point already: wait for it';
+  if (session.facts.now.checkOut) return 'the files of this fork are not checked out yet: wait for them';
   return session.facts.now.head === from ? undefined : 'the session has gone on meanwhile: look at it again';
 }
 

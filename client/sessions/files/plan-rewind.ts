@@ -66,7 +66,7 @@ export function planRewind(chain: readonly StoredSegment[], to: string | undefin
   };
 }
 
-function findAsked(entries: readonly Entry[], to: string | undefined): number {
+export function findAsked(entries: readonly Entry[], to: string | undefined): number {
   if (to === undefined) {
     const last = entries.findLastIndex(({ kind }) => kind === 'user');
     if (last < 0) throw new ClientProblem('refused', 'the session has no prompt to go back to');

@@ -1,0 +1,182 @@
+// Checks a snapshot out into a new folder for a fork (T10). The folder is there with all its files
+// or not at all: it is filled under another name first. A second attempt finds what the first made.
+import { existsSync, lstatSync } from 'node:fs';
+import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { isInside, realOf } from '../../system/process/places.ts';
+import { codeOf, reasonOf } from '../../system/text.ts';
+import {
+  gitArguments,
+  openShadow,
+  placeOfRoot,
+  shadowEnvironment,
+  type ShadowPlace,
+} from '../../store/snapshots/shadow.ts';
+import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
+import { keySegment } from '../../store/values/store.ts';
+import type { Sandbox } from '../../tools/sandbox.ts';
+import type { CheckOutFiles, FilesCheckedOut } from '../../workflows/contract/fork.ts';
+import { describeGivenUp, type Attempt } from '../attempt.ts';
+import { createHeldGit, GitProblem } from '../worktrees/held-git.ts';
+import { findRepository } from '../worktrees/repository.ts';
+import { runGitHeld } from './run-git-held.ts';
+
+export type CheckOutAbout = CheckOutFiles & { readonly attempt: Attempt };
+
+type CheckOutOptions = { readonly sandbox: Sandbox; readonly dataDir: string };
+
+type Means = CheckOutOptions & {
+  readonly attempt: Attempt;
+  readonly git: string;
+  readonly run: RunHeld;
+  readonly place: ShadowPlace;
+  readonly snapshot: string;
+};
+
+/** Says why nothing can be checked out. */
+class CheckOutProblem extends Error {
+  override readonly name = 'CheckOutProblem';
+}
+
+export async function checkOutRoot(options: CheckOutOptions, about: CheckOutAbout): Promise<FilesCheckedOut> {
+  try {
+    const { attempt, from, to, snapshot, worktree } = about;
+    const folder = await findFolder(options, from, to);
+    const place = placeOfRoot(options.dataDir, attempt.session, folder);
+    const run = runGitHeld(options, attempt.signal);
+    const means = { ...options, attempt, git: options.sandbox.programs.at('git'), run, place, snapshot };
+    await openShadow(place);
+    await requireSnapshot(means);
+    if (worktree) return { kind: 'done', folder, branch: await makeWorktree(means, from) };
+    await makeFolder(means);
+    return { kind: 'done', folder };
+  } catch (error) {
+    about.attempt.signal.throwIfAborted();
+    if (error instanceof CheckOutProblem || error instanceof GitProblem)
+      return { kind: 'refused', problem: error.message };
+    throw error;
+  }
+}
+
+async function findFolder({ dataDir }: CheckOutOptions, from: string, to: string): Promise<string> {
+  const above = await realpath(dirname(to)).catch((error: unknown) => {
+    throw new CheckOutProblem(`${dirname(to)} cannot be used: ${reasonOf(error)}`);
+  });
+  const folder = join(above, basename(to));
+  if (isInside(from, folder)) throw new CheckOutProblem(`${folder} lies in ${from}, whose files it would have`);
+  if (isInside(realOf(dataDir) ?? dataDir, folder))
+    throw new CheckOutProblem(`${folder} lies in Perdure's data folder: use one outside it`);
+  return folder;
+}
+
+async function requireSnapshot({ run, git, place, snapshot }: Means): Promise<void> {
+  try {
+    await run(gitArguments(git, place, ['cat-file', '-e', `${snapshot}:files`]), {
+      env: shadowEnvironment(),
+      cwd: place.own,
+    });
+  } catch (error) {
+    if (!existsSync(git)) throw new CheckOutProblem('git is not installed on this worker');
+    throw new CheckOutProblem(`the files of that point are not on this machine: ${reasonOf(error)}`);
+  }
+}
+
+async function makeFolder(means: Means): Promise<void> {
+  const { root } = means.place;
+  const filled = join(dirname(root), `.perdure-${keySegment(means.attempt.session)}`);
+  if (await isMade(means.place)) return;
+  await requireFree(root);
+  await rm(filled, { recursive: true, force: true });
+  await mkdir(filled).catch((error: unknown) => {
+    throw new CheckOutProblem(`${root} cannot be made: ${reasonOf(error)}`);
+  });
+  await writeFiles(means, filled);
+  await requireCurrent(means);
+  await noteMade(means.place, filled);
+  await rename(filled, root);
+}
+
+async function requireFree(folder: string): Promise<void> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw new CheckOutProblem(`${folder} cannot be used: ${reasonOf(error)}`);
+  });
+  if (names.length > 0) throw new CheckOutProblem(`${folder} is there already, and is not empty: name another folder`);
+}
+
+/** Arguments: the snapshot, the folder, and git. */
+const CHECK_OUT_SCRIPT = `
+from=$1; root=$2; shift 2
+cd -- "$root" || exit 1
+"$@" read-tree "$from:files" && "$@" checkout-index --all --force || exit 1
+"$@" cat-file blob "$from:folders" | xargs -0 -r mkdir -p --
+`;
+
+async function writeFiles({ run, git, place, snapshot }: Means, folder: string): Promise<void> {
+  const index = join(place.own, 'fork-index');
+  for (const left of [index, `${index}.lock`]) await rm(left, { force: true });
+  const script = ['sh', '-c', CHECK_OUT_SCRIPT, 'sh', snapshot, folder];
+  await run([...script, ...gitArguments(git, place, [], folder)], {
+    env: shadowEnvironment(index),
+    cwd: place.own,
+    writes: folder,
+  });
+  await rm(index, { force: true });
+}
+
+/** A worker that was frozen until now may have been replaced. */
+async function requireCurrent({ attempt }: Means): Promise<void> {
+  if (!(await attempt.fence())) throw describeGivenUp(attempt);
+}
+
+/** Makes a work tree of the repository of `from`, and returns its branch. */
+async function makeWorktree(means: Means, from: string): Promise<string> {
+  const { attempt, place, sandbox, dataDir } = means;
+  const { root } = place;
+  const branch = `perdure/${keySegment(attempt.session)}`;
+  const repository = findRepository(from);
+  if (typeof repository === 'string') throw new CheckOutProblem(`${from} cannot have another work tree: ${repository}`);
+  if (repository.prefix !== '')
+    throw new CheckOutProblem(`${from} is a part of its repository, and a work tree holds all: give a folder instead`);
+  const ready = join(place.own, 'fork-ready');
+  if (existsSync(ready)) return branch;
+  if (!(await isMade(place))) await requireFree(root);
+  await requireCurrent(means);
+  await rm(root, { recursive: true, force: true });
+  await mkdir(root).catch((error: unknown) => {
+    throw new CheckOutProblem(`${root} cannot be made: ${reasonOf(error)}`);
+  });
+  await noteMade(place, root);
+  const git = createHeldGit(sandbox, dataDir, attempt.signal);
+  const at = { holder: root, tree: root, common: repository.common };
+  const base = await git.resolve(at, 'HEAD^{commit}', repository.gitDir);
+  if (base === null) throw new CheckOutProblem(`${from} has no commit yet, and a work tree begins at one`);
+  await git.refs(at, ['worktree', 'add', '--force', '--force', '--no-checkout', '-B', branch, root, base]);
+  const made = findRepository(root);
+  if (typeof made === 'string' || made.common !== repository.common)
+    throw new CheckOutProblem('git has made no work tree of this repository');
+  await git.refs(at, ['read-tree', base], made.gitDir);
+  await writeFiles(means, root);
+  await writeFile(ready, '');
+  return branch;
+}
+
+/** Notes which folder this fork has made, before it gets its name. */
+async function noteMade({ own }: ShadowPlace, folder: string): Promise<void> {
+  const { ino, dev } = lstatSync(folder);
+  const path = join(own, 'fork.json');
+  await writeFile(`${path}.new`, JSON.stringify([dev, ino]));
+  await rename(`${path}.new`, path);
+}
+
+/** Tells whether the folder is the one that an earlier attempt has made. */
+async function isMade({ own, root }: ShadowPlace): Promise<boolean> {
+  const stats = lstatSync(root, { throwIfNoEntry: false });
+  if (!stats) return false;
+  try {
+    return (await readFile(join(own, 'fork.json'), 'utf8')) === JSON.stringify([stats.dev, stats.ino]);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,228 @@
+// Forks a session (T10): writes the segment that links the fork to its origin, then starts the
+// fork. Killed in between, nothing is there but a value that `gc` drops.
+import { realpath } from 'node:fs/promises';
+import { isAbsolute } from 'node:path';
+import type { Entry } from '../../../store/log/entries.ts';
+import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
+import { lastSnapshots, snapshotsAt, type SnapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
+import type { Store } from '../../../store/values/store.ts';
+import { nextSegment } from '../../../store/view/next-segment.ts';
+import { loadView } from '../../../store/view/view.ts';
+import {
+  type CheckOut,
+  FORK_FILES_KEY,
+  FORK_KEY,
+  type Forked,
+  type ForkedFrom,
+  type ForkFiles,
+} from '../../../workflows/contract/fork.ts';
+import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import { withChanges } from '../../../workflows/contract/options-problem.ts';
+import { present } from '../../../workflows/contract/present.ts';
+import type { OptionChanges, RunOptions, SessionInput, UserMessage } from '../../../workflows/contract/session.ts';
+import type { ForWorkers } from '../../../workflows/contract/task-queue.ts';
+import { optionsOf } from '../../store-care/export-session.ts';
+import { ClientProblem } from '../../problem.ts';
+import { carryAt, type CarryAt } from '../carry-at.ts';
+import type { ActOptions } from '../decide.ts';
+import { goBack } from '../files/plan-rewind.ts';
+import type { SessionDescription } from '../info.ts';
+import { findWrongOption, messageOf } from '../message.ts';
+import type { Prompt } from '../prompt.ts';
+import { startCarried } from '../send.ts';
+import { newSessionId, parseSessionId } from '../session-id.ts';
+import { type ClientOptions, sessionInput } from '../start.ts';
+import { answerOpenCalls, endOfLastRun, entriesAt, findForkPoint, type ForkPoint } from './plan-fork.ts';
+
+/** Options of `fork()`. */
+export type ForkOptions = ActOptions & {
+  /**
+   * A position of an entry, `RUN.ITERATION`, or a message's id: the fork has what was before it.
+   * Absent: all that is there now.
+   */
+  readonly at?: string | number;
+  /** The first message of the fork. */
+  readonly prompt?: Prompt;
+  /** The id of that message. */
+  readonly messageId?: string;
+  /**
+   * Absolute path of a new folder for the files of that point, as snapshots have them. `false`: the
+   * fork works in the same folder. Absent: a folder beside the session's own where there are
+   * snapshots, else the same.
+   */
+  readonly files?: string | false;
+  /** The folder becomes a git work tree on a branch of its own. */
+  readonly worktree?: boolean;
+  /** Changes of the session's options for the fork; null takes one back. */
+  readonly options?: OptionChanges;
+  /** The id of the fork; absent: chosen here. */
+  readonly newId?: string;
+  /** Workers for the fork; absent: those of the session. */
+  readonly workers?: ForWorkers;
+};
+
+export type SessionForked = {
+  /** The fork. */
+  readonly session: SessionId;
+  readonly forkedFrom: ForkedFrom;
+  /** Where it works. */
+  readonly cwd: string;
+  /** Its folder is a copy of its own; false where it works in the same folder. */
+  readonly files: boolean;
+  /** The id of its first message; null without one. */
+  readonly messageId: string | null;
+};
+
+export type ForkPorts = ClientOptions & {
+  readonly look: (session: SessionId) => Promise<SessionDescription>;
+  readonly head: (session: SessionId) => Promise<Hash | null>;
+};
+
+/** Resolves when the fork is durable. Throws ClientProblem. */
+export async function forkSession(
+  ports: ForkPorts,
+  origin: SessionId,
+  { at, newId, workers, ...asked }: ForkOptions & { readonly by: string },
+): Promise<SessionForked> {
+  const wrong = asked.options && findWrongOption(asked.options);
+  if (wrong !== undefined) throw new ClientProblem('refused', wrong);
+  const session = parseSessionId(newId ?? newSessionId());
+  const { described, head } = await lookAtOrigin(ports, origin);
+  const point = await findForkPoint(ports.store, { session: origin, head }, at === undefined ? undefined : String(at));
+  const given = await optionsOf(ports.temporal, origin);
+  const files = await planFiles(ports.store, { described, head, point, session }, asked);
+  const options = withChanges<RunOptions>({ ...given, ...(files && { cwd: files.to }) }, asked.options ?? {});
+  const queue = await firstMessages(ports, asked);
+  const begun = await writeLink(ports.store, { session, point, by: asked.by, files, runs: described.runs });
+  const carry = {
+    ...carryAt({ ...begun, options, queue }),
+    ...present({ host: described.host, checkOut: files ?? undefined }),
+  };
+  const input: SessionInput & { readonly carry: typeof carry } = {
+    ...(await sessionInput(ports, options, described.title)),
+    carry,
+  };
+  const forkedFrom: ForkedFrom = { session: origin, position: point.position };
+  const waits: ForkFiles | null = files && { state: 'pending', folder: files.to };
+  const { taskQueue, configuration } = described;
+  await startCarried(ports.temporal, {
+    session,
+    input,
+    workers: workers ?? { taskQueue, configuration },
+    store: await ports.storeId?.(),
+    now: Date.now(),
+    memo: begun,
+    more: { [FORK_KEY]: forkedFrom, ...(waits && { [FORK_FILES_KEY]: waits }) },
+  });
+  return { session, forkedFrom, cwd: options.cwd, files: files !== null, messageId: queue[0]?.id ?? null };
+}
+
+async function lookAtOrigin(
+  ports: ForkPorts,
+  origin: SessionId,
+): Promise<{ readonly described: SessionDescription; readonly head: Hash }> {
+  const described = await ports.look(origin);
+  const { agent } = described.facts ?? {};
+  if (agent) throw new ClientProblem('refused', `session ${origin} is an agent's: fork ${agent.root}, which began it`);
+  const head = await ports.head(origin);
+  if (head === null) throw new ClientProblem('refused', `session ${origin} has said nothing yet`);
+  return { described, head };
+}
+
+async function firstMessages(
+  ports: ForkPorts,
+  { prompt, messageId: id, by }: Pick<ForkOptions, 'prompt' | 'messageId' | 'by'>,
+): Promise<readonly UserMessage[]> {
+  return prompt === undefined ? [] : [await messageOf(ports, prompt, { ...present({ id, by }), options: undefined })];
+}
+
+type Link = {
+  readonly session: SessionId;
+  readonly point: ForkPoint;
+  readonly by: string;
+  readonly files: CheckOut | null;
+  /** The runs of the origin, for a point whose runs were not read. */
+  readonly runs: number;
+};
+
+type Begun = Pick<CarryAt, 'head' | 'runs' | 'last'> & { readonly contextTokens: number };
+
+/** Stores the fork's first segment: what it shares in part, what closes open calls, and the link. */
+async function writeLink(store: Store, { session, point, by, files, runs }: Link): Promise<Begun> {
+  const now = Date.now();
+  const { before, again, position } = point;
+  const entries = entriesAt(point);
+  const last = endOfLastRun(entries, now);
+  const forked: Forked = {
+    kind: 'forked',
+    session: before.session,
+    head: before.head,
+    position,
+    at: now,
+    by,
+    ...(files && { moved: { from: files.from, to: files.to } }),
+    ...(hasBackground(entries) && { background: true }),
+  };
+  const own: readonly Entry[] = [
+    ...again,
+    ...answerOpenCalls(entries),
+    ...(last?.isCut ? [{ kind: 'run_ended', ended: last.ended } as const] : []),
+    { kind: 'notice', notice: forked },
+  ];
+  const { bytes } = nextSegment({ ...before, session }, own);
+  const head = await store.put(bytes);
+  const { contextTokens = 0 } = goBack(entries, head);
+  if (last === null) return { head, runs, last: null, contextTokens };
+  const { spend: _, durationMs: __, at: ___, agents: ____, ...summary } = last.ended;
+  return { head, runs: summary.run, last: { ...summary, head }, contextTokens };
+}
+
+/** Tells whether calls have started something in the background. */
+function hasBackground(entries: readonly Entry[]): boolean {
+  return entries.some(
+    (entry) =>
+      entry.kind === 'reply' &&
+      entry.message.content.some(
+        (block) =>
+          block.type === 'tool_use' && (block.input as { readonly background?: unknown } | null)?.background === true,
+      ),
+  );
+}
+
+type FilesAbout = {
+  readonly described: SessionDescription;
+  readonly head: Hash;
+  readonly point: ForkPoint;
+  readonly session: SessionId;
+};
+
+/** Returns what is checked out; null where the fork works in the same folder. */
+async function planFiles(
+  store: Store,
+  about: FilesAbout,
+  { files, worktree = false }: Pick<ForkOptions, 'files' | 'worktree'>,
+): Promise<CheckOut | null> {
+  if (files === false && worktree) throw new ClientProblem('refused', 'a work tree needs files: leave `files` out');
+  if (files === false) return null;
+  if (files !== undefined && !isAbsolute(files))
+    throw new ClientProblem('refused', `${JSON.stringify(files)} is no absolute path`);
+  const { described, session } = about;
+  const cwd = await realpath(described.cwd).catch(() => described.cwd);
+  const snapshot = (await snapshotsAtPoint(store, about)).get(cwd);
+  if (snapshot === undefined) {
+    if (files === undefined && !worktree) return null;
+    throw new ClientProblem(
+      'refused',
+      `no files of session ${described.session} were captured there: have "snapshots": true, or fork it without files`,
+    );
+  }
+  return { from: cwd, snapshot, to: files ?? `${cwd}-${session}`, ...(worktree && { worktree }) };
+}
+
+async function snapshotsAtPoint(store: Store, { described, head, point }: FilesAbout): Promise<SnapshotsAt> {
+  const { before, again, position } = point;
+  // All that is there now: what was captured last holds it.
+  if (again.length === 0 && before.head === head) return lastSnapshots(withMovedRoots(entriesAt(point)));
+  const { entries } = await loadView(store, described.session, head);
+  return snapshotsAt({ entries: withMovedRoots(entries), first: 0 }, position);
+}
