@@ -167,10 +167,13 @@ const actions = {
     return decide([item], `/sessions/${session}/deny`, { call, reason: part('input[name=reason]')?.value ?? '' });
   },
   'allow-alike': () => {
-    const items = JSON.parse(part('[data-alike]').dataset.alike);
-    const ids = rows()
-      .filter(({ dataset }) => items.some(({ session, call }) => dataset.session === session && dataset.call === call))
-      .map(({ dataset }) => dataset.item);
+    const alike = JSON.parse(part('[data-alike]').dataset.alike);
+    // A call that was decided a moment ago is still in what the page was told.
+    const there = rows();
+    const rowFor = ({ session, call }) =>
+      there.find(({ dataset }) => dataset.session === session && dataset.call === call);
+    const items = alike.filter(rowFor);
+    const ids = items.map((each) => rowFor(each).dataset.item);
     return decide(ids, '/inbox/allow', { items });
   },
   answer: (button) => {
