@@ -5,7 +5,7 @@ import { SIGNALS, UPDATES } from '../workflows/contract/session.ts';
 import type { Abortable } from './async.ts';
 import { answerQuestion, approveCall, sendDenial } from './sessions/decide.ts';
 import type { WaitingApproval } from './sessions/waiting-approval.ts';
-import { ClientMeans, createWaits, type MethodWaits } from './client-means.ts';
+import { ClientMeans, createWaits, type MethodWaits } from './sessions/client-means.ts';
 import { follow } from './follow/follow.ts';
 import { entriesFrom } from './sessions/entries-from.ts';
 import { listCaptures } from './sessions/files/calls-behind.ts';

@@ -1,29 +1,29 @@
 // The means that all methods of one client share: looks at sessions, who acts, and how long a
 // method waits.
 import type { Client } from '@temporalio/client';
-import type { Entry } from '../store/log/entries.ts';
-import { createLimit } from '../system/async.ts';
-import type { Hash, SessionId } from '../workflows/contract/ids.ts';
-import { SIGNALS } from '../workflows/contract/session.ts';
-import type { SignalOnce } from '../workflows/contract/steered.ts';
-import { type Abortable, untilAborted } from './async.ts';
-import { refuseUnknown } from './options.ts';
-import { ClientProblem } from './problem.ts';
-import type { ActOptions, DecidePorts } from './sessions/decide.ts';
-import { entriesFrom } from './sessions/entries-from.ts';
-import type { Finder } from './sessions/find/list-sessions.ts';
-import type { SessionDescription } from './sessions/info.ts';
-import { newMessageId, parseMessageId } from './sessions/message-id.ts';
-import { nameProblem } from './sessions/message.ts';
-import { headOf } from './sessions/newest-head.ts';
-import { observePhases, type Observer } from './sessions/observed-phase.ts';
-import { callUntilAnswered, patience } from './sessions/persist.ts';
-import { runningReader } from './sessions/running/read-running.ts';
-import { sendSignal } from './sessions/send.ts';
-import { parseSessionId } from './sessions/session-id.ts';
-import { type ClientOptions, describeOwnSession, type OnceOptions } from './sessions/start.ts';
-import { type TranscriptReader, transcriptReader } from './sessions/transcript-reader.ts';
-import { MOST_UPDATES, update } from './sessions/updates/update.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { createLimit } from '../../system/async.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
+import { SIGNALS } from '../../workflows/contract/session.ts';
+import type { SignalOnce } from '../../workflows/contract/steered.ts';
+import { type Abortable, untilAborted } from '../async.ts';
+import { refuseUnknown } from '../options.ts';
+import { ClientProblem } from '../problem.ts';
+import type { ActOptions, DecidePorts } from './decide.ts';
+import { entriesFrom } from './entries-from.ts';
+import type { Finder } from './find/list-sessions.ts';
+import type { SessionDescription } from './info.ts';
+import { newMessageId, parseMessageId } from './message-id.ts';
+import { nameProblem } from './message.ts';
+import { headOf } from './newest-head.ts';
+import { observePhases, type Observer } from './observed-phase.ts';
+import { callUntilAnswered, patience } from './persist.ts';
+import { runningReader } from './running/read-running.ts';
+import { sendSignal } from './send.ts';
+import { parseSessionId } from './session-id.ts';
+import { type ClientOptions, describeOwnSession, type OnceOptions } from './start.ts';
+import { type TranscriptReader, transcriptReader } from './transcript-reader.ts';
+import { MOST_UPDATES, update } from './updates/update.ts';
 
 /** Milliseconds that a list waits for looks at running sessions. */
 const RUNNING_WAIT_MS = 2_000;
