@@ -104,7 +104,7 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
   const { taskQueue = TASK_QUEUE, dataDir, log } = settings;
   const dirs = { lockDir: join(dataDir, 'reaper'), workersDir: join(dataDir, 'workers') };
   const reaper = startReaper({ client, taskQueues: queuesOf(settings), ...dirs, log });
-  const done = closeAfter(finished, [...opened, reaper.stop, deps.live.close, deps.hooks.close]);
+  const done = closeAfter(finished, [...opened, reaper.stop, deps.live.close, () => deps.hooks.close()]);
   // The caller awaits `done` or `stop`; until then the worker's end must not count as unhandled.
   void done.catch(() => undefined).then(() => (isOver = true));
   await reaper.first;

@@ -29,18 +29,10 @@ const cancellationType = 'WAIT_CANCELLATION_COMPLETED';
 /** The time in which handlers may begin on a host that is away. */
 const HANDLERS_WAIT = '10 minutes';
 
-/**
- * Creates the ports of one session. `host` returns the host that has its folder, when an activity
- * is scheduled.
- */
-export function createPorts(
-  profile: Profile = 'machine',
-  host: () => SessionHost | null = () => null,
-): SessionActivities {
+/** Each kind of activity with its timeouts. */
+function listOptions(profile: Profile) {
   const { heartbeatTimeout, recordsTimeout } = profiles[profile];
   const waited: ActivityOptions = { heartbeatTimeout, cancellationType, retry };
-  /** A model streams, or a tool or hook runs, for as long as it sends heartbeats. */
-  const long: ActivityOptions = { ...waited, startToCloseTimeout: '7 days' };
   /** Opening a run asks the hooks of the session's start. */
   const opening: ActivityOptions = { ...waited, startToCloseTimeout: '10 minutes' };
   /**
@@ -52,20 +44,37 @@ export function createPorts(
     heartbeatTimeout: recordsTimeout,
     taskQueue: recordsQueue(workflowInfo().taskQueue),
   };
-  /**
-   * The loop does not wait for these: what they cannot do in time, or in a few tries, is left
-   * undone (L42, L56).
-   */
-  const summary: ActivityOptions = { ...waited, startToCloseTimeout: '2 minutes' };
-  const summing: ActivityOptions = { ...waited, startToCloseTimeout: '30 minutes' };
-  /** A person waits for the answer. */
-  const aside: ActivityOptions = { ...waited, startToCloseTimeout: '5 minutes', scheduleToCloseTimeout: '10 minutes' };
-  const handlers: ActivityOptions = { ...waited, startToCloseTimeout: '1 hour' };
-  const worktree: ActivityOptions = { ...waited, startToCloseTimeout: '1 hour' };
-  /**
-   * Alerts have the slots of records, so that they never wait behind the calls of other sessions.
-   */
-  const alerts: ActivityOptions = { ...records, retry: { ...retry, initialInterval: '1s', backoffCoefficient: 3 } };
+  return {
+    /** A model streams, or a tool or hook runs, for as long as it sends heartbeats. */
+    long: { ...waited, startToCloseTimeout: '7 days' },
+    opening,
+    records,
+    /**
+     * The loop does not wait for these: what they cannot do in time, or in a few tries, is left
+     * undone (L42, L56).
+     */
+    summary: { ...waited, startToCloseTimeout: '2 minutes' },
+    preparation: { ...waited, startToCloseTimeout: '30 minutes' },
+    /** A person waits for the answer. */
+    answer: { ...waited, startToCloseTimeout: '5 minutes', scheduleToCloseTimeout: '10 minutes' },
+    handlers: { ...waited, startToCloseTimeout: '1 hour' },
+    worktree: { ...waited, startToCloseTimeout: '1 hour' },
+    /**
+     * Alerts have the slots of records, so that they never wait behind the calls of other sessions.
+     */
+    alerts: { ...records, retry: { ...retry, initialInterval: '1s', backoffCoefficient: 3 } },
+  } satisfies Record<string, ActivityOptions>;
+}
+
+/**
+ * Creates the ports of one session. `host` returns the host that has its folder, when an activity
+ * is scheduled.
+ */
+export function createPorts(
+  profile: Profile = 'machine',
+  host: () => SessionHost | null = () => null,
+): SessionActivities {
+  const { long, opening, records, ...others } = listOptions(profile);
   /**
    * Schedules on the host that has the folder. Ends and records need no folder, and go on while the
    * host is away.
@@ -74,23 +83,24 @@ export function createPorts(
     const at = host();
     return at === null ? options : { ...options, ...more, taskQueue: hostQueue(workflowInfo().taskQueue, at) };
   };
+  const handlersWait = { scheduleToStartTimeout: HANDLERS_WAIT };
   return {
     callModel: createPort('callModel', () => onItsHost(long)),
     compact: createPort('compact', () => onItsHost(long)),
-    prepareCompaction: createPort('prepareCompaction', () => onItsHost(summing)),
+    prepareCompaction: createPort('prepareCompaction', () => onItsHost(others.preparation)),
     collapse: createPort('collapse', () => onItsHost(long)),
     runStopHooks: createPort('runStopHooks', () => onItsHost(long)),
     findReply: createPort('findReply', () => records),
     readResult: createPort('readResult', () => records),
     commit: createPort('commit', () => records),
-    summarizeBatch: createPort('summarizeBatch', () => summary),
-    answerAside: createPort('answerAside', () => aside),
-    afterStop: createPort('afterStop', () => onItsHost(handlers, { scheduleToStartTimeout: HANDLERS_WAIT })),
-    endWorktree: createPort('endWorktree', () => onItsHost(worktree, { scheduleToStartTimeout: HANDLERS_WAIT })),
-    tellAlert: createPort('tellAlert', () => alerts),
+    summarizeBatch: createPort('summarizeBatch', () => others.summary),
+    answerAside: createPort('answerAside', () => others.answer),
+    afterStop: createPort('afterStop', () => onItsHost(others.handlers, handlersWait)),
+    endWorktree: createPort('endWorktree', () => onItsHost(others.worktree, handlersWait)),
+    tellAlert: createPort('tellAlert', () => others.alerts),
     lookAtFiring: createPort('lookAtFiring', () => records),
     checkOutFiles: createPort('checkOutFiles', () => onItsHost(worktree)),
-    rewindFiles: createPort('rewindFiles', () => onItsHost(worktree)),
+    rewindFiles: createPort('rewindFiles', () => onItsHost(others.worktree)),
     openRun: createPort('openRun', ({ begins, onHost }) => (onHost ? onItsHost(opening) : begins ? opening : records)),
     runTool: createPort('runTool', ({ stopped }) => (stopped ? records : onItsHost(long))),
   };

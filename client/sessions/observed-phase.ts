@@ -9,7 +9,7 @@ import { type PollQuery, isQueuePolled } from './worker-polls.ts';
 /** Milliseconds for which a list reuses an answer about a queue. */
 const ANSWER_MS = 1_000;
 
-type Observer = <Seen extends SessionInfo & { readonly unseen?: boolean }>(seen: Seen) => Promise<Seen>;
+export type Observer = <Seen extends SessionInfo & { readonly unseen?: boolean }>(seen: Seen) => Promise<Seen>;
 
 /** Assumes that a worker polls if the server does not say. */
 function cachePolls(temporal: Client): (polls: Omit<PollQuery, 'temporal'>) => Promise<boolean> {

@@ -33,14 +33,6 @@ export type RunningAccount = {
   readonly open: ReadonlyMap<string, AskedStep>;
 };
 
-export type Accountant = {
-  readonly account: RunningAccount;
-  /** Id of the newest event that was absorbed. */
-  readonly newest: number;
-  /** Takes events oldest first; passes over those it has taken. */
-  absorb(event: HistoryEvent): Promise<void>;
-};
-
 type Payloads = NonNullable<NonNullable<HistoryEvent['activityTaskScheduledEventAttributes']>['input']>['payloads'];
 
 /** Decodes the first of some payloads; `activity` is null for those of the workflow. */
@@ -98,11 +90,14 @@ type Draft = { -readonly [Key in keyof RunningAccount]: RunningAccount[Key] };
 const isNextTurn = ({ kind, reason }: z.infer<typeof transitions>[number]): boolean =>
   kind === 'transition' && reason === 'next_turn';
 
-export function createAccountant(decode: DecodePayload): Accountant {
-  const scheduled = new Map<string, { readonly id: string; readonly step: AskedStep }>();
-  const open = new Map<string, AskedStep>();
-  const counted = new Set<string>();
-  const account: Draft = {
+/** Takes the events of one workflow execution, and counts. */
+export class Accountant {
+  readonly #decode: DecodePayload;
+  readonly #scheduled = new Map<string, { readonly id: string; readonly step: AskedStep }>();
+  readonly #open = new Map<string, AskedStep>();
+  /** The turns and the agents that are counted already. */
+  readonly #counted = new Set<string>();
+  readonly #account: Draft = {
     turns: 0,
     spend: noSpend,
     contextTokens: null,
@@ -110,20 +105,41 @@ export function createAccountant(decode: DecodePayload): Accountant {
     config: null,
     model: 0,
     progressAt: 0,
-    open,
+    open: this.#open,
   };
-  let newest = 0;
-  let run = 0;
-  /** What a step failed to append comes again with the next one, and counts once. */
-  const countTurns = (append: z.infer<typeof transitions> = [], isNew = true): void => {
-    for (const one of append.filter(isNextTurn)) {
-      const name = `${run}.${String(one.iteration)}`;
-      if (isNew && !counted.has(name)) account.turns += 1;
-      counted.add(name);
-    }
-  };
-  const takeUp = ({ carry }: z.infer<typeof carried>): void => {
+  #newest = 0;
+  #run = 0;
+
+  constructor(decode: DecodePayload) {
+    this.#decode = decode;
+  }
+
+  get account(): RunningAccount {
+    return this.#account;
+  }
+
+  /** Id of the newest event that was absorbed. */
+  get newest(): number {
+    return this.#newest;
+  }
+
+  /** Takes events oldest first; passes over those it has taken. */
+  async absorb(event: HistoryEvent): Promise<void> {
+    if (Number(event.eventId) <= this.#newest) return;
+    this.#newest = Number(event.eventId);
+    if (isProgress(event)) this.#account.progressAt = timeOf(event.eventTime);
+    const end = endOf(event);
+    const { workflowExecutionStartedEventAttributes: start, workflowExecutionSignaledEventAttributes: signal } = event;
+    if (start) this.#takeUp(carried.safeParse(await this.#decode(null, start.input?.payloads)).data ?? {});
+    else if (event.activityTaskScheduledEventAttributes) await this.#beginStep(event);
+    else if (end) await this.#endStep(event, end.scheduledEventId);
+    else if (signal?.signalName === DELEGATED_SIGNAL)
+      this.#countAgent(report.safeParse(await this.#decode(null, signal.input?.payloads)).data);
+  }
+
+  #takeUp({ carry }: z.infer<typeof carried>): void {
     const { turns, spend } = carry?.spent ?? nothingSpent;
+    const account = this.#account;
     Object.assign(account, { turns, spend });
     if (!carry?.run) return;
     const { state, snapshot } = carry.run;
@@ -132,29 +148,32 @@ export function createAccountant(decode: DecodePayload): Accountant {
     account.contextTokens = state.contextTokens ?? null;
     account.model = state.modelPosition ?? 0;
     account.config = snapshot.config;
-    countTurns(state.pending, false);
-  };
-  const ask = async (event: HistoryEvent): Promise<void> => {
+    this.#countTurns(state.pending, false);
+  }
+
+  async #beginStep(event: HistoryEvent): Promise<void> {
     const { activityId, activityType, input } = event.activityTaskScheduledEventAttributes ?? {};
     const id = activityId ?? '';
-    const given = askedSchema.safeParse(await decode(id, input?.payloads)).data ?? {};
+    const asked = askedSchema.safeParse(await this.#decode(id, input?.payloads)).data ?? {};
     const name = (activityType?.name ?? '').replace(/^perdure\./, '');
-    const step = { name, config: given.config ?? null, model: given.model ?? 0, index: given.index ?? null };
-    scheduled.set(String(event.eventId), { id, step });
-    open.set(id, step);
-    if (name === 'openRun') run += 1;
-    if (given.config) account.config = given.config;
-    if (name === 'callModel') account.model = step.model;
-    countTurns(given.append);
-  };
-  const end = async (event: HistoryEvent, scheduledId: unknown): Promise<void> => {
-    const known = scheduled.get(String(scheduledId));
-    scheduled.delete(String(scheduledId));
+    const step = { name, config: asked.config ?? null, model: asked.model ?? 0, index: asked.index ?? null };
+    this.#scheduled.set(String(event.eventId), { id, step });
+    this.#open.set(id, step);
+    if (name === 'openRun') this.#run += 1;
+    if (asked.config) this.#account.config = asked.config;
+    if (name === 'callModel') this.#account.model = step.model;
+    this.#countTurns(asked.append);
+  }
+
+  async #endStep(event: HistoryEvent, scheduledId: unknown): Promise<void> {
+    const known = this.#scheduled.get(String(scheduledId));
+    this.#scheduled.delete(String(scheduledId));
     if (!known) return;
-    open.delete(known.id);
+    this.#open.delete(known.id);
     const payloads = event.activityTaskCompletedEventAttributes?.result?.payloads;
-    const done = answered.safeParse(payloads ? await decode(known.id, payloads) : null).data?.done;
+    const done = answered.safeParse(payloads ? await this.#decode(known.id, payloads) : null).data?.done;
     if (!done) return;
+    const account = this.#account;
     for (const spend of [done.spend, ...(done.calls ?? []).map(({ outcome }) => outcome?.spend)])
       if (spend) account.spend = addSpend(account.spend, spend);
     if (done.kind === 'compacted') account.contextTokens = done.after ?? account.contextTokens;
@@ -162,33 +181,22 @@ export function createAccountant(decode: DecodePayload): Accountant {
     if (known.step.name !== 'callModel' || done.contextTokens === undefined) return;
     account.contextTokens = done.contextTokens;
     account.reply = done.head ?? account.reply;
-  };
-  return {
-    get account() {
-      return account;
-    },
-    get newest() {
-      return newest;
-    },
-    absorb: async (event) => {
-      if (Number(event.eventId) <= newest) return;
-      newest = Number(event.eventId);
-      if (isProgress(event)) account.progressAt = timeOf(event.eventTime);
-      const ended = endOf(event);
-      if (event.workflowExecutionStartedEventAttributes) {
-        const { input } = event.workflowExecutionStartedEventAttributes;
-        takeUp(carried.safeParse(await decode(null, input?.payloads)).data ?? {});
-      } else if (event.activityTaskScheduledEventAttributes) await ask(event);
-      else if (ended) await end(event, ended.scheduledEventId);
-      else if (event.workflowExecutionSignaledEventAttributes?.signalName === DELEGATED_SIGNAL) {
-        const { input } = event.workflowExecutionSignaledEventAttributes;
-        const told = report.safeParse(await decode(null, input?.payloads)).data;
-        if (!told || counted.has(told.key)) return;
-        counted.add(told.key);
-        account.spend = addSpend(account.spend, told.end.spend);
-      }
-    },
-  };
+  }
+
+  #countAgent(agent: z.infer<typeof report> | undefined): void {
+    if (!agent || this.#counted.has(agent.key)) return;
+    this.#counted.add(agent.key);
+    this.#account.spend = addSpend(this.#account.spend, agent.end.spend);
+  }
+
+  /** What a step failed to append comes again with the next one, and counts once. */
+  #countTurns(append: z.infer<typeof transitions> = [], isNew = true): void {
+    for (const one of append.filter(isNextTurn)) {
+      const name = `${this.#run}.${String(one.iteration)}`;
+      if (isNew && !this.#counted.has(name)) this.#account.turns += 1;
+      this.#counted.add(name);
+    }
+  }
 }
 
 const endOf = (event: HistoryEvent) =>

@@ -14,7 +14,7 @@ import { addSpend, noSpend, type Spend } from '../../../workflows/contract/loop.
 import { type HistoryEvent, isBackingOff, type Pending, timeOf, whyOf } from '../history/steps.ts';
 import { isUnderWay, type SessionInfo } from '../info.ts';
 import { sealingContextOf } from '../newest-head.ts';
-import { type Accountant, type AskedStep, aSpend, createAccountant } from './account.ts';
+import { Accountant, type AskedStep, aSpend, type RunningAccount } from './account.ts';
 import { type Doing, type RunningRow, runningRow } from './running-row.ts';
 import { withRunning } from './with-running.ts';
 
@@ -107,9 +107,7 @@ async function readRow(ports: RunningPorts, words: WordReader, session: SessionI
   }
   const { runId, historyLength } = described;
   if (entry.known?.runId !== runId) {
-    const accountant = createAccountant(async (activity, payloads) =>
-      decodeFirst(temporal, session, activity, payloads),
-    );
+    const accountant = new Accountant(async (activity, payloads) => decodeFirst(temporal, session, activity, payloads));
     entry.known = { runId, length: 0, accountant };
   }
   const { known } = entry;
@@ -118,14 +116,16 @@ async function readRow(ports: RunningPorts, words: WordReader, session: SessionI
   const { account } = known.accountant;
   const said = (await peek?.(session)) ?? NOTHING_SAID;
   const [steps, model, unsettled] = await Promise.all([
-    doingOf(temporal, words, session, described, known.accountant),
+    Promise.all(
+      stepsUnderWay(described).map((pending) => describeStep({ temporal, words, session }, pending, account)),
+    ),
     words.model(account.config, account.model),
     sumUnsettled(temporal, session, described, said),
   ]);
   entry.row = runningRow(account, {
     session,
     at: Date.now(),
-    doing: withCalls(steps, said.calls),
+    doing: [...withCalls(steps, said.calls), ...waitForAgents(described, account)],
     unsettled,
     model: model?.name ?? null,
     window: model?.window ?? null,
@@ -202,48 +202,49 @@ const kinds: Readonly<Record<string, Doing['kind']>> = {
 /** Work beside the run: it does not hold it up. */
 const BESIDE: ReadonlySet<string> = new Set(['tellAlert', 'summarizeBatch', 'prepareCompaction', 'answerAside']);
 
-async function doingOf(
-  client: Client,
-  words: WordReader,
-  session: SessionId,
-  { raw }: WorkflowExecutionDescription,
-  { account }: Accountant,
-): Promise<readonly Doing[]> {
-  const steps = (raw.pendingActivities ?? []).filter((one) => !BESIDE.has(nameOf(one)));
-  const doing = steps.map(async (pending): Promise<Doing> => {
-    const id = pending.activityId ?? '';
-    const step = account.open.get(id);
-    const name = nameOf(pending);
-    return {
-      kind: kinds[name] ?? 'other',
-      step: name,
-      since: beganAt(pending, account.progressAt),
-      attempt: pending.attempt ?? 1,
-      failure: await whyOf(client, session, id, pending.lastFailure),
-      isTaken: pending.lastStartedTime != null && !isBackingOff(pending),
-      worker: pending.lastWorkerIdentity || null,
-      call: step ? await words.call(session, account.reply, step) : null,
-      agents: 0,
-    };
-  });
+function stepsUnderWay({ raw }: WorkflowExecutionDescription): readonly Pending[] {
+  return (raw.pendingActivities ?? []).filter((one) => !BESIDE.has(nameOf(one)));
+}
+
+type Looked = { readonly temporal: Client; readonly words: WordReader; readonly session: SessionId };
+
+async function describeStep(
+  { temporal, words, session }: Looked,
+  pending: Pending,
+  account: RunningAccount,
+): Promise<Doing> {
+  const id = pending.activityId ?? '';
+  const step = account.open.get(id);
+  const name = nameOf(pending);
+  return {
+    kind: kinds[name] ?? 'other',
+    step: name,
+    since: beganAt(pending, account.progressAt),
+    attempt: pending.attempt ?? 1,
+    failure: await whyOf(temporal, session, id, pending.lastFailure),
+    isTaken: pending.lastStartedTime != null && !isBackingOff(pending),
+    worker: pending.lastWorkerIdentity || null,
+    call: step ? await words.call(session, account.reply, step) : null,
+    agents: 0,
+  };
+}
+
+function waitForAgents({ raw }: WorkflowExecutionDescription, { progressAt }: RunningAccount): readonly Doing[] {
   const agents = (raw.pendingChildren ?? []).length;
-  const waits: readonly Doing[] =
-    agents === 0
-      ? []
-      : [
-          {
-            kind: 'agents',
-            step: null,
-            since: account.progressAt,
-            attempt: 1,
-            failure: null,
-            isTaken: true,
-            worker: null,
-            call: null,
-            agents,
-          },
-        ];
-  return [...(await Promise.all(doing)), ...waits];
+  if (agents === 0) return [];
+  return [
+    {
+      kind: 'agents',
+      step: null,
+      since: progressAt,
+      attempt: 1,
+      failure: null,
+      isTaken: true,
+      worker: null,
+      call: null,
+      agents,
+    },
+  ];
 }
 
 const nameOf = ({ activityType }: Pending): string => (activityType?.name ?? '').replace(/^perdure\./, '');

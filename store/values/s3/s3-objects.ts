@@ -69,75 +69,103 @@ type OpenClient = { readonly sdk: Sdk; readonly client: S3Client };
  * Opens a bucket. Region, endpoint and credentials are found by the SDK's own chain: AWS_REGION,
  * AWS_ENDPOINT_URL, a profile, a role, …
  */
-export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS, network }: Bucket): Objects {
-  const opened = runOnce(() => openClient(endpoint, requestMs, network?.()));
-  const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`);
-  const place = (name: string): string => `s3://${bucket}/${keyOf(name)}`;
+export function s3Objects(bucket: Bucket): Objects {
+  return new BucketObjects(bucket);
+}
 
-  const request = async <T>(doing: string, name: string, send: (with_: OpenClient) => Promise<T>): Promise<T> => {
-    try {
-      return await send(await opened());
-    } catch (error) {
-      const secrets = await opened()
-        .then(({ client }) => client.config.credentials())
-        .then(Object.values, () => []);
-      throw toProblem(`cannot ${doing} (${place(name)})`, bucket, error, secrets);
-    }
-  };
+class BucketObjects implements Objects {
+  readonly #bucket: string;
+  readonly #prefix: string;
+  readonly #opened: () => Promise<OpenClient>;
 
-  const getDated = (name: string): Promise<DatedBytes | null> =>
-    request('read from the store', name, async ({ sdk, client }) => {
-      const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: keyOf(name) });
+  constructor({ bucket, prefix, endpoint, requestMs = REQUEST_MS, network }: Bucket) {
+    this.#bucket = bucket;
+    this.#prefix = prefix === '' ? '' : `${prefix}/`;
+    this.#opened = runOnce(() => openClient(endpoint, requestMs, network?.()));
+  }
+
+  place(name: string): string {
+    return `s3://${this.#bucket}/${this.#prefix}${name}`;
+  }
+
+  async put(name: string, bytes: Uint8Array): Promise<void> {
+    await this.#request('write to the store', name, ({ sdk, client }) =>
+      client.send(new sdk.PutObjectCommand({ ...this.#at(name), Body: bytes })),
+    );
+  }
+
+  putNew(name: string, bytes: Uint8Array): Promise<boolean> {
+    return this.#request('write to the store', name, async ({ sdk, client }) => {
+      const command = new sdk.PutObjectCommand({ ...this.#at(name), Body: bytes, IfNoneMatch: '*' });
+      return putOnce(() => nullOnError(EXISTS_ALREADY, client.send(command)));
+    });
+  }
+
+  async get(name: string): Promise<Uint8Array | null> {
+    return (await this.getDated(name))?.bytes ?? null;
+  }
+
+  getDated(name: string): Promise<DatedBytes | null> {
+    return this.#request('read from the store', name, async ({ sdk, client }) => {
+      const command = new sdk.GetObjectCommand(this.#at(name));
       // The body is part of the request: a cut in the middle of it is tried again as the rest is.
       return readWhole(() => nullOnError(ABSENT, client.send(command)));
     });
+  }
 
-  return {
-    place,
-    put: (name, bytes) =>
-      request('write to the store', name, async ({ sdk, client }) => {
-        await client.send(new sdk.PutObjectCommand({ Bucket: bucket, Key: keyOf(name), Body: bytes }));
-      }),
-    putNew: (name, bytes) =>
-      request('write to the store', name, async ({ sdk, client }) => {
-        const command = new sdk.PutObjectCommand({ Bucket: bucket, Key: keyOf(name), Body: bytes, IfNoneMatch: '*' });
-        return putOnce(() => nullOnError(EXISTS_ALREADY, client.send(command)));
-      }),
-    get: async (name) => (await getDated(name))?.bytes ?? null,
-    getDated,
-    list: async function* (folder) {
-      for (let from: string | undefined; ;) {
-        const token = from === undefined ? {} : { ContinuationToken: from };
-        const page = await request('list the store', folder, ({ sdk, client }) =>
-          client.send(new sdk.ListObjectsV2Command({ Bucket: bucket, Prefix: keyOf(folder), ...token })),
-        );
-        for (const { Key = '', Size = 0, LastModified } of page.Contents ?? [])
-          yield { name: Key.slice(keyOf('').length), bytes: Size, at: LastModified?.getTime() ?? Date.now() };
-        from = page.NextContinuationToken;
-        if (from === undefined) return;
-      }
-    },
-    writtenAt: (name) =>
-      request('read from the store', name, async ({ sdk, client }) => {
-        const command = new sdk.HeadObjectCommand({ Bucket: bucket, Key: keyOf(name) });
-        const found = await nullOnError(ABSENT, client.send(command));
-        return found && (found.LastModified?.getTime() ?? Date.now());
-      }),
-    copy: (from, to, olderThan) =>
-      request('clean the store', from, async ({ sdk, client }) => {
-        const command = new sdk.CopyObjectCommand({
-          Bucket: bucket,
-          CopySource: `${bucket}/${keyOf(from)}`,
-          Key: keyOf(to),
-          ...(olderThan !== undefined && { CopySourceIfUnmodifiedSince: new Date(olderThan) }),
-        });
-        return (await nullOnError(MISSING_OR_CHANGED, client.send(command))) !== null;
-      }),
-    remove: (name) =>
-      request('clean the store', name, async ({ sdk, client }) => {
-        await client.send(new sdk.DeleteObjectCommand({ Bucket: bucket, Key: keyOf(name) }));
-      }),
-  };
+  async *list(folder: string): AsyncIterable<ListedObject> {
+    for (let from: string | undefined; ;) {
+      const token = from === undefined ? {} : { ContinuationToken: from };
+      const prefix = { Bucket: this.#bucket, Prefix: `${this.#prefix}${folder}` };
+      const page = await this.#request('list the store', folder, ({ sdk, client }) =>
+        client.send(new sdk.ListObjectsV2Command({ ...prefix, ...token })),
+      );
+      for (const { Key = '', Size = 0, LastModified } of page.Contents ?? [])
+        yield { name: Key.slice(this.#prefix.length), bytes: Size, at: LastModified?.getTime() ?? Date.now() };
+      from = page.NextContinuationToken;
+      if (from === undefined) return;
+    }
+  }
+
+  writtenAt(name: string): Promise<number | null> {
+    return this.#request('read from the store', name, async ({ sdk, client }) => {
+      const found = await nullOnError(ABSENT, client.send(new sdk.HeadObjectCommand(this.#at(name))));
+      return found && (found.LastModified?.getTime() ?? Date.now());
+    });
+  }
+
+  copy(from: string, to: string, olderThan?: number): Promise<boolean> {
+    return this.#request('clean the store', from, async ({ sdk, client }) => {
+      const command = new sdk.CopyObjectCommand({
+        ...this.#at(to),
+        CopySource: `${this.#bucket}/${this.#prefix}${from}`,
+        ...(olderThan !== undefined && { CopySourceIfUnmodifiedSince: new Date(olderThan) }),
+      });
+      return (await nullOnError(MISSING_OR_CHANGED, client.send(command))) !== null;
+    });
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#request('clean the store', name, ({ sdk, client }) =>
+      client.send(new sdk.DeleteObjectCommand(this.#at(name))),
+    );
+  }
+
+  #at(name: string): { readonly Bucket: string; readonly Key: string } {
+    return { Bucket: this.#bucket, Key: `${this.#prefix}${name}` };
+  }
+
+  /** Turns an error of the SDK into one that says what could not be done, and where. */
+  async #request<T>(doing: string, name: string, send: (open: OpenClient) => Promise<T>): Promise<T> {
+    try {
+      return await send(await this.#opened());
+    } catch (error) {
+      const secrets = await this.#opened()
+        .then(({ client }) => client.config.credentials())
+        .then(Object.values, () => []);
+      throw toProblem(`cannot ${doing} (${this.place(name)})`, this.#bucket, error, secrets);
+    }
+  }
 }
 
 const EXISTS_ALREADY: ReadonlySet<string> = new Set(['PreconditionFailed']);

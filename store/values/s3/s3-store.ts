@@ -59,109 +59,137 @@ const MOST_CARRIED = 64 * 1024;
 
 /** `cache` is this machine's, so that a value that was read once is not asked for again. */
 export function s3Store(objects: Objects, cache: BlobCache, seals: Seals): S3Store {
-  const { identity, sealing } = openIdentity(objects, seals);
-  const known = new RecentMap<Hash, Moment>(MOST_MOMENTS);
-  const records = new RecentMap<string, Uint8Array>(RECORDS);
-  const remember = (key: string, bytes: Uint8Array): void => {
-    if (bytes.length <= MOST_OF_RECORD) records.set(key, bytes.slice());
-  };
+  return new BucketStore(objects, cache, seals);
+}
 
-  const wasWritten = (hash: Hash): boolean => {
-    const written = known.get(hash);
-    return written !== undefined && isRecent(written);
-  };
-  const put = async (bytes: Uint8Array): Promise<Hash> => {
-    const hash = hashOf(bytes);
-    if (wasWritten(hash)) return hash;
-    const own = bytes.slice();
-    const begun = thisMoment();
-    await objects.put(blobName(hash), own);
-    cache.put(hash, own);
-    known.set(hash, begun);
-    return hash;
-  };
-  const get = async (hash: Hash): Promise<Uint8Array> => {
+/**
+ * Each method reads the store's version first: a store of another version is neither read nor
+ * written.
+ */
+class BucketStore implements S3Store {
+  /** This and `sealing` are asked for once, unless that fails. */
+  readonly identity: S3Store['identity'];
+  readonly sealing: S3Store['sealing'];
+  readonly #objects: Objects;
+  readonly #cache: BlobCache;
+  readonly #written = new RecentMap<Hash, Moment>(MOST_MOMENTS);
+  readonly #records = new RecentMap<string, Uint8Array>(RECORDS);
+
+  constructor(objects: Objects, cache: BlobCache, { keys, memory, now = Date.now }: Seals) {
+    this.#objects = objects;
+    this.#cache = cache;
+    this.identity = runOnce(() => findIdentity(objects, keys));
+    this.sealing = runOnce(async () => {
+      const found = await this.identity();
+      if (keys) return findSealing({ objects, keys, memory, now }, found);
+      if (!isSealedFromStart(found)) return null;
+      throw new StoreError(
+        'unavailable',
+        `the records of the store in ${objects.place('')} are sealed: name the file with its keys in PERDURE_CODEC_KEYS`,
+      );
+    });
+  }
+
+  async put(bytes: Uint8Array): Promise<Hash> {
+    await this.identity();
+    return this.#putValue(bytes);
+  }
+
+  async get(hash: Hash): Promise<Uint8Array> {
+    await this.identity();
     const name = blobName(hash);
-    const cached = await cache.get(hash);
+    const cached = await this.#cache.get(hash);
     if (cached) return cached;
-    const bytes = await getValue(objects, hash);
-    if (!bytes) throw missingValue(hash, objects.place(name));
-    if (hashOf(bytes) !== hash) throw corruptValue(hash, objects.place(name), bytes.length);
-    cache.put(hash, bytes);
+    const bytes = await getValue(this.#objects, hash);
+    if (!bytes) throw missingValue(hash, this.#objects.place(name));
+    if (hashOf(bytes) !== hash) throw corruptValue(hash, this.#objects.place(name), bytes.length);
+    this.#cache.put(hash, bytes);
     return bytes;
-  };
-  const has = async (hash: Hash): Promise<boolean> =>
-    (await objects.writtenAt(blobName(hash))) !== null || (await objects.writtenAt(asideName(hash))) !== null;
-  /**
-   * Writes a missing value, also one that a cleaning has set aside: a cleaning that did not see the
-   * record yet may be about to remove it.
-   */
-  const writeMissing = async (value: Uint8Array): Promise<void> => {
-    const hash = hashOf(value);
-    if (!wasWritten(hash) && (await objects.writtenAt(blobName(hash))) === null) await put(value);
-  };
+  }
+
+  async has(hash: Hash): Promise<boolean> {
+    await this.identity();
+    const names = [blobName(hash), asideName(hash)];
+    for (const name of names) if ((await this.#objects.writtenAt(name)) !== null) return true;
+    return false;
+  }
+
+  async create(key: string, bytes: Uint8Array): Promise<CreateOutcome> {
+    await this.identity();
+    return this.#create(key, bytes, []);
+  }
+
+  async read(key: string): Promise<Uint8Array | null> {
+    await this.identity();
+    const known = this.#records.get(key);
+    if (known) return known.slice();
+    const record = await readRecord({ objects: this.#objects, sealing: await this.sealing() }, key);
+    if (!record) return null;
+    await this.#writeMissing(record.values);
+    this.#remember(key, record.bytes);
+    return record.bytes;
+  }
+
+  async writeStep({ key, bytes, blobs }: Parameters<Store['writeStep']>[0]): Promise<CreateOutcome> {
+    await this.identity();
+    return this.#create(key, bytes, blobs);
+  }
+
   /** Creates a record and, at the same time, writes `values`. */
-  const create = async (key: string, given: Uint8Array, values: readonly Uint8Array[] = []): Promise<CreateOutcome> => {
-    const there = records.get(key);
-    if (there) return { kind: 'existing', bytes: there.slice() };
+  async #create(key: string, given: Uint8Array, values: readonly Uint8Array[]): Promise<CreateOutcome> {
+    const known = this.#records.get(key);
+    if (known) return { kind: 'existing', bytes: known.slice() };
     const bytes = given.slice();
     const carried = bytesOf(values) <= MOST_CARRIED ? values : [];
-    const writing = settleWrites(recordName(key), values.map(put));
+    const writing = settleWrites(
+      recordName(key),
+      values.map((value) => this.#putValue(value)),
+    );
     if (carried.length < values.length) await writing;
     const [created, written] = await Promise.allSettled([
-      createRecord({ objects, sealing: await sealing() }, key, { bytes, blobs: carried }),
+      createRecord({ objects: this.#objects, sealing: await this.sealing() }, key, { bytes, blobs: carried }),
       writing,
     ]);
     if (created.status === 'rejected') throw created.reason;
     if (written.status === 'rejected') throw written.reason;
     const existing = created.value;
-    if (existing) await Promise.all(existing.values.map(writeMissing));
-    remember(key, existing?.bytes ?? bytes);
+    if (existing) await this.#writeMissing(existing.values);
+    this.#remember(key, existing?.bytes ?? bytes);
     return existing ? { kind: 'existing', bytes: existing.bytes } : { kind: 'created' };
-  };
-  const read = async (key: string): Promise<Uint8Array | null> => {
-    const there = records.get(key);
-    if (there) return there.slice();
-    const record = await readRecord({ objects, sealing: await sealing() }, key);
-    if (!record) return null;
-    await Promise.all(record.values.map(writeMissing));
-    remember(key, record.bytes);
-    return record.bytes;
-  };
+  }
 
-  /** Checks the store's version first: a store of another version is neither read nor written. */
-  const open =
-    <Given extends readonly unknown[], Result>(work: (...given: Given) => Promise<Result>) =>
-    async (...given: Given): Promise<Result> => (await identity(), work(...given));
+  async #putValue(bytes: Uint8Array): Promise<Hash> {
+    const hash = hashOf(bytes);
+    if (this.#wasWritten(hash)) return hash;
+    const own = bytes.slice();
+    const begun = thisMoment();
+    await this.#objects.put(blobName(hash), own);
+    this.#cache.put(hash, own);
+    this.#written.set(hash, begun);
+    return hash;
+  }
 
-  return {
-    identity,
-    sealing,
-    put: open(put),
-    get: open(get),
-    has: open(has),
-    create: open(create),
-    read: open(read),
-    writeStep: open(({ key, bytes, blobs }) => create(key, bytes, blobs)),
-  };
-}
+  /**
+   * Writes missing values, also those that a cleaning has set aside: a cleaning that did not see the
+   * record yet may be about to remove them.
+   */
+  async #writeMissing(values: readonly Uint8Array[]): Promise<void> {
+    const write = async (value: Uint8Array): Promise<void> => {
+      const hash = hashOf(value);
+      if (!this.#wasWritten(hash) && (await this.#objects.writtenAt(blobName(hash))) === null)
+        await this.#putValue(value);
+    };
+    await Promise.all(values.map(write));
+  }
 
-/** Opens identity and sealing, each asked for once unless it fails. */
-function openIdentity(
-  objects: Objects,
-  { keys, memory, now = Date.now }: Seals,
-): Pick<S3Store, 'identity' | 'sealing'> {
-  const identity = runOnce(() => findIdentity(objects, keys));
-  const sealing = runOnce(async () => {
-    const found = await identity();
-    if (keys) return findSealing({ objects, keys, memory, now }, found);
-    if (!isSealedFromStart(found)) return null;
-    throw new StoreError(
-      'unavailable',
-      `the records of the store in ${objects.place('')} are sealed: name the file with its keys in PERDURE_CODEC_KEYS`,
-    );
-  });
-  return { identity, sealing };
+  #wasWritten(hash: Hash): boolean {
+    const written = this.#written.get(hash);
+    return written !== undefined && isRecent(written);
+  }
+
+  #remember(key: string, bytes: Uint8Array): void {
+    if (bytes.length <= MOST_OF_RECORD) this.#records.set(key, bytes.slice());
+  }
 }
 
 /** A time by both clocks: one can be set back, the other stands still while the machine sleeps. */

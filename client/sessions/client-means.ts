@@ -1,0 +1,131 @@
+// The means that all methods of one client share: looks at sessions, who acts, and how long a
+// method waits.
+import type { Client } from '@temporalio/client';
+import type { Entry } from '../../store/log/entries.ts';
+import { createLimit } from '../../system/async.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
+import { SIGNALS } from '../../workflows/contract/session.ts';
+import type { SignalOnce } from '../../workflows/contract/steered.ts';
+import { type Abortable, untilAborted } from '../async.ts';
+import { refuseUnknown } from '../options.ts';
+import { ClientProblem } from '../problem.ts';
+import type { ActOptions, DecidePorts } from './decide.ts';
+import { entriesFrom } from './entries-from.ts';
+import type { Finder } from './find/list-sessions.ts';
+import type { SessionDescription } from './info.ts';
+import { newMessageId, parseMessageId } from './message-id.ts';
+import { nameProblem } from './message.ts';
+import { headOf } from './newest-head.ts';
+import { observePhases, type Observer } from './observed-phase.ts';
+import { callUntilAnswered, patience } from './persist.ts';
+import { runningReader } from './running/read-running.ts';
+import { sendSignal } from './send.ts';
+import { parseSessionId } from './session-id.ts';
+import { type ClientOptions, describeOwnSession, type OnceOptions } from './start.ts';
+import { type TranscriptReader, transcriptReader } from './transcript-reader.ts';
+import { MOST_UPDATES, update } from './updates/update.ts';
+
+/** Milliseconds that a list waits for looks at running sessions. */
+const RUNNING_WAIT_MS = 2_000;
+
+const oneCall = { ...patience, total: patience.oneCall };
+
+export class ClientMeans {
+  readonly options: ClientOptions;
+  readonly reader: TranscriptReader;
+  readonly decisions: DecidePorts;
+  readonly finder: Omit<Finder, 'observePhase'> & { readonly observePhase: Observer };
+
+  constructor(options: ClientOptions) {
+    this.options = options;
+    this.reader = transcriptReader(options.store);
+    const readRunning = runningReader(options, { waitMs: RUNNING_WAIT_MS });
+    this.finder = { ...options, observePhase: observePhases(options.temporal), readRunning };
+    const few = createLimit(MOST_UPDATES);
+    this.decisions = {
+      store: options.store,
+      name: options.by ?? options.temporal.options.identity,
+      look: this.look,
+      update: (session, name, arg, signed) =>
+        few(async () => {
+          const { taskQueue, configuration } = await this.look(session);
+          return update({ temporal: options.temporal, session, name, arg, signed, taskQueue, configuration });
+        }),
+    };
+  }
+
+  readonly look = (session: SessionId): Promise<SessionDescription> =>
+    callUntilAnswered(
+      this.options.temporal,
+      `look at session ${session}`,
+      () => describeOwnSession(this.options, session),
+      oneCall,
+    );
+
+  readonly head = (session: SessionId): Promise<Hash | null> => {
+    const { temporal } = this.options;
+    return callUntilAnswered(temporal, `read session ${session}`, () => headOf(temporal, session), oneCall);
+  };
+
+  /**
+   * Other stores may share the server. Looking first keeps a message from being lost in a session
+   * of another store.
+   */
+  async reach(id: string): Promise<SessionId> {
+    const session = parseSessionId(id);
+    if (this.options.storeId) await this.look(session);
+    return session;
+  }
+
+  async readTranscript(session: SessionId): Promise<readonly Entry[]> {
+    const entries: Entry[] = [];
+    const head = await this.head(session);
+    for await (const { entry } of entriesFrom(this.options.store, session, head, 0)) entries.push(entry);
+    return entries;
+  }
+
+  /** Returns the name of the person who acts. Throws ClientProblem for one that cannot be used. */
+  actor({ by }: ActOptions = {}): string {
+    const problem = by === undefined ? undefined : nameProblem(by);
+    if (problem !== undefined) throw new ClientProblem('refused', problem);
+    return by ?? this.decisions.name;
+  }
+
+  /** Sends a signal that counts once, however often it is sent with its id. */
+  async sendOnce(id: string, name: SignalOnce['signal'], asked: OnceOptions = {}): Promise<void> {
+    const { messageId = newMessageId() } = asked;
+    const sent: SignalOnce = { signal: name, id: parseMessageId(messageId), by: this.actor(asked) };
+    await sendSignal(this.options.temporal, await this.reach(id), SIGNALS[name], [sent]);
+  }
+}
+
+export type MethodWaits = {
+  /** Checks the options of a method and runs it until its signal aborts. */
+  wait<T>(
+    method: string,
+    options: Abortable | undefined,
+    keys: object,
+    work: () => Promise<T>,
+  ): Promise<T>;
+  /** Does the same for each item of an iteration. */
+  each<T>(options: Abortable, items: () => AsyncIterable<T>): AsyncIterable<T>;
+};
+
+export function createWaits(temporal: Client): MethodWaits {
+  const until = <T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> =>
+    signal ? untilAborted(signal, () => temporal.withAbortSignal(signal, work)) : work();
+  return {
+    wait: async (method, options, keys, work) => {
+      refuseUnknown(method, options, keys);
+      return until(options?.signal, work);
+    },
+    each: async function* ({ signal }, items) {
+      const iterator = items()[Symbol.asyncIterator]();
+      for (;;) {
+        const next = await until(signal, () => iterator.next());
+        if (next.done) return;
+        yield next.value;
+      }
+    },
+  };
+}
