@@ -3,8 +3,8 @@
 // HTTP API and the table in docs/client.md follow from this one.
 import { type ExtraFolders, extraFoldersProblem } from './extra-folders.ts';
 import { type Tags, tagsProblem } from './facts.ts';
-import { efforts } from './loop.ts';
-import { permissionModes, type PermissionRules, permissionsProblem } from './permission-rules.ts';
+import { type Effort, efforts } from './loop.ts';
+import { type PermissionMode, permissionModes, type PermissionRules, permissionsProblem } from './permission-rules.ts';
 import { type ToolEnv, toolEnvProblem } from './tool-env.ts';
 
 /** Limits beyond which a value is a mistake rather than a wish. */
@@ -86,7 +86,7 @@ const milliseconds = (name: string, words: OptionWords): RunOption<number> =>
 const switchOption = (name: string, words: OptionWords): RunOption<boolean> =>
   option('switch', (value) => (typeof value === 'boolean' ? undefined : `${name} is neither true nor false`), words);
 
-function choiceOption<const Value extends string>(
+function choiceOption<Value extends string>(
   name: string,
   values: readonly Value[],
   words: OptionWords,
@@ -174,7 +174,7 @@ export const RUN_OPTIONS = {
     says: 'the most tokens that one reply may have',
   }),
   /** How much a model puts into its replies. Absent: the model's own default (X2). */
-  effort: choiceOption('effort', efforts, {
+  effort: choiceOption<Effort>('effort', efforts, {
     flag: '--effort <level>',
     says: 'how much the model puts into its replies',
   }),
@@ -243,7 +243,7 @@ export const RUN_OPTIONS = {
     says: 'the tools the model is offered',
     hint: ', such as "read,grep"; "" for no tool at all',
   }),
-  permissionMode: choiceOption('permission mode', permissionModes, {
+  permissionMode: choiceOption<PermissionMode>('permission mode', permissionModes, {
     flag: '--permission-mode <mode>',
     says: 'what runs without asking',
   }),
@@ -252,6 +252,7 @@ export const RUN_OPTIONS = {
     flag: '--allow, --deny, --ask <rule>',
     says: 'rules that allow, deny or ask about matching calls, together with those of the worker',
   }),
+  /** Variables for tools, kept as all options are: a secret belongs in the worker's configuration. */
   toolEnv: option<ToolEnv>('pairs', toolEnvProblem, {
     flag: '--tool-env <name=value>',
     says: 'a variable for shell commands and tools, kept with the session, so no secret',
