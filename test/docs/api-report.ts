@@ -268,7 +268,7 @@ function inferredCode(file: string, { name }: ts.TypeAliasDeclaration): string {
     ?.statements.filter(ts.isTypeAliasDeclaration)
     .find((each) => each.name.text === name.text);
   if (!alias) throw new Error(`${relative(root, file)} has no type ${name.text}`);
-  const parameters = alias.typeParameters?.map((each) => each.getText()).join(', ');
+  const generic = alias.typeParameters?.map((each) => each.getText()).join(', ');
   const type = checker.getTypeFromTypeNode(alias.type);
   const members = type.isUnion() && type.types.some(isObject) ? type.types : null;
   const code = members
@@ -277,7 +277,7 @@ function inferredCode(file: string, { name }: ts.TypeAliasDeclaration): string {
         .map((each) => `\n  | ${objectCode(checker, each, '      ')}`)
         .join('')
     : ` ${isObject(type) ? objectCode(checker, type, '  ') : typeCode(checker, type)}`;
-  return `type ${name.text}${parameters === undefined ? '' : `<${parameters}>`} =${code};`;
+  return `type ${name.text}${generic === undefined ? '' : `<${generic}>`} =${code};`;
 }
 
 const isObject = (type: ts.Type): boolean => (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) !== 0;

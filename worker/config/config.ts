@@ -321,5 +321,5 @@ const configSchema = keysSchema.superRefine((config: PerdureConfig, context) => 
 export function checkConfig(value: unknown, source: string): PerdureConfig {
   const checked = configSchema.safeParse(value, ISSUE_OPTIONS);
   if (checked.success) return value as PerdureConfig;
-  throw new ConfigProblem(`${source}: ${describeIssue(checked.error.issues[0])}`);
+  throw new ConfigProblem(`${source}: ${describeIssue(checked.error.issues[0], [], Object.keys(CONFIG_KEYS))}`);
 }
