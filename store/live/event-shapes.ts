@@ -1,6 +1,6 @@
-// The events of a session, each declared once by the schemas of its fields: LiveEvent and RunOutcome
-// are their types, and docs/events.v1.schema.json is made from them. A change that removes something
-// or gives it another meaning needs another version of that file.
+// The events of a session, each declared once by the schemas of its fields: LiveEvent and
+// RunOutcome are their types, and docs/events.v1.schema.json is made from them. A change that
+// removes something or gives it another meaning needs another version of that file.
 import { z } from 'zod';
 import type { CompactionTrigger } from '../../workflows/contract/activities.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';

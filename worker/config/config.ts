@@ -132,8 +132,10 @@ type ConfigKey<Value, Use> = {
   readonly type?: Value;
 };
 
-/** The compiler holds the schema of a plain value to its type. Schemas of objects are held to theirs by
- * `satisfies`, field by field. */
+/**
+ * The compiler holds the schema of a plain value to its type. Schemas of objects are held to theirs
+ * field by field, by `satisfies`.
+ */
 type SchemaOf<Value> = z.ZodType<Value extends string | number | boolean ? Value : unknown>;
 
 /** A default for the options of runs (L57): `defaultsOfConfig` passes it on. */
