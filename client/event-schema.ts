@@ -58,7 +58,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   resultSchema,
 ]);
 
-export const EVENTS_VERSION = 1;
+const EVENTS_VERSION = 1;
 
 /**
  * Returns the JSON schema for readers of events, which pass over fields and types that a later

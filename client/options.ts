@@ -63,115 +63,99 @@ function suggestOption(unknown: string, known: object): string {
   return isHere ? `it is called ${name} here` : didYouMean(unknown, Object.keys(known));
 }
 
-const clientKeys: KeysOf<CreateClient> = {
-  env: true,
-  temporal: true,
-  store: true,
-  storeId: true,
-  snapshots: true,
-  live: true,
-  peek: true,
-  visibility: true,
-  taskQueue: true,
-  profile: true,
-  sealed: true,
-  lookMs: true,
-  traceparent: true,
-  querySource: true,
-  by: true,
-};
-const startKeys: KeysOf<StartOptions> = {
-  ...RUN_OPTIONS,
-  session: true,
-  messageId: true,
-  ifNew: true,
-  newId: true,
-  workers: true,
-  signal: true,
-  traceparent: true,
-  querySource: true,
-  by: true,
-  compact: true,
-};
-const scheduleKeys: KeysOf<ScheduleOptions> = {
-  ...RUN_OPTIONS,
-  name: true,
-  session: true,
-  timeZone: true,
-  catchUpMs: true,
-  overlap: true,
-  workers: true,
-  signal: true,
-};
-const onceKeys: KeysOf<OnceOptions> = { messageId: true, by: true, signal: true };
-const sendKeys: KeysOf<SendOptions> = {
-  compact: true,
-  by: true,
-  querySource: true,
-  now: true,
-  messageId: true,
-  options: true,
-  signal: true,
-  traceparent: true,
-};
-const approveKeys: KeysOf<ApproveOptions> = { input: true, by: true, signal: true };
-const denyKeys: KeysOf<DenyOptions> = { interrupt: true, by: true, signal: true };
 const actKeys: KeysOf<ActOptions> = { by: true, signal: true };
 const listKeys: KeysOf<ListOptions> = { open: true, filter: true, running: true, signal: true };
-const pageKeys: KeysOf<PageOptions> = { ...listKeys, size: true, after: true };
-const transcriptKeys: KeysOf<TranscriptOptions> = { from: true, signal: true };
-const diffKeys: KeysOf<DiffOptions> = { from: true, to: true, paths: true, stat: true, signal: true };
-const forkKeys: KeysOf<ForkOptions> = {
-  ...actKeys,
-  at: true,
-  prompt: true,
-  messageId: true,
-  files: true,
-  worktree: true,
-  options: true,
-  newId: true,
-  workers: true,
-};
 const undoRewindKeys: KeysOf<UndoOptions> = { ...actKeys, force: true };
-const rewindKeys: KeysOf<RewindOptions> = {
-  ...undoRewindKeys,
-  to: true,
-  conversation: true,
-  files: true,
-  dryRun: true,
-};
-const topUpKeys: KeysOf<TopUp> = { ...LIMITS, exact: true };
-const ruleKeys: KeysOf<RuleChanges> = { allow: true, drop: true, lasts: true };
-const waitKeys: KeysOf<Abortable> = { signal: true };
-const followKeys: KeysOf<FollowOptions> = {
-  messageId: true,
-  after: true,
-  signal: true,
-  onTrouble: true,
-  onNotice: true,
-  onHead: true,
-};
 
 /** Lists the options of each method of the client. */
 export const knownOptions = {
-  client: clientKeys,
-  start: startKeys,
-  schedule: scheduleKeys,
-  send: sendKeys,
-  once: onceKeys,
-  approve: approveKeys,
-  deny: denyKeys,
+  client: {
+    env: true,
+    temporal: true,
+    store: true,
+    storeId: true,
+    snapshots: true,
+    live: true,
+    peek: true,
+    visibility: true,
+    taskQueue: true,
+    profile: true,
+    sealed: true,
+    lookMs: true,
+    traceparent: true,
+    querySource: true,
+    by: true,
+  } satisfies KeysOf<CreateClient>,
+  start: {
+    ...RUN_OPTIONS,
+    session: true,
+    messageId: true,
+    ifNew: true,
+    newId: true,
+    workers: true,
+    signal: true,
+    traceparent: true,
+    querySource: true,
+    by: true,
+    compact: true,
+  } satisfies KeysOf<StartOptions>,
+  schedule: {
+    ...RUN_OPTIONS,
+    name: true,
+    session: true,
+    timeZone: true,
+    catchUpMs: true,
+    overlap: true,
+    workers: true,
+    signal: true,
+  } satisfies KeysOf<ScheduleOptions>,
+  send: {
+    compact: true,
+    by: true,
+    querySource: true,
+    now: true,
+    messageId: true,
+    options: true,
+    signal: true,
+    traceparent: true,
+  } satisfies KeysOf<SendOptions>,
+  once: { messageId: true, by: true, signal: true } satisfies KeysOf<OnceOptions>,
+  approve: { input: true, by: true, signal: true } satisfies KeysOf<ApproveOptions>,
+  deny: { interrupt: true, by: true, signal: true } satisfies KeysOf<DenyOptions>,
   act: actKeys,
   list: listKeys,
-  page: pageKeys,
-  transcript: transcriptKeys,
-  diff: diffKeys,
-  fork: forkKeys,
-  rewind: rewindKeys,
+  page: { ...listKeys, size: true, after: true } satisfies KeysOf<PageOptions>,
+  transcript: { from: true, signal: true } satisfies KeysOf<TranscriptOptions>,
+  diff: { from: true, to: true, paths: true, stat: true, signal: true } satisfies KeysOf<DiffOptions>,
+  fork: {
+    ...actKeys,
+    at: true,
+    prompt: true,
+    messageId: true,
+    files: true,
+    worktree: true,
+    options: true,
+    newId: true,
+    workers: true,
+  } satisfies KeysOf<ForkOptions>,
+  rewind: {
+    ...undoRewindKeys,
+    to: true,
+    conversation: true,
+    files: true,
+    dryRun: true,
+  } satisfies KeysOf<RewindOptions>,
   undoRewind: undoRewindKeys,
-  topUp: topUpKeys,
-  changeRules: ruleKeys,
+  topUp: { ...LIMITS, exact: true } satisfies KeysOf<TopUp>,
+  changeRules: { allow: true, drop: true, lasts: true } satisfies KeysOf<RuleChanges>,
   setOptions: RUN_OPTIONS,
-  wait: waitKeys,
-  follow: followKeys,
+  wait: { signal: true } satisfies KeysOf<Abortable>,
+  follow: {
+    messageId: true,
+    after: true,
+    signal: true,
+    onTrouble: true,
+    onNotice: true,
+    onHead: true,
+  } satisfies KeysOf<FollowOptions>,
 };

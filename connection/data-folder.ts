@@ -116,7 +116,7 @@ function liveUrlOf(env: Env): Pick<DataFolder, 'liveUrl'> {
 }
 
 /** Returns where the data folder is, or would be. */
-export function dataRootOf(env: Env): string {
+function dataRootOf(env: Env): string {
   return resolve(env['PERDURE_DATA'] || join(xdgFolder(env, 'XDG_DATA_HOME', '.local/share'), 'perdure'));
 }
 

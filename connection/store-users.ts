@@ -17,7 +17,7 @@ export async function readNamespace({ workflowService, options: { namespace: nam
   return { id: namespaceInfo?.id ?? '', name };
 }
 
-export function userKey({ id }: Pick<StoreUser, 'id'>): string {
+function userKey({ id }: Pick<StoreUser, 'id'>): string {
   return `${USERS}/${id}`;
 }
 

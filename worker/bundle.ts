@@ -13,7 +13,7 @@ export function bundlePath(): string {
  * Bundles the workflows. It loads Temporal's worker only here, so that a command that needs a path
  * of this file does without.
  */
-export async function bundleWorkflows(): Promise<string> {
+async function bundleWorkflows(): Promise<string> {
   const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
   const path = (file: string): string => fileURLToPath(new URL(`../workflows/${file}`, import.meta.url));
   const { code } = await bundleWorkflowCode({

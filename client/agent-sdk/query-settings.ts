@@ -91,7 +91,7 @@ function whyOf(error: unknown): string {
 }
 
 /** Reads a file, relative to `cwd`, or a text that is JSON itself. */
-export function readSettings(given: string | Settings, cwd = process.cwd()): Settings {
+function readSettings(given: string | Settings, cwd = process.cwd()): Settings {
   if (typeof given !== 'string') return given;
   const json = given.trimStart().startsWith('{') ? given : readFileSync(resolve(cwd, given), 'utf8');
   return z.looseObject({}).parse(JSON.parse(json));

@@ -97,7 +97,7 @@ export function piecesOf(text: string, columns: number): readonly string[] {
 }
 
 /** Prefix of a row that continues the one above, whatever its text looks like. */
-export const CONTINUED = '↪ ';
+const CONTINUED = '↪ ';
 
 /**
  * Splits a line into rows of a terminal and marks those after the first. Without a terminal the

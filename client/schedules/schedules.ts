@@ -1,5 +1,6 @@
 // Schedules (L87): Temporal sends prompts at the times of a cron expression, without a process of
 // ours, and the server alone knows everything about them.
+import { present } from '../../workflows/contract/present.ts';
 import { randomUUID } from 'node:crypto';
 import {
   ScheduleAlreadyRunning,
@@ -220,7 +221,7 @@ async function infoOf({ temporal }: ClientOptions, name: string, seen: ScheduleD
     ...facts,
     name,
     paused,
-    ...(note === '' ? {} : { note }),
+    ...present({ note: note || undefined }),
     next: paused ? null : (info.nextActionTimes[0]?.getTime() ?? null),
     coming: paused ? [] : info.nextActionTimes.slice(0, COMING).map((time) => time.getTime()),
     firings: firingsOf(seen, facts.session),

@@ -49,7 +49,7 @@ export function observeHosts(temporal: Client): Observer {
   };
 }
 
-export function hostAwayText({ session, cwd, waitsFor }: SessionInfo): string {
+function hostAwayText({ session, cwd, waitsFor }: SessionInfo): string {
   const where = `host ${oneLine(waitsFor ?? '', 60)}, which has its folder ${oneLine(cwd, 200)}`;
   return `session ${session} waits for ${where}: start a worker there (\`perdure worker\`), and it goes on by itself`;
 }

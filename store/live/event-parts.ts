@@ -1,6 +1,6 @@
-// The shapes that events are made of: how a run ended, notices, who steered the session. Their types
-// stand in the contract, which a workflow loads without schemas, so that these are copies of them;
-// the compiler refuses a copy that lacks something (`standFor`).
+// The shapes that events are made of: how a run ended, notices, who steered the session. The
+// contract has their types, and a workflow loads it without schemas: these are copies, and the
+// compiler refuses one that lacks something (`standFor`).
 import { z } from 'zod';
 import type { AgentSpent } from '../../workflows/contract/delegation.ts';
 import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';

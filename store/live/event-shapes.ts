@@ -1,6 +1,6 @@
-// The events of a session, each declared once by the schemas of its fields: LiveEvent and RunOutcome
-// are their types, and docs/events.v1.schema.json is made from them. A change that removes something
-// or gives it another meaning needs another version of that file.
+// The events of a session, each declared once by the schemas of its fields: LiveEvent and
+// RunOutcome are their types, and docs/events.v1.schema.json is made from them. A change that
+// removes something or gives it another meaning needs another version of that file.
 import { z } from 'zod';
 import type { CompactionTrigger } from '../../workflows/contract/activities.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
@@ -39,14 +39,19 @@ export const eventShapes = {
   user: { id: standFor<MessageId>()(text), text },
   transition: { iteration, reason: transitionReason },
   notice: { notice },
-  /** O12. */
   steered: { steered },
-  /** L60. */
   request_start: { iteration, attempt: wholeNumber, model: text },
   text_delta: { iteration, index, text },
   thinking_delta: { iteration, index, text },
-  /** A complete tool_use block. `input` is what observers see; the stored one is untouched (L18). */
-  tool_use: { iteration, index, id: text, name: text, input: z.unknown() },
+  /** The block is complete. */
+  tool_use: {
+    iteration,
+    index,
+    id: text,
+    name: text,
+    /** What observers see; the stored one is untouched (L18). */
+    input: z.unknown(),
+  },
   /** The API searches the web by itself while it replies (L88). */
   web_search: { iteration, index, query: text },
   tool_start: { iteration, index, name: text, early: z.boolean() },
@@ -61,11 +66,14 @@ export const eventShapes = {
     /** `durationMs` is not a tool's: the tool did not run, or not here. */
     untimed: z.literal(true).optional(),
   },
-  /**
-   * A retry is announced before the wait of `delayMs` (L14). `failures` counts the attempts of this
-   * call, also those without any words (L15).
-   */
-  retry: { iteration, failures: wholeNumber, delayMs: z.number(), error: text },
+  retry: {
+    iteration,
+    /** Attempts of this call, also those without any words (L15). */
+    failures: wholeNumber,
+    /** The wait before which the retry is announced (L14). */
+    delayMs: z.number(),
+    error: text,
+  },
   reply: {
     iteration,
     stopReason: text.nullable(),
@@ -78,7 +86,7 @@ export const eventShapes = {
     /** The cost of all attempts of its call. Absent when an older worker wrote the event. */
     spend: spend.optional().describe('of all attempts of its call'),
   },
-  /** L60. Tokens are estimates. */
+  /** Tokens are estimates (L60). */
   compaction_start: { iteration, trigger: standFor<CompactionTrigger>()(z.enum(['auto', 'reactive', 'manual'])) },
   compaction_end: {
     iteration,

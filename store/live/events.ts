@@ -38,10 +38,9 @@ export type LiveLine = LiveHeader | LiveEvent | LiveFate;
  * (L16). Step 0 does not belong to the session: its events are told from the transcript, and
  * `attempt` is the position of the reply they belong to.
  */
-export type WatchedEvent = (LiveEvent | ({ readonly type: 'tombstone' } & FieldsOf<typeof tombstoneShape>)) & {
-  readonly step: number;
-  readonly attempt: number;
-};
+export type WatchedEvent = (LiveEvent | Tombstone) & { readonly step: number; readonly attempt: number };
+
+export type Tombstone = { readonly type: 'tombstone' } & FieldsOf<typeof tombstoneShape>;
 
 /**
  * The items that a follower of the channel is given: also that an attempt's events have become part

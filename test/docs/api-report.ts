@@ -1,6 +1,7 @@
 // The public API read from the sources: what each entry of the package exports, with its docstring,
-// and every type of ours that an exported one names. Syntax alone, so that it takes no build and no
-// type checker: an exported function has to write down its result.
+// and every type of ours that an exported one names. It is read from the syntax, so that it takes no
+// build and an exported function has to write down its result; only types that are inferred from a
+// value are asked of the compiler.
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import ts from 'typescript';
@@ -145,6 +146,11 @@ const isExported = (node: ts.Statement): boolean =>
 
 /** Declarations of ours that its signature names. */
 function namedIn({ file, node }: Found): Found[] {
+  if (ts.isTypeAliasDeclaration(node) && readsValue(file, node.type)) {
+    const inferred = ts.createSourceFile('inferred.ts', inferredCode(file, node), ts.ScriptTarget.Latest, true);
+    const names = [...namesIn(inferred)].flatMap((name) => lookUp(file, name) ?? lookUpAnywhere(name) ?? []);
+    return names.filter(({ node: named }) => !ts.isVariableStatement(named));
+  }
   const found: Found[] = [];
   const visit = (child: ts.Node): void => {
     if (ts.isBlock(child) || (ts.isClassElement(child) && isPrivate(child))) return;
@@ -159,6 +165,21 @@ function namedIn({ file, node }: Found): Found[] {
   };
   visit(node);
   return found;
+}
+
+function namesIn(node: ts.Node, names = new Set<string>()): ReadonlySet<string> {
+  if (ts.isTypeReferenceNode(node)) names.add(node.typeName.getText());
+  ts.forEachChild(node, (child) => void namesIn(child, names));
+  return names;
+}
+
+/** A type that a value brought along, which the file of the inferred one need not import. */
+function lookUpAnywhere(name: string): Found | null {
+  for (const { fileName, statements } of program?.getSourceFiles() ?? []) {
+    const node = statements.find((each) => isExported(each) && namesOf(each).includes(name));
+    if (node && fileName.startsWith(root) && !fileName.includes('node_modules')) return lookUp(fileName, name);
+  }
+  return null;
 }
 
 // Texts.
@@ -197,8 +218,111 @@ function codeOf(node: ts.Statement, name: string, as: string, file: string): str
     if (initializer && ts.isArrowFunction(initializer)) return `function ${as}${signature(initializer, file)};`;
     return `const ${as};`;
   }
+  if (ts.isTypeAliasDeclaration(node) && readsValue(file, node.type)) return inferredCode(file, node);
   return node.getText().replace(/^export /, '');
 }
+
+// Types that follow from a value, such as a table of options: they are told as the compiler sees them.
+
+/** Whether a type names a value of ours, itself or by another type that its file keeps to itself. */
+function readsValue(file: string, node: ts.Node, above: readonly string[] = []): boolean {
+  if (ts.isTypeQueryNode(node)) return lookUp(file, node.exprName.getText()) !== null;
+  const name = ts.isTypeReferenceNode(node) ? node.typeName.getText() : '';
+  const named = above.includes(name) ? undefined : findAlias(file, name);
+  if (named && !isExported(named) && readsValue(file, named.type, [...above, name])) return true;
+  return ts.forEachChild(node, (child) => readsValue(file, child, above) || undefined) ?? false;
+}
+
+const findAlias = (file: string, name: string): ts.TypeAliasDeclaration | undefined =>
+  parse(file)
+    .statements.filter(ts.isTypeAliasDeclaration)
+    .find((alias) => alias.name.text === name);
+
+let program: ts.Program | undefined;
+
+/**
+ * Makes one program for all entries. Packages are not read, apart from the one that types are
+ * inferred with: that takes seconds, and types of theirs are told by name.
+ */
+function createApiProgram(): ts.Program {
+  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as {
+    readonly config: object;
+  };
+  const { options } = ts.parseJsonConfigFileContent(config, { ...ts.sys, readDirectory: () => [] }, root);
+  const host = ts.createCompilerHost(options);
+  host.resolveModuleNameLiterals = (literals, from, _, given) =>
+    literals.map(({ text }) =>
+      text.startsWith('.') || text === 'zod'
+        ? ts.resolveModuleName(text, from, given, host)
+        : { resolvedModule: undefined },
+    );
+  const entries = [...entrySources().values()].map((source) => join(root, source));
+  return ts.createProgram(entries, { ...options, types: [] }, host);
+}
+
+function inferredCode(file: string, { name }: ts.TypeAliasDeclaration): string {
+  program ??= createApiProgram();
+  const checker = program.getTypeChecker();
+  const alias = program
+    .getSourceFile(file)
+    ?.statements.filter(ts.isTypeAliasDeclaration)
+    .find((each) => each.name.text === name.text);
+  if (!alias) throw new Error(`${relative(root, file)} has no type ${name.text}`);
+  const generic = alias.typeParameters?.map((each) => each.getText()).join(', ');
+  const type = checker.getTypeFromTypeNode(alias.type);
+  const members = type.isUnion() && type.types.some(isObject) ? type.types : null;
+  const code = members
+    ? members
+        .toSorted((one, other) => placeOfType(checker, one) - placeOfType(checker, other))
+        .map((each) => `\n  | ${objectCode(checker, each, '      ')}`)
+        .join('')
+    : ` ${isObject(type) ? objectCode(checker, type, '  ') : typeCode(checker, type)}`;
+  return `type ${name.text}${generic === undefined ? '' : `<${generic}>`} =${code};`;
+}
+
+const isObject = (type: ts.Type): boolean => (type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection)) !== 0;
+
+const placeOf = (property: ts.Symbol): number => property.declarations?.[0]?.getStart() ?? 0;
+const placeOfType = (checker: ts.TypeChecker, type: ts.Type): number =>
+  Math.max(...checker.getPropertiesOfType(type).map(placeOf));
+
+function objectCode(checker: ts.TypeChecker, type: ts.Type, indent: string): string {
+  const lines = checker
+    .getPropertiesOfType(type)
+    .toSorted(
+      (one, other) => Number(other.name === 'type') - Number(one.name === 'type') || placeOf(one) - placeOf(other),
+    )
+    .map((property) => {
+      const isOptional = (property.flags & ts.SymbolFlags.Optional) !== 0;
+      const inferred = typeCode(checker, checker.getTypeOfSymbol(property));
+      const shown = writtenType(property) ?? inferred.replace(isOptional ? / \| undefined$/ : /^$/, '');
+      return `${docCode(property, checker, indent)}${indent}readonly ${property.name}${isOptional ? '?' : ''}: ${shown};`;
+    });
+  return `{\n${lines.join('\n')}\n${indent.slice(2)}}`;
+}
+
+function docCode(property: ts.Symbol, checker: ts.TypeChecker, indent: string): string {
+  const lines = ts.displayPartsToString(property.getDocumentationComment(checker)).split('\n');
+  if (lines.length > 1)
+    return [`${indent}/**`, ...lines.map((line) => `${indent} * ${line}`), `${indent} */\n`].join('\n');
+  return lines[0] === '' ? '' : `${indent}/** ${lines[0] ?? ''} */\n`;
+}
+
+/** The type that a row of a table is declared with, as in `option<Tags>(…)`. */
+function writtenType({ declarations: [row] = [] }: ts.Symbol): string | undefined {
+  const call =
+    row && ts.isPropertyAssignment(row) && ts.isCallExpression(row.initializer) ? row.initializer : undefined;
+  return call?.typeArguments?.[0]?.getText();
+}
+
+const typeCode = (checker: ts.TypeChecker, type: ts.Type): string =>
+  checker
+    .typeToString(
+      type,
+      undefined,
+      ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.UseAliasDefinedOutsideCurrentScope,
+    )
+    .replaceAll(/"([^"']*)"/g, "'$1'");
 
 function memberCode(member: ts.ClassElement, file: string): string {
   if (ts.isConstructorDeclaration(member)) return `constructor(${parameters(member)});`;

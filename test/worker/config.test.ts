@@ -75,7 +75,8 @@ const key = (path: string): string => `"${path}" is no key of the configuration:
 const turns = 'give a whole number from 1 to 1000000';
 
 test.each<[string, unknown, string | RegExp]>([
-  ['a key that is not known', { modle: 'x' }, key('modle')],
+  ['a key that is nearly known', { modle: 'x' }, '"modle" is no key of the configuration: did you mean "model"?'],
+  ['a key that is not known', { colour: 'x' }, key('colour')],
   ['a key that is not known, further down', { compaction: { warn: 0.5 } }, key('compaction.warn')],
   ['a key that would take two lines', { 'a\nb': 1 }, key('a\\nb')],
   ['a misspelt kind of hook', { hooks: { pretool: [] } }, key('hooks.pretool')],

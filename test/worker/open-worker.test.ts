@@ -11,7 +11,7 @@ test('a configuration that is wrong is refused before anything is made or connec
   const opening = createWorker({ config, env: { PERDURE_DATA }, log: () => {} });
   await expect(opening).rejects.toThrow(ConfigProblem);
   await expect(opening).rejects.toThrow(
-    'the configuration: "modle" is no key of the configuration: remove it or correct its name',
+    'the configuration: "modle" is no key of the configuration: did you mean "model"?',
   );
   expect(existsSync(PERDURE_DATA)).toBe(false);
 });

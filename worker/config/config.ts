@@ -133,8 +133,10 @@ type ConfigKey<Value, Use> = {
   readonly type?: Value;
 };
 
-/** The compiler holds the schema of a plain value to its type. Schemas of objects are held to theirs by
- * `satisfies`, field by field. */
+/**
+ * The compiler holds the schema of a plain value to its type. Schemas of objects are held to theirs
+ * field by field, by `satisfies`.
+ */
 type SchemaOf<Value> = z.ZodType<Value extends string | number | boolean ? Value : unknown>;
 
 /** A default for the options of runs (L57): `defaultsOfConfig` passes it on. */
@@ -322,5 +324,5 @@ const configSchema = keysSchema.superRefine((config: PerdureConfig, context) => 
 export function checkConfig(value: unknown, source: string): PerdureConfig {
   const checked = configSchema.safeParse(value, ISSUE_OPTIONS);
   if (checked.success) return value as PerdureConfig;
-  throw new ConfigProblem(`${source}: ${describeIssue(checked.error.issues[0])}`);
+  throw new ConfigProblem(`${source}: ${describeIssue(checked.error.issues[0], [], Object.keys(CONFIG_KEYS))}`);
 }

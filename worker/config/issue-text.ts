@@ -1,6 +1,7 @@
 // Words a wrong value of a configuration in one sentence: where it is, what is there, what would be
 // right.
 import { z } from 'zod';
+import { nearName } from '../../workflows/contract/did-you-mean.ts';
 
 type Issue = z.core.$ZodIssue;
 type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
@@ -47,16 +48,24 @@ function formatSize(n: number, origin: string): string {
 
 /**
  * Words an issue. A message that begins with "give" says what would be right, and the value is put
- * before it; any other says everything.
+ * before it; any other says everything. `known`: the keys of the configuration.
  */
-export function describeIssue(issue: Issue | undefined, above: readonly PropertyKey[] = []): string {
+export function describeIssue(
+  issue: Issue | undefined,
+  above: readonly PropertyKey[] = [],
+  known: readonly string[] = [],
+): string {
   if (issue === undefined) return 'it cannot be used';
   const path = [...above, ...issue.path];
   switch (issue.code) {
     case 'invalid_union':
       return describeUnion(issue, path);
-    case 'unrecognized_keys':
-      return `${quotePath([...path, issue.keys[0] ?? ''])} is no key of the configuration: remove it or correct its name`;
+    case 'unrecognized_keys': {
+      const [key = ''] = issue.keys;
+      const near = path.length === 0 ? nearName(key, known) : undefined;
+      const what = near === undefined ? 'remove it or correct its name' : `did you mean "${near}"?`;
+      return `${quotePath([...path, key])} is no key of the configuration: ${what}`;
+    }
     case 'invalid_key': {
       const [wrong] = issue.issues;
       const what = wrong === undefined ? 'cannot be used' : `${describeFound(wrong)}: ${wrong.message}`;

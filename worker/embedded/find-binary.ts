@@ -46,7 +46,7 @@ export async function findBinary(given: FindBinary): Promise<Binary> {
 
 type FindWithPrograms = FindBinary & { readonly programs: Programs };
 
-export async function getBinary(find: FindWithPrograms, cache: string, problems: readonly string[]): Promise<Binary> {
+async function getBinary(find: FindWithPrograms, cache: string, problems: readonly string[]): Promise<Binary> {
   const meanwhile = await firstSuitable(find, cache, listCached(cache));
   if (meanwhile.binary !== null) return meanwhile.binary;
   const tried = problems.length > 0 ? [...problems] : [`no \`temporal\` on PATH or in ${cache}`];

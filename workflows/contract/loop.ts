@@ -58,8 +58,8 @@ export type RunLimit = 'cost' | 'tokens' | 'time' | 'turns';
  */
 export type StopCause = 'interrupt' | 'message' | 'cancel' | 'timeout';
 
-/** How much a model puts into a reply, from the least on (X2). */
 export const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const;
+/** How much a model puts into a reply, from the least on (X2). */
 export type Effort = (typeof efforts)[number];
 
 /** Tokens as the API counts them. */

@@ -3,8 +3,8 @@
 // HTTP API and the table in docs/client.md follow from this one.
 import { type ExtraFolders, extraFoldersProblem } from './extra-folders.ts';
 import { type Tags, tagsProblem } from './facts.ts';
-import { efforts } from './loop.ts';
-import { permissionModes, type PermissionRules, permissionsProblem } from './permission-rules.ts';
+import { type Effort, efforts } from './loop.ts';
+import { type PermissionMode, permissionModes, type PermissionRules, permissionsProblem } from './permission-rules.ts';
 import { type ToolEnv, toolEnvProblem } from './tool-env.ts';
 
 /** Limits beyond which a value is a mistake rather than a wish. */
@@ -70,23 +70,27 @@ type LimitOption = RunOption<number> & {
   readonly raises: string;
 };
 
-function option<Value>(kind: OptionKind, problemOf: Check, words: OptionWords): RunOption<Value> {
+function defineOption<Value>(kind: OptionKind, problemOf: Check, words: OptionWords): RunOption<Value> {
   return { kind, problemOf, ...words };
 }
 
 const textOption = (name: string, most: number, words: OptionWords): RunOption<string> =>
-  option('text', (value) => textProblem(name, value, most), words);
+  defineOption('text', (value) => textProblem(name, value, most), words);
 
-const wholeNumber = (name: string, most: number, words: OptionWords, least = 1): RunOption<number> =>
-  option('number', (value) => wholeNumberProblem(name, value, least, most), words);
+const countOption = (name: string, most: number, words: OptionWords, least = 1): RunOption<number> =>
+  defineOption('number', (value) => wholeNumberProblem(name, value, least, most), words);
 
-const milliseconds = (name: string, words: OptionWords): RunOption<number> =>
-  option('time', (value) => positiveNumberProblem(name, 'milliseconds', value, YEAR_MS), words);
+const timeOption = (name: string, words: OptionWords): RunOption<number> =>
+  defineOption('time', (value) => positiveNumberProblem(name, 'milliseconds', value, YEAR_MS), words);
 
 const switchOption = (name: string, words: OptionWords): RunOption<boolean> =>
-  option('switch', (value) => (typeof value === 'boolean' ? undefined : `${name} is neither true nor false`), words);
+  defineOption(
+    'switch',
+    (value) => (typeof value === 'boolean' ? undefined : `${name} is neither true nor false`),
+    words,
+  );
 
-function choiceOption<const Value extends string>(
+function choiceOption<Value extends string>(
   name: string,
   values: readonly Value[],
   words: OptionWords,
@@ -95,43 +99,40 @@ function choiceOption<const Value extends string>(
     values.some((known) => known === value)
       ? undefined
       : `${name} "${String(value)}" is not one of ${values.join(', ')}`;
-  return { ...option<Value>('choice', problemOf, words), values };
+  return { ...defineOption<Value>('choice', problemOf, words), values };
 }
 
 /** An absent option has the worker's default, snapshotted when the run starts (L57). */
 export const RUN_OPTIONS = {
-  cwd: option<string>('folder', cwdProblem, {
+  cwd: defineOption<string>('folder', cwdProblem, {
     flag: '--cwd <dir>',
     says: 'the workspace: file tools touch nothing outside it',
     hint: ' (default: the current folder)',
   }),
-  additionalDirectories: option<ExtraFolders>('folders', extraFoldersProblem, {
+  additionalDirectories: defineOption<ExtraFolders>('folders', extraFoldersProblem, {
     flag: '--add-dir <dir>',
     says: 'another folder that tools may read and change',
   }),
-  model: option<string>('text', modelNameProblem, {
+  model: defineOption<string>('text', modelNameProblem, {
     flag: '--model <name>',
     says: 'the model to use: a whole name, or opus, sonnet, haiku or fable for the newest of these',
   }),
   /**
    * Models to go on with when one is overloaded, missing or refuses, in order (L19). At most 10.
    */
-  fallbackModels: option<readonly string[]>('list', fallbacksProblem, {
+  fallbackModels: defineOption<readonly string[]>('list', fallbacksProblem, {
     flag: '--fallback-model <name>',
     says: 'a model to switch to when the one before is overloaded, missing or refuses',
   }),
   /** Turns, at least 1 (L45). */
   maxTurns: {
-    ...wholeNumber('max turns', 1_000_000, {
-      flag: '--max-turns <n>',
-      says: 'end the run after this many turns',
-    }),
+    ...countOption('max turns', 1_000_000, { flag: '--max-turns <n>', says: 'end the run after this many turns' }),
     counts: 'turns',
     raises: 'the number of turns it may take',
   },
   /** US dollars (L51). */
   maxBudgetUsd: {
-    ...option<number>('number', (value) => positiveNumberProblem('max budget', 'US dollars', value, 1_000_000), {
+    ...defineOption<number>('number', (value) => positiveNumberProblem('max budget', 'US dollars', value, 1_000_000), {
       flag: '--max-budget-usd <x>',
       says: 'end the run before it costs more than this, in US dollars',
     }),
@@ -140,7 +141,7 @@ export const RUN_OPTIONS = {
   },
   /** Tokens of all kinds over all calls (L51). */
   maxTokens: {
-    ...wholeNumber('max tokens', MOST_TOKENS, {
+    ...countOption('max tokens', MOST_TOKENS, {
       flag: '--max-tokens <n>',
       says: 'end the run before it uses more tokens than this, of all kinds',
     }),
@@ -148,12 +149,12 @@ export const RUN_OPTIONS = {
     raises: 'the tokens of all kinds it may use',
   },
   /** Output tokens to spend before the run may stop by itself (L31). */
-  tokenBudget: wholeNumber('token budget', MOST_TOKENS, {
+  tokenBudget: countOption('token budget', MOST_TOKENS, {
     flag: '--token-budget <n>',
     says: 'spend this many output tokens before stopping on its own',
   }),
-  /** Tokens, told to the API and carried over compactions (L11). The API refuses fewer than 20,000. */
-  taskBudget: wholeNumber(
+  /** Tokens, at least 20,000, told to the API and carried over compactions (L11). */
+  taskBudget: countOption(
     'task budget',
     MOST_TOKENS,
     { flag: '--task-budget <n>', says: 'tell the model how many tokens it has for the task' },
@@ -163,29 +164,27 @@ export const RUN_OPTIONS = {
    * Tokens of extended thinking in each reply, for a model that takes a number. Absent: the model's
    * own default (L59).
    */
-  thinkingTokens: wholeNumber(
+  thinkingTokens: countOption(
     'thinking tokens',
     1_000_000,
     { flag: '--thinking <n>', says: 'let the model think with up to this many tokens in each reply' },
     1_024,
   ),
   /** max_tokens of each request; a caller's own value is never raised (L26). */
-  maxOutputTokens: wholeNumber('max output tokens', 1_000_000, {
-    says: 'the most tokens that one reply may have',
-  }),
+  maxOutputTokens: countOption('max output tokens', 1_000_000, { says: 'the most tokens that one reply may have' }),
   /** How much a model puts into its replies. Absent: the model's own default (X2). */
-  effort: choiceOption('effort', efforts, {
+  effort: choiceOption<Effort>('effort', efforts, {
     flag: '--effort <level>',
     says: 'how much the model puts into its replies',
   }),
   /** A JSON schema that the final answer must satisfy (L53). At most 64 KB. */
-  outputSchema: option<Readonly<Record<string, unknown>>>('schema', schemaSizeProblem, {
+  outputSchema: defineOption<Readonly<Record<string, unknown>>>('schema', schemaSizeProblem, {
     flag: '--output-schema <file>',
     says: 'a JSON schema that the final answer must satisfy',
   }),
   /** Milliseconds of running time; parking does not count (L51). */
   timeoutMs: {
-    ...milliseconds('timeout', {
+    ...timeOption('timeout', {
       flag: '--timeout <time>',
       says: 'end the run after this time',
       hint: ': 1500ms, 90s, 30m, 2h',
@@ -238,30 +237,31 @@ export const RUN_OPTIONS = {
   /**
    * The worker's tools that the model is offered, by name. An empty list offers none; absent: all.
    */
-  tools: option<readonly string[]>('names', toolsProblem, {
+  tools: defineOption<readonly string[]>('names', toolsProblem, {
     flag: '--tools <names>',
     says: 'the tools the model is offered',
     hint: ', such as "read,grep"; "" for no tool at all',
   }),
-  permissionMode: choiceOption('permission mode', permissionModes, {
+  permissionMode: choiceOption<PermissionMode>('permission mode', permissionModes, {
     flag: '--permission-mode <mode>',
     says: 'what runs without asking',
   }),
   /** Rules that hold together with the worker's own (L55). */
-  permissions: option<PermissionRules>('rules', permissionsProblem, {
+  permissions: defineOption<PermissionRules>('rules', permissionsProblem, {
     flag: '--allow, --deny, --ask <rule>',
     says: 'rules that allow, deny or ask about matching calls, together with those of the worker',
   }),
-  toolEnv: option<ToolEnv>('pairs', toolEnvProblem, {
+  /** Kept as all options are: a secret variable belongs in the worker's configuration. */
+  toolEnv: defineOption<ToolEnv>('pairs', toolEnvProblem, {
     flag: '--tool-env <name=value>',
     says: 'a variable for shell commands and tools, kept with the session, so no secret',
   }),
-  tags: option<Tags>('pairs', tagsProblem, {
+  tags: defineOption<Tags>('pairs', tagsProblem, {
     flag: '--tag <name=value>',
     says: 'a label by which lists find the session, such as team=web',
   }),
   /** Milliseconds that an approval may take before the call counts as denied (L55). */
-  approvalTimeoutMs: milliseconds('approval timeout', {
+  approvalTimeoutMs: timeOption('approval timeout', {
     flag: '--approval-timeout <time>',
     says: 'deny a call after it waited this long for a decision',
   }),

@@ -64,8 +64,7 @@ const LARGEST_PAGE = 1_000;
 
 const impatient = { ...patience, total: patience.oneCall };
 
-export const NO_ATTRIBUTES =
-  'the server lacks search attributes, so that every session is read: `perdure setup` adds them';
+const NO_ATTRIBUTES = 'the server lacks search attributes, so that every session is read: `perdure setup` adds them';
 const SORT_CUT = `only the newest ${MOST_SORTED.toLocaleString('en')} sessions were sorted: narrow the filter`;
 
 type Plan = {
@@ -289,11 +288,11 @@ function readCursor(text: string | undefined): Cursor {
   if (text === undefined) return {};
   try {
     const { at, id, offset } = JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, unknown>;
-    return {
-      ...(Number.isFinite(at) ? { at: Number(at) } : {}),
-      ...(typeof id === 'string' ? { id } : {}),
-      ...(Number.isSafeInteger(offset) && Number(offset) >= 0 ? { offset: Number(offset) } : {}),
-    };
+    return present({
+      at: Number.isFinite(at) ? Number(at) : undefined,
+      id: typeof id === 'string' ? id : undefined,
+      offset: Number.isSafeInteger(offset) && Number(offset) >= 0 ? Number(offset) : undefined,
+    });
   } catch (error) {
     throw new ClientProblem('refused', 'the place of the next page cannot be read: begin with the first', {
       cause: error,

@@ -1,9 +1,10 @@
 // Puts a look at a run under way into the session of a list, and says what follows from it. Pure.
+import { present } from '../../../workflows/contract/present.ts';
 import type { SessionInfo } from '../info.ts';
 import type { RunningRow } from './running-row.ts';
 
 /** Milliseconds without a sign after which a run under way counts as silent. */
-export const SILENT_MS = 5 * 60_000;
+const SILENT_MS = 5 * 60_000;
 
 /**
  * Returns the session with the row's numbers in place of those that visibility knows. A number
@@ -21,7 +22,7 @@ export function withRunning<Info extends SessionInfo>(info: Info, running: Runni
       turns: Math.max(running.turns, facts?.turns ?? 0),
       tokens: Math.max(running.tokens, facts?.tokens ?? 0),
       cents,
-      ...(running.model === null ? {} : { model: running.model }),
+      ...present({ model: running.model ?? undefined }),
     },
   };
 }

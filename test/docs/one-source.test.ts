@@ -1,0 +1,105 @@
+// Options, keys and events are declared once. These tests hold whatever is written elsewhere to the
+// one declaration; `npx vitest run --project fast test/docs -u` writes the table of options.
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { addRunOptions, RunFlag, runOptions } from '../../cli/run-options.ts';
+import { knownOptions, refuseUnknown } from '../../client/options.ts';
+import { openapiDocument } from '../../page/api/openapi.ts';
+import { eventKinds, limits, options } from '../../page/api/schemas.ts';
+import { checkRunOptions } from '../../page/api/steering.ts';
+import { steered } from '../../store/live/event-parts.ts';
+import { checkConfig, CONFIG_KEYS } from '../../worker/config/config.ts';
+import { nearName } from '../../workflows/contract/did-you-mean.ts';
+import { optionsProblem } from '../../workflows/contract/options-problem.ts';
+import { LIMITS, RUN_OPTIONS } from '../../workflows/contract/run-options.ts';
+
+const docs = resolve(import.meta.dirname, '../../docs');
+const names = Object.keys(RUN_OPTIONS);
+const keys = Object.keys(CONFIG_KEYS);
+
+/** The names in code at the beginning of the rows under a heading, or of the whole page. */
+function rowsOf(page: string, heading = ''): readonly string[] {
+  const text = readFileSync(join(docs, page), 'utf8');
+  const [rest = ''] = text.slice(text.indexOf(heading)).split(/\n## (?!All keys)/);
+  return [...rest.matchAll(/^\| (`[^|]+?) \|/gm)].flatMap(([, first = '']) =>
+    [...first.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+  );
+}
+
+test('docs/client.md has each option of a run with its sentence and its flag (L57)', async () => {
+  const page = join(docs, 'client.md');
+  const rows = Object.entries(RUN_OPTIONS).map(
+    ([name, { says, flag }]) => `| \`${name}\` | ${says} | ${flag === undefined ? '' : `\`${flag}\``} |`,
+  );
+  const made = /(?<=\| option \| what it says \| flag \|\n\|---\|---\|---\|\n)[^]*?(?=\n## )/;
+  await expect(readFileSync(page, 'utf8').replace(made, () => `${rows.join('\n')}\n`)).toMatchFileSnapshot(page);
+});
+
+test('each option of a run has its flag, and a field with its sentence over HTTP (L57)', () => {
+  const flags = addRunOptions(new Command()).options;
+  for (const [name, { flag, kind, says }] of Object.entries(RUN_OPTIONS)) {
+    if (flag !== undefined && kind !== 'rules')
+      expect([name, flags.find((each) => each instanceof RunFlag && each.option === name)?.flags]).toEqual([
+        name,
+        flag,
+      ]);
+    expect(options.shape[name]?.description).toContain(says);
+  }
+  expect(flags.flatMap(({ long }) => (['--allow', '--deny', '--ask'].includes(long ?? '') ? [long] : []))).toEqual([
+    '--allow',
+    '--deny',
+    '--ask',
+  ]);
+  expect(JSON.stringify(openapiDocument())).toContain(RUN_OPTIONS.maxTurns.says);
+  expect(Object.keys(options.shape)).toEqual(names);
+  expect(Object.keys(limits.shape)).toEqual([...Object.keys(LIMITS), 'exact']);
+});
+
+test('a flag is read to the option that its row names, as the kind of the row says (L57)', () => {
+  const written = { number: '30000', time: '1h', text: 'x', names: 'read', list: 'x', folders: '/data', pairs: 'a=b' };
+  for (const [name, { flag, kind, values }] of Object.entries(RUN_OPTIONS)) {
+    if (flag === undefined || kind === 'rules' || kind === 'schema' || kind === 'folder') continue;
+    const [long = ''] = flag.split(' ');
+    const value = kind === 'switch' ? [] : kind === 'choice' ? (values ?? []).slice(0, 1) : [written[kind]];
+    const flags = addRunOptions(new Command())
+      .parse([long, ...value], { from: 'user' })
+      .opts();
+    expect([name, Object.keys(runOptions(flags, () => '/'))]).toEqual([name, [name]]);
+  }
+});
+
+test('an option that is misspelled is refused with the nearest name wherever options are taken (L57)', () => {
+  for (const name of names) {
+    const wrong = { [`${name}x`]: 'y' };
+    const near = nearName(`${name}x`, names) ?? '';
+    expect([near, optionsProblem(wrong)]).toEqual([name, `there is no option "${name}x": did you mean ${name}?`]);
+    expect(() => checkRunOptions(wrong)).toThrow(`did you mean ${name}?`);
+    for (const method of ['start', 'schedule', 'setOptions'] as const)
+      expect(() => refuseUnknown(method, wrong, knownOptions[method])).toThrow(`did you mean ${name}?`);
+  }
+});
+
+test('docs/configuration.md has a row for each key of the configuration and for nothing else', () => {
+  expect(rowsOf('configuration.md', '## All keys').toSorted()).toEqual(keys.toSorted());
+  expect(rowsOf('configuration.md').filter((name) => !keys.includes(name))).toEqual([]);
+});
+
+test('a key of the configuration that is misspelled is refused with the nearest name', () => {
+  for (const key of keys)
+    expect(() => checkConfig({ [`${key}x`]: 1 }, 'it')).toThrow(
+      `it: "${key}x" is no key of the configuration: did you mean "${key}"?`,
+    );
+  expect(() => checkConfig({ colour: 1 }, 'it')).toThrow('remove it or correct its name');
+});
+
+test('docs/events.md has a row for each event and for nothing else, and every action that steers (Q12)', () => {
+  const types = eventKinds.flatMap(({ kinds }) => kinds);
+  expect(rowsOf('events.md').toSorted()).toEqual(types.toSorted());
+  const { action } = z.toJSONSchema(steered).properties ?? {};
+  const actions = (action as { readonly enum: readonly string[] }).enum;
+  const page = readFileSync(join(docs, 'events.md'), 'utf8');
+  expect(actions.filter((each) => !page.includes(`\`${each}\``))).toEqual([]);
+});
