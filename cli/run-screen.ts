@@ -12,7 +12,7 @@ import { createAlwaysRules } from '../client/sessions/always-allow.ts';
 import { askApprovals } from './approving/ask-approvals.ts';
 import { createAsides } from './chat/aside.ts';
 import type { Cli } from './cli.ts';
-import type { Hands } from './typing/input.ts';
+import type { Hands, Input } from './typing/input.ts';
 import { type TypedMessages, createTypedMessages } from './typing/typed-messages.ts';
 
 export type RunScreen = {
@@ -26,6 +26,8 @@ export type RunScreen = {
   /** Draws the footer anew. */
   redraw(): void;
   readonly typed: Pick<TypedMessages, 'waiting' | 'submit' | 'sent'>;
+  /** Asks the person at the terminal; null without one. */
+  readonly input: Pick<Input, 'choose' | 'pick' | 'write'> | null;
   /**
    * Removes the changing lines. Resolves when typed messages and answers have been delivered or
    * have failed.
@@ -83,6 +85,7 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands, footer 
     status: () => status?.last() ?? null,
     redraw: () => status?.draw(),
     typed,
+    input,
     end: async () => {
       status?.end();
       const draft = input?.close() ?? '';
@@ -130,6 +133,7 @@ export function jsonScreen(cli: Cli): RunScreen {
     showOutput: () => undefined,
     status: () => null,
     redraw: () => undefined,
+    input: null,
     typed: { waiting: () => null, submit: () => undefined, sent: () => Promise.resolve() },
     end: () => Promise.resolve(),
   };

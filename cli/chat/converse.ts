@@ -8,6 +8,7 @@ import { isAtRest } from '../../client/follow/goal.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { isUnderWay } from '../../client/sessions/info.ts';
+import { readSession } from '../../client/sessions/read.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { openRunScreen, type RunScreen } from '../run-screen.ts';
@@ -92,6 +93,7 @@ export async function holdConversation(
     poke: () => undefined,
     facts: null,
     modeOfRun: talk.mode.current(),
+    escapedAt: 0,
     shell: null,
     shellRuns: [],
     isAnew: false,
@@ -102,10 +104,10 @@ export async function holdConversation(
   const hands: Hands = {
     submit: (text, now) => {
       state.pressed = false;
-      onTyped(cli, { talk, screen, state, leave: () => left.abort() }, text, now);
+      onTyped(cli, { talk, screen, state, stop, leave: () => left.abort() }, text, now);
     },
     interrupt: press,
-    escape: () => stopWhatRuns(cli, talk, state),
+    escape: (isEmpty) => onEscape(cli, { talk, screen, state, stop }, isEmpty),
     nextMode: () => {
       const modes = [...new Set([...CYCLED, talk.mode.current()])];
       const next = modes[(modes.indexOf(talk.mode.current()) + 1) % modes.length];
@@ -125,7 +127,7 @@ export async function holdConversation(
   try {
     await talk.greet();
     if (talk.first !== undefined)
-      submitText(cli, { talk, screen, state, leave: () => left.abort() }, talk.first, false);
+      submitText(cli, { talk, screen, state, stop, leave: () => left.abort() }, talk.first, false);
     while (!stop.aborted) await oneRound(cli, { talk, screen, state, stop });
   } finally {
     await screen.end();
@@ -141,6 +143,8 @@ type State = {
   facts: SessionFacts | null;
   /** The mode of the run that began last. */
   modeOfRun: PermissionMode;
+  /** When Escape was pressed last while nothing ran. */
+  escapedAt: number;
   /** Ends the person's own command that runs now. */
   shell: AbortController | null;
   /** Commands of the person whose output goes with the next message. */
@@ -218,6 +222,28 @@ function onCtrlC(cli: Cli, talk: ChatConversation, state: State, left: AbortCont
   if (!stopWhatRuns(cli, talk, state)) cli.say('press Ctrl-C again to leave, or Ctrl-D');
 }
 
+/** Milliseconds within which a second Escape counts with the first. */
+const TWICE_MS = 1_000;
+
+/** The first press interrupts what runs. Two in an empty row while nothing runs go back. */
+function onEscape(cli: Cli, round: Round, isEmpty: boolean): void {
+  const { state, talk } = round;
+  if (stopWhatRuns(cli, talk, state) || !isEmpty) return;
+  const isSecond = Date.now() - state.escapedAt < TWICE_MS;
+  state.escapedAt = isSecond ? 0 : Date.now();
+  if (isSecond) goBack(cli, round, false).catch((error: unknown) => cli.say(reasonOf(error)));
+}
+
+async function goBack(cli: Cli, { talk, screen, state, stop }: Round, undoes: boolean): Promise<void> {
+  if (!state.begun) return cli.say('nothing was said yet');
+  const { workplace, session } = talk;
+  const { goBackHere, undoHere } = await import('./rewind-picker.ts');
+  const { sessions } = workplace;
+  const read = () => readSession(workplace, session);
+  const place = { session, self: cli.self, sessions, input: screen.input, paint: cli.err, read, say: cli.say, stop };
+  await (undoes ? undoHere(place) : goBackHere(place));
+}
+
 /** Returns false when nothing runs. The run's own end says that it was interrupted. */
 function stopWhatRuns(cli: Cli, { workplace, session }: ChatConversation, state: State): boolean {
   if (state.shell) {
@@ -278,7 +304,7 @@ async function runHere(cli: Cli, { talk, state }: Pick<Submitting, 'talk' | 'sta
   }
 }
 
-type Submitting = Omit<Round, 'stop'> & { readonly leave: () => void };
+type Submitting = Round & { readonly leave: () => void };
 
 function onTyped(cli: Cli, submitting: Submitting, text: string, now: boolean): void {
   const line = shellLineOf(text);
@@ -288,7 +314,7 @@ function onTyped(cli: Cli, submitting: Submitting, text: string, now: boolean): 
 }
 
 /** The argument of a command is no command of the shell: a script may have put it together. */
-function submitText(cli: Cli, { talk, screen, state, leave }: Submitting, text: string, now: boolean): void {
+function submitText(cli: Cli, { talk, screen, state, stop, leave }: Submitting, text: string, now: boolean): void {
   talk.history.add(text);
   try {
     const command = slashCommand(text);
@@ -304,6 +330,7 @@ function submitText(cli: Cli, { talk, screen, state, leave }: Submitting, text: 
         leave,
         readConfig,
         openPage,
+        rewind: (undoes) => goBack(cli, { talk, screen, state, stop }, undoes),
         setMode: (next) => {
           mode.set(next);
           screen.redraw();

@@ -81,6 +81,15 @@ const commands: Readonly<Record<string, Slash>> = {
       say('asked: it is summed up as soon as nothing else runs');
     },
   },
+  rewind: {
+    group: 'Now',
+    takes: '[undo]',
+    does: 'goes back to an earlier prompt, with its files; as Esc twice',
+    act: ({ rewind }, rest) => {
+      if (rest !== '' && rest !== 'undo') throw new UsageError(`/rewind takes nothing, or undo: not ${rest}`);
+      return rewind(rest === 'undo');
+    },
+  },
   context: {
     group: 'Look',
     takes: '',
@@ -192,6 +201,7 @@ export const slashCommands = (): readonly SlashCommandHelp[] =>
 
 /** Values that may stand behind a command, each with a word about it. */
 export function slashArguments(name: string): readonly (readonly [value: string, about: string])[] {
+  if (name === 'rewind') return [['undo', 'takes the last rewind back']];
   if (name === 'mode') return permissionModes.map((mode) => [mode, MODES[mode]]);
   if (name === 'model') return ['opus', 'sonnet', 'haiku', 'fable'].map((model) => [model, 'the newest of these']);
   return [];
@@ -214,6 +224,7 @@ const GROUPS: readonly (readonly [group: SlashGroup, heading: string])[] = [
 
 const KEYS: readonly (readonly [key: string, does: string])[] = [
   ['Esc, Ctrl-C', 'stops the run; Ctrl-C twice or Ctrl-D leaves'],
+  ['Esc twice', 'in an empty row: goes back to an earlier prompt, as /rewind'],
   ['Ctrl-S', 'sends at once: it interrupts what runs'],
   ['Shift-Tab', 'the next permission mode, from the next run on'],
   ['Tab', 'completes a command, its argument, or a file behind @'],

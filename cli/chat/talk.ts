@@ -18,6 +18,8 @@ export type Talk = {
   readonly leave: () => void;
   /** Ends this conversation and begins another one in the same terminal. */
   readonly startAnew: () => void;
+  /** Lets the person choose where to go back to, or undoes that. Throws ClientProblem. */
+  readonly rewind: (undoes: boolean) => Promise<void>;
   /** Sets the mode for the next message. */
   readonly setMode: (mode: PermissionMode) => void;
   /** Opens the page at this session. */

@@ -2,10 +2,9 @@
 // all (T11).
 import type { Command } from 'commander';
 import { oneLine, type Paint } from '../../client/paint.ts';
-import { markRows } from '../../client/render/width.ts';
-import { formatCount } from '../../client/units.ts';
-import type { ChangedFile, SessionDiff } from '../../client/sessions/files/diff-session.ts';
+import type { SessionDiff } from '../../client/sessions/files/diff-session.ts';
 import { jsonLine, showUnseen } from '../../system/text.ts';
+import { statText } from '../render/rewind-plan.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withSession } from '../with-server.ts';
@@ -49,22 +48,6 @@ async function diff(cli: Cli, id: string, paths: readonly string[], { json, ...f
 function printPatch({ print, out, isTerminal }: Cli, { files, patch }: SessionDiff): void {
   if (patch === null) return print(statText(out, files));
   print(isTerminal ? colourPatch(out, patch) : patch);
-}
-
-export function statText(paint: Paint, files: readonly ChangedFile[]): string {
-  if (files.length === 0) return 'nothing has changed\n';
-  const sum = (of: (file: ChangedFile) => number | null): number =>
-    files.reduce((all, file) => all + (of(file) ?? 0), 0);
-  const lines = files.map(({ path, kind, insertions, deletions }) => {
-    const counts =
-      insertions === null ? 'not text' : `${paint.green(`+${insertions}`)} ${paint.red(`−${deletions ?? 0}`)}`;
-    return `${kind === 'changed' ? '' : `${kind} `}${oneLine(path, 300)}  ${counts}`;
-  });
-  const all = `${formatCount(files.length, 'file')} changed (+${sum(({ insertions }) => insertions)} −${sum(({ deletions }) => deletions)})`;
-  return [...lines, all]
-    .flatMap((line) => markRows(paint.columns(), line))
-    .map((line) => `${line}\n`)
-    .join('');
 }
 
 /** Colours a patch for a terminal, and leaves the bytes of files out that are not text. */

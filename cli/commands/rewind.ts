@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../client/paint.ts';
 import { rewoundPartsText } from '../../client/render/steered-words.ts';
 import { formatCount } from '../../client/units.ts';
-import type { LeftEffect } from '../../client/sessions/files/plan-rewind.ts';
 import type { RewindOptions, SessionRewound } from '../../client/sessions/files/rewind-session.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
@@ -15,7 +14,7 @@ import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { withEndingWorker } from '../stop-session.ts';
 import { withSession } from '../with-server.ts';
-import { statText } from './diff.ts';
+import { effectText, statText } from '../render/rewind-plan.ts';
 
 type Flags = {
   readonly to?: string;
@@ -101,12 +100,6 @@ function printPlan(cli: Cli, { rewind: asked, prompt, turns, effects, files, pos
 }
 
 const MOST_SHOWN = 20;
-
-function effectText({ name, input, outcome }: LeftEffect): string {
-  const { command } = (input ?? {}) as { readonly command?: unknown };
-  const words = typeof command === 'string' ? command : JSON.stringify(input);
-  return `${oneLine(`${name} ${words}`, 160)}${outcome === 'ok' ? '' : ` (${outcome})`}`;
-}
 
 function describeRewound(rewound: Rewound): string {
   return `went back: ${rewoundPartsText(rewound)}`;

@@ -1,5 +1,5 @@
 // The command line on a real terminal: what is typed, asked and drawn.
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -177,6 +177,38 @@ test('`-r` without an id opens a picker with the last words of each session: typ
   terminal.type('and now\r');
   await terminal.shows('On it.');
   expect(terminal.lines()).toContain('› move the payments');
+  terminal.type('\u0004');
+  await terminal.ended;
+});
+
+test('Esc twice in an empty row goes back to a prompt with the files, which can be written anew, and `/rewind undo` undoes it (T6 T7)', async () => {
+  const write = (content: string) => reply([toolUse('write', { path: 'made', content })]);
+  const model = await modelFor([write('one'), reply('It is one.'), write('two'), reply('It is two.')]);
+  const { cwd, env, root } = cliPlace(model);
+  const config = 'export default { memory: false, snapshots: true };';
+  writeFileSync(join(root, 'settings', 'perdure', 'perdure.config.mjs'), config);
+  const made = (): string => readFileSync(join(cwd, 'made'), 'utf8');
+  const terminal = onTerminal(perdure('chat', '--permission-mode', 'bypass', 'make one'), { cwd, env, columns: 150 });
+  await terminal.shows('It is one.');
+  await terminal.shows('completed');
+  terminal.type('make two\r');
+  await terminal.shows('It is two.');
+  expect(made()).toBe('two');
+  await terminal.shows('(⇧Tab) · /help');
+  terminal.type('\u001b\u001b');
+  await terminal.shows('which prompt?');
+  await terminal.shows('conversation: 2 turns left behind');
+  await terminal.shows('made  +1 −1');
+  expect(terminal.lines().findLast((line) => line.includes('▸'))).toContain('make two');
+  terminal.type('\r');
+  await terminal.shows('▸ 1 the conversation and 1 file');
+  terminal.type('1');
+  await terminal.shows('went back: the conversation and 1 file; /rewind undo undoes it');
+  await terminal.shows('› make two');
+  expect(made()).toBe('one');
+  terminal.type('\u0015/rewind undo\r');
+  await terminal.shows('undone: the conversation and 1 file');
+  expect(made()).toBe('two');
   terminal.type('\u0004');
   await terminal.ended;
 });
