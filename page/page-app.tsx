@@ -36,6 +36,8 @@ import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-fee
 import { createSchedule, newScheduleForm } from './schedules/new-schedule.tsx';
 import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/schedules-page.tsx';
 
+/** A list is soon read again, and each view of it is a feed of its own. */
+const FLEET_LINGER_MS = 5_000;
 const LARGEST_BODY = 2 * 1024 * 1024;
 
 /** The page with its open feeds. Close it once. */
@@ -53,7 +55,7 @@ export class OpsPage {
   constructor(ports: PagePorts, access: Access) {
     [this.#ports, this.#access] = [ports, access];
     this.feeds = openFeeds((session: SessionId) => openSessionFeed(ports, session, sessionFrame));
-    this.#fleets = openFeeds((query: string) => openFleetFeed(ports, query));
+    this.#fleets = openFeeds((query: string, isWatched) => openFleetFeed(ports, query, isWatched), FLEET_LINGER_MS);
     this.#inboxes = openFeeds((_all: 'all') => InboxFeed.open(ports));
     this.#workers = openFeeds((_all: 'all') => openWorkersFeed(ports));
     this.#plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));

@@ -93,6 +93,7 @@ export type PagePorts = Acting &
     recent(session: SessionId): Promise<RecentRequests>;
     /** Reads the options that the session was started with; null when they are not known. */
     startOptions(session: SessionId): Promise<RunOptions | null>;
+    /** Tells what the session says now; of what is stored, no more than the newest step. */
     live(session: SessionId, signal: AbortSignal): AsyncIterable<ChannelItem>;
     waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
     /** Returns what the model said before the call, in the same reply. */
@@ -158,7 +159,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
       return known;
     },
     store,
-    live: live.live,
+    live: live.liveUnstored,
     temporalUi: uiAddresses(opened, readUiAddress(env), hosted),
   };
 }

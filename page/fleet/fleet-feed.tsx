@@ -59,9 +59,14 @@ export const FLEET = {
 } as const;
 
 /**
- * `query` is that of the address. Throws ClientProblem for a filter that cannot be read.
+ * `query` is that of the address. It looks again only while `isWatched`. Throws ClientProblem for a
+ * filter that cannot be read.
  */
-export async function openFleetFeed(ports: FleetPorts, query: string): Promise<FleetFeed> {
+export async function openFleetFeed(
+  ports: FleetPorts,
+  query: string,
+  isWatched = (): boolean => true,
+): Promise<FleetFeed> {
   const view = readFleetView(new URLSearchParams(query));
   const ring = changeRing();
   const trouble = createTroubles();
@@ -92,6 +97,7 @@ export async function openFleetFeed(ports: FleetPorts, query: string): Promise<F
   frameChanges(drawn, parts);
   const goOn = async (): Promise<void> => {
     while (await pause(LOOK_MS, stop.signal)) {
+      if (!isWatched()) continue;
       try {
         looked = await look();
         trouble.set('workers', missingWorkers(looked.all));
