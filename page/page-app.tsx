@@ -27,6 +27,7 @@ import { allowMany, keepRule, undoRule, type InboxDone } from './inbox/inbox-act
 import { InboxFeed } from './inbox/inbox-feed.tsx';
 import { detailHtml, emptyHtml, inboxPage } from './inbox/inbox-page.tsx';
 import { filterProblem, fleetQuery, readFleetView } from './fleet/fleet-view.ts';
+import { countViews } from './fleet/view-counts.ts';
 import { fleetPage } from './fleet/fleet-page.tsx';
 import { newTaskForm, startTask } from './tasks/new-task.tsx';
 import { readUsage, usageCsv } from './usage/usage.ts';
@@ -97,6 +98,9 @@ export class OpsPage {
       return withFeed(this.#fleets, query, (feed) => context.html(htmlOf(fleetPage(feed, { refused }))));
     });
     this.app.get('/frame', async (context) => context.json(await readFrame(this.#ports)));
+    this.app.get('/views', async (context) =>
+      context.json(await countViews(this.#ports, context.req.queries('at') ?? [])),
+    );
     this.app.get('/live', async (context) => {
       const { feed, leave } = await this.#fleets.enter(fleetQueryOf(context).query);
       return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));

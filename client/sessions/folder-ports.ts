@@ -9,16 +9,13 @@ import { openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { canUseAttributes } from './find/attributes.ts';
 import { makeConverterReadable } from '../../connection/payloads/data-converter.ts';
 import { openShadowReading } from './files/read-shadow.ts';
-import type { ClientOptions, CreateClient, LiveEvents } from './start.ts';
-
-/** Tells what is not in the store yet, and perhaps the step before it, to who has read the store. */
-export type UnstoredLive = { readonly liveUnstored: LiveEvents };
+import type { ClientOptions, CreateClient } from './start.ts';
 
 /** Throws SetupProblem for a data folder that cannot be used. */
 export function folderPorts(
   temporal: Client,
   env: Env,
-): Pick<ClientOptions, 'store' | 'storeId' | 'live' | 'peek' | 'visibility' | 'snapshots'> & UnstoredLive {
+): Pick<ClientOptions, 'store' | 'storeId' | 'live' | 'peek' | 'visibility' | 'snapshots'> {
   const folder = openDataFolder(env);
   const { store, id } = openStore({ ...folder, dataDir: folder.root });
   const live = openLive(folder);
@@ -28,10 +25,21 @@ export function folderPorts(
     storeId: id,
     snapshots: () => openShadowReading(folder.root, env),
     live: (session, signal, onTrouble) => withoutCursors(live.follow(session, { signal, onTrouble })),
-    liveUnstored: (session, signal) => withoutCursors(live.follow(session, { signal, from: 'unstored' })),
     peek: (session) => live.peek(session),
     // A connection of a test or a worker cannot ask for attributes, so its sessions go without.
     visibility: async () => connection instanceof Connection && canUseAttributes(connection, options.namespace),
+  };
+}
+
+/**
+ * Opens the live channel for who reads the store, too: it tells what is not stored yet, and perhaps
+ * the step before it. Throws SetupProblem for a data folder that cannot be used.
+ */
+export function openUnstored(env: Env): Required<Pick<ClientOptions, 'live' | 'peek'>> {
+  const live = openLive(openDataFolder(env));
+  return {
+    live: (session, signal) => withoutCursors(live.follow(session, { signal, from: 'unstored' })),
+    peek: (session) => live.peek(session),
   };
 }
 
@@ -47,8 +55,8 @@ export function withPorts({ env = process.env, ...all }: CreateClient): ClientOp
   if (store && live && visibility) return { ...given, store, live, visibility };
   const ports = folderPorts(given.temporal, env);
   // The folder's identity and its snapshots belong to the folder's own store only.
-  const { storeId, snapshots, liveUnstored: _, ...others } = ports;
-  return { ...others, ...(store ? {} : { storeId, snapshots }), ...given };
+  const { storeId: _, snapshots: __, ...others } = ports;
+  return { ...(store ? others : ports), ...given };
 }
 
 /** Keeps one session that the user's codec cannot decode from hiding the others. */

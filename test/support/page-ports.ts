@@ -31,7 +31,7 @@ export type Staged = {
   readonly ports?: Partial<PagePorts>;
 };
 
-const noSessions = { running: 0, waiting_worker: 0, waiting_approval: 0, parked: 0, idle: 0, closed: 0 };
+export const noSessions = { running: 0, waiting_worker: 0, waiting_approval: 0, parked: 0, idle: 0, closed: 0 };
 
 async function* noEvents(): AsyncGenerator<never> {}
 

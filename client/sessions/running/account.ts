@@ -29,6 +29,8 @@ export type RunningAccount = {
   readonly model: number;
   /** When a step last began, ended or was asked for, in milliseconds since the epoch. */
   readonly progressAt: number;
+  /** How often steps began or ended, by the number of the five minutes since the epoch. */
+  readonly beats: ReadonlyMap<number, number>;
   /** Steps that have not ended, by their activity's id. */
   readonly open: ReadonlyMap<string, AskedStep>;
 };
@@ -101,6 +103,7 @@ const isNextTurn = ({ kind, reason }: z.infer<typeof transitions>[number]): bool
 export function createAccountant(decode: DecodePayload): Accountant {
   const scheduled = new Map<string, { readonly id: string; readonly step: AskedStep }>();
   const open = new Map<string, AskedStep>();
+  const beats = new Map<number, number>();
   const counted = new Set<string>();
   const account: Draft = {
     turns: 0,
@@ -110,6 +113,7 @@ export function createAccountant(decode: DecodePayload): Accountant {
     config: null,
     model: 0,
     progressAt: 0,
+    beats,
     open,
   };
   let newest = 0;
@@ -173,7 +177,10 @@ export function createAccountant(decode: DecodePayload): Accountant {
     absorb: async (event) => {
       if (Number(event.eventId) <= newest) return;
       newest = Number(event.eventId);
-      if (isProgress(event)) account.progressAt = timeOf(event.eventTime);
+      if (isProgress(event)) {
+        account.progressAt = timeOf(event.eventTime);
+        countBeat(beats, account.progressAt);
+      }
       const ended = endOf(event);
       if (event.workflowExecutionStartedEventAttributes) {
         const { input } = event.workflowExecutionStartedEventAttributes;
@@ -189,6 +196,16 @@ export function createAccountant(decode: DecodePayload): Accountant {
       }
     },
   };
+}
+
+/** Length of a beat, and how many of them lists show. */
+export const BEAT_MS = 5 * 60_000;
+export const BEATS = 12;
+
+function countBeat(beats: Map<number, number>, at: number): void {
+  const beat = Math.floor(at / BEAT_MS);
+  beats.set(beat, (beats.get(beat) ?? 0) + 1);
+  for (const old of beats.keys()) if (old <= beat - BEATS) beats.delete(old);
 }
 
 const endOf = (event: HistoryEvent) =>
