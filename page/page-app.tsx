@@ -132,9 +132,15 @@ export class OpsPage {
   async #actOn(context: Context, session: SessionId, name: Parameters<typeof actOnSession>[2]): Promise<Child> {
     const role = personIn(context, this.#access)?.role ?? 'look';
     const body = await jsonBody(context);
-    const { said, message, link } = await actOnSession({ ports: this.#acting(context), role }, session, name, body);
+    const { said, message, link, undo } = await actOnSession(
+      { ports: this.#acting(context), role },
+      session,
+      name,
+      body,
+    );
     await withFeed(this.feeds, session, async (feed) => feed.wake(message));
     await settleInInbox(this.#inboxes, session, name, body);
+    if (undo !== undefined) return <AnswerWithUndo said={said} path={`/sessions/${session}/${undo}`} />;
     return link === undefined ? said : <AnswerWithLink said={said} link={link} />;
   }
 }
@@ -286,6 +292,17 @@ function AnswerWithLink({ said, link }: { readonly said: string; readonly link: 
     <>
       {`${said} `}
       <a href={link}>Open it</a>
+    </>
+  );
+}
+
+function AnswerWithUndo({ said, path }: { readonly said: string; readonly path: string }) {
+  return (
+    <>
+      {`${said} `}
+      <button type="button" class="plain" hx-post={path} hx-target="#said">
+        Undo
+      </button>
     </>
   );
 }

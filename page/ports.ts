@@ -51,6 +51,8 @@ export type Acting = Pick<
   | 'changeRules'
   | 'setOptions'
   | 'snip'
+  | 'rewind'
+  | 'undoRewind'
   | 'askAside'
   | 'schedules'
 >;

@@ -104,6 +104,8 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     approvals: () => Promise.resolve([]),
     start: noted('start'),
     snip: noted('snip'),
+    rewind: () => noted('rewind')().then(() => ({}) as never),
+    undoRewind: noted('undoRewind'),
     follow: () => noEvents(),
     result: () => Promise.resolve(null),
     transcript: () => noEvents(),
