@@ -59,21 +59,47 @@ export function AreaPlot({ values, tone }: { readonly values: readonly number[];
   );
 }
 
-/** A column for each value. */
-export function BarPlot({ values, tone }: { readonly values: readonly number[]; readonly tone: Tone }) {
-  const top = Math.max(...values, 1e-9);
+type Columns = { readonly values: readonly number[]; readonly tone: Tone };
+
+/** A column for each value; with `above`, that of the same place stands on it. */
+export function BarPlot({ values, tone, above }: Columns & { readonly above?: Columns }) {
+  const top = Math.max(...values.map((value, at) => value + (above?.values[at] ?? 0)), 1e-9);
   const step = WIDTH / Math.max(1, values.length);
-  const path = values
-    .map((value, index) => {
-      const tall = (value / top) * (HEIGHT - 3);
-      const left = (index * step + 0.5).toFixed(1);
-      return value <= 0 ? '' : `M${left} ${HEIGHT}v-${tall.toFixed(1)}h${(step - 1).toFixed(1)}v${tall.toFixed(1)}z`;
-    })
-    .join('');
+  const tallOf = (value: number): number => (value / top) * (HEIGHT - 3);
+  const pathOf = (heights: readonly number[], floors: readonly number[] = []): string =>
+    heights
+      .map((value, at) => {
+        const [tall, from] = [tallOf(value).toFixed(1), (HEIGHT - tallOf(floors[at] ?? 0)).toFixed(1)];
+        const left = (at * step + 0.5).toFixed(1);
+        return value <= 0 ? '' : `M${left} ${from}v-${tall}h${(step - 1).toFixed(1)}v${tall}z`;
+      })
+      .join('');
   return (
     <svg class={`drawn tone-${tone}`} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
       <path class="floor" d={`M0 ${HEIGHT - 0.5}H${WIDTH}`} />
-      <path class="columns" d={path} />
+      <path class="columns" d={pathOf(values)} />
+      {above ? <path class={`columns tone-${above.tone}`} d={pathOf(above.values, values)} /> : null}
+    </svg>
+  );
+}
+
+/** How often a session did something in each five minutes of the last hour. */
+export function HourPlot({ beats }: { readonly beats: readonly number[] }) {
+  const top = Math.max(...beats, 1);
+  const sum = beats.reduce((all, beat) => all + beat, 0);
+  return (
+    <svg class="hour" viewBox="0 0 96 20" role="img" aria-label={`${sum} steps in the last hour`}>
+      <path class="floor" d="M0 19.5H96" />
+      {beats.map((beat, at) =>
+        beat === 0 ? null : (
+          <rect
+            x={at * 8 + 0.5}
+            y={Math.round(19 - (beat / top) * 17)}
+            width="6"
+            height={Math.round((beat / top) * 17)}
+          />
+        ),
+      )}
     </svg>
   );
 }

@@ -27,6 +27,7 @@ import { allowMany, keepRule, undoRule, type InboxDone } from './inbox/inbox-act
 import { InboxFeed } from './inbox/inbox-feed.tsx';
 import { detailHtml, emptyHtml, inboxPage } from './inbox/inbox-page.tsx';
 import { filterProblem, fleetQuery, readFleetView } from './fleet/fleet-view.ts';
+import { countViews } from './fleet/view-counts.ts';
 import { fleetPage } from './fleet/fleet-page.tsx';
 import { newTaskForm, startTask } from './tasks/new-task.tsx';
 import { readUsage, usageCsv } from './usage/usage.ts';
@@ -36,6 +37,8 @@ import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-fee
 import { createSchedule, newScheduleForm } from './schedules/new-schedule.tsx';
 import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/schedules-page.tsx';
 
+/** A list is soon read again, and each view of it is a feed of its own. */
+const FLEET_LINGER_MS = 5_000;
 const LARGEST_BODY = 2 * 1024 * 1024;
 
 /** The page with its open feeds. Close it once. */
@@ -53,7 +56,7 @@ export class OpsPage {
   constructor(ports: PagePorts, access: Access) {
     [this.#ports, this.#access] = [ports, access];
     this.feeds = openFeeds((session: SessionId) => openSessionFeed(ports, session, sessionFrame));
-    this.#fleets = openFeeds((query: string) => openFleetFeed(ports, query));
+    this.#fleets = openFeeds((query: string, isWatched) => openFleetFeed(ports, query, isWatched), FLEET_LINGER_MS);
     this.#inboxes = openFeeds((_all: 'all') => InboxFeed.open(ports));
     this.#workers = openFeeds((_all: 'all') => openWorkersFeed(ports));
     this.#plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
@@ -95,6 +98,9 @@ export class OpsPage {
       return withFeed(this.#fleets, query, (feed) => context.html(htmlOf(fleetPage(feed, { refused }))));
     });
     this.app.get('/frame', async (context) => context.json(await readFrame(this.#ports)));
+    this.app.get('/views', async (context) =>
+      context.json(await countViews(this.#ports, context.req.queries('at') ?? [])),
+    );
     this.app.get('/live', async (context) => {
       const { feed, leave } = await this.#fleets.enter(fleetQueryOf(context).query);
       return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));
@@ -126,9 +132,15 @@ export class OpsPage {
   async #actOn(context: Context, session: SessionId, name: Parameters<typeof actOnSession>[2]): Promise<Child> {
     const role = personIn(context, this.#access)?.role ?? 'look';
     const body = await jsonBody(context);
-    const { said, message, link } = await actOnSession({ ports: this.#acting(context), role }, session, name, body);
+    const { said, message, link, undo } = await actOnSession(
+      { ports: this.#acting(context), role },
+      session,
+      name,
+      body,
+    );
     await withFeed(this.feeds, session, async (feed) => feed.wake(message));
     await settleInInbox(this.#inboxes, session, name, body);
+    if (undo !== undefined) return <AnswerWithUndo said={said} path={`/sessions/${session}/${undo}`} />;
     return link === undefined ? said : <AnswerWithLink said={said} link={link} />;
   }
 }
@@ -280,6 +292,17 @@ function AnswerWithLink({ said, link }: { readonly said: string; readonly link: 
     <>
       {`${said} `}
       <a href={link}>Open it</a>
+    </>
+  );
+}
+
+function AnswerWithUndo({ said, path }: { readonly said: string; readonly path: string }) {
+  return (
+    <>
+      {`${said} `}
+      <button type="button" class="plain" hx-post={path} hx-target="#said">
+        Undo
+      </button>
     </>
   );
 }

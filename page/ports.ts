@@ -13,7 +13,7 @@ import type { PerdureClient } from '../client/perdure-client.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import type { WaitingApproval } from '../client/sessions/waiting-approval.ts';
-import { folderPorts } from '../client/sessions/folder-ports.ts';
+import { openUnstored } from '../client/sessions/folder-ports.ts';
 import type { SessionDescription } from '../client/sessions/info.ts';
 import { readSession, type SessionReading } from '../client/sessions/read.ts';
 import { headOf } from '../client/sessions/newest-head.ts';
@@ -51,6 +51,8 @@ export type Acting = Pick<
   | 'changeRules'
   | 'setOptions'
   | 'snip'
+  | 'rewind'
+  | 'undoRewind'
   | 'askAside'
   | 'schedules'
 >;
@@ -93,6 +95,7 @@ export type PagePorts = Acting &
     recent(session: SessionId): Promise<RecentRequests>;
     /** Reads the options that the session was started with; null when they are not known. */
     startOptions(session: SessionId): Promise<RunOptions | null>;
+    /** Tells what the session says now; of what is stored, no more than the newest step. */
     live(session: SessionId, signal: AbortSignal): AsyncIterable<ChannelItem>;
     waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
     /** Returns what the model said before the call, in the same reply. */
@@ -145,7 +148,7 @@ const SCHEDULES_HOLD_MS = 30_000;
 export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readonly hosted?: boolean } = {}): PagePorts {
   const { store, sessions } = opened;
   const people = new RecentMap<string, Acting>(MOST_HELD);
-  const live = folderPorts(opened.temporal.client, env);
+  const live = openUnstored(env);
   return {
     ...sessions,
     ...fleetPorts(opened, env, live),
@@ -175,7 +178,7 @@ function uiAddresses({ target, embedded }: Opened, named: string | null, hosted:
 function fleetPorts(
   { temporal, store, sessions }: Opened,
   env: Env,
-  { peek }: Pick<ReturnType<typeof folderPorts>, 'peek'>,
+  { peek }: Pick<ReturnType<typeof openUnstored>, 'peek'>,
 ): Pick<PagePorts, 'running' | 'fleet' | 'page'> {
   const running = runningReader({ temporal: temporal.client, store, peek }, { waitMs: RUNNING_WAIT_MS });
   const historian = fleetHistorian({

@@ -14,7 +14,9 @@ import { fileLive } from '../../store/live/file-live.ts';
 import { openServer, type Opened } from '../../client/runtime/open-server.ts';
 import { installRuntime } from '../../worker/install-runtime.ts';
 import { LONG_SESSION, startLongSession } from '../long-session.ts';
+import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { enterPage, type Visitor } from './visitor.ts';
+import { startWaiting } from './waiting-sessions.ts';
 import { median, renderTable } from '../table.ts';
 
 export type PageRow = { readonly what: string; readonly aim: string; readonly found: string };
@@ -37,7 +39,12 @@ export async function measurePage(say: (line: string) => void, load: PageLoad): 
     say(`${load.sessions} sessions, and one of ${load.iterations} iterations`);
     await startSessions(opened, root, load.sessions);
     await startLongSession(opened, root, load.iterations);
-    return await measured(opened, env, say);
+    const waiting = await startWaiting(opened, env, { cwd: root, count: ASKED });
+    try {
+      return await measured(opened, env, { say, waiting: waiting.calls });
+    } finally {
+      await waiting.close();
+    }
   } finally {
     await opened.close();
     await rm(root, { recursive: true, force: true });
@@ -57,7 +64,7 @@ async function startSessions({ sessions, temporal }: Opened, cwd: string, count:
 async function measured(
   opened: Opened,
   env: NodeJS.ProcessEnv,
-  say: (line: string) => void,
+  { say, waiting }: { readonly say: (line: string) => void; readonly waiting: readonly WaitingApproval[] },
 ): Promise<readonly PageRow[]> {
   const program = fileURLToPath(new URL('../../../bin/perdure.mjs', import.meta.url));
   const child = spawn(process.execPath, [program, 'page'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -65,9 +72,15 @@ async function measured(
     const [line = ''] = (await once(createInterface(child.stdout), 'line')) as string[];
     const visitor = await enterPage(new URL(line.replace(/^page /, '')));
     const begun = await residentBytes(child);
+    const beginCpu = await cpuMs(child);
     const fleet = await fleetTimes(visitor);
+    const fleetCpu = (await cpuMs(child)) - beginCpu;
+    const decisions = await decisionTimes(visitor, waiting);
     const path = `/sessions/${LONG_SESSION}`;
-    const session = await timesOf(visitor, path, 4);
+    const cpuBefore = await cpuMs(child);
+    const session = await timesOf(visitor, path, 1);
+    const sessionCpu = (await cpuMs(child)) - cpuBefore;
+    session.push(...(await timesOf(visitor, path, 3)));
     const afterSession = await residentBytes(child);
     const timeline = await timesOf(visitor, `${path}/timeline`, 4);
     say('one watcher');
@@ -77,7 +90,10 @@ async function measured(
     const rss = await residentBytes(child);
     return [
       { what: 'all sessions, each with another filter, p95', aim: '500 ms', found: ms(at(fleet, 0.95)) },
+      { what: 'all sessions, CPU of the page for one', aim: '', found: ms(fleetCpu / ASKED) },
+      { what: 'a decision, p95', aim: '150 ms', found: ms(at(decisions, 0.95)) },
       { what: 'the long session, first', aim: '1 s', found: ms(session[0] ?? NaN) },
+      { what: 'the long session, first, CPU of the page', aim: '', found: ms(sessionCpu) },
       { what: 'the long session, again', aim: '', found: ms(median(session.slice(1))) },
       { what: 'its timeline, first', aim: '1 s', found: ms(timeline[0] ?? NaN) },
       { what: 'its timeline, again', aim: '', found: ms(median(timeline.slice(1))) },
@@ -102,7 +118,18 @@ async function fleetTimes(visitor: Visitor): Promise<readonly number[]> {
   return times;
 }
 
-async function timesOf(visitor: Visitor, path: string, times: number): Promise<readonly number[]> {
+/** Milliseconds from a decision to the answer that it counts, as one key of the page sends it. */
+async function decisionTimes(visitor: Visitor, waiting: readonly WaitingApproval[]): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (const { session, call, inputHash } of waiting) {
+    const from = performance.now();
+    await visitor.post(`/sessions/${session}/approve`, { call, inputHash });
+    times.push(performance.now() - from);
+  }
+  return times;
+}
+
+async function timesOf(visitor: Visitor, path: string, times: number): Promise<number[]> {
   const found: number[] = [];
   for (let n = 0; n < times; n += 1) {
     const from = performance.now();
@@ -139,6 +166,12 @@ async function watch(visitor: Visitor, { folder }: Opened, path: string, count: 
 async function residentBytes({ pid }: ChildProcess): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1_024;
+}
+
+/** CPU of all threads, in ticks of a hundredth of a second. */
+async function cpuMs({ pid }: ChildProcess): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /, '').split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 const at = (values: readonly number[], share: number): number =>

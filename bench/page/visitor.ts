@@ -9,6 +9,8 @@ export type Listening = {
 
 export type Visitor = {
   read(path: string): Promise<string>;
+  /** Sends a form as the page's script does. */
+  post(path: string, body: unknown): Promise<string>;
   /** Resolves when the stream has begun. */
   listen(path: string): Promise<Listening>;
 };
@@ -19,6 +21,7 @@ export async function enterPage(url: URL): Promise<Visitor> {
   const authorization = `Basic ${Buffer.from(`perdure:${pass}`).toString('base64')}`;
   return {
     read: async (path) => textOf(path, await ask(url, path, authorization)),
+    post: async (path, body) => textOf(path, await ask(url, path, authorization, JSON.stringify(body))),
     listen: async (path) => listening(await ask(url, path, authorization)),
   };
 }

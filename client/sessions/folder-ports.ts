@@ -31,6 +31,18 @@ export function folderPorts(
   };
 }
 
+/**
+ * Opens the live channel for who reads the store, too: it tells what is not stored yet, and perhaps
+ * the step before it. Throws SetupProblem for a data folder that cannot be used.
+ */
+export function openUnstored(env: Env): Required<Pick<ClientOptions, 'live' | 'peek'>> {
+  const live = openLive(openDataFolder(env));
+  return {
+    live: (session, signal) => withoutCursors(live.follow(session, { signal, from: 'unstored' })),
+    peek: (session) => live.peek(session),
+  };
+}
+
 /** A follower needs no cursors, since it begins at the beginning of the run. */
 async function* withoutCursors(items: AsyncIterable<LiveItem>): AsyncIterable<ChannelItem> {
   for await (const { cursor: _, ...event } of items) yield event;

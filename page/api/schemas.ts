@@ -197,18 +197,50 @@ export const captures = z.looseObject({
     }),
   ),
 });
+const flag = z.boolean();
+const changedFiles = z.array(
+  z.looseObject({
+    root: text.describe('the folder of the session in which it lies'),
+    path: text,
+    kind: z.enum(['added', 'changed', 'deleted']),
+    insertions: count.nullable().describe('lines; null: it is not text'),
+    deletions: count.nullable(),
+  }),
+);
 export const diff = z.looseObject({
-  files: z.array(
-    z.looseObject({
-      root: text.describe('the folder of the session in which it lies'),
-      path: text,
-      kind: z.enum(['added', 'changed', 'deleted']),
-      insertions: count.nullable().describe('lines; null: it is not text'),
-      deletions: count.nullable(),
-    }),
-  ),
+  files: changedFiles,
   patch: text.nullable().describe('for `git apply`; null when it is larger than 64 MB or left out'),
 });
+
+export const rewindBody = z.strictObject({
+  to: text
+    .describe('a position, RUN.ITERATION or the id of a message: it goes back to before it; absent: the last prompt')
+    .optional(),
+  conversation: flag.describe('false leaves the conversation as it is').optional(),
+  files: flag.describe('false leaves the files as they are').optional(),
+  force: flag.describe('overwrites what others have changed since the last step').optional(),
+  dryRun: flag.describe('only says what would be done').optional(),
+});
+export const undoBody = z.strictObject({ force: flag.optional() });
+const rewound = z.looseObject({
+  from: text.describe('the head that was left'),
+  to: text.describe('the head it went back to; absent where the conversation stays').optional(),
+  files: z
+    .array(z.looseObject({ root: text, before: text, to: text, files: count.describe('written or deleted') }))
+    .optional(),
+});
+export const rewindAnswer = z.looseObject({
+  position: count.describe('of the first entry that is left behind'),
+  prompt: text.nullable().describe('its first words; null within a run'),
+  turns: count.describe('replies that are left behind'),
+  effects: z
+    .array(z.looseObject({ name: text, input: z.unknown(), outcome: text }))
+    .describe('calls that may have done what no snapshot holds: it stays done'),
+  files: changedFiles.nullable().describe('null: the snapshots lie on another machine'),
+  rewound: rewound.nullable().describe('null for a dry run'),
+});
+export const undoAnswer = z.looseObject({ rewound });
+
 export const outcome = z.looseObject({ result: resultSchema.nullable() });
 
 export const schedule = z.strictObject({

@@ -145,6 +145,33 @@ export const steerings: readonly Operation[] = [
     shapes.snipBody,
     ({ acting, session, signal }, { entries }) => acting.snip(session, entries, { signal }),
   ),
+  postOperation(
+    {
+      name: 'rewind',
+      path: '/sessions/{session}/rewind',
+      role: 'steer',
+      says: 'Takes a session at rest back to an earlier point: conversation, files, or both.',
+      answer: shapes.rewindAnswer,
+    },
+    shapes.rewindBody,
+    async ({ acting, session, signal }, body) => {
+      const { rewind: _, ...plan } = await acting.rewind(session, { ...present(body), signal });
+      return plan;
+    },
+  ),
+  postOperation(
+    {
+      name: 'undoRewind',
+      path: '/sessions/{session}/rewind/undo',
+      role: 'steer',
+      says: 'Undoes the last rewind, also one that was an undo.',
+      answer: shapes.undoAnswer,
+    },
+    shapes.undoBody,
+    async ({ acting, session, signal }, body) => ({
+      rewound: await acting.undoRewind(session, { ...present(body), signal }),
+    }),
+  ),
 ];
 
 const querySource = 'api' as const;

@@ -16,7 +16,7 @@ const LINGER_MS = 30_000;
 type Open<Feed> = { readonly feed: Promise<Feed>; watchers: number; closing: NodeJS.Timeout | null };
 
 export function openFeeds<Key, Feed extends { close(): void }>(
-  open: (key: Key) => Promise<Feed>,
+  open: (key: Key, isWatched: () => boolean) => Promise<Feed>,
   lingerMs = LINGER_MS,
 ): OpenFeeds<Key, Feed> {
   const kept = new Map<Key, Open<Feed>>();
@@ -28,6 +28,12 @@ export function openFeeds<Key, Feed extends { close(): void }>(
       () => undefined,
     );
   };
+  const openAnew = (key: Key): Open<Feed> => {
+    const entry: { watchers: number; closing: null } = { watchers: 0, closing: null };
+    const opened = Object.assign(entry, { feed: open(key, () => entry.watchers > 0) });
+    kept.set(key, opened);
+    return opened;
+  };
   return {
     get size() {
       return kept.size;
@@ -36,8 +42,7 @@ export function openFeeds<Key, Feed extends { close(): void }>(
       return [...kept.values()].reduce((sum, { watchers }) => sum + watchers, 0);
     },
     enter: async (key) => {
-      const entry: Open<Feed> = kept.get(key) ?? { feed: open(key), watchers: 0, closing: null };
-      kept.set(key, entry);
+      const entry = kept.get(key) ?? openAnew(key);
       if (entry.closing) clearTimeout(entry.closing);
       entry.closing = null;
       entry.watchers += 1;

@@ -23,6 +23,8 @@ export type Ring = {
   /** The place of a watcher that knows everything so far. */
   readonly now: number;
   push(...changes: readonly Change[]): void;
+  /** Forgets all changes: every watcher begins again. */
+  forget(): void;
   /** Returns null when the changes after `at` have been forgotten. */
   since(at: number): RingChanges | null;
   /** Resolves at the next change, or when the signal is aborted. */
@@ -59,6 +61,11 @@ export function changeRing(most = MOST): Ring {
       kept.splice(0, gone);
       first += gone;
       if (changes.length > 0) wake();
+    },
+    forget: () => {
+      first += kept.length + 1;
+      kept.length = size = 0;
+      wake();
     },
     since: (at) => {
       if (at < first || at > first + kept.length) return null;

@@ -112,12 +112,11 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
 
 function newState(about: Pick<State, 'ports' | 'session' | 'frame' | 'seen'>): State {
   const { ports, session, seen } = about;
-  const items = transcriptItems();
   const state: State = {
     ...about,
     ring: changeRing(),
-    items,
-    pieces: new LivePieces((anchor) => drawStoredCard(items, anchor, itemContext(state))),
+    items: transcriptItems(),
+    pieces: new LivePieces((anchor) => drawStoredCard(state.items, anchor, itemContext(state))),
     bodies: createBodyReader(ports.store),
     cache: createViewCache({ maxBytes: 1 }),
     trouble: createTroubles(),

@@ -4,7 +4,7 @@ import { createConfigReader, type RunConfig } from '../../store/configuration.ts
 import { createLimit } from '../../system/async.ts';
 import { createBodyReader } from '../../store/log/bodies.ts';
 import { isDamage, StoreError } from '../../store/values/store.ts';
-import { loadView, loadWorkingView, type View } from '../../store/view/view.ts';
+import { emptyView, loadView, loadWorkingView, type View } from '../../store/view/view.ts';
 import { createViewCache } from '../../store/view/view-cache.ts';
 import type { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
@@ -60,7 +60,7 @@ export type State = {
   readonly session: SessionId;
   readonly ports: PagePorts;
   readonly ring: Ring;
-  readonly items: ReturnType<typeof transcriptItems>;
+  items: ReturnType<typeof transcriptItems>;
   readonly pieces: LivePieces;
   readonly bodies: ReturnType<typeof createBodyReader>;
   readonly cache: ReturnType<typeof createViewCache>;
@@ -148,8 +148,9 @@ async function readOn(state: State, head: Hash | null): Promise<void> {
       return loadWorkingView(ports.store, session, head);
     });
     trouble.set('store', null);
+    if (!isSameBeginning(view, state.view)) startOver(state);
     // An older head than the shown one: the channel repeats what it told before.
-    if (view.length <= state.view.length) return;
+    else if (view.length <= state.view.length) return;
     const { added, changed } = state.items.add(view.from(state.view.length));
     state.view = view;
     state.run = Math.max(state.run, added.at(-1)?.run ?? 0);
@@ -162,6 +163,20 @@ async function readOn(state: State, head: Hash | null): Promise<void> {
     if (!(error instanceof StoreError)) throw error;
     trouble.set('store', reasonOf(error));
   }
+}
+
+/** Tells whether one of two views continues the other. A session that went back goes on elsewhere. */
+function isSameBeginning(one: View, other: View): boolean {
+  const last = Math.min(one.length, other.length) - 1;
+  return last < 0 || JSON.stringify(one.from(last)[0]) === JSON.stringify(other.from(last)[0]);
+}
+
+function startOver(state: State): void {
+  state.view = emptyView(state.session);
+  state.items = transcriptItems();
+  state.voided.length = 0;
+  state.runConfig = null;
+  state.ring.forget();
 }
 
 async function drawItems(state: State, items: readonly Item[]): Promise<Change[]> {

@@ -1,7 +1,7 @@
 // The cards above the list: how many work and wait, what it costs, what goes wrong, over time.
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { SessionCounts } from '../../client/sessions/find/list-sessions.ts';
-import { formatMoney } from '../../client/units.ts';
+import { formatCount, formatMoney } from '../../client/units.ts';
 import { Age, AreaPlot, BarPlot, shortAmount } from '../figures.tsx';
 import { sumCounts } from '../frame/frame-state.tsx';
 import type { Plots } from './fleet-plots.ts';
@@ -16,7 +16,7 @@ type CardsProps = {
 
 export function FleetCards({ counts, waiting, plots, span }: CardsProps) {
   const oldest = Math.min(...waiting.map(({ askedAt }) => askedAt ?? Infinity));
-  const [cents, tokens, failed] = [plots.cents, plots.tokens, plots.failed].map((values) =>
+  const [cents, tokens, failed, calls] = [plots.cents, plots.tokens, plots.failed, plots.failedCalls].map((values) =>
     values.reduce((sum, value) => sum + value, 0),
   );
   const known = describeSince(plots);
@@ -50,11 +50,11 @@ export function FleetCards({ counts, waiting, plots, span }: CardsProps) {
         <Figure value={shortAmount(tokens ?? 0)}>{span.replace(/(\d+)/, '$1 ')}</Figure>
         <BarPlot values={plots.tokens} tone="ctx" />
       </Card>
-      <Card name="Errors" span={span} wide note={`Runs that ended badly. ${known}`}>
+      <Card name="Errors" span={span} wide note={`Runs that ended badly, and requests to models that failed. ${known}`}>
         <Figure value={String(failed ?? 0)} tone={(failed ?? 0) > 0 ? 'bad' : undefined}>
-          {failed === 1 ? 'bad end' : 'bad ends'}
+          {`${failed === 1 ? 'bad end' : 'bad ends'} · ${formatCount(Math.round(calls ?? 0), 'failed model call')}`}
         </Figure>
-        <BarPlot values={plots.failed} tone="fail" />
+        <BarPlot values={plots.failed} tone="fail" above={{ values: plots.failedCalls, tone: 'wait' }} />
       </Card>
     </div>
   );

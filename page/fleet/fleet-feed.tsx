@@ -18,8 +18,8 @@ import { FleetCards } from './fleet-cards.tsx';
 import { type Plots, plotsOf } from './fleet-plots.ts';
 import { type FleetView, fleetAddress, filterTerms, readFleetView, type Tab, tabs, wholeFilter } from './fleet-view.ts';
 import { type Need, NeedStrip, NEEDS_SHOWN } from './need-strip.tsx';
-import { sessionRowId, SessionRow } from './session-row.tsx';
-import { flatRows, type TreeRow, treeRows } from './session-tree.ts';
+import { GroupRow, groupRowId, sessionRowId, SessionRow } from './session-row.tsx';
+import { flatRows, groupedRows, type RowGroup, treeRows } from './session-tree.ts';
 
 type TabCounts = Readonly<Record<Tab, number>>;
 
@@ -59,9 +59,14 @@ export const FLEET = {
 } as const;
 
 /**
- * `query` is that of the address. Throws ClientProblem for a filter that cannot be read.
+ * `query` is that of the address. It looks again only while `isWatched`. Throws ClientProblem for a
+ * filter that cannot be read.
  */
-export async function openFleetFeed(ports: FleetPorts, query: string): Promise<FleetFeed> {
+export async function openFleetFeed(
+  ports: FleetPorts,
+  query: string,
+  isWatched = (): boolean => true,
+): Promise<FleetFeed> {
   const view = readFleetView(new URLSearchParams(query));
   const ring = changeRing();
   const trouble = createTroubles();
@@ -92,6 +97,7 @@ export async function openFleetFeed(ports: FleetPorts, query: string): Promise<F
   frameChanges(drawn, parts);
   const goOn = async (): Promise<void> => {
     while (await pause(LOOK_MS, stop.signal)) {
+      if (!isWatched()) continue;
       try {
         looked = await look();
         trouble.set('workers', missingWorkers(looked.all));
@@ -105,7 +111,7 @@ export async function openFleetFeed(ports: FleetPorts, query: string): Promise<F
       ring.push(...changes, {
         do: 'order',
         into: FLEET.rows,
-        ids: rowsOf(looked, view).map(({ session }) => sessionRowId(session.session)),
+        ids: parts.flatMap(({ id, into }) => (into === FLEET.rows ? [id] : [])),
       });
     }
   };
@@ -178,20 +184,24 @@ async function nameNeeds(
   );
 }
 
-const rowsOf = ({ page }: Looked, { flat }: FleetView): readonly TreeRow[] =>
-  flat ? flatRows(page.sessions) : treeRows(page.sessions);
+function rowGroups({ page: { sessions } }: Looked, { flat, group }: FleetView): readonly RowGroup[] {
+  if (group !== 'none') return groupedRows(sessions, group);
+  return [{ name: '', rows: flat ? flatRows(sessions) : treeRows(sessions) }];
+}
 
 function fleetParts(looked: Looked, troubles: readonly Trouble[], view: FleetView): readonly FramePart[] {
   const part = (id: string, into: string, node: unknown): FramePart => ({ id, into, html: htmlOf(node) });
   const { all, counts, waiting, needs, plots } = looked;
   const now = Date.now();
-  const rows = rowsOf(looked, view);
   return [
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, FLEET.banners, <Banner trouble={trouble} />)),
     part('cards', FLEET.cards, <FleetCards counts={all} waiting={waiting} plots={plots} span={view.span} />),
     part('needs', FLEET.needs, <NeedStrip needs={needs} waiting={waiting} />),
     part('tabs', FLEET.tabs, <Tabs counts={counts} view={view} />),
-    ...rows.map((row) => part(sessionRowId(row.session.session), FLEET.rows, <SessionRow row={row} now={now} />)),
+    ...rowGroups(looked, view).flatMap(({ name, rows }) => [
+      ...(view.group === 'none' ? [] : [part(groupRowId(name), FLEET.rows, <GroupRow name={name} rows={rows} />)]),
+      ...rows.map((row) => part(sessionRowId(row.session.session), FLEET.rows, <SessionRow row={row} now={now} />)),
+    ]),
     part('empty', FLEET.empty, <EmptyState looked={looked} view={view} />),
   ];
 }

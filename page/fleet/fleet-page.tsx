@@ -4,7 +4,16 @@ import { raw } from 'hono/html';
 import { Icon } from '../icons.tsx';
 import { Layout } from '../layout.tsx';
 import { FLEET, type FleetFeed } from './fleet-feed.tsx';
-import { fleetAddress, fleetQuery, type FleetView, type ViewSpan, spans, wholeFilter } from './fleet-view.ts';
+import {
+  fleetAddress,
+  fleetQuery,
+  type FleetView,
+  type Grouping,
+  groupings,
+  type ViewSpan,
+  spans,
+  wholeFilter,
+} from './fleet-view.ts';
 import { columnList, Headings } from './session-row.tsx';
 
 type FleetProps = {
@@ -95,6 +104,16 @@ function ListTools({ view }: { readonly view: FleetView }) {
           Flat
         </a>
       </nav>
+      <details class="menu" id="grouping">
+        <summary class="button small">{`Group: ${groupings[view.group]}`}</summary>
+        <nav class="card" aria-label="Group by">
+          {(Object.keys(groupings) as Grouping[]).map((group) => (
+            <a href={fleetAddress(view, { group })} aria-current={group === view.group ? 'true' : undefined}>
+              {groupings[group]}
+            </a>
+          ))}
+        </nav>
+      </details>
       <details class="menu" id="columns">
         <summary class="button small">Columns</summary>
         <fieldset class="card">

@@ -11,6 +11,8 @@ export type Plots = {
   readonly cents: readonly number[];
   readonly tokens: readonly number[];
   readonly failed: readonly number[];
+  /** Requests to models that failed. */
+  readonly failedCalls: readonly number[];
   /** Since when something is known, in milliseconds since the epoch; null for all of the span. */
   readonly since: number | null;
   /** US cents a minute, of the last columns; null while not known. */
@@ -33,6 +35,7 @@ export function plotsOf({ points, since, step }: FleetHistory): Plots {
     cents,
     tokens: column(({ tokens }) => sumOf(tokens)),
     failed: column(({ badRuns }) => badRuns),
+    failedCalls: column(({ failedCalls }) => failedCalls),
     since,
     rate: isKnown ? spent / ((recent.length * step) / 60_000) : null,
   };

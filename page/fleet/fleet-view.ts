@@ -36,36 +36,51 @@ export const tabs = {
 } as const;
 export type Tab = keyof typeof tabs;
 
+/** What rows of a list may stand together by. */
+export const groupings = {
+  none: 'none',
+  agent: 'agent type',
+  tag: 'tag',
+  worker: 'worker',
+  schedule: 'schedule',
+  parent: 'parent',
+} as const;
+export type Grouping = keyof typeof groupings;
+
 export type FleetView = {
   /** As the person wrote it. */
   readonly filter: string;
   readonly tab: Tab;
   readonly flat: boolean;
+  readonly group: Grouping;
   readonly span: ViewSpan;
   readonly after: string | null;
 };
 
 const isTab = (name: string | null): name is Tab => name !== null && Object.hasOwn(tabs, name);
+const isGrouping = (name: string | null): name is Grouping => name !== null && Object.hasOwn(groupings, name);
 const isSpan = (name: string | null): name is ViewSpan => name !== null && Object.hasOwn(spans, name);
 
 /** Reads a view from the query of an address; what it does not know is left out. */
 export function readFleetView(query: URLSearchParams): FleetView {
-  const [tab, span] = [query.get('tab'), query.get('span')];
+  const [tab, span, group] = [query.get('tab'), query.get('span'), query.get('group')];
   return {
     filter: (query.get('q') ?? '').trim().slice(0, 2_000),
     tab: isTab(tab) ? tab : 'all',
     flat: query.get('flat') === '1',
+    group: isGrouping(group) ? group : 'none',
     span: isSpan(span) ? span : '24h',
     after: query.get('after'),
   };
 }
 
 /** Writes a view as the query of an address, without what goes without saying. */
-export function fleetQuery({ filter, tab, flat, span, after }: FleetView): string {
+export function fleetQuery({ filter, tab, flat, group, span, after }: FleetView): string {
   const query = new URLSearchParams();
   if (filter !== '') query.set('q', filter);
   if (tab !== 'all') query.set('tab', tab);
   if (flat) query.set('flat', '1');
+  if (group !== 'none') query.set('group', group);
   if (span !== '24h') query.set('span', span);
   if (after !== null) query.set('after', after);
   return query.toString();

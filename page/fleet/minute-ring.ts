@@ -26,12 +26,26 @@ export type FleetPoint = {
   readonly tokens: Readonly<Record<string, number>> | null;
   /** Runs that ended badly in it. */
   readonly badRuns: number | null;
-  /** Requests to the model that failed in it; only Prometheus tells. */
+  /** Requests to the model that failed in it, of those that were seen. */
   readonly failedCalls: number | null;
 };
 
-type Minute = { working: number; waiting: number; cost: Record<string, number>; tokens: number; badRuns: number };
-type Known = { readonly cents: number | null; readonly tokens: number; readonly run: number };
+type Minute = {
+  working: number;
+  waiting: number;
+  cost: Record<string, number>;
+  tokens: number;
+  badRuns: number;
+  failedCalls: number;
+};
+type Known = {
+  readonly cents: number | null;
+  readonly tokens: number;
+  readonly run: number;
+  /** Attempts of the request under way that failed, and since when it is asked. */
+  readonly failures: number;
+  readonly since: number;
+};
 
 export type MinuteRing = {
   /** When the first look was taken; null before it. */
@@ -71,7 +85,7 @@ export function minuteRing(): MinuteRing {
   let since: number | null = null;
   const minuteAt = (at: number): Minute => {
     const name = Math.floor(at / MINUTE);
-    const minute = minutes.get(name) ?? { working: 0, waiting: 0, cost: {}, tokens: 0, badRuns: 0 };
+    const minute = minutes.get(name) ?? { working: 0, waiting: 0, cost: {}, tokens: 0, badRuns: 0, failedCalls: 0 };
     minutes.set(name, minute);
     for (const old of minutes.keys()) {
       if (minutes.size <= MOST_MINUTES) break;
@@ -110,18 +124,21 @@ export function minuteRing(): MinuteRing {
   };
 }
 
-function numbersOf({ facts, last }: SessionInfo): Known {
-  return { cents: facts?.cents ?? null, tokens: facts?.tokens ?? 0, run: last?.run ?? 0 };
+function numbersOf({ facts, last, running }: SessionInfo): Known {
+  const { attempt = 1, since = 0 } = running?.doing.find(({ kind }) => kind === 'model') ?? {};
+  const spent = { cents: facts?.cents ?? null, tokens: facts?.tokens ?? 0 };
+  return { ...spent, run: last?.run ?? 0, failures: attempt - 1, since };
 }
 
 /** A session that is seen for the first time has spent at an unknown time. */
 function countSession(minute: Minute, session: SessionInfo, before: Known | undefined): void {
   if (!before) return;
-  const { cents, tokens, run } = numbersOf(session);
+  const { cents, tokens, run, failures, since } = numbersOf(session);
   const model = session.facts?.model ?? 'unknown';
   const spent = cents === null || before.cents === null ? 0 : Math.max(0, cents - before.cents) / 100;
   if (spent > 0) minute.cost[model] = (minute.cost[model] ?? 0) + spent;
   minute.tokens += Math.max(0, tokens - before.tokens);
+  minute.failedCalls += since === before.since ? Math.max(0, failures - before.failures) : failures;
   if (run > before.run && session.last && isBadEnd(session.last.terminal)) minute.badRuns += 1;
 }
 
@@ -136,6 +153,6 @@ function joinMinutes(at: number, minutes: readonly Minute[]): FleetPoint {
     cost,
     tokens: { all: minutes.reduce((sum, { tokens }) => sum + tokens, 0) },
     badRuns: minutes.reduce((sum, { badRuns }) => sum + badRuns, 0),
-    failedCalls: null,
+    failedCalls: minutes.reduce((sum, { failedCalls }) => sum + failedCalls, 0),
   };
 }

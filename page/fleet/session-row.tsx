@@ -5,11 +5,12 @@ import { contextShare } from '../../client/sessions/running/running-row.ts';
 import { isAtLeast } from '../../client/sessions/running/with-running.ts';
 import { formatMoney } from '../../client/units.ts';
 import { tagValues } from '../../workflows/contract/facts.ts';
-import { Age, MeterBar, shortAmount } from '../figures.tsx';
+import { Age, HourPlot, MeterBar, shortAmount } from '../figures.tsx';
 import { Icon } from '../icons.tsx';
 import { type FleetView, fleetAddress, sortColumnOf, sortOf } from './fleet-view.ts';
 import { doesNow, stateOf, stateOfTree } from './session-state.ts';
-import type { TreeRow } from './session-tree.ts';
+import { hashOf } from '../../store/values/store.ts';
+import type { RowGroup, TreeRow } from './session-tree.ts';
 
 /** Columns behind the task. `sort` is the order of a first press on the heading. */
 export const columns = {
@@ -17,6 +18,7 @@ export const columns = {
   folder: { name: 'Folder', shown: false },
   model: { name: 'Model', shown: false, sort: 'model' },
   begun: { name: 'Begun', shown: true, sort: 'age', number: true },
+  hour: { name: 'Last hour', shown: true },
   sign: { name: 'Last sign', shown: true, sort: '-idle', number: true },
   runs: { name: 'Runs', shown: false, sort: '-runs', number: true },
   turns: { name: 'Turns', shown: true, sort: '-turns', number: true },
@@ -122,6 +124,20 @@ export function SessionRow({ row: { session, depth, below }, now }: { readonly r
   );
 }
 
+export const groupRowId = (name: string): string => `group-${hashOf(Buffer.from(name)).slice(0, 16)}`;
+
+/** The heading of rows that have something in common, with what they took together. */
+export function GroupRow({ name, rows }: RowGroup) {
+  const cents = rows.reduce((sum, { session }) => sum + (session.facts?.cents ?? 0), 0);
+  return (
+    <tr id={groupRowId(name)} class="group-row">
+      <td colspan={columnList.length + 3}>
+        {showUnseen(name.slice(0, 200))} <small class="inline">{`${rows.length} · ${formatMoney(cents / 100)}`}</small>
+      </td>
+    </tr>
+  );
+}
+
 type CellProps = { readonly session: SessionInfo; readonly column: ColumnName; readonly isSilent: boolean };
 
 function Cell({ session, column, isSilent }: CellProps) {
@@ -150,6 +166,8 @@ function Cell({ session, column, isSilent }: CellProps) {
       return <>{showUnseen((facts?.model ?? '').slice(0, 60))}</>;
     case 'begun':
       return <Age at={startedAt} />;
+    case 'hour':
+      return running ? <HourPlot beats={running.lastHour} /> : <span class="quiet">–</span>;
     case 'sign': {
       const sign = lastSignOf(session);
       if (sign === null) return <span class="quiet">–</span>;

@@ -1,5 +1,9 @@
-// Puts agents below the session that called them, in the order of the list. Pure.
+// Puts agents below the session that called them, in the order of the list, or rows together that
+// have something in common. Pure.
 import type { SessionInfo } from '../../client/sessions/info.ts';
+import { workerName } from '../../client/sessions/history/bars.ts';
+import { tagValues } from '../../workflows/contract/facts.ts';
+import type { Grouping } from './fleet-view.ts';
 
 export type TreeRow = {
   readonly session: SessionInfo;
@@ -34,3 +38,37 @@ export function treeRows(sessions: readonly SessionInfo[]): readonly TreeRow[] {
 
 export const flatRows = (sessions: readonly SessionInfo[]): readonly TreeRow[] =>
   sessions.map((session) => ({ session, depth: 0, below: [] }));
+
+export type RowGroup = { readonly name: string; readonly rows: readonly TreeRow[] };
+
+/** Groups in the order of their first rows. */
+export function groupedRows(sessions: readonly SessionInfo[], by: Grouping): readonly RowGroup[] {
+  const groups = new Map<string, TreeRow[]>();
+  for (const row of flatRows(sessions)) {
+    const name = groupOf(row.session, by);
+    groups.set(name, [...(groups.get(name) ?? []), row]);
+  }
+  return [...groups].map(([name, rows]) => ({ name, rows }));
+}
+
+/** Sessions that a schedule opened are named for it and the time. */
+const FIRED = /^(.+)-\d{8}T\d{6}Z$/;
+
+function groupOf({ session, facts, running }: SessionInfo, by: Grouping): string {
+  switch (by) {
+    case 'none':
+      return '';
+    case 'agent':
+      return facts?.agent?.type ?? 'no agent';
+    case 'tag':
+      return tagValues(facts?.tags ?? {}).join(' ') || 'no tag';
+    case 'worker': {
+      const worker = running?.doing.find(({ isTaken }) => isTaken)?.worker;
+      return worker ? workerName(worker) : 'with no worker now';
+    }
+    case 'schedule':
+      return (facts?.querySource === 'schedule' && FIRED.exec(session)?.[1]) || 'no schedule';
+    case 'parent':
+      return facts?.agent?.parent ?? 'no parent';
+  }
+}

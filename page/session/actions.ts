@@ -17,9 +17,16 @@ import type { PagePorts } from '../ports.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 import { requestText, personName } from './lately.tsx';
+import { rewindChoice, rewindForm } from './rewind-preview.tsx';
+import { rewoundPartsText } from '../../client/render/steered-words.ts';
 
-/** `message` is on its way; `link` leads to what came of it. */
-type Done = { readonly said: string; readonly message?: PendingMessage; readonly link?: string };
+/** `message` is on its way; `link` leads to what came of it; `undo` names the action that undoes it. */
+type Done = {
+  readonly said: string;
+  readonly message?: PendingMessage;
+  readonly link?: string;
+  readonly undo?: string;
+};
 
 const text = z.string();
 const sent = z.object({ text, now: z.literal('true').optional() });
@@ -125,6 +132,14 @@ const actions: Readonly<Record<string, Act>> = {
     const permissions = Object.keys(rules).length === 0 ? {} : { permissions: isNone(rules) ? null : rules };
     await ports.setOptions(session, { ...given, ...permissions });
     return { said: 'Set: the next run begins with it.' };
+  },
+  rewind: async (ports, session, body) => {
+    const { rewound } = await ports.rewind(session, rewindChoice(readForm(rewindForm, body)));
+    return { said: `Went back: ${rewound ? rewoundPartsText(rewound) : 'nothing'}.`, undo: 'undo-rewind' };
+  },
+  'undo-rewind': async (ports, session) => {
+    const rewound = await ports.undoRewind(session);
+    return { said: `Went back again: ${rewoundPartsText(rewound)}.`, undo: 'undo-rewind' };
   },
 };
 

@@ -5,7 +5,6 @@ import { VERSION } from '../../worker/version.ts';
 import { addSpend, noSpend, totalTokens, type Spend } from '../../workflows/contract/loop.ts';
 import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
 import { formatMoney, shortTime } from '../../client/units.ts';
-import { taskListOf } from '../../store/view/task-list.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { Icon } from '../icons.tsx';
 import { Moment } from '../layout.tsx';
@@ -14,14 +13,9 @@ import { RequestList } from './lately.tsx';
 import { transcriptFacts } from './session-facts.ts';
 import { HeadMeter, shortCount } from './head.tsx';
 
-/** Returns the task list, if the session has one (L83). */
-export function tasksOf({ items }: Standing): string | null {
-  return taskListOf(items.all.map(({ entry }) => entry));
-}
-
 export function NowPart({ standing }: { readonly standing: Standing }) {
   const { seen, background, recent, agents } = standing;
-  const tasks = tasksOf(standing);
+  const { tasks } = transcriptFacts(standing.items);
   return (
     <section id="now" class="part">
       <h2>What it is doing</h2>

@@ -17,6 +17,8 @@ import { filesPage } from './files-page.tsx';
 import { findPage } from './find.tsx';
 import { MapBody, readLanes } from './minimap.tsx';
 import { rawPage } from './raw-page.tsx';
+import { readForm } from './actions.ts';
+import { rewindForm, rewindPreview, RewindRefused } from './rewind-preview.tsx';
 import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session-page.tsx';
 
 export type SessionFeeds = OpenFeeds<SessionId, SessionFeed>;
@@ -54,6 +56,16 @@ export function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds):
     context.html(await filesPage(feed, ports, context.req.query('file'))),
   );
   reading('/sessions/:id/agents', async (feed, context) => context.html(agentsPage(feed, ports)));
+  reading('/sessions/:id/rewind', async (feed, context) => {
+    try {
+      return context.html(
+        await rewindPreview(ports, feed.standing.seen.session, readForm(rewindForm, context.req.query())),
+      );
+    } catch (error) {
+      if (!(error instanceof ClientProblem)) throw error;
+      return context.html(htmlOf(RewindRefused({ why: error.message })));
+    }
+  });
   reading('/sessions/:id/raw', async (feed, context) => context.html(rawPage(feed, ports)));
   reading('/sessions/:id/find', async (feed, context) =>
     context.html(await findPage(feed, context.req.query('q') ?? '')),

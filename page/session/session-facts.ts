@@ -1,6 +1,7 @@
 // Sums up a transcript for the head and the inspector of its session: what was spent and on what,
 // how its tools did, since when it runs. It is summed up again only when the transcript has grown.
 import { isUntimed } from '../../store/live/retell.ts';
+import { taskListOf } from '../../store/view/task-list.ts';
 import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { type AgentCallRecord, findAgentCalls } from '../../client/sessions/history/agent-calls.ts';
 import { isReply, type Item, type Items } from '../../client/sessions/history/items.ts';
@@ -24,6 +25,8 @@ export type TranscriptFacts = {
   readonly tools: readonly ToolFacts[];
   readonly agents: readonly AgentCallRecord[];
   readonly files: ChangedFiles;
+  /** The task list, if the session has one (L83). */
+  readonly tasks: string | null;
   /** When the newest run began and ended, in milliseconds since the epoch. */
   readonly begunAt: number | null;
   readonly endedAt: number | null;
@@ -51,6 +54,7 @@ function sumUp(items: readonly Item[]): TranscriptFacts {
     tools: toolFacts(items),
     agents: findAgentCalls(items),
     files: listTouchedFiles(items),
+    tasks: taskListOf(items.map(({ entry }) => entry)),
     begunAt: started?.kind === 'run_started' ? started.at : null,
     endedAt: ended?.kind === 'run_ended' ? ended.ended.at : null,
     compactions: items.filter(({ entry }) => entry.kind === 'boundary').length,

@@ -11,6 +11,7 @@ import { PLACES, sessionFrame } from './frame.tsx';
 import { TagList } from './head.tsx';
 import { AboutPart } from './inspector.tsx';
 import { MapFrame } from './minimap.tsx';
+import { RewindDialog } from './rewind-preview.tsx';
 import { SteerForms } from './steer-forms.tsx';
 
 const PARTS = {
@@ -116,6 +117,7 @@ export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
           {isTranscript ? <Inspector feed={feed} ui={ui} path={path} into={into} /> : null}
         </div>
         <ShareDialog path={path} />
+        {isTranscript ? <RewindDialog path={path} /> : null}
       </div>
     </Layout>
   );

@@ -102,8 +102,8 @@ document.getElementById('columns')?.addEventListener('change', ({ target }) => {
   showColumns();
 });
 document.addEventListener('click', ({ target }) => {
-  const menu = document.getElementById('columns');
-  if (menu?.open && !menu.contains(target)) menu.open = false;
+  for (const menu of document.querySelectorAll('.list-tools .menu[open]'))
+    if (!menu.contains(target)) menu.open = false;
 });
 showColumns();
 

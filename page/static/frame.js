@@ -38,6 +38,21 @@ async function look() {
   }
 }
 
+/** How many sessions each kept view has. */
+async function countViews() {
+  const links = [...document.querySelectorAll('#views a')];
+  if (links.length === 0 || document.hidden) return;
+  const asked = new URLSearchParams(links.map((link) => ['at', link.getAttribute('href')]));
+  try {
+    const answer = await fetch(`/views?${asked.toString()}`, { headers: { Accept: 'application/json' } });
+    if (!answer.ok) return;
+    const counts = await answer.json();
+    for (const [at, link] of links.entries()) set(link.querySelector('.count'), String(counts[at] || ''));
+  } catch {
+    // The light says that the server does not answer.
+  }
+}
+
 const kept = sessionStorage.getItem(KEPT);
 if (kept) show(JSON.parse(kept));
 
@@ -45,6 +60,7 @@ let next = 0;
 async function again() {
   clearTimeout(next);
   await look();
+  await countViews();
   next = setTimeout(() => void again(), document.hidden ? HIDDEN_LOOK_MS : LOOK_MS);
 }
 document.addEventListener('visibilitychange', () => {
@@ -179,7 +195,9 @@ function showViews() {
       text.className = 'cut';
       text.textContent = name;
       const icon = document.getElementById('view-icon')?.content.cloneNode(true);
-      link.append(...(icon ? [icon] : []), text);
+      const count = document.createElement('b');
+      count.className = 'count';
+      link.append(...(icon ? [icon] : []), text, count);
       if (`${location.pathname}${location.search}` === address) link.setAttribute('aria-current', 'page');
       const drop = document.createElement('button');
       drop.type = 'button';

@@ -205,3 +205,27 @@ document.addEventListener('click', (event) => {
 });
 document.addEventListener('perdure:drawn', showSides);
 showSides();
+
+// Going back: what it would do is asked for each choice, and nothing is done before a person says so.
+const rewind = document.getElementById('rewind');
+async function planRewind(asked) {
+  const plan = document.getElementById('rewind-plan');
+  try {
+    const answer = await fetch(`${rewind.dataset.rewindFrom}?${new URLSearchParams(asked).toString()}`);
+    plan.innerHTML = await answer.text();
+    globalThis.htmx?.process(plan);
+  } catch {
+    plan.textContent = 'The page’s server does not answer.';
+  }
+}
+document.addEventListener('click', (event) => {
+  const to = event.target.closest?.('[data-rewind]')?.dataset.rewind;
+  if (!to || !rewind) return;
+  document.getElementById('rewind-plan').textContent = 'Looking …';
+  rewind.showModal();
+  void planRewind({ to });
+});
+rewind?.addEventListener('change', ({ target }) => {
+  if (target.name === 'part') void planRewind(new FormData(target.form));
+});
+rewind?.addEventListener('submit', () => rewind.close());

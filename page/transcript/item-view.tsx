@@ -76,6 +76,17 @@ function PlainItem({
         <>
           <SpokenText who="user" text={userText(entry, context)} whole={`${entryPath(context, position)}/text`} />
           {entry.by === undefined ? null : <small class="sender">{`from ${showUnseen(entry.by.slice(0, 100))}`}</small>}
+          {context.base === undefined ? (
+            <button
+              type="button"
+              class="plain rewind-here"
+              data-needs="steer"
+              data-rewind={entry.id}
+              aria-haspopup="dialog"
+            >
+              Rewind to here
+            </button>
+          ) : null}
           <PromptMedia media={entry.body.media ?? []} path={`${entryPath(context, position)}/media`} />
         </>
       );

@@ -119,7 +119,7 @@ function giveOut(step: number, from: StepCursor, lines: readonly FoundLine[], mo
   return at;
 }
 
-function findFate({ lines }: FoundLines): LiveFate | null {
+export function findFate({ lines }: FoundLines): LiveFate | null {
   const found = lines.findLast(({ line }) => isFate(line))?.line;
   return found && isFate(found) ? found : null;
 }

@@ -6,7 +6,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { AttemptReader } from './attempt-reader.ts';
 import { type Cursor, type LiveItem, START, type StepCursor } from './cursor.ts';
 import type { LiveChannel, LiveHeader } from './events.ts';
-import { type FoundStep, followStep } from './follow-step.ts';
+import { findFate, type FoundStep, followStep } from './follow-step.ts';
 import type { LivePeek } from './peek.ts';
 
 export type { Cursor, LiveItem } from './cursor.ts';
@@ -32,8 +32,11 @@ export type Live = LiveChannel & {
 export type Watching = {
   /** Ends the iteration: the caller decides when a run is over. */
   readonly signal: AbortSignal;
-  /** The item to go on after; absent: from the first attempt that exists. */
-  readonly from?: Cursor | undefined;
+  /**
+   * The item to go on after; absent: from the first attempt that exists. `unstored`: from the newest
+   * step with which everything before it was stored, for a watcher who has read the store.
+   */
+  readonly from?: Cursor | 'unstored' | undefined;
   /** Receives warnings about lines that cannot be read. */
   readonly log?: Log | undefined;
   /** Receives why nothing comes for now, and null when events come again. */
@@ -85,11 +88,14 @@ export async function* followAttempts(following: Following): AsyncGenerator<Live
 /** Adds new items to `out`; those in it count as given out, also when a look fails half-way. */
 type Look = (out: LiveItem[]) => void;
 
-export function createSessionFollower(reader: AttemptReader, from: Cursor = START): Look {
-  let before = from.before;
-  const steps = new Map(Object.entries(from.steps).map(([step, at]): [number, StepCursor] => [Number(step), at]));
+export function createSessionFollower(reader: AttemptReader, from: Cursor | 'unstored' = START): Look {
+  let { before, steps: known } = from === 'unstored' ? START : from;
+  const steps = new Map(Object.entries(known).map(([step, at]): [number, StepCursor] => [Number(step), at]));
+  let isFirst = from === 'unstored';
 
   return (out) => {
+    if (isFirst) before = findNewestStored(reader);
+    isFirst = false;
     const found = listSizedSteps(reader, before, steps);
     const barrier = Math.max(
       before,
@@ -111,6 +117,23 @@ export function createSessionFollower(reader: AttemptReader, from: Cursor = STAR
     }
     before = barrier;
   };
+}
+
+/** Most attempts to look at for the newest stored step: calls of one reply run next to each other. */
+const MOST_SOUGHT = 100;
+
+/** Returns the newest step that waited for all before it and is stored; 0 without one. */
+function findNewestStored(reader: AttemptReader): number {
+  const newest = reader.list().toSorted((a, b) => b.step - a.step || b.attempt - a.attempt);
+  for (const name of newest.slice(0, MOST_SOUGHT)) {
+    const size = reader.size(name);
+    const header = size === null ? null : reader.header(name, size);
+    if (size === null || header === null || !waitsForEarlier(header)) continue;
+    const fate = findFate(reader.lines(name, 0, size));
+    reader.letGo(name);
+    if (fate?.fate === 'stored') return name.step;
+  }
+  return 0;
 }
 
 /**

@@ -2,13 +2,13 @@
 // opened.
 import { expect, test } from 'vitest';
 import { fleetAddress, fleetQuery, readFleetView, sortColumnOf, wholeFilter } from '../../page/fleet/fleet-view.ts';
-import { treeRows } from '../../page/fleet/session-tree.ts';
+import { groupedRows, treeRows } from '../../page/fleet/session-tree.ts';
 import type { FrameState } from '../../page/frame/frame-state.tsx';
 import { addToUsage, usageCsv } from '../../page/usage/usage.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { description } from '../client/support.ts';
-import { stagedPage } from '../support/page-ports.ts';
+import { noSessions, stagedPage } from '../support/page-ports.ts';
 
 const viewOf = (query: string) => readFleetView(new URLSearchParams(query));
 
@@ -45,6 +45,47 @@ test('agents stand below the session that called them, and a circle of parents e
     ['p', 0],
     ['q', 1],
   ]);
+});
+
+test('rows stand together by what a person asks for, in the order of the list (O4)', () => {
+  const sessions = [
+    info('a', { tags: { team: 'web' } }),
+    info('daily-20261128T060000Z', { querySource: 'schedule' }),
+    agent('b', 'a'),
+    info('c', { tags: { team: 'web' } }),
+  ];
+  const groups = (by: Parameters<typeof groupedRows>[1]) =>
+    groupedRows(sessions, by).map(({ name, rows }) => [name, rows.map(({ session }) => session.session[0]).join('')]);
+  expect(groups('tag')).toEqual([
+    ['team=web', 'ac'],
+    ['no tag', 'db'],
+  ]);
+  expect(groups('agent')).toEqual([
+    ['no agent', 'adc'],
+    ['explore', 'b'],
+  ]);
+  expect(groups('schedule')).toEqual([
+    ['no schedule', 'abc'],
+    ['daily', 'd'],
+  ]);
+  expect(groups('parent')).toEqual([
+    ['no parent', 'adc'],
+    ['a', 'b'],
+  ]);
+});
+
+test('kept views have their counts, and an address that is none has no count (O4)', async () => {
+  const asked: (string | undefined)[] = [];
+  const counts = ({ filter }: { readonly filter?: string } = {}) => {
+    asked.push(filter);
+    return Promise.resolve({ ...noSessions, idle: 3, closed: 1 });
+  };
+  const { text } = await stagedPage({ ports: { counts } });
+  const query = ['/?tab=stuck', '/?q=fase%3Arunning', '/workers']
+    .map((one) => `at=${encodeURIComponent(one)}`)
+    .join('&');
+  expect(JSON.parse(await text(`/views?${query}`))).toEqual([4, null, null]);
+  expect(asked).toEqual(['phase:running idle>5m']);
 });
 
 test('usage counts what an agent took once, and its table runs no formula (O4)', () => {

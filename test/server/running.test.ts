@@ -61,6 +61,10 @@ test.each([
     context: { window: expect.any(Number) },
   });
   expect(running!.lastSign).toBeGreaterThan(found.startedAt);
+  expect([running!.lastHour.length, running!.lastHour.at(-1)! > 0 || running!.lastHour.at(-2)! > 0]).toEqual([
+    12,
+    true,
+  ]);
   // The list alone knows less, and finds it where it is looked for by a number.
   expect((await find('', false))!.running).toBeUndefined();
   expect(await find('turns>=4', true)).toBeDefined();

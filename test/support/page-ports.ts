@@ -31,7 +31,7 @@ export type Staged = {
   readonly ports?: Partial<PagePorts>;
 };
 
-const noSessions = { running: 0, waiting_worker: 0, waiting_approval: 0, parked: 0, idle: 0, closed: 0 };
+export const noSessions = { running: 0, waiting_worker: 0, waiting_approval: 0, parked: 0, idle: 0, closed: 0 };
 
 async function* noEvents(): AsyncGenerator<never> {}
 
@@ -104,6 +104,8 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     approvals: () => Promise.resolve([]),
     start: noted('start'),
     snip: noted('snip'),
+    rewind: () => noted('rewind')().then(() => ({}) as never),
+    undoRewind: noted('undoRewind'),
     follow: () => noEvents(),
     result: () => Promise.resolve(null),
     transcript: () => noEvents(),

@@ -70,6 +70,8 @@ const SORT_CUT = `only the newest ${MOST_SORTED.toLocaleString('en')} sessions w
 type Plan = {
   readonly filter: Filter;
   readonly compiled: Compiled;
+  /** The same for closed sessions, whose numbers no longer change. */
+  readonly closed: Compiled;
   readonly now: number;
   readonly note?: string;
   /** Running sessions are looked at before the filter decides. */
@@ -94,8 +96,17 @@ async function planSearch(
   const now = Date.now();
   const attributes = (filter.terms.length > 0 || waiting === true) && (await visibility());
   const compiled = compileFilter(filter, { attributes, open, waiting, now, looks });
+  const closed = looks ? compileFilter(filter, { attributes, open, waiting, now }) : compiled;
   const slow = filter.terms.length > 0 && !attributes;
-  return present({ filter, compiled, now, looks, isOpen: open === true, note: slow ? NO_ATTRIBUTES : undefined });
+  return present({
+    filter,
+    compiled,
+    closed,
+    now,
+    looks,
+    isOpen: open === true,
+    note: slow ? NO_ATTRIBUTES : undefined,
+  });
 }
 
 /** Fields of a session under way that its memo has as of its last handover. */
@@ -211,7 +222,7 @@ async function scanPage(finder: Finder, plan: Plan, size: number, { at, id = '' 
   const noted = plan.note === undefined ? {} : { note: plan.note };
   const found: Placed<SessionInfo>[] = [];
   // Ask for one more than wanted: only then is there a next page.
-  const pageSize = plan.compiled.exact ? Math.min(size + 1, SERVER_PAGE) : SERVER_PAGE;
+  const pageSize = Math.min(size + 1, SERVER_PAGE);
   const from = at === undefined ? undefined : { at, id };
   const endAt = (next: OrderPlace | null): SessionPage => ({
     sessions: found.map(({ item }) => item),
@@ -229,15 +240,22 @@ async function scanPage(finder: Finder, plan: Plan, size: number, { at, id = '' 
       found.push({ id: item.session, key, bound, item });
     }
     steps += 1;
-    if (steps * pageSize >= MOST_SCANNED && place.at !== Number.NEGATIVE_INFINITY) return endAt(place);
+    if (steps * (plan.compiled.exact ? pageSize : SERVER_PAGE) >= MOST_SCANNED && place.at !== Number.NEGATIVE_INFINITY)
+      return endAt(place);
   }
   return endAt(null);
 }
 
 /** Reads open and closed sessions apart, each as visibility orders them. */
-function streamsOf(finder: Finder, { compiled: { query }, isOpen }: Plan, pageSize: number): Stream<SessionInfo>[] {
-  const open = streamOf(finder, `${query} AND ExecutionStatus = 'Running'`, pageSize);
-  return isOpen ? [open] : [open, streamOf(finder, `${query} AND ExecutionStatus != 'Running'`, pageSize)];
+function streamsOf(
+  finder: Finder,
+  { compiled, closed, isOpen }: Pick<Plan, 'compiled' | 'closed' | 'isOpen'>,
+  size: number,
+): Stream<SessionInfo>[] {
+  const streamWith = ({ query, exact }: Compiled, status: string): Stream<SessionInfo> =>
+    streamOf(finder, `${query} AND ExecutionStatus ${status}`, exact ? size : SERVER_PAGE);
+  const open = streamWith(compiled, `= 'Running'`);
+  return isOpen ? [open] : [open, streamWith(closed, `!= 'Running'`)];
 }
 
 async function* streamOf(

@@ -29,6 +29,8 @@ export type RunningAccount = {
   readonly model: number;
   /** When a step last began, ended or was asked for, in milliseconds since the epoch. */
   readonly progressAt: number;
+  /** How often steps began or ended, by the number of the five minutes since the epoch. */
+  readonly beats: ReadonlyMap<number, number>;
   /** Steps that have not ended, by their activity's id. */
   readonly open: ReadonlyMap<string, AskedStep>;
 };
@@ -95,6 +97,7 @@ export class Accountant {
   readonly #decode: DecodePayload;
   readonly #scheduled = new Map<string, { readonly id: string; readonly step: AskedStep }>();
   readonly #open = new Map<string, AskedStep>();
+  readonly #beats = new Map<number, number>();
   /** The turns and the agents that are counted already. */
   readonly #counted = new Set<string>();
   readonly #account: Draft = {
@@ -105,6 +108,7 @@ export class Accountant {
     config: null,
     model: 0,
     progressAt: 0,
+    beats: this.#beats,
     open: this.#open,
   };
   #newest = 0;
@@ -127,7 +131,10 @@ export class Accountant {
   async absorb(event: HistoryEvent): Promise<void> {
     if (Number(event.eventId) <= this.#newest) return;
     this.#newest = Number(event.eventId);
-    if (isProgress(event)) this.#account.progressAt = timeOf(event.eventTime);
+    if (isProgress(event)) {
+      this.#account.progressAt = timeOf(event.eventTime);
+      countBeat(this.#beats, this.#account.progressAt);
+    }
     const end = endOf(event);
     const { workflowExecutionStartedEventAttributes: start, workflowExecutionSignaledEventAttributes: signal } = event;
     if (start) this.#takeUp(carried.safeParse(await this.#decode(null, start.input?.payloads)).data ?? {});
@@ -197,6 +204,16 @@ export class Accountant {
       this.#counted.add(name);
     }
   }
+}
+
+/** Length of a beat, and how many of them lists show. */
+export const BEAT_MS = 5 * 60_000;
+export const BEATS = 12;
+
+function countBeat(beats: Map<number, number>, at: number): void {
+  const beat = Math.floor(at / BEAT_MS);
+  beats.set(beat, (beats.get(beat) ?? 0) + 1);
+  for (const old of beats.keys()) if (old <= beat - BEATS) beats.delete(old);
 }
 
 const endOf = (event: HistoryEvent) =>

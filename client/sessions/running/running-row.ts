@@ -3,7 +3,7 @@
 // of phase or handover. Pure.
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { addSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
-import type { RunningAccount } from './account.ts';
+import { BEAT_MS, BEATS, type RunningAccount } from './account.ts';
 
 /** One thing that a session does, or waits for. Times are in milliseconds since the epoch. */
 export type Doing = {
@@ -44,6 +44,8 @@ export type RunningRow = {
   readonly context: { readonly tokens: number; readonly window: number | null } | null;
   /** When a step or its output was last seen to go on, in milliseconds since the epoch. */
   readonly lastSign: number;
+  /** How often steps began or ended in each five minutes of the last hour, the oldest first. */
+  readonly lastHour: readonly number[];
 };
 
 export type RowFacts = Pick<RunningRow, 'session' | 'at' | 'doing' | 'model'> & {
@@ -65,7 +67,13 @@ export function runningRow(account: RunningAccount, { window, liveSign, unsettle
     isLeast: facts.doing.some(({ kind }) => kind === 'agents'),
     context: contextTokens === null ? null : { tokens: contextTokens, window },
     lastSign: Math.max(progressAt, liveSign ?? 0),
+    lastHour: lastBeats(account, facts.at),
   };
+}
+
+function lastBeats({ beats }: Pick<RunningAccount, 'beats'>, now: number): readonly number[] {
+  const last = Math.floor(now / BEAT_MS);
+  return Array.from({ length: BEATS }, (_, at) => beats.get(last - (BEATS - 1 - at)) ?? 0);
 }
 
 /** Returns the share of the window that is full, or null when it is not known. */

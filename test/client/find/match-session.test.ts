@@ -50,6 +50,7 @@ const row: RunningRow = {
   model: 'claude-a',
   context: null,
   lastSign: NOW,
+  lastHour: [],
 };
 const old: SessionInfo = { ...session, session: 's-0' as SessionId, phase: 'idle', last: null };
 const { facts: _, ...bare } = old;

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { fleetHistorian } from '../../../page/fleet/fleet-history.ts';
 import { readPrometheusAddress } from '../../../page/fleet/prometheus-range.ts';
+import type { Doing, RunningRow } from '../../../client/sessions/running/running-row.ts';
 import type { RunSummary } from '../../../workflows/contract/session.ts';
 import { description } from '../../client/support.ts';
 
@@ -36,6 +37,26 @@ test('a process knows what was spent and what failed since its first look, and n
   expect(points.at(-1)).toMatchObject({ working: 6, cost: { 'claude-a': 2 }, tokens: { all: 4_000 }, badRuns: 1 });
   const day = await read('24h');
   expect(day.points.at(-1)).toMatchObject({ at: START, working: 6, cost: { 'claude-a': 2 }, badRuns: 1 });
+});
+
+test('requests that failed are counted once, however often a look sees them (O4)', async () => {
+  const doing = (attempt: number, since: number): Doing => ({
+    ...{ kind: 'model', step: 'callModel', since, attempt, failure: '529', isTaken: true, worker: null, call: null },
+    agents: 0,
+  });
+  const asking = (attempt: number, since: number) => ({
+    ...session(1, 1),
+    running: { doing: [doing(attempt, since)] } as unknown as RunningRow,
+  });
+  const { note, read } = fleetHistorian({ count: () => Promise.resolve(0), prometheus: null }, () => START);
+  for (const [attempt, since] of [
+    [1, 1],
+    [3, 1],
+    [3, 1],
+    [2, 9],
+  ] as const)
+    note({ at: START, counts, sessions: [asking(attempt, since)] });
+  expect((await read('1h')).points.at(-1)?.failedCalls).toBe(3);
 });
 
 test('stretches that are over are counted once by visibility, and one that cannot be counted is unknown (O4)', async () => {

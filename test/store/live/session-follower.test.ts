@@ -215,3 +215,24 @@ test('a place in a long session names the steps that are open there, however man
   expect(items.length).toBeGreaterThan(800);
   expect(Math.max(...items.map(({ cursor }) => Object.keys(cursor.steps).length))).toBeLessThanOrEqual(2);
 });
+
+test('who has read the store is told from the newest stored step on, whatever runs next to each other since (L16)', () => {
+  const folder = sessionFolder(tempDir(), session);
+  mkdirSync(folder);
+  const stored: Step = { tools: false, attempts: [{ deltas: 2, ending: 'stored' }] };
+  const open: Step = { tools: true, attempts: [{ deltas: 1, ending: 'crashed' }] };
+  const history = [...Array.from({ length: 50 }, () => stored), open, { ...stored, tools: true }, open];
+  for (const [at, one] of history.entries()) {
+    const lines = linesOf(at + 1, 1, one).map((line) => `${JSON.stringify(line)}\n`);
+    appendFileSync(attemptFile(folder, { step: at + 1, attempt: 1 }), lines.join(''));
+  }
+  const reader = createAttemptReader(folder, () => undefined);
+  const look = createSessionFollower(reader, 'unstored');
+  const items: LiveItem[] = [];
+  look(items);
+  expect([...new Set(items.map(({ step }) => step))]).toEqual([50, 51, 52, 53]);
+  const before = items.length;
+  look(items);
+  expect(items.length).toBe(before);
+  reader.close();
+});

@@ -1,0 +1,138 @@
+// Says what going back to before a prompt would do, for a person who is asked whether to: which part
+// of the conversation is left behind, which files change, and what stays done.
+import { z } from 'zod';
+import { oneLine } from '../../client/paint.ts';
+import { showUnseen } from '../../system/text.ts';
+import { formatCount } from '../../client/units.ts';
+import type { LeftEffect } from '../../client/sessions/files/plan-rewind.ts';
+import type { RewindOptions, SessionRewound } from '../../client/sessions/files/rewind-session.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { htmlOf } from '../layout.tsx';
+import type { PagePorts } from '../ports.ts';
+import { CountWords } from '../transcript/call-input.tsx';
+
+const PARTS = { both: 'Conversation and files', conversation: 'Conversation', files: 'Files' } as const;
+type Part = keyof typeof PARTS;
+
+/** `to` is the id of a prompt. */
+export const rewindForm = z.object({
+  to: z.string(),
+  part: z.enum(['both', 'conversation', 'files']).default('both'),
+  force: z.literal('true').optional(),
+});
+
+export function rewindChoice({ to, part, force }: z.infer<typeof rewindForm>): RewindOptions {
+  return {
+    to,
+    ...(part === 'files' && { conversation: false }),
+    ...(part === 'conversation' && { files: false }),
+    ...(force === 'true' && { force: true }),
+  };
+}
+
+/** Most files and effects to name. */
+const MOST = 20;
+
+/** Throws ClientProblem where it cannot go back there. */
+export async function rewindPreview(
+  { rewind }: Pick<PagePorts, 'rewind'>,
+  session: SessionId,
+  asked: z.infer<typeof rewindForm>,
+): Promise<string> {
+  const plan = await rewind(session, { ...rewindChoice(asked), dryRun: true });
+  return htmlOf(
+    <form hx-post={`/sessions/${session}/rewind`} hx-target="#said" data-rewind-form>
+      <input type="hidden" name="to" value={asked.to} />
+      <fieldset class="choice-list">
+        <legend class="unseen">What goes back</legend>
+        {(Object.keys(PARTS) as Part[]).map((part) => (
+          <label>
+            <input type="radio" name="part" value={part} checked={part === asked.part} /> {PARTS[part]}
+          </label>
+        ))}
+      </fieldset>
+      <PlanList plan={plan} />
+      <label>
+        <input type="checkbox" name="force" value="true" checked={asked.force === 'true'} /> Overwrite files that others
+        have changed since
+      </label>
+      <div class="buttons">
+        <button type="button" data-closes>
+          Stay
+        </button>
+        <button class="first">Go back</button>
+      </div>
+    </form>,
+  );
+}
+
+function PlanList({ plan: { rewind, prompt, turns, files, effects } }: { readonly plan: SessionRewound }) {
+  const where = prompt === null ? 'an earlier point' : `before “${showUnseen(prompt)}”`;
+  return (
+    <>
+      {rewind.to === undefined ? null : (
+        <p>{`The conversation goes back to ${where}: ${formatCount(turns, 'turn')} left behind, stored and counted.`}</p>
+      )}
+      {files === null ? <p>The files go back on the machine that has them.</p> : null}
+      {files === null || rewind.files === undefined ? null : (
+        <>
+          <p>
+            {files.length === 0 ? 'The files are as they were then.' : `${formatCount(files.length, 'file')} change:`}
+          </p>
+          <ul class="plain-list">
+            {files.slice(0, MOST).map(({ path, insertions, deletions }) => (
+              <li class="row">
+                <code class="cut">{showUnseen(path.slice(0, 300))}</code>
+                <span class="far">
+                  <CountWords added={insertions ?? 0} removed={deletions ?? 0} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {effects.length === 0 ? null : (
+        <>
+          <p class="warn">This stays done:</p>
+          <ul class="plain-list">
+            {effects.slice(0, MOST).map((effect) => (
+              <li>
+                <code class="cut">{effectText(effect)}</code>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {Math.max(files?.length ?? 0, effects.length) > MOST ? <p class="quiet">and more</p> : null}
+    </>
+  );
+}
+
+function effectText({ name, input, outcome }: LeftEffect): string {
+  const { command } = (input ?? {}) as { readonly command?: unknown };
+  const words = typeof command === 'string' ? command : JSON.stringify(input);
+  return showUnseen(`${oneLine(`${name} ${words}`, 160)}${outcome === 'ok' ? '' : ` (${outcome})`}`);
+}
+
+export function RewindRefused({ why }: { readonly why: string }) {
+  return (
+    <>
+      <p class="bad">{showUnseen(why)}</p>
+      <div class="buttons">
+        <button type="button" data-closes>
+          Close
+        </button>
+      </div>
+    </>
+  );
+}
+
+/** The place of the preview. */
+export function RewindDialog({ path }: { readonly path: string }) {
+  return (
+    <dialog id="rewind" aria-labelledby="rewind-title" data-rewind-from={`${path}/rewind`}>
+      <h2 id="rewind-title">Go back to here</h2>
+      <div id="rewind-plan" />
+    </dialog>
+  );
+}
