@@ -88,6 +88,7 @@ class CaptureProcess {
     this.isOver = true;
     clearTimeout(this.#idle);
     const process = await this.#started.catch(() => null);
+    process?.stdout.ref().resume();
     process?.stdin.end();
     await process?.closed();
   }
