@@ -7,19 +7,23 @@ import {
   constants,
   existsSync,
   fstatSync,
+  mkdirSync,
   openSync,
   readFileSync,
   readlinkSync,
   readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
 } from 'node:fs';
-import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { codeOf } from '../../system/text.ts';
 import { parseStored } from '../values/store.ts';
 import { FolderIndex, modeOf, OutOfBounds, type FoundFile, type IndexedFile, type IndexedFolder } from './folder-index.ts';
-import { FOLDER_MODE, loosePath, ObjectWriter, runWithInput, type TreeEntry } from './git-objects.ts';
+import { FOLDER_MODE, loosePath, ObjectWriter, runWithInput, syncData, type TreeEntry } from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
 import { namesIn, parseChanges, type RawPath, type SnapshotChange } from './listing.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
@@ -73,6 +77,8 @@ export class FolderCapture {
   #writer: ObjectWriter;
   #last: Last | null = null;
   #previous: Last | null = null;
+  /** The empty folders of the last snapshot, as a restore reads them. */
+  #folders: string | null = null;
   #isOpen = false;
   #isSaved = true;
   #compare: Comparison | null = null;
@@ -86,27 +92,27 @@ export class FolderCapture {
 
   /** Rejects with what git or the file system said. */
   async capture(request: CaptureRequest): Promise<Snapshot> {
-    await openShadow(this.#place);
     try {
       return await this.#attempt(request);
     } catch (error) {
       if (error instanceof OutOfBounds) throw error;
       // What is known, or objects that it names, may be damaged: all files are read once more.
       this.#forget();
-      await rm(join(this.#place.own, 'stats'), { force: true });
+      await openShadow(this.#place);
+      rmSync(join(this.#place.own, 'stats'), { force: true });
       if (isFull(error)) throw error;
       return await this.#attempt(request);
     }
   }
 
   /** Keeps what is known of the folder for the next process. */
-  async save(): Promise<void> {
+  save(): void {
     if (this.#isSaved || this.#last === null) return;
     const files: SavedFile[] = [];
     collectFiles(this.#index.top, '', files);
     const body = JSON.stringify({ last: this.#last, files });
     const sum = createHash('sha256').update(body).digest('hex');
-    await replaceFile(join(this.#place.own, 'stats'), `${sum}\n${body}`);
+    replaceFile(join(this.#place.own, 'stats'), `${sum}\n${body}`);
     this.#isSaved = true;
   }
 
@@ -124,6 +130,7 @@ export class FolderCapture {
   #forget(): void {
     this.close();
     this.#isSaved = true;
+    this.#folders = null;
     this.#index = new FolderIndex(this.#place.root);
     this.#writer = this.#openWriter();
     this.#last = this.#previous = null;
@@ -190,7 +197,8 @@ export class FolderCapture {
       { mode: '100644', name: 'folders', id: blob },
     ]);
     if (this.#last?.id === id) return this.#last;
-    await replaceFile(join(this.#place.own, 'folders'), folders);
+    if (folders !== this.#folders) replaceFile(join(this.#place.own, 'folders'), folders);
+    this.#folders = folders;
     const commit = await this.#addCommit(id);
     this.#previous = this.#last;
     this.#last = { id, files, commit };
@@ -216,22 +224,24 @@ export class FolderCapture {
   async #addCommit(tree: string): Promise<string> {
     const { gitDir, ref } = this.#place;
     const path = join(gitDir, ref);
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await this.#writer.flush();
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const lock = await lockRef(path);
     try {
-      await this.#writer.flush();
-      const parent = await readText(path);
+      const parent = readText(path);
       const who = `Perdure <perdure@localhost> ${Math.floor(Date.now() / 1_000)} +0000`;
       const lines = [`tree ${tree}`, ...(parent ? [`parent ${parent.trim()}`] : []), `author ${who}`, `committer ${who}`];
       const commit = this.#writer.add('commit', Buffer.from(`${lines.join('\n')}\n\nsnapshot\n`));
       await this.#writer.flush();
-      await lock.writeFile(`${commit}\n`);
-      await lock.sync();
-      await rename(`${path}.lock`, path);
+      writeFileSync(lock, `${commit}\n`);
+      await syncData(lock);
+      renameSync(`${path}.lock`, path);
       return commit;
+    } catch (error) {
+      rmSync(`${path}.lock`, { force: true });
+      throw error;
     } finally {
-      await lock.close();
-      await rm(`${path}.lock`, { force: true });
+      closeSync(lock);
     }
   }
 
@@ -261,8 +271,9 @@ export class FolderCapture {
 
   /** Reads what an earlier process has kept, as far as the repository still has it. */
   async #open(): Promise<void> {
-    await this.save();
-    const saved = await readSaved(join(this.#place.own, 'stats'));
+    await openShadow(this.#place);
+    this.save();
+    const saved = readSaved(join(this.#place.own, 'stats'));
     this.#forget();
     if (saved === null) return;
     const existing = await this.#findExisting(saved.last);
@@ -398,8 +409,8 @@ function collectFiles({ files, folders }: IndexedFolder, path: RawPath, into: Sa
 }
 
 /** Returns null for what is missing or damaged. */
-async function readSaved(path: string): Promise<Saved | null> {
-  const text = await readText(path);
+function readSaved(path: string): Saved | null {
+  const text = readText(path);
   if (text === null) return null;
   const end = text.indexOf('\n');
   const body = text.slice(end + 1);
@@ -407,29 +418,32 @@ async function readSaved(path: string): Promise<Saved | null> {
   return isWhole ? (parseStored(Buffer.from(body)) as Saved | null) : null;
 }
 
-/** Opens `<ref>.lock` as git does; one that a killed process left is removed. */
-async function lockRef(path: string): Promise<Awaited<ReturnType<typeof open>>> {
-  const until = Date.now() + LOCK_MS;
-  for (;;) {
+/**
+ * Makes the file by which git locks a ref, so that no commit of another process is lost. One that a
+ * killed process left is removed.
+ */
+async function lockRef(path: string): Promise<number> {
+  const lock = `${path}.lock`;
+  for (const until = Date.now() + LOCK_MS; ; ) {
     try {
-      return await open(`${path}.lock`, 'wx', 0o600);
+      return openSync(lock, 'wx', 0o600);
     } catch (error) {
       if (codeOf(error) !== 'EEXIST' || Date.now() > until) throw error;
-      const left = await stat(`${path}.lock`).catch(() => null);
-      if (left && left.mtimeMs < Date.now() - OLD_LOCK_MS) await rm(`${path}.lock`, { force: true });
+      const left = statSync(lock, { throwIfNoEntry: false });
+      if (left && left.mtimeMs < Date.now() - OLD_LOCK_MS) rmSync(lock, { force: true });
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
 }
 
-async function replaceFile(path: string, text: string): Promise<void> {
-  await writeFile(`${path}.new`, text, 'latin1');
-  await rename(`${path}.new`, path);
+function replaceFile(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text, 'latin1');
+  renameSync(`${path}.new`, path);
 }
 
-async function readText(path: string): Promise<string | null> {
+function readText(path: string): string | null {
   try {
-    return await readFile(path, 'latin1');
+    return readFileSync(path, 'latin1');
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null;
     throw error;
