@@ -13,6 +13,7 @@ import { follow } from './follow/follow.ts';
 import { entriesFrom } from './sessions/entries-from.ts';
 import { headOf } from './sessions/newest-head.ts';
 import { listCaptures } from './sessions/files/calls-behind.ts';
+import { hasPacks } from '../store/snapshots/packs.ts';
 import { diffSession } from './sessions/files/diff-session.ts';
 import { rewindSession, undoRewind, type RewindPorts } from './sessions/files/rewind-session.ts';
 import { transcriptReader } from './sessions/transcript-reader.ts';
@@ -218,7 +219,8 @@ export function createClient(given: CreateClient): PerdureClient {
         const { session, cwd } = await look(parseSessionId(id));
         const entries = await wholeTranscript(session);
         if (!options.snapshots) throw new ClientProblem('refused', 'this client has no data folder with snapshots');
-        return diffSession({ session, cwd, reading: options.snapshots() }, { entries, first: 0 }, asked);
+        const reading = options.snapshots(hasPacks(entries));
+        return diffSession({ session, cwd, reading, store }, { entries, first: 0 }, asked);
       }),
   };
 }

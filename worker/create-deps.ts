@@ -151,7 +151,7 @@ export async function createDeps(
     ...(servers && { servers }),
     background,
     worktrees: createWorktrees({ store, sandbox, dataDir, host }),
-    snapshots: new WorkerSnapshots({ sandbox, dataDir, host, ...capturing, tools: runner, log, now: Date.now }),
+    snapshots: new WorkerSnapshots({ store, sandbox, dataDir, host, ...capturing, tools: runner, log, now: Date.now }),
     hooks,
     ...(skills && { skills }),
     attachments: createAttachments(providers, log, { dataDir, background, ...(skills && { skills }) }),

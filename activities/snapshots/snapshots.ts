@@ -14,8 +14,9 @@ import type { Entry } from '../../store/log/entries.ts';
 import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import type { View } from '../../store/view/view.ts';
 import { describeSnapshot, type FilesEntry, type RootSnapshot } from '../../store/snapshots/files-entry.ts';
-import type { Snapshot } from '../../store/snapshots/capture-folder.ts';
-import { placeOfRoot } from '../../store/snapshots/shadow.ts';
+import { sendPacks } from '../../store/snapshots/packs.ts';
+import type { Store } from '../../store/values/store.ts';
+import { placeOfRoot, type ShadowPlace } from '../../store/snapshots/shadow.ts';
 import { takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { CallRunner } from '../calls/call-port.ts';
 import { CapturePool } from './capture-pool.ts';
@@ -60,10 +61,11 @@ export type EarlyAbout = Pick<CaptureAbout, 'config'> & {
   readonly files: FilesEntry | null;
 };
 
-type SnapshotsOptions = Omit<RewindOptions, 'capture'> & {
+type SnapshotsOptions = Omit<RewindOptions, 'capture' | 'store'> & {
   /** False takes no snapshots, and still goes back to those that are there. */
   readonly captures: boolean;
   readonly host: SessionHost | undefined;
+  readonly store: Store;
   readonly tools: Pick<CallRunner, 'traits'>;
   readonly log: Log;
   readonly now: () => number;
@@ -74,7 +76,9 @@ type SnapshotsOptions = Omit<RewindOptions, 'capture'> & {
  */
 const SESSIONS = 1_000;
 
-type TakenEarly = { readonly head: Hash; readonly roots: ReadonlyMap<string, Promise<Snapshot | null>> };
+/** A snapshot with what it says of itself in the transcript. */
+type Taken = { readonly id: string; readonly described: RootSnapshot };
+type TakenEarly = { readonly head: Hash; readonly roots: ReadonlyMap<string, Promise<Taken | null>> };
 
 export class WorkerSnapshots implements Snapshots {
   readonly captures: boolean;
@@ -95,8 +99,8 @@ export class WorkerSnapshots implements Snapshots {
   }
 
   captureEarly({ config, head, view, files }: EarlyAbout): void {
-    const stored = (root: string) => files?.roots.find((each) => each.root === root)?.id ?? lastSnapshotOf(view, root);
-    const roots = new Map(rootsOf(config).map((root) => [root, this.#take(config.session, root, stored(root))]));
+    const known = files ? [files] : [];
+    const roots = new Map(rootsOf(config).map((root) => [root, this.#take(config.session, root, { view, known })]));
     this.#early.set(config.session, { head, roots });
   }
 
@@ -112,10 +116,10 @@ export class WorkerSnapshots implements Snapshots {
     if (!mayHaveChanged(this.#options, config, fresh)) return null;
     const roots: RootSnapshot[] = [];
     for (const root of rootsOf(config)) {
-      const before = lastSnapshotOf(view, root);
-      const taken = await (early?.get(root) ?? this.#take(session, root, before));
+      const before = lastSnapshotOf({ view, known: [] }, root);
+      const taken = await (early?.get(root) ?? this.#take(session, root, { view, known: [] }));
       if (signal.aborted) return null;
-      if (taken && taken.id !== before) roots.push(describeSnapshot(root, taken));
+      if (taken && taken.id !== before) roots.push(taken.described);
     }
     this.#looked.set(session, { position: view.length - 1, entry: view.at(view.length - 1) });
     return roots.length === 0 ? null : { kind: 'files', roots, at: now(), ...(host && { host: host.id }) };
@@ -123,7 +127,7 @@ export class WorkerSnapshots implements Snapshots {
 
   async captureLast(about: CaptureAbout): Promise<FilesEntry | null> {
     const { host } = this.#options;
-    const last = findLastFiles(about.base.view, () => true);
+    const last = findLastFiles({ view: about.base.view, known: [] }, () => true);
     return host === undefined || last?.host === host.id ? await this.capture(about) : null;
   }
 
@@ -147,18 +151,36 @@ export class WorkerSnapshots implements Snapshots {
   }
 
   /** Captures a folder; null where that cannot be done. */
-  async #take(session: SessionId, root: string, before: string | null): Promise<Snapshot | null> {
-    const { dataDir, sandbox, log } = this.#options;
+  async #take(session: SessionId, root: string, stored: StoredFiles): Promise<Taken | null> {
+    const { dataDir, sandbox, host, log } = this.#options;
     const name = `${session} ${root}`;
     if (this.#givenUp.has(name) || !existsSync(root)) return null;
     try {
       const place = placeOfRoot(dataDir, session, root);
       const run = runGitHeld(this.#options, new AbortController().signal);
-      return await takeSnapshot({ ...this.#options, place, git: sandbox.programs.at('git'), run }, before);
+      const git = sandbox.programs.at('git');
+      const packs = host !== undefined;
+      const taken = await takeSnapshot({ ...this.#options, place, git, run, packs }, lastSnapshotOf(stored, root));
+      const sent = packs ? await this.#sendPacks(session, place, stored) : [];
+      return { id: taken.id, described: { ...describeSnapshot(root, taken), ...(sent.length > 0 && { packs: sent }) } };
     } catch (error) {
       this.#givenUp.set(name, true);
       log('warn', `files of ${root} are not captured: ${clip(onOneLine(reasonOf(error)), 300)}`, { session });
       return null;
+    }
+  }
+
+  /** What cannot be stored now is so with the next capture. */
+  async #sendPacks(session: SessionId, place: ShadowPlace, stored: StoredFiles): Promise<readonly Hash[]> {
+    const { store, log } = this.#options;
+    const isNamed = (hash: Hash): boolean =>
+      findLastFiles(stored, ({ roots }) => roots.some(({ packs }) => packs?.includes(hash))) !== null;
+    try {
+      return await sendPacks(store, place, isNamed);
+    } catch (error) {
+      const why = clip(onOneLine(reasonOf(error)), 300);
+      log('warn', `snapshots of ${place.root} are on this host alone until the next: ${why}`, { session });
+      return [];
     }
   }
 }
@@ -187,13 +209,18 @@ function mayHaveChanged(
   });
 }
 
+/** A transcript so far, and captures that are stored with what comes next. */
+type StoredFiles = { readonly view: View; readonly known: readonly FilesEntry[] };
+
 /** Returns the id of the last snapshot of a folder; null without one. */
-function lastSnapshotOf(view: View, root: string): string | null {
+function lastSnapshotOf(stored: StoredFiles, root: string): string | null {
   const isOf = (each: RootSnapshot): boolean => each.root === root;
-  return findLastFiles(view, ({ roots }) => roots.some(isOf))?.roots.find(isOf)?.id ?? null;
+  return findLastFiles(stored, ({ roots }) => roots.some(isOf))?.roots.find(isOf)?.id ?? null;
 }
 
-function findLastFiles(view: View, fits: (entry: FilesEntry) => boolean): FilesEntry | null {
+function findLastFiles({ view, known }: StoredFiles, fits: (entry: FilesEntry) => boolean): FilesEntry | null {
+  const found = known.findLast(fits);
+  if (found) return found;
   for (let position = view.length - 1; position >= 0; position -= 1) {
     const entry = view.at(position);
     if (entry?.kind === 'files' && fits(entry)) return entry;

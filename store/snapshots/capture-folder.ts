@@ -57,6 +57,8 @@ export type CaptureRequest = {
   readonly include: readonly string[];
   /** The snapshot to compare with. */
   readonly before: string | null;
+  /** Leaves packs of what is new in the folder `outgoing` of the place, by their SHA-256. */
+  readonly packs?: boolean;
 };
 
 /** A home folder, or a whole machine, is not looked through for longer than that. */
@@ -66,6 +68,9 @@ const LOCK_MS = 2_000;
 const OLD_LOCK_MS = 60_000;
 
 const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
+
+/** Packs that wait to be stored where other hosts find them. */
+export const outgoingOf = ({ own }: Pick<ShadowPlace, 'own'>): string => join(own, 'outgoing');
 
 /** A snapshot, the tree of its files, and its commit. */
 type Last = { readonly id: string; readonly files: string; readonly commit: string };
@@ -80,6 +85,8 @@ export class FolderCapture {
   /** The empty folders of the last snapshot, as a restore reads them. */
   #folders: string | null = null;
   #isOpen = false;
+  /** Whether all that was captured so far went into packs. */
+  #isPacked = false;
   #isSaved = true;
   #compare: Comparison | null = null;
 
@@ -110,7 +117,7 @@ export class FolderCapture {
     if (this.#isSaved || this.#last === null) return;
     const files: SavedFile[] = [];
     collectFiles(this.#index.top, '', files);
-    const body = JSON.stringify({ last: this.#last, files });
+    const body = JSON.stringify({ last: this.#last, isPacked: this.#isPacked, files });
     const sum = createHash('sha256').update(body).digest('hex');
     replaceFile(join(this.#place.own, 'stats'), `${sum}\n${body}`);
     this.#isSaved = true;
@@ -137,8 +144,9 @@ export class FolderCapture {
     this.#isOpen = true;
   }
 
-  async #attempt({ caps, include, before }: CaptureRequest): Promise<Snapshot> {
-    if (!this.#isOpen || !this.#hasLast()) await this.#open();
+  async #attempt({ caps, include, before, packs = false }: CaptureRequest): Promise<Snapshot> {
+    if (!this.#isOpen || !this.#hasLast() || (packs && !this.#isPacked)) await this.#open(packs);
+    const collect = packs ? (pack: Buffer) => this.#leavePack(pack) : undefined;
     const look = this.#index.look({
       files: caps.files,
       until: performance.now() + LOOKING_MS,
@@ -152,11 +160,11 @@ export class FolderCapture {
       if (why === 'gone') continue;
       if (why !== null) leftOut.push({ path: found.path, why });
       else if (found.held?.id !== found.folder.files.get(found.name)?.id) bytes += found.stats.size;
-      if (this.#writer.isFull()) await this.#writer.flush();
+      if (this.#writer.isFull()) await this.#writer.flush(collect);
     }
     this.#isSaved &&= look.known.length + look.added.length === 0;
     const named = [...leftOut, ...look.beyond.slice(0, MOST_NAMED).map((path) => ({ path, why: 'files' }) as const)];
-    const last = await this.#write();
+    const last = await this.#write(collect);
     return {
       id: last.id,
       ...(await this.#changesSince(before, last)),
@@ -187,7 +195,7 @@ export class FolderCapture {
   }
 
   /** Writes the snapshot where it is another than the last. */
-  async #write(): Promise<Last> {
+  async #write(collect: ((pack: Buffer) => void) | undefined): Promise<Last> {
     const empty: RawPath[] = [];
     const files = this.#treeOf(this.#index.top, '', empty) || this.#writer.addTree([]);
     const folders = empty.toSorted().join('\0');
@@ -199,6 +207,8 @@ export class FolderCapture {
     if (this.#last?.id === id) return this.#last;
     if (folders !== this.#folders) replaceFile(join(this.#place.own, 'folders'), folders);
     this.#folders = folders;
+    // Commits are of this repository alone.
+    await this.#writer.flush(collect);
     const commit = await this.#addCommit(id);
     this.#previous = this.#last;
     this.#last = { id, files, commit };
@@ -224,7 +234,6 @@ export class FolderCapture {
   async #addCommit(tree: string): Promise<string> {
     const { gitDir, ref } = this.#place;
     const path = join(gitDir, ref);
-    await this.#writer.flush();
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const lock = await lockRef(path);
     try {
@@ -270,12 +279,14 @@ export class FolderCapture {
   }
 
   /** Reads what an earlier process has kept, as far as the repository still has it. */
-  async #open(): Promise<void> {
+  async #open(packs: boolean): Promise<void> {
     await openShadow(this.#place);
     this.save();
     const saved = readSaved(join(this.#place.own, 'stats'));
     this.#forget();
-    if (saved === null) return;
+    this.#isPacked = packs;
+    // What no pack holds is captured once more.
+    if (saved === null || (packs && saved.isPacked !== true)) return;
     const existing = await this.#findExisting(saved.last);
     if (existing === null) return;
     for (const [path, mode, size, mtimeMs, ctimeMs, ino, readAt, id] of saved.files) {
@@ -285,6 +296,13 @@ export class FolderCapture {
     }
     this.#writer.remember(existing);
     this.#last = saved.last;
+    this.#isPacked = saved.isPacked === true;
+  }
+
+  #leavePack(pack: Buffer): void {
+    const folder = outgoingOf(this.#place);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    replaceFile(join(folder, createHash('sha256').update(pack).digest('hex')), pack);
   }
 
   /** Returns the objects of a snapshot that the repository has; null when a tree is missing. */
@@ -400,7 +418,7 @@ type SavedFile = readonly [
   readAt: number,
   id: string,
 ];
-type Saved = { readonly last: Last; readonly files: readonly SavedFile[] };
+type Saved = { readonly last: Last; readonly isPacked?: boolean; readonly files: readonly SavedFile[] };
 
 function collectFiles({ files, folders }: IndexedFolder, path: RawPath, into: SavedFile[]): void {
   for (const [name, { mode, size, mtimeMs, ctimeMs, ino, readAt, id }] of files)
@@ -436,8 +454,8 @@ async function lockRef(path: string): Promise<number> {
   }
 }
 
-function replaceFile(path: string, text: string): void {
-  writeFileSync(`${path}.new`, text, 'latin1');
+function replaceFile(path: string, content: string | Buffer): void {
+  writeFileSync(`${path}.new`, content, 'latin1');
   renameSync(`${path}.new`, path);
 }
 

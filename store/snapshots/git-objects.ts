@@ -74,12 +74,17 @@ export class ObjectWriter {
     return this.#bytes > MOST_WAITING;
   }
 
-  async flush(): Promise<void> {
+  /** Calls `collect` with a pack of what is written. */
+  async flush(collect?: (pack: Buffer) => void): Promise<void> {
     const objects = this.#waiting;
     const bytes = this.#bytes;
     this.#waiting = [];
     this.#bytes = 0;
-    if (objects.length > MOST_LOOSE || bytes > MOST_WAITING) await this.#indexPack(buildPack(objects));
+    if (objects.length === 0) return;
+    const isPacked = objects.length > MOST_LOOSE || bytes > MOST_WAITING;
+    const pack = isPacked || collect ? buildPack(objects) : null;
+    if (pack) collect?.(pack);
+    if (pack && isPacked) await this.#indexPack(pack);
     else await Promise.all(objects.map((object) => this.#writeLoose(object)));
   }
 
