@@ -167,8 +167,8 @@ function addPickSpend(step: ModelStep): ModelStep {
 
 /** Begins to capture the run's folders: it is done before the next effect begins (T1). */
 function captureFiles(step: ModelStep): ModelStep {
-  const { deps, attempt, config, base } = step;
-  const files = deps.snapshots?.capture({ config, base, signal: attempt.signal });
+  const { deps, attempt, input, config, base } = step;
+  const files = deps.snapshots?.capture({ config, head: input.head, base, signal: attempt.signal });
   return files ? { ...step, files } : step;
 }
 

@@ -18,7 +18,7 @@ export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise
     const live = deps.live.open({ session, step, attempt: number, activity: 'commit' });
     return endIfThrows(live, async () => {
       const base = await deps.transcripts.extend(session, head, append);
-      const files = await captureLast(deps, attempt, base);
+      const files = await captureLast(deps, attempt, head, base);
       const next = deps.transcripts.next(base, files ? [files] : []);
       const stored = await deps.store.put(next.bytes);
       deps.transcripts.keep(next);
@@ -38,11 +38,16 @@ export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise
  * Captures what the last calls of a run have changed, where no model call came after them (T1). A
  * second attempt finds the same files, or captures them anew under another hash.
  */
-async function captureLast(deps: Deps, { signal }: Attempt, base: ExtendedView): Promise<FilesEntry | null> {
+async function captureLast(
+  deps: Deps,
+  { signal }: Attempt,
+  head: Commit['head'],
+  base: ExtendedView,
+): Promise<FilesEntry | null> {
   const { snapshots } = deps;
   const ended = base.added.find((entry) => entry.kind === 'run_ended')?.ended;
   // Looking for the start copies all entries, which is for nothing where nothing is captured.
   if (!ended || !snapshots?.captures) return null;
   const started = findRunStart(base.view.entries, base.added, ended.run);
-  return started ? await snapshots.captureLast({ config: await deps.config(started.config), base, signal }) : null;
+  return started ? await snapshots.captureLast({ config: await deps.config(started.config), head, base, signal }) : null;
 }

@@ -69,13 +69,16 @@ async function measureFolder(sandbox: Sandbox, files: number): Promise<SnapshotR
 type Cost = { readonly ms: number; readonly cpuMs: number };
 
 async function timed(work: () => Promise<void>): Promise<Cost> {
-  const [began, cpu] = [performance.now(), await cpuNow()];
+  const before = await startedCpu();
+  const [began, cpu] = [performance.now(), process.cpuUsage()];
   await work();
-  return { ms: performance.now() - began, cpuMs: (await cpuNow()) - cpu };
+  const ms = performance.now() - began;
+  const { user, system } = process.cpuUsage(cpu);
+  return { ms, cpuMs: (user + system) / 1_000 + (await startedCpu()) - before };
 }
 
-/** CPU of this process, and of all that it has started and that still runs. */
-async function cpuNow(): Promise<number> {
+/** CPU of all that this process has started, in milliseconds. */
+async function startedCpu(): Promise<number> {
   const stats = new Map<string, readonly string[]>();
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
@@ -89,8 +92,7 @@ async function cpuNow(): Promise<number> {
   const ended = [...started, String(process.pid)].map((pid) => stats.get(pid) ?? []);
   const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
   const ticks = sum(ended.map((fields) => Number(fields[13]) + Number(fields[14])));
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000 + ticks * TICK_MS + sum(await Promise.all(started.map(runningMs)));
+  return ticks * TICK_MS + sum(await Promise.all(started.map(runningMs)));
 }
 
 /** CPU of a process so far, to the nanosecond. */

@@ -9,6 +9,7 @@ import { ClientMeans, createWaits, type MethodWaits } from './sessions/client-me
 import { follow } from './follow/follow.ts';
 import { entriesFrom } from './sessions/entries-from.ts';
 import { listCaptures } from './sessions/files/calls-behind.ts';
+import { hasPacks } from '../store/snapshots/packs.ts';
 import { diffSession } from './sessions/files/diff-session.ts';
 import { type ForkPorts, forkSession } from './sessions/fork/fork-session.ts';
 import { rewindSession, undoRewind, type RewindPorts } from './sessions/files/rewind-session.ts';
@@ -256,7 +257,8 @@ function createFiles(
         const { session, cwd } = await means.look(parseSessionId(id));
         const entries = await means.readTranscript(session);
         if (!options.snapshots) throw new ClientProblem('refused', 'this client has no data folder with snapshots');
-        return diffSession({ session, cwd, reading: options.snapshots() }, { entries, first: 0 }, asked);
+        const reading = options.snapshots(hasPacks(entries));
+        return diffSession({ session, cwd, reading, store }, { entries, first: 0 }, asked);
       }),
   };
 }

@@ -30,7 +30,7 @@ import { pipePlace } from '../system/process/pipes.ts';
 import { findPlaces } from '../system/process/places.ts';
 import { probeSandbox, type Sandbox } from '../tools/sandbox.ts';
 import { DEFAULT_CAPS, type SnapshotSettings } from '../store/snapshots/take-snapshot.ts';
-import { createSnapshots } from '../activities/snapshots/snapshots.ts';
+import { WorkerSnapshots } from '../activities/snapshots/snapshots.ts';
 import { createWorktrees } from '../activities/worktrees/worktrees.ts';
 import { openStore } from '../store/values/open-store.ts';
 import { createSeenByTools } from '../store/view/seen-files.ts';
@@ -151,7 +151,7 @@ export async function createDeps(
     ...(servers && { servers }),
     background,
     worktrees: createWorktrees({ store, sandbox, dataDir, host }),
-    snapshots: createSnapshots({ sandbox, dataDir, host, ...capturing, tools: runner, log, now: Date.now }),
+    snapshots: new WorkerSnapshots({ store, sandbox, dataDir, host, ...capturing, tools: runner, log, now: Date.now }),
     hooks,
     ...(skills && { skills }),
     attachments: createAttachments(providers, log, { dataDir, background, ...(skills && { skills }) }),

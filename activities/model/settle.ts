@@ -95,9 +95,21 @@ async function settleJudged(
       const fate = verdict.cut ? 'cut' : 'whole';
       const { message: kept, calls } = verdict;
       const { result, first } = await storeReply(step, { message: kept, calls, fate, spend, early });
-      return first ? runOpenCalls(step, result, calls) : result;
+      if (!first) return result;
+      const answer = await runOpenCalls(step, result, calls);
+      await captureEarly(step, answer);
+      return answer;
     }
   }
+}
+
+/** Begins the next capture where all calls have run, and one may have changed files (T1). */
+async function captureEarly({ deps, config, base, files }: ModelStep, answer: ModelCallAnswer): Promise<void> {
+  if (!deps.snapshots?.captures || answer.kind !== 'message') return;
+  const { calls, head } = answer;
+  const mayHaveChanged = calls.some(({ ran, safe }) => ran && !safe);
+  if (!mayHaveChanged || !calls.every(({ ran, outcome }) => ran ?? outcome)) return;
+  deps.snapshots.captureEarly({ config, head, view: base.view, files: (await files) ?? null });
 }
 
 function describeAbandoned({ deps, chosen: { model, next } }: ModelStep, message: Message | null): AbandonedAttempt {

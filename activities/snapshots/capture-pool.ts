@@ -28,7 +28,8 @@ export class CapturePool {
 
   /** Captures of one folder come one after the other, by the same process as long as it lives. */
   async capture(request: CaptureRequest): Promise<Snapshot> {
-    await openShadow(request.place);
+    // A process starts in the repository.
+    if (this.#processes.length === 0) await openShadow(request.place);
     return await this.#choose(request.place.own).capture(request);
   }
 
@@ -88,6 +89,7 @@ class CaptureProcess {
     this.isOver = true;
     clearTimeout(this.#idle);
     const process = await this.#started.catch(() => null);
+    process?.stdout.ref().resume();
     process?.stdin.end();
     await process?.closed();
   }

@@ -8,7 +8,11 @@ import { codeOf } from '../../system/text.ts';
 import type { FilesRewound, RewindFiles, RootRewind, RootRewound } from '../../workflows/contract/rewind.ts';
 import type { SnapshotChange } from '../../store/snapshots/listing.ts';
 import { previewRestore, restore, RestoreProblem } from '../../store/snapshots/restore.ts';
-import { placeOfRoot } from '../../store/snapshots/shadow.ts';
+import { hasSnapshot } from '../../store/snapshots/compare.ts';
+import { fetchPacks } from '../../store/snapshots/packs.ts';
+import { openShadow, placeOfRoot, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
+import { readChain } from '../../store/log/read-chain.ts';
+import type { Store } from '../../store/values/store.ts';
 import { compareSnapshots, takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
@@ -20,6 +24,8 @@ export type RewindAbout = RewindFiles & { readonly attempt: Attempt };
 export type RewindOptions = Pick<SnapshotMeans, 'caps' | 'include' | 'capture'> & {
   readonly sandbox: Sandbox;
   readonly dataDir: string;
+  /** Has what other hosts have captured. */
+  readonly store?: Store;
 };
 
 type Prepared = {
@@ -35,6 +41,7 @@ type Prepared = {
 export async function rewindRoots(options: RewindOptions, about: RewindAbout): Promise<FilesRewound> {
   const { attempt, roots } = about;
   try {
+    await fetchSnapshots(options, about);
     const prepared: Prepared[] = [];
     for (const asked of roots) prepared.push(await prepare(options, about, asked));
     // A worker that was frozen until now may have been replaced.
@@ -55,10 +62,11 @@ async function prepare(options: RewindOptions, about: RewindAbout, asked: RootRe
   const { session, signal } = about.attempt;
   const { root, known, to } = asked;
   const place = placeOfRoot(options.dataDir, session, root);
-  if (!existsSync(place.own)) throw new RestoreProblem(`${root} was never captured on this machine`);
   if (!existsSync(root)) throw new RestoreProblem(`${root} is not there any longer`);
   const git = options.sandbox.programs.at('git');
   const means: SnapshotMeans = { ...options, place, git, run: runGitHeld(options, signal) };
+  if (!(await hasSnapshot({ ...means, ...place }, to)))
+    throw new RestoreProblem(`the snapshot of ${root} is not on this machine`);
   const { id: now } = await takeSnapshot(means, null);
   const begun = await readBegun(place.own, about.step);
   const force = about.force === true || begun !== null;
@@ -66,6 +74,25 @@ async function prepare(options: RewindOptions, about: RewindAbout, asked: RootRe
   if (begun === null) await writeBegun(place.own, { step: about.step, before: now });
   const files = begun === null ? changes.length : (await compareSnapshots(means, begun, to)).length;
   return { means, asked, before: begun ?? now, changes, files };
+}
+
+/** Brings what another host has captured, where one of the snapshots is not here. */
+async function fetchSnapshots(options: RewindOptions, { from, roots, attempt }: RewindAbout): Promise<void> {
+  const { store, sandbox, dataDir } = options;
+  if (from === undefined || !store) return;
+  const { session, signal } = attempt;
+  const gitDir = snapshotsFolderOf(dataDir);
+  const reading = { gitDir, git: sandbox.programs.at('git'), run: runGitHeld(options, signal) };
+  await openShadow({ gitDir, own: gitDir });
+  const wanted = roots.flatMap(({ known, to }) => [known, to]);
+  const held = await Promise.all(wanted.map((id) => hasSnapshot(reading, id)));
+  if (held.every(Boolean)) return;
+  const chain = await readChain(store, session, from);
+  await fetchPacks(
+    reading,
+    store,
+    chain.flatMap(({ segment }) => segment.entries),
+  );
 }
 
 type Begun = { readonly step: number; readonly before: string };

@@ -8,14 +8,16 @@ import { RecentMap } from '../../system/recent-map.ts';
 import type { Log } from '../../system/log.ts';
 import type { FilesCheckedOut } from '../../workflows/contract/fork.ts';
 import type { FilesRewound } from '../../workflows/contract/rewind.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionHost } from '../../workflows/contract/session.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import type { View } from '../../store/view/view.ts';
 import { describeSnapshot, type FilesEntry, type RootSnapshot } from '../../store/snapshots/files-entry.ts';
-import { placeOfRoot } from '../../store/snapshots/shadow.ts';
+import { sendPacks } from '../../store/snapshots/packs.ts';
+import type { Store } from '../../store/values/store.ts';
+import { placeOfRoot, type ShadowPlace } from '../../store/snapshots/shadow.ts';
 import { takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { CallRunner } from '../calls/call-port.ts';
 import { CapturePool } from './capture-pool.ts';
@@ -32,7 +34,12 @@ export type Snapshots = {
    */
   capture(about: CaptureAbout): Promise<FilesEntry | null>;
   /**
-   * Does the same at the end of a run, which any worker may store: where hosts share a store, only
+   * Begins the next capture as soon as the calls of a reply have run. It is used if nothing happens
+   * to the session before.
+   */
+  captureEarly(about: EarlyAbout): void;
+  /**
+   * Does the same as `capture` at the end of a run, which any worker may store: where hosts share a store, only
    * the host that has captured the session before has its folders.
    */
   captureLast(about: CaptureAbout): Promise<FilesEntry | null>;
@@ -45,14 +52,24 @@ export type Snapshots = {
 
 export type CaptureAbout = {
   readonly config: RunConfig;
+  /** The head of what is stored. */
+  readonly head: Hash | null;
   readonly base: Pick<ExtendedView, 'view' | 'added'>;
   readonly signal: AbortSignal;
 };
 
-type SnapshotsOptions = Omit<RewindOptions, 'capture'> & {
+/** `view` is that before the reply whose calls have run, `files` the capture that is stored with it. */
+export type EarlyAbout = Pick<CaptureAbout, 'config'> & {
+  readonly head: Hash;
+  readonly view: View;
+  readonly files: FilesEntry | null;
+};
+
+type SnapshotsOptions = Omit<RewindOptions, 'capture' | 'store'> & {
   /** False takes no snapshots, and still goes back to those that are there. */
   readonly captures: boolean;
   readonly host: SessionHost | undefined;
+  readonly store: Store;
   readonly tools: Pick<CallRunner, 'bind'>;
   readonly log: Log;
   readonly now: () => number;
@@ -63,56 +80,117 @@ type SnapshotsOptions = Omit<RewindOptions, 'capture'> & {
  */
 const SESSIONS = 1_000;
 
-export function createSnapshots(options: SnapshotsOptions): Snapshots {
-  const { now, log, host } = options;
-  const pool = new CapturePool(options);
-  const capture = pool.capture.bind(pool);
+/** A snapshot with what it says of itself in the transcript. */
+type Taken = { readonly id: string; readonly described: RootSnapshot };
+type TakenEarly = { readonly head: Hash; readonly roots: ReadonlyMap<string, Promise<Taken | null>> };
+
+export class WorkerSnapshots implements Snapshots {
+  readonly captures: boolean;
+  readonly #options: SnapshotsOptions & Pick<RewindOptions, 'capture'>;
+  readonly #pool: CapturePool;
   /** By session, the last entry that was looked at, and its position. */
-  const looked = new RecentMap<SessionId, { readonly position: number; readonly entry: Entry | undefined }>(SESSIONS);
-  const givenUp = new RecentMap<string, true>(SESSIONS);
-  const snapshots: Snapshots = {
-    captures: options.captures,
-    async capture({ config, base: { view, added }, signal }) {
-      if (!options.captures) return null;
-      const { session } = config;
-      // After a rewind another entry may be at that position.
-      const last = looked.get(session);
-      const isSame = last !== undefined && view.at(last.position) === last.entry;
-      const fresh = [...view.from(isSame ? last.position + 1 : 0), ...added];
-      if (!mayHaveChanged(options, config, fresh)) return null;
-      const roots: RootSnapshot[] = [];
-      for (const root of rootsOf(config)) {
-        const name = `${session} ${root}`;
-        if (givenUp.has(name) || !existsSync(root)) continue;
-        try {
-          const before = lastSnapshotOf(view, root);
-          const place = placeOfRoot(options.dataDir, session, root);
-          const run = runGitHeld(options, signal);
-          const git = options.sandbox.programs.at('git');
-          const taken = await takeSnapshot({ ...options, place, git, run, capture }, before);
-          signal.throwIfAborted();
-          if (taken.id !== before) roots.push(describeSnapshot(root, taken));
-        } catch (error) {
-          if (signal.aborted) return null;
-          givenUp.set(name, true);
-          log('warn', `files of ${root} are not captured: ${clip(onOneLine(reasonOf(error)), 300)}`, { session });
-        }
-      }
-      looked.set(session, { position: view.length - 1, entry: view.at(view.length - 1) });
-      return roots.length === 0 ? null : { kind: 'files', roots, at: now(), ...(host && { host: host.id }) };
-    },
-    async captureLast(about) {
-      const last = lastFilesOf(about.base.view);
-      return host === undefined || last?.host === host.id ? await snapshots.capture(about) : null;
-    },
-    rewind: async (about) => {
-      looked.delete(about.attempt.session);
-      return await rewindRoots({ ...options, capture }, about);
-    },
-    checkOut: (about) => checkOutRoot(options, about),
-    close: () => pool.close(),
-  };
-  return snapshots;
+  readonly #looked = new RecentMap<SessionId, { readonly position: number; readonly entry: Entry | undefined }>(
+    SESSIONS,
+  );
+  readonly #early = new RecentMap<SessionId, TakenEarly>(SESSIONS);
+  readonly #givenUp = new RecentMap<string, true>(SESSIONS);
+
+  constructor(options: SnapshotsOptions) {
+    const pool = new CapturePool(options);
+    this.#pool = pool;
+    this.#options = { ...options, capture: (request) => pool.capture(request) };
+    this.captures = options.captures;
+  }
+
+  captureEarly({ config, head, view, files }: EarlyAbout): void {
+    const known = files ? [files] : [];
+    const roots = new Map(rootsOf(config).map((root) => [root, this.#take(config.session, root, { view, known })]));
+    this.#early.set(config.session, { head, roots });
+  }
+
+  async capture({ config, head, base: { view, added }, signal }: CaptureAbout): Promise<FilesEntry | null> {
+    if (!this.captures) return null;
+    const { now, host } = this.#options;
+    const { session } = config;
+    const early = this.#takeEarly(session, head, added);
+    // After a rewind another entry may be at that position.
+    const last = this.#looked.get(session);
+    const isSame = last !== undefined && view.at(last.position) === last.entry;
+    const fresh = [...view.from(isSame ? last.position + 1 : 0), ...added];
+    if (!mayHaveChanged(this.#options, config, fresh)) return null;
+    const roots: RootSnapshot[] = [];
+    for (const root of rootsOf(config)) {
+      const before = lastSnapshotOf({ view, known: [] }, root);
+      const taken = await (early?.get(root) ?? this.#take(session, root, { view, known: [] }));
+      if (signal.aborted) return null;
+      if (taken && taken.id !== before) roots.push(taken.described);
+    }
+    this.#looked.set(session, { position: view.length - 1, entry: view.at(view.length - 1) });
+    return roots.length === 0 ? null : { kind: 'files', roots, at: now(), ...(host && { host: host.id }) };
+  }
+
+  async captureLast(about: CaptureAbout): Promise<FilesEntry | null> {
+    const { host } = this.#options;
+    const last = findLastFiles({ view: about.base.view, known: [] }, () => true);
+    return host === undefined || last?.host === host.id ? await this.capture(about) : null;
+  }
+
+  async rewind(about: RewindAbout): Promise<FilesRewound> {
+    const { session } = about.attempt;
+    this.#looked.delete(session);
+    this.#early.delete(session);
+    return await rewindRoots(this.#options, about);
+  }
+
+  checkOut(about: CheckOutAbout): Promise<FilesCheckedOut> {
+    return checkOutRoot(this.#options, about);
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+  }
+
+  /** Returns what was captured right after the last calls, if nothing could have changed since. */
+  #takeEarly(session: SessionId, head: Hash | null, added: readonly Entry[]): TakenEarly['roots'] | null {
+    const early = this.#early.get(session);
+    this.#early.delete(session);
+    const isStill = early?.head === head && !added.some(({ kind }) => kind === 'user' || kind === 'run_started');
+    return isStill ? early.roots : null;
+  }
+
+  /** Captures a folder; null where that cannot be done. */
+  async #take(session: SessionId, root: string, stored: StoredFiles): Promise<Taken | null> {
+    const { dataDir, sandbox, host, log } = this.#options;
+    const name = `${session} ${root}`;
+    if (this.#givenUp.has(name) || !existsSync(root)) return null;
+    try {
+      const place = placeOfRoot(dataDir, session, root);
+      const run = runGitHeld(this.#options, new AbortController().signal);
+      const git = sandbox.programs.at('git');
+      const packs = host !== undefined;
+      const taken = await takeSnapshot({ ...this.#options, place, git, run, packs }, lastSnapshotOf(stored, root));
+      const sent = packs ? await this.#sendPacks(session, place, stored) : [];
+      return { id: taken.id, described: { ...describeSnapshot(root, taken), ...(sent.length > 0 && { packs: sent }) } };
+    } catch (error) {
+      this.#givenUp.set(name, true);
+      log('warn', `files of ${root} are not captured: ${clip(onOneLine(reasonOf(error)), 300)}`, { session });
+      return null;
+    }
+  }
+
+  /** What cannot be stored now is so with the next capture. */
+  async #sendPacks(session: SessionId, place: ShadowPlace, stored: StoredFiles): Promise<readonly Hash[]> {
+    const { store, log } = this.#options;
+    const isNamed = (hash: Hash): boolean =>
+      findLastFiles(stored, ({ roots }) => roots.some(({ packs }) => packs?.includes(hash))) !== null;
+    try {
+      return await sendPacks(store, place, isNamed);
+    } catch (error) {
+      const why = clip(onOneLine(reasonOf(error)), 300);
+      log('warn', `snapshots of ${place.root} are on this host alone until the next: ${why}`, { session });
+      return [];
+    }
+  }
 }
 
 /** Returns the folders of a run of which none lies in another. */
@@ -139,25 +217,32 @@ function mayHaveChanged(
   });
 }
 
+/** A transcript so far, and captures that are stored with what comes next. */
+type StoredFiles = { readonly view: View; readonly known: readonly FilesEntry[] };
+
 /** Returns the id of the last snapshot of a folder; null without one. */
-function lastSnapshotOf(view: View, root: string): string | null {
+function lastSnapshotOf({ view, known }: StoredFiles, root: string): string | null {
   let name = root;
+  const idIn = ({ roots }: FilesEntry): string | undefined => roots.find((each) => each.root === name)?.id;
+  const found = known.findLast((files) => idIn(files) !== undefined);
+  if (found) return idIn(found) ?? null;
   for (let position = view.length - 1; position >= 0; position -= 1) {
     const entry = view.at(position);
     const moved = entry?.kind === 'notice' && entry.notice.kind === 'forked' && entry.notice.moved;
     // Before a fork its folder was the origin's (T10).
     if (moved && moved.to === name) name = moved.from;
-    const found = entry?.kind === 'files' && entry.roots.find((each) => each.root === name);
-    if (found) return found.id;
+    const id = entry?.kind === 'files' ? idIn(entry) : undefined;
+    if (id !== undefined) return id;
   }
   return null;
 }
 
-/** Returns the newest entry of captured files; undefined without one. */
-function lastFilesOf(view: View): FilesEntry | undefined {
+function findLastFiles({ view, known }: StoredFiles, fits: (entry: FilesEntry) => boolean): FilesEntry | null {
+  const found = known.findLast(fits);
+  if (found) return found;
   for (let position = view.length - 1; position >= 0; position -= 1) {
     const entry = view.at(position);
-    if (entry?.kind === 'files') return entry;
+    if (entry?.kind === 'files' && fits(entry)) return entry;
   }
-  return undefined;
+  return null;
 }

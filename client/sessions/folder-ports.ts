@@ -23,7 +23,7 @@ export function folderPorts(
   return {
     store,
     storeId: id,
-    snapshots: () => openShadowReading(folder.root, env),
+    snapshots: (willBring) => openShadowReading(folder.root, env, willBring),
     live: (session, signal, onTrouble) => withoutCursors(live.follow(session, { signal, onTrouble })),
     peek: (session) => live.peek(session),
     // A connection of a test or a worker cannot ask for attributes, so its sessions go without.

@@ -143,10 +143,11 @@ export type ClientOptions = {
    */
   readonly storeId?: () => Promise<string>;
   /**
-   * Opens the snapshots of files on this machine (T11). Throws ClientProblem where it has none.
+   * Opens the snapshots of files on this machine (T11). Throws ClientProblem where it has none,
+   * unless it says that some will be brought.
    * Absent: the client compares no files.
    */
-  readonly snapshots?: () => ShadowReading;
+  readonly snapshots?: (willBring?: boolean) => ShadowReading;
   /** Profile of the sessions that it opens; absent: `machine`. */
   readonly profile?: Profile;
   /** Whether the payloads of the sessions that it opens are sealed. */

@@ -7,19 +7,23 @@ import {
   constants,
   existsSync,
   fstatSync,
+  mkdirSync,
   openSync,
   readFileSync,
   readlinkSync,
   readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
 } from 'node:fs';
-import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { codeOf } from '../../system/text.ts';
 import { parseStored } from '../values/store.ts';
 import { FolderIndex, modeOf, OutOfBounds, type FoundFile, type IndexedFile, type IndexedFolder } from './folder-index.ts';
-import { FOLDER_MODE, loosePath, ObjectWriter, runWithInput, type TreeEntry } from './git-objects.ts';
+import { FOLDER_MODE, loosePath, ObjectWriter, runWithInput, syncData, type TreeEntry } from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
 import { namesIn, parseChanges, type RawPath, type SnapshotChange } from './listing.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
@@ -53,6 +57,8 @@ export type CaptureRequest = {
   readonly include: readonly string[];
   /** The snapshot to compare with. */
   readonly before: string | null;
+  /** Leaves packs of what is new in the folder `outgoing` of the place, by their SHA-256. */
+  readonly packs?: boolean;
 };
 
 /** A home folder, or a whole machine, is not looked through for longer than that. */
@@ -62,6 +68,9 @@ const LOCK_MS = 2_000;
 const OLD_LOCK_MS = 60_000;
 
 const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
+
+/** Packs that wait to be stored where other hosts find them. */
+export const outgoingOf = ({ own }: Pick<ShadowPlace, 'own'>): string => join(own, 'outgoing');
 
 /** A snapshot, the tree of its files, and its commit. */
 type Last = { readonly id: string; readonly files: string; readonly commit: string };
@@ -73,7 +82,11 @@ export class FolderCapture {
   #writer: ObjectWriter;
   #last: Last | null = null;
   #previous: Last | null = null;
+  /** The empty folders of the last snapshot, as a restore reads them. */
+  #folders: string | null = null;
   #isOpen = false;
+  /** Whether all that was captured so far went into packs. */
+  #isPacked = false;
   #isSaved = true;
   #compare: Comparison | null = null;
 
@@ -86,27 +99,27 @@ export class FolderCapture {
 
   /** Rejects with what git or the file system said. */
   async capture(request: CaptureRequest): Promise<Snapshot> {
-    await openShadow(this.#place);
     try {
       return await this.#attempt(request);
     } catch (error) {
       if (error instanceof OutOfBounds) throw error;
       // What is known, or objects that it names, may be damaged: all files are read once more.
       this.#forget();
-      await rm(join(this.#place.own, 'stats'), { force: true });
+      await openShadow(this.#place);
+      rmSync(join(this.#place.own, 'stats'), { force: true });
       if (isFull(error)) throw error;
       return await this.#attempt(request);
     }
   }
 
   /** Keeps what is known of the folder for the next process. */
-  async save(): Promise<void> {
+  save(): void {
     if (this.#isSaved || this.#last === null) return;
     const files: SavedFile[] = [];
     collectFiles(this.#index.top, '', files);
-    const body = JSON.stringify({ last: this.#last, files });
+    const body = JSON.stringify({ last: this.#last, isPacked: this.#isPacked, files });
     const sum = createHash('sha256').update(body).digest('hex');
-    await replaceFile(join(this.#place.own, 'stats'), `${sum}\n${body}`);
+    replaceFile(join(this.#place.own, 'stats'), `${sum}\n${body}`);
     this.#isSaved = true;
   }
 
@@ -124,14 +137,16 @@ export class FolderCapture {
   #forget(): void {
     this.close();
     this.#isSaved = true;
+    this.#folders = null;
     this.#index = new FolderIndex(this.#place.root);
     this.#writer = this.#openWriter();
     this.#last = this.#previous = null;
     this.#isOpen = true;
   }
 
-  async #attempt({ caps, include, before }: CaptureRequest): Promise<Snapshot> {
-    if (!this.#isOpen || !this.#hasLast()) await this.#open();
+  async #attempt({ caps, include, before, packs = false }: CaptureRequest): Promise<Snapshot> {
+    if (!this.#isOpen || !this.#hasLast() || (packs && !this.#isPacked)) await this.#open(packs);
+    const collect = packs ? (pack: Buffer) => this.#leavePack(pack) : undefined;
     const look = this.#index.look({
       files: caps.files,
       until: performance.now() + LOOKING_MS,
@@ -145,11 +160,11 @@ export class FolderCapture {
       if (why === 'gone') continue;
       if (why !== null) leftOut.push({ path: found.path, why });
       else if (found.held?.id !== found.folder.files.get(found.name)?.id) bytes += found.stats.size;
-      if (this.#writer.isFull()) await this.#writer.flush();
+      if (this.#writer.isFull()) await this.#writer.flush(collect);
     }
     this.#isSaved &&= look.known.length + look.added.length === 0;
     const named = [...leftOut, ...look.beyond.slice(0, MOST_NAMED).map((path) => ({ path, why: 'files' }) as const)];
-    const last = await this.#write();
+    const last = await this.#write(collect);
     return {
       id: last.id,
       ...(await this.#changesSince(before, last)),
@@ -180,7 +195,7 @@ export class FolderCapture {
   }
 
   /** Writes the snapshot where it is another than the last. */
-  async #write(): Promise<Last> {
+  async #write(collect: ((pack: Buffer) => void) | undefined): Promise<Last> {
     const empty: RawPath[] = [];
     const files = this.#treeOf(this.#index.top, '', empty) || this.#writer.addTree([]);
     const folders = empty.toSorted().join('\0');
@@ -190,7 +205,10 @@ export class FolderCapture {
       { mode: '100644', name: 'folders', id: blob },
     ]);
     if (this.#last?.id === id) return this.#last;
-    await replaceFile(join(this.#place.own, 'folders'), folders);
+    if (folders !== this.#folders) replaceFile(join(this.#place.own, 'folders'), folders);
+    this.#folders = folders;
+    // Commits are of this repository alone.
+    await this.#writer.flush(collect);
     const commit = await this.#addCommit(id);
     this.#previous = this.#last;
     this.#last = { id, files, commit };
@@ -216,22 +234,23 @@ export class FolderCapture {
   async #addCommit(tree: string): Promise<string> {
     const { gitDir, ref } = this.#place;
     const path = join(gitDir, ref);
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const lock = await lockRef(path);
     try {
-      await this.#writer.flush();
-      const parent = await readText(path);
+      const parent = readText(path);
       const who = `Perdure <perdure@localhost> ${Math.floor(Date.now() / 1_000)} +0000`;
       const lines = [`tree ${tree}`, ...(parent ? [`parent ${parent.trim()}`] : []), `author ${who}`, `committer ${who}`];
       const commit = this.#writer.add('commit', Buffer.from(`${lines.join('\n')}\n\nsnapshot\n`));
       await this.#writer.flush();
-      await lock.writeFile(`${commit}\n`);
-      await lock.sync();
-      await rename(`${path}.lock`, path);
+      writeFileSync(lock, `${commit}\n`);
+      await syncData(lock);
+      renameSync(`${path}.lock`, path);
       return commit;
+    } catch (error) {
+      rmSync(`${path}.lock`, { force: true });
+      throw error;
     } finally {
-      await lock.close();
-      await rm(`${path}.lock`, { force: true });
+      closeSync(lock);
     }
   }
 
@@ -260,11 +279,14 @@ export class FolderCapture {
   }
 
   /** Reads what an earlier process has kept, as far as the repository still has it. */
-  async #open(): Promise<void> {
-    await this.save();
-    const saved = await readSaved(join(this.#place.own, 'stats'));
+  async #open(packs: boolean): Promise<void> {
+    await openShadow(this.#place);
+    this.save();
+    const saved = readSaved(join(this.#place.own, 'stats'));
     this.#forget();
-    if (saved === null) return;
+    this.#isPacked = packs;
+    // What no pack holds is captured once more.
+    if (saved === null || (packs && saved.isPacked !== true)) return;
     const existing = await this.#findExisting(saved.last);
     if (existing === null) return;
     for (const [path, mode, size, mtimeMs, ctimeMs, ino, readAt, id] of saved.files) {
@@ -274,6 +296,13 @@ export class FolderCapture {
     }
     this.#writer.remember(existing);
     this.#last = saved.last;
+    this.#isPacked = saved.isPacked === true;
+  }
+
+  #leavePack(pack: Buffer): void {
+    const folder = outgoingOf(this.#place);
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    replaceFile(join(folder, createHash('sha256').update(pack).digest('hex')), pack);
   }
 
   /** Returns the objects of a snapshot that the repository has; null when a tree is missing. */
@@ -389,7 +418,7 @@ type SavedFile = readonly [
   readAt: number,
   id: string,
 ];
-type Saved = { readonly last: Last; readonly files: readonly SavedFile[] };
+type Saved = { readonly last: Last; readonly isPacked?: boolean; readonly files: readonly SavedFile[] };
 
 function collectFiles({ files, folders }: IndexedFolder, path: RawPath, into: SavedFile[]): void {
   for (const [name, { mode, size, mtimeMs, ctimeMs, ino, readAt, id }] of files)
@@ -398,8 +427,8 @@ function collectFiles({ files, folders }: IndexedFolder, path: RawPath, into: Sa
 }
 
 /** Returns null for what is missing or damaged. */
-async function readSaved(path: string): Promise<Saved | null> {
-  const text = await readText(path);
+function readSaved(path: string): Saved | null {
+  const text = readText(path);
   if (text === null) return null;
   const end = text.indexOf('\n');
   const body = text.slice(end + 1);
@@ -407,29 +436,32 @@ async function readSaved(path: string): Promise<Saved | null> {
   return isWhole ? (parseStored(Buffer.from(body)) as Saved | null) : null;
 }
 
-/** Opens `<ref>.lock` as git does; one that a killed process left is removed. */
-async function lockRef(path: string): Promise<Awaited<ReturnType<typeof open>>> {
-  const until = Date.now() + LOCK_MS;
-  for (;;) {
+/**
+ * Makes the file by which git locks a ref, so that no commit of another process is lost. One that a
+ * killed process left is removed.
+ */
+async function lockRef(path: string): Promise<number> {
+  const lock = `${path}.lock`;
+  for (const until = Date.now() + LOCK_MS; ; ) {
     try {
-      return await open(`${path}.lock`, 'wx', 0o600);
+      return openSync(lock, 'wx', 0o600);
     } catch (error) {
       if (codeOf(error) !== 'EEXIST' || Date.now() > until) throw error;
-      const left = await stat(`${path}.lock`).catch(() => null);
-      if (left && left.mtimeMs < Date.now() - OLD_LOCK_MS) await rm(`${path}.lock`, { force: true });
+      const left = statSync(lock, { throwIfNoEntry: false });
+      if (left && left.mtimeMs < Date.now() - OLD_LOCK_MS) rmSync(lock, { force: true });
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
 }
 
-async function replaceFile(path: string, text: string): Promise<void> {
-  await writeFile(`${path}.new`, text, 'latin1');
-  await rename(`${path}.new`, path);
+function replaceFile(path: string, content: string | Buffer): void {
+  writeFileSync(`${path}.new`, content, 'latin1');
+  renameSync(`${path}.new`, path);
 }
 
-async function readText(path: string): Promise<string | null> {
+function readText(path: string): string | null {
   try {
-    return await readFile(path, 'latin1');
+    return readFileSync(path, 'latin1');
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null;
     throw error;

@@ -22,7 +22,7 @@ const [given] = process.argv.slice(2);
 if (given === undefined) await answerLines();
 else {
   await answer(JSON.parse(given) as CaptureRequest);
-  await finish();
+  finish();
 }
 
 async function answerLines(): Promise<void> {
@@ -30,10 +30,10 @@ async function answerLines(): Promise<void> {
   for await (const line of createInterface({ input: process.stdin })) {
     clearTimeout(timer);
     await answer(JSON.parse(line) as CaptureRequest);
-    timer = setTimeout(() => void saveAll(), SAVE_MS);
+    timer = setTimeout(saveAll, SAVE_MS);
   }
   clearTimeout(timer);
-  await finish();
+  finish();
 }
 
 async function answer(request: CaptureRequest): Promise<void> {
@@ -58,15 +58,16 @@ async function capture(request: CaptureRequest): Promise<CaptureAnswer> {
   }
 }
 
-async function saveAll(): Promise<void> {
-  for (const folder of folders.values()) await folder.save().catch(sayFailed);
+function saveAll(): void {
+  for (const folder of folders.values())
+    try {
+      folder.save();
+    } catch (error) {
+      process.stderr.write(`what is known of a folder was not kept: ${reasonOf(error)}\n`);
+    }
 }
 
-function sayFailed(error: unknown): void {
-  process.stderr.write(`what is known of a folder was not kept: ${reasonOf(error)}\n`);
-}
-
-async function finish(): Promise<void> {
-  await saveAll();
+function finish(): void {
+  saveAll();
   for (const folder of folders.values()) folder.close();
 }

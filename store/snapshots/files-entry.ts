@@ -1,5 +1,6 @@
 // The entry of a transcript that says which snapshot holds the folders of a run, and what has
 // changed since the one before (T1). The model never sees it.
+import type { Hash } from '../../workflows/contract/ids.ts';
 import { showPath, type SnapshotChange } from './listing.ts';
 import type { LeftOut, Snapshot } from './capture-folder.ts';
 
@@ -33,6 +34,8 @@ export type RootSnapshot = {
   readonly deletions: number;
   /** Names of changed files for people, the first of them. */
   readonly names: readonly string[];
+  /** Values of a shared store: packs of git with what is new in it, for other hosts. */
+  readonly packs?: readonly Hash[];
   /** What is not captured; absent when everything is. */
   readonly leftOut?: { readonly count: number; readonly first: string };
 };

@@ -2,8 +2,18 @@
 // disk before anything names it.
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, open, rename, rm, utimes } from 'node:fs/promises';
+import {
+  closeSync,
+  fdatasync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { deflateSync } from 'node:zlib';
 import { codeOf } from '../../system/text.ts';
 
@@ -64,46 +74,64 @@ export class ObjectWriter {
     return this.#bytes > MOST_WAITING;
   }
 
-  async flush(): Promise<void> {
+  /** Calls `collect` with a pack of what is written. */
+  async flush(collect?: (pack: Buffer) => void): Promise<void> {
     const objects = this.#waiting;
     const bytes = this.#bytes;
     this.#waiting = [];
     this.#bytes = 0;
-    if (objects.length > MOST_LOOSE || bytes > MOST_WAITING) await this.#indexPack(buildPack(objects));
+    if (objects.length === 0) return;
+    const isPacked = objects.length > MOST_LOOSE || bytes > MOST_WAITING;
+    const pack = isPacked || collect ? buildPack(objects) : null;
+    if (pack) collect?.(pack);
+    if (pack && isPacked) await this.#indexPack(pack);
     else await Promise.all(objects.map((object) => this.#writeLoose(object)));
   }
 
   async #writeLoose({ kind, id, content }: GitObject): Promise<void> {
     const path = loosePath(this.#objects, id);
-    if (await freshen(path)) return;
+    if (freshen(path)) return;
     const folder = join(this.#objects, id.slice(0, 2));
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     // Git removes old files of such names.
     const temporary = join(folder, `tmp_obj_${randomBytes(6).toString('hex')}`);
+    const bytes = deflateSync(Buffer.concat([Buffer.from(`${kind} ${content.length}\0`), content]), FAST);
     try {
-      const file = await open(temporary, 'wx', 0o444);
-      try {
-        await file.writeFile(deflateSync(Buffer.concat([Buffer.from(`${kind} ${content.length}\0`), content]), FAST));
-        await file.datasync();
-      } finally {
-        await file.close();
-      }
-      await rename(temporary, path);
+      await writeDurably(temporary, bytes, 0o444);
+      renameSync(temporary, path);
     } catch (error) {
-      await rm(temporary, { force: true });
+      rmSync(temporary, { force: true });
       throw error;
     }
   }
 }
 
 /** A file that is there counts as young, so that no `gc` takes it before it is named. */
-async function freshen(path: string): Promise<boolean> {
-  const now = new Date();
-  return await utimes(path, now, now).then(
-    () => true,
-    () => false,
-  );
+function freshen(path: string): boolean {
+  try {
+    const now = new Date();
+    utimesSync(path, now, now);
+    return true;
+  } catch {
+    return false;
+  }
 }
+
+/**
+ * Writes a new file, and waits for the disk alone: a hop to another thread costs more than what a
+ * call of the system does.
+ */
+async function writeDurably(path: string, bytes: Uint8Array, mode: number): Promise<void> {
+  const fd = openSync(path, 'wx', mode);
+  try {
+    writeFileSync(fd, bytes);
+    await syncData(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+export const syncData = promisify(fdatasync);
 
 export const loosePath = (objects: string, id: string): string => join(objects, id.slice(0, 2), id.slice(2));
 

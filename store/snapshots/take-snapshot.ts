@@ -40,6 +40,8 @@ export type SnapshotMeans = {
   readonly run: RunHeld;
   readonly caps: SnapshotCaps;
   readonly include?: readonly string[];
+  /** Leaves packs of what is new beside the index, where hosts share a store. */
+  readonly packs?: boolean;
   /** Captures by a process that stays; absent: by one of its own. */
   readonly capture?: ((request: CaptureRequest) => Promise<Snapshot>) | undefined;
 };
@@ -58,8 +60,8 @@ export const captureProgram = (): readonly string[] => [
  * file system said.
  */
 export async function takeSnapshot(means: SnapshotMeans, before: string | null): Promise<Snapshot> {
-  const { place, git, caps, run, include = [], capture } = means;
-  const request: CaptureRequest = { place, git, caps, include, before };
+  const { place, git, caps, run, include = [], packs = false, capture } = means;
+  const request: CaptureRequest = { place, git, caps, include, before, packs };
   if (capture) return await capture(request);
   await openShadow(place);
   const argv = [...captureProgram(), JSON.stringify(request)];

@@ -38,6 +38,8 @@ export type RootRewound = {
 /** Brings the folders of a session back to snapshots; safe to attempt again. */
 export type RewindFiles = {
   readonly step: number;
+  /** The head of the transcript that names the snapshots; absent in older histories. */
+  readonly from?: Hash;
   readonly roots: readonly RootRewind[];
   readonly force?: true;
 };

@@ -27,7 +27,7 @@ export function handleRewinds(session: Session): void {
     const { from, to, contextTokens = 0, files, force } = unwrapAsked(given);
     session.isRewinding = true;
     try {
-      const done = files && (await rewindFiles(session, { roots: files, ...present({ force }) }));
+      const done = files && (await rewindFiles(session, { from, roots: files, ...present({ force }) }));
       const rewound: Rewound = { from, ...present({ to, files: done }) };
       if (to) facts.rewind(to, contextTokens);
       steered.note({ action: 'rewind', rewound }, isOnce(given) ? given : by);

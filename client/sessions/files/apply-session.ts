@@ -1,4 +1,5 @@
 // Applies what a session has changed in its own folder onto another one (T11).
+import { hasPacks } from '../../../store/snapshots/packs.ts';
 import { realpath } from 'node:fs/promises';
 import type { Client } from '@temporalio/client';
 import type { Entry } from '../../../store/log/entries.ts';
@@ -39,8 +40,8 @@ export async function applySession(
   const place = await realpath(folder).catch((error: unknown) => {
     throw new ClientProblem('refused', `${folder} cannot be used: ${reasonOf(error)}`);
   });
-  const reading = openShadowReading(root, env);
-  const pairs = await findPairs({ session, cwd, reading }, { entries, first: 0 }, asked);
+  const reading = openShadowReading(root, env, hasPacks(entries));
+  const pairs = await findPairs({ session, cwd, reading, store }, { entries, first: 0 }, asked);
   const own = pairs.find((pair) => pair.root === cwd);
   if (!own) return { written: [], deleted: [], same: 0, conflicts: [] };
   return applyChanges({ reading, runIn: findGit(root, env).runIn, root }, own, place);

@@ -17,6 +17,8 @@ import {
   type SnapshotsAt,
   type TranscriptStretch,
 } from '../../../store/snapshots/snapshot-points.ts';
+import { fetchPacks } from '../../../store/snapshots/packs.ts';
+import type { Store } from '../../../store/values/store.ts';
 import { isInside } from '../../../system/process/places.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import type { Abortable } from '../../async.ts';
@@ -56,7 +58,13 @@ export type SessionDiff = {
   readonly patch: string | null;
 };
 
-export type DiffPorts = { readonly session: SessionId; readonly cwd: string; readonly reading: ShadowReading };
+export type DiffPorts = {
+  readonly session: SessionId;
+  readonly cwd: string;
+  readonly reading: ShadowReading;
+  /** Has what other hosts have captured. */
+  readonly store?: Pick<Store, 'get'>;
+};
 
 /** Throws ClientProblem. */
 export async function diffSession(
@@ -97,7 +105,7 @@ export type RootPair = Pair & { readonly root: string };
  * when a point or a snapshot is missing.
  */
 export async function findPairs(
-  { session, cwd, reading }: DiffPorts,
+  { session, cwd, reading, store }: DiffPorts,
   stretch: TranscriptStretch,
   { from, to, paths = [] }: DiffOptions,
 ): Promise<readonly RootPair[]> {
@@ -112,10 +120,15 @@ export async function findPairs(
     const pair = { from: before.get(root) ?? first.get(root) ?? '', to: after.get(root) ?? first.get(root) ?? '' };
     const within = pathsIn(root, cwd, paths);
     if (pair.from === pair.to || within === null) continue;
-    for (const id of [pair.from, pair.to]) if (!(await hasSnapshot(reading, id))) throw missingProblem(session, root);
+    if (store && !(await hasBoth(reading, pair))) await fetchPacks(reading, store, stretch.entries);
+    if (!(await hasBoth(reading, pair))) throw missingProblem(session, root);
     pairs.push({ root, ...pair, paths: within });
   }
   return pairs;
+}
+
+async function hasBoth(reading: ShadowReading, { from, to }: Pick<Pair, 'from' | 'to'>): Promise<boolean> {
+  return (await hasSnapshot(reading, from)) && (await hasSnapshot(reading, to));
 }
 
 function missingProblem(session: SessionId, root: string): ClientProblem {

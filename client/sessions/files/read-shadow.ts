@@ -49,9 +49,9 @@ export function findGit(dataDir: string, env: Environment): { readonly git: stri
 }
 
 /** Opens the repository. Throws ClientProblem `refused` without git, or without snapshots. */
-export function openShadowReading(dataDir: string, env: Environment): ShadowReading {
+export function openShadowReading(dataDir: string, env: Environment, willBring = false): ShadowReading {
   const gitDir = snapshotsFolderOf(dataDir);
-  if (!existsSync(join(gitDir, 'HEAD')))
+  if (!willBring && !existsSync(join(gitDir, 'HEAD')))
     throw new ClientProblem(
       'refused',
       'no snapshots are on this machine: they are in the data folder of the worker that took them',

@@ -2,6 +2,7 @@
 import { readChain } from '../../../store/log/read-chain.ts';
 import { listChanges, type ShadowReading } from '../../../store/snapshots/compare.ts';
 import { showPath } from '../../../store/snapshots/listing.ts';
+import { fetchPacks, hasPacks } from '../../../store/snapshots/packs.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import type { Store } from '../../../store/values/store.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
@@ -62,7 +63,7 @@ export async function rewindSession(
     throw new ClientProblem('refused', 'something runs now, or waits to: interrupt it first');
   const chain = await readChain(ports.store, session, await requireHead(ports, session));
   const plan = planRewind(chain, to === undefined ? undefined : String(to), choice);
-  const files = await listFiles(ports, plan.rewind);
+  const files = await listFiles(ports, plan.rewind, chain.flatMap(({ segment }) => segment.entries));
   const rewound = dryRun ? null : await send(ports, described, plan.rewind, by);
   return { ...plan, files, rewound };
 }
@@ -109,10 +110,15 @@ async function requireHead({ head }: RewindPorts, session: SessionId): Promise<H
   return now;
 }
 
-async function listFiles({ snapshots }: RewindPorts, { files = [] }: Rewind): Promise<readonly ChangedFile[] | null> {
+async function listFiles(
+  { snapshots, store }: RewindPorts,
+  { files = [] }: Rewind,
+  entries: readonly Entry[],
+): Promise<readonly ChangedFile[] | null> {
   if (files.length === 0) return [];
-  const reading = openReading(snapshots);
+  const reading = openReading(() => snapshots?.(hasPacks(entries)));
   if (reading === null) return null;
+  await fetchPacks(reading, store, entries);
   const lists = await Promise.all(
     files.map(async ({ root, known, to }) => {
       const changes = await listChanges(reading, { from: known, to, paths: [] });
@@ -123,9 +129,9 @@ async function listFiles({ snapshots }: RewindPorts, { files = [] }: Rewind): Pr
 }
 
 /** Returns null where no snapshots can be read. */
-function openReading(open: ClientOptions['snapshots']): ShadowReading | null {
+function openReading(open: () => ShadowReading | undefined): ShadowReading | null {
   try {
-    return open?.() ?? null;
+    return open() ?? null;
   } catch (error) {
     if (error instanceof ClientProblem) return null;
     throw error;

@@ -1,0 +1,87 @@
+// Takes snapshots from one host to another: packs of what is new lie in the store that hosts share,
+// as any value, and entries `files` name them (T4).
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import type { Entry } from '../log/entries.ts';
+import { isDamage, type Store } from '../values/store.ts';
+import type { ShadowReading } from './compare.ts';
+import { outgoingOf } from './capture-folder.ts';
+import type { RootSnapshot } from './files-entry.ts';
+import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
+
+/**
+ * Stores the packs that captures have left, and returns their hashes. One that the transcript names
+ * is done with; the others stay, in case that the entry which is to name them is not stored.
+ */
+export async function sendPacks(
+  store: Pick<Store, 'put'>,
+  place: ShadowPlace,
+  isNamed: (hash: Hash) => boolean,
+): Promise<readonly Hash[]> {
+  const folder = outgoingOf(place);
+  const names = existsSync(folder) ? await readdir(folder) : [];
+  const sent: Hash[] = [];
+  for (const name of names.filter((each) => /^[0-9a-f]{64}$/.test(each))) {
+    const path = join(folder, name);
+    if (isNamed(name as Hash)) await rm(path, { force: true });
+    else sent.push(await store.put(await readFile(path)));
+  }
+  return sent;
+}
+
+/**
+ * Brings snapshots that these entries name, and that the repository lacks, from the store. What the
+ * store lacks as well stays away. Throws StoreError, and what git said.
+ */
+export async function fetchPacks(
+  reading: ShadowReading,
+  store: Pick<Store, 'get'>,
+  entries: readonly Entry[],
+): Promise<void> {
+  const named = listPacked(entries);
+  if (named.length === 0) return;
+  const { gitDir } = reading;
+  await openShadow({ gitDir, own: gitDir });
+  const missing = await findMissing(reading, named);
+  const incoming = join(gitDir, 'incoming');
+  await mkdir(incoming, { recursive: true, mode: 0o700 });
+  for (const hash of new Set(missing.flatMap(({ packs }) => packs))) {
+    const bytes = await store.get(hash).catch((error: unknown) => {
+      if (isDamage(error)) return null;
+      throw error;
+    });
+    if (bytes) await addPack(reading, join(incoming, hash), bytes);
+  }
+}
+
+type Packed = RootSnapshot & { readonly packs: readonly Hash[] };
+
+function listPacked(entries: readonly Entry[]): readonly Packed[] {
+  const roots = entries.flatMap((entry) => (entry.kind === 'files' ? entry.roots : []));
+  return roots.filter((root): root is Packed => (root.packs?.length ?? 0) > 0);
+}
+
+/** Tells whether a transcript names packs in the store. */
+export const hasPacks = (entries: readonly Entry[]): boolean => listPacked(entries).length > 0;
+
+async function findMissing(reading: ShadowReading, roots: readonly Packed[]): Promise<readonly Packed[]> {
+  const { gitDir, git, run } = reading;
+  const script = `ids=$1; shift; printf '%s\\n' $ids | "$@" cat-file --batch-check`;
+  const ids = roots.map(({ id }) => id).join(' ');
+  const argv = ['sh', '-c', script, 'sh', ids, ...gitArguments(git, { gitDir }, [])];
+  const lines = (await run(argv, { env: shadowEnvironment(), cwd: gitDir })).split('\n');
+  return roots.filter((_, at) => lines[at]?.endsWith(' missing') === true);
+}
+
+async function addPack({ gitDir, git, run }: ShadowReading, path: string, bytes: Uint8Array): Promise<void> {
+  await writeFile(path, bytes, { mode: 0o600 });
+  try {
+    const script = 'pack=$1; shift; exec "$@" index-pack --stdin < "$pack"';
+    const argv = ['sh', '-c', script, 'sh', path, ...gitArguments(git, { gitDir }, [])];
+    await run(argv, { env: shadowEnvironment(), cwd: gitDir });
+  } finally {
+    await rm(path, { force: true });
+  }
+}
