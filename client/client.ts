@@ -11,7 +11,7 @@ import { type ActOptions, answerQuestion, approveCall, type DecidePorts, sendDen
 import type { WaitingApproval } from './sessions/waiting-approval.ts';
 import { follow } from './follow/follow.ts';
 import { entriesFrom } from './sessions/entries-from.ts';
-import { headOf } from './sessions/newest-head.ts';
+import { headOf, newestStepOf } from './sessions/newest-head.ts';
 import { listCaptures } from './sessions/files/calls-behind.ts';
 import { diffSession } from './sessions/files/diff-session.ts';
 import { type ForkPorts, forkSession } from './sessions/fork/fork-session.ts';
@@ -76,7 +76,9 @@ export function createClient(given: CreateClient): PerdureClient {
     for await (const { entry } of entriesFrom(store, session, await headNow(session), 0)) entries.push(entry);
     return entries;
   };
-  const forking = (): ForkPorts => ({ ...options, look, head: headNow });
+  const stepNow: ForkPorts['step'] = (session) =>
+    callUntilAnswered(temporal, `read session ${session}`, () => newestStepOf(temporal, session), impatient);
+  const forking = (): ForkPorts => ({ ...options, look, step: stepNow });
   const rewinding = (): RewindPorts => ({ temporal, store, look, head: headNow, snapshots: options.snapshots });
   const decisions = decidePorts(options, look);
   const actor = ({ by }: ActOptions = {}): string => {
