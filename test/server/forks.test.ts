@@ -261,7 +261,7 @@ test('a fork goes on after a compaction as its origin does, and parts before it,
   expect(h.model.problems).toEqual([]);
   const position = (await h.entriesOf(origin.id)).findIndex(({ kind }) => kind === 'boundary');
   const earlier = await h.fork(origin.id, { at: position, prompt: 'Before it.' });
-  await h.endedRun(earlier.session, 3);
+  await h.endedRun(earlier.session, 2);
   expect(h.sent()).toMatch(/teapot.*Before it\./);
   for (const { session } of [forked, earlier]) await h.sound(session);
 });
