@@ -32,7 +32,7 @@ import { findWrongOption, messageOf } from '../message.ts';
 import type { Prompt } from '../prompt.ts';
 import { startCarried } from '../send.ts';
 import { newSessionId, parseSessionId } from '../session-id.ts';
-import { type ClientOptions, sessionInput } from '../start.ts';
+import { type ClientOptions, sessionIdOfMessage, sessionInput } from '../start.ts';
 import { answerOpenCalls, endOfLastRun, entriesAt, findForkPoint, type ForkPoint } from './plan-fork.ts';
 
 /** Options of `fork()`. */
@@ -44,7 +44,10 @@ export type ForkOptions = ActOptions & {
   readonly at?: string | number;
   /** The first message of the fork. */
   readonly prompt?: Prompt;
-  /** The id of that message. */
+  /**
+   * The id of that message. Without `newId` the fork's id is derived from it and from `by`: a repeated
+   * fork is the same one.
+   */
   readonly messageId?: string;
   /**
    * Absolute path of a new folder for the files of that point, as snapshots have them. `false`: the
@@ -87,7 +90,10 @@ export async function forkSession(
 ): Promise<SessionForked> {
   const wrong = asked.options && findWrongOption(asked.options);
   if (wrong !== undefined) throw new ClientProblem('refused', wrong);
-  const session = parseSessionId(newId ?? newSessionId());
+  const derived = asked.messageId === undefined ? undefined : sessionIdOfMessage(asked.by, asked.messageId);
+  const session = parseSessionId(newId ?? derived ?? newSessionId());
+  const before = derived === session ? await findFork(ports, session) : null;
+  if (before) return before;
   const described = await lookAtOrigin(ports, origin);
   const newest = await ports.step(origin);
   const point = await findForkPoint(ports.store, origin, newest, at === undefined ? undefined : String(at));
@@ -123,6 +129,17 @@ export async function forkSession(
     more: { [FORK_KEY]: forkedFrom, ...(waits && { [FORK_FILES_KEY]: waits }) },
   });
   return { session, forkedFrom, cwd: options.cwd, files: files !== null, messageId: queue[0]?.id ?? null };
+}
+
+/** Returns the fork that an earlier try of the same request has begun; null without one. */
+async function findFork({ look }: ForkPorts, session: SessionId): Promise<SessionForked | null> {
+  try {
+    const { forkedFrom, forkFiles, cwd } = await look(session);
+    return forkedFrom ? { session, forkedFrom, cwd, files: forkFiles !== undefined, messageId: null } : null;
+  } catch (error) {
+    if (error instanceof ClientProblem && error.kind === 'no_session') return null;
+    throw error;
+  }
 }
 
 async function lookAtOrigin({ look }: ForkPorts, origin: SessionId): Promise<SessionDescription> {
