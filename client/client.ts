@@ -233,7 +233,7 @@ function createFiles(
   const { options, look, head } = means;
   const { temporal, store, snapshots } = options;
   const ports: RewindPorts = { temporal, store, look, head, snapshots };
-  const forking: ForkPorts = { ...options, look, head };
+  const forking: ForkPorts = { ...options, look, step: means.newestStep };
   return {
     files: (id, waiting) =>
       wait('files()', waiting, knownOptions.wait, async () => {

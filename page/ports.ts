@@ -39,6 +39,7 @@ import { type ReadPollers, readPollers } from './workers/pollers.ts';
 export type Acting = Pick<
   PerdureClient,
   | 'start'
+  | 'fork'
   | 'send'
   | 'interrupt'
   | 'resume'

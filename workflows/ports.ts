@@ -99,7 +99,7 @@ export function createPorts(
     endWorktree: createPort('endWorktree', () => onItsHost(others.worktree, handlersWait)),
     tellAlert: createPort('tellAlert', () => others.alerts),
     lookAtFiring: createPort('lookAtFiring', () => records),
-    checkOutFiles: createPort('checkOutFiles', () => onItsHost(worktree)),
+    checkOutFiles: createPort('checkOutFiles', () => onItsHost(others.worktree)),
     rewindFiles: createPort('rewindFiles', () => onItsHost(others.worktree)),
     openRun: createPort('openRun', ({ begins, onHost }) => (onHost ? onItsHost(opening) : begins ? opening : records)),
     runTool: createPort('runTool', ({ stopped }) => (stopped ? records : onItsHost(long))),

@@ -12,6 +12,7 @@ import {
   shadowEnvironment,
   type ShadowPlace,
 } from '../../store/snapshots/shadow.ts';
+import { checkOut } from '../../store/snapshots/check-out.ts';
 import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
 import { keySegment } from '../../store/values/store.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
@@ -82,6 +83,7 @@ async function requireSnapshot({ run, git, place, snapshot }: Means): Promise<vo
 }
 
 async function makeFolder(means: Means): Promise<void> {
+  const { snapshot } = means;
   const { root } = means.place;
   const filled = join(dirname(root), `.perdure-${keySegment(means.attempt.session)}`);
   if (await isMade(means.place)) return;
@@ -90,7 +92,7 @@ async function makeFolder(means: Means): Promise<void> {
   await mkdir(filled).catch((error: unknown) => {
     throw new CheckOutProblem(`${root} cannot be made: ${reasonOf(error)}`);
   });
-  await writeFiles(means, filled);
+  await checkOut(means, snapshot, filled);
   await requireCurrent(means);
   await noteMade(means.place, filled);
   await rename(filled, root);
@@ -104,26 +106,6 @@ async function requireFree(folder: string): Promise<void> {
   if (names.length > 0) throw new CheckOutProblem(`${folder} is there already, and is not empty: name another folder`);
 }
 
-/** Arguments: the snapshot, the folder, and git. */
-const CHECK_OUT_SCRIPT = `
-from=$1; root=$2; shift 2
-cd -- "$root" || exit 1
-"$@" read-tree "$from:files" && "$@" checkout-index --all --force || exit 1
-"$@" cat-file blob "$from:folders" | xargs -0 -r mkdir -p --
-`;
-
-async function writeFiles({ run, git, place, snapshot }: Means, folder: string): Promise<void> {
-  const index = join(place.own, 'fork-index');
-  for (const left of [index, `${index}.lock`]) await rm(left, { force: true });
-  const script = ['sh', '-c', CHECK_OUT_SCRIPT, 'sh', snapshot, folder];
-  await run([...script, ...gitArguments(git, place, [], folder)], {
-    env: shadowEnvironment(index),
-    cwd: place.own,
-    writes: folder,
-  });
-  await rm(index, { force: true });
-}
-
 /** A worker that was frozen until now may have been replaced. */
 async function requireCurrent({ attempt }: Means): Promise<void> {
   if (!(await attempt.fence())) throw describeGivenUp(attempt);
@@ -131,7 +113,7 @@ async function requireCurrent({ attempt }: Means): Promise<void> {
 
 /** Makes a work tree of the repository of `from`, and returns its branch. */
 async function makeWorktree(means: Means, from: string): Promise<string> {
-  const { attempt, place, sandbox, dataDir } = means;
+  const { attempt, place, sandbox, dataDir, snapshot } = means;
   const { root } = place;
   const branch = `perdure/${keySegment(attempt.session)}`;
   const repository = findRepository(from);
@@ -156,7 +138,7 @@ async function makeWorktree(means: Means, from: string): Promise<string> {
   if (typeof made === 'string' || made.common !== repository.common)
     throw new CheckOutProblem('git has made no work tree of this repository');
   await git.refs(at, ['read-tree', base], made.gitDir);
-  await writeFiles(means, root);
+  await checkOut(means, snapshot, root);
   await writeFile(ready, '');
   return branch;
 }

@@ -78,10 +78,11 @@ export function backgroundText(paint: Paint, commands: readonly BackgroundComman
 const LAST_LINES = 5;
 
 export function transcriptHeading(paint: Paint, { description }: SessionReading): string {
-  const { session, title, cwd, runs, startedAt } = description;
+  const { session, title, cwd, runs, startedAt, forkedFrom } = description;
   const since = `since ${new Date(startedAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   const facts = [phaseText(description), formatCount(runs, 'run'), since, oneLine(cwd, 200)].join(' · ');
-  const lines = [`${paint.bold(oneLine(session, 200))}  ${oneLine(title, 120)}`, paint.dim(facts)];
+  const from = forkedFrom ? [paint.dim(`forked from ${forkedFrom.session} at entry ${forkedFrom.position}`)] : [];
+  const lines = [`${paint.bold(oneLine(session, 200))}  ${oneLine(title, 120)}`, paint.dim(facts), ...from];
   return inRows(paint, lines).join('\n');
 }
 

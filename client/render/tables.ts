@@ -73,8 +73,12 @@ export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now
   return formatTable(
     paint,
     SESSION_HEADINGS,
-    rows.map((row, at) => [...row, oneLine(sessions[at]?.title ?? '', most)]),
+    rows.map((row, at) => [...row, oneLine(titleText(sessions[at]), most)]),
   );
+}
+
+function titleText({ title, forkedFrom }: Partial<SessionInfo> = {}): string {
+  return forkedFrom ? `⑂ ${forkedFrom.session}: ${title ?? ''}` : (title ?? '');
 }
 
 function costText(session: SessionInfo): string {

@@ -15,7 +15,7 @@ import type { Finder } from './find/list-sessions.ts';
 import type { SessionDescription } from './info.ts';
 import { newMessageId, parseMessageId } from './message-id.ts';
 import { nameProblem } from './message.ts';
-import { headOf } from './newest-head.ts';
+import { headOf, type NewestStep, newestStepOf } from './newest-head.ts';
 import { observePhases, type Observer } from './observed-phase.ts';
 import { callUntilAnswered, patience } from './persist.ts';
 import { runningReader } from './running/read-running.ts';
@@ -65,6 +65,11 @@ export class ClientMeans {
   readonly head = (session: SessionId): Promise<Hash | null> => {
     const { temporal } = this.options;
     return callUntilAnswered(temporal, `read session ${session}`, () => headOf(temporal, session), oneCall);
+  };
+
+  readonly newestStep = (session: SessionId): Promise<NewestStep> => {
+    const { temporal } = this.options;
+    return callUntilAnswered(temporal, `read session ${session}`, () => newestStepOf(temporal, session), oneCall);
   };
 
   /**

@@ -32,6 +32,14 @@ const withCarry = z.object({
  * server.
  */
 export async function headOf(client: Client, session: SessionId): Promise<Hash | null> {
+  return (await newestStepOf(client, session)).head;
+}
+
+/** `input`: that of the activity under way which goes on from the head; absent between two. */
+export type NewestStep = { readonly head: Hash | null; readonly input?: unknown };
+
+/** Passes on errors of the server. */
+export async function newestStepOf(client: Client, session: SessionId): Promise<NewestStep> {
   const { namespace } = client.options;
   const execution = { workflowId: session };
   const events: HistoryEvent[] = [];
@@ -42,12 +50,10 @@ export async function headOf(client: Client, session: SessionId): Promise<Hash |
     events.push(...(page.history?.events ?? []));
     nextPageToken = page.nextPageToken?.length ? page.nextPageToken : undefined;
     const found = await newestHead(client, session, events, nextPageToken === undefined);
-    if (found) return found.head;
+    if (found) return found;
   } while (nextPageToken);
-  return null;
+  return { head: null };
 }
-
-type Found = { readonly head: Hash | null };
 
 /**
  * Removes the events it has looked at. A result waits for the event that names its activity, which
@@ -58,7 +64,7 @@ async function newestHead(
   session: SessionId,
   events: HistoryEvent[],
   isLast: boolean,
-): Promise<Found | undefined> {
+): Promise<NewestStep | undefined> {
   const named = new Map(
     events.map((event) => [String(event.eventId), event.activityTaskScheduledEventAttributes?.activityId]),
   );
@@ -85,7 +91,11 @@ export function sealingContextOf(
     : { type: 'workflow', namespace, workflowId };
 }
 
-async function headIn(client: Client, event: HistoryEvent, context: SerializationContext): Promise<Found | undefined> {
+async function headIn(
+  client: Client,
+  event: HistoryEvent,
+  context: SerializationContext,
+): Promise<NewestStep | undefined> {
   const repaired = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
   if (repaired?.name === UPDATES.repair) {
     const payloads = repaired.args?.payloads;
@@ -103,5 +113,6 @@ async function headIn(client: Client, event: HistoryEvent, context: Serializatio
     const carried = withCarry.safeParse(value).data?.carry;
     return { head: carried ? (carried.run?.state.head ?? carried.head) : null };
   }
-  return withHead.safeParse(value).data;
+  const found = withHead.safeParse(value).data;
+  return found && { ...found, input: value };
 }

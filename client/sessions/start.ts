@@ -99,7 +99,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
  * Derives the session's id from the message's id for a start that names no session, so that a
  * repeated start, even from another process, finds what the first began.
  */
-function sessionIdOfMessage(by: string | undefined, messageId: string): string {
+export function sessionIdOfMessage(by: string | undefined, messageId: string): string {
   const digest = createHash('sha256').update(JSON.stringify([by, messageId]));
   return `s-${digest.digest('hex').slice(0, 20)}`;
 }

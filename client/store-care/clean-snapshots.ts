@@ -10,7 +10,7 @@ import { findGit, type RunInFolder } from '../sessions/files/read-shadow.ts';
 export type CleanSnapshots = {
   readonly dataDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The names in keys of all sessions that the server knows. */
+  /** The names in keys of all sessions whose snapshots stay. */
   readonly known: ReadonlySet<string>;
   /** Milliseconds since the epoch: what was captured since then stays. */
   readonly olderThan: number;

@@ -45,7 +45,7 @@ export type CleanResult = {
   readonly putBack: number;
   /** Work trees of sessions that are gone, still on this machine: their records stay. */
   readonly worktrees: readonly KeptWorktree[];
-  /** The names in keys of all sessions that the server knows. */
+  /** The names in keys of all sessions that the server knows, and of those they are forks of. */
   readonly known: ReadonlySet<string>;
 };
 
@@ -66,9 +66,11 @@ export async function cleanStore(cleaning: CleanStore): Promise<CleanResult> {
     const [kind = '', segment = ''] = key.split('/');
     return !OF_SESSIONS.has(kind) || segments.has(segment);
   };
-  const reached = await markReached(care, roots, isKept);
+  const writers = new Set<SessionId>();
+  const reached = await markReached(care, roots, isKept, writers);
   const swept = await sweepStore(cleaning, olderThan, { reached, isKept });
-  return { sessions: roots.sessions.size, known: segments, ...swept };
+  const known = new Set([...segments, ...[...writers].map(keySegment)]);
+  return { sessions: roots.sessions.size, known, ...swept };
 }
 
 type Marks = { readonly reached: ReadonlySet<Hash>; readonly isKept: (key: string) => boolean };

@@ -64,14 +64,14 @@ export async function exportSession({ temporal, sessions, care, session, path }:
 }
 
 async function headerOf(temporal: Client, sessions: Sessions, session: SessionId): Promise<SessionHeader> {
-  const { phase, title, head, runs, last, unseen } = await sessions.describe(session);
+  const { phase, title, head, runs, last, unseen, forkedFrom } = await sessions.describe(session);
   const isOver = (phase === 'idle' || phase === 'closed') && !unseen && runs === (last?.run ?? 0);
   if (!isOver || head === null) {
     const why = isOver ? 'has no transcript yet' : `is in the middle of a run (${phase.replace('_', ' ')})`;
     throw new ClientProblem('refused', `session ${session} ${why}: export it when a run has ended`);
   }
   const options = await optionsOf(temporal, session);
-  return { perdure: 'session', v: 1, session, title, head, runs, last, options };
+  return { perdure: 'session', v: 1, session, title, head, runs, last, options, ...(forkedFrom && { forkedFrom }) };
 }
 
 /**

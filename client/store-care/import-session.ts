@@ -4,6 +4,7 @@
 import type { Client } from '@temporalio/client';
 import { verifyTranscript } from '../../store/log/audit.ts';
 import type { Store } from '../../store/values/store.ts';
+import { FORK_KEY } from '../../workflows/contract/fork.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
 import { TASK_QUEUE, type SessionInput } from '../../workflows/contract/session.ts';
@@ -58,6 +59,7 @@ export async function importSession(importing: ImportSession): Promise<ImportRes
     store: importing.storeId,
     now: Date.now(),
     memo: { head: header.head, runs: header.runs, last: header.last },
+    ...(header.forkedFrom && { more: { [FORK_KEY]: header.forkedFrom } }),
   });
   return { session, again: !begun };
 }

@@ -15,19 +15,23 @@ const AT_ONCE = 16;
 const BATCH = 256;
 
 /**
- * `isKept` tells whether a record belongs to a known session. Throws StoreError for a part that
- * cannot be read.
+ * `isKept` tells whether a record belongs to a known session. `writers` receives the sessions that
+ * wrote a part of a transcript: those that a fork goes on from are among them (T10). Throws
+ * StoreError for a part that cannot be read.
  */
 export async function markReached(
   care: StoreCare,
   { heads, named }: Roots,
   isKept: (key: string) => boolean,
+  writers: Set<SessionId> = new Set(),
 ): Promise<ReadonlySet<Hash>> {
   const reached = new Set<Hash>();
   const limit = createLimit(AT_ONCE);
   const open = new Set<Hash>(named);
   await Promise.all(
-    [...heads].map(([session, head]) => limit(() => followTranscript(care, { session, head }, { reached, open }))),
+    [...heads].map(([session, head]) =>
+      limit(() => followTranscript(care, { session, head }, { reached, open, writers })),
+    ),
   );
   await followAll(care, open, reached);
   let keys: string[] = [];
@@ -49,6 +53,12 @@ export async function markReached(
   return reached;
 }
 
+type Following = {
+  readonly reached: Set<Hash>;
+  readonly open: Set<Hash>;
+  readonly writers: Set<SessionId>;
+};
+
 /**
  * Follows a transcript from a head to its first segment: parents one by one to a page, then all its
  * segments at once.
@@ -56,7 +66,7 @@ export async function markReached(
 async function followTranscript(
   care: StoreCare,
   { session, head }: { readonly session: SessionId; readonly head: Hash },
-  { reached, open }: { readonly reached: Set<Hash>; readonly open: Set<Hash> },
+  { reached, open, writers }: Following,
 ): Promise<void> {
   const read = async (hash: Hash) => {
     const bytes = await care.value(hash);
@@ -64,7 +74,9 @@ async function followTranscript(
     if (!bytes) throw notThere(formatSegmentPlace(where), hash);
     reached.add(hash);
     for (const each of hashesIn(bytes)) open.add(each);
-    return decodeSegment(bytes, hash, where);
+    const segment = decodeSegment(bytes, hash, where);
+    writers.add(segment.session);
+    return segment;
   };
   for (let next: Hash | null = head; next !== null;) {
     const { parent, page }: { readonly parent: Hash | null; readonly page?: readonly Hash[] } = await read(next);

@@ -6,6 +6,7 @@ import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import { codeOf, reasonOf } from '../../system/text.ts';
 import { hashOf } from '../../store/values/store.ts';
+import type { ForkedFrom } from '../../workflows/contract/fork.ts';
 import { type Hash, isHash } from '../../workflows/contract/ids.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 import type { RunOptions, RunSummary } from '../../workflows/contract/session.ts';
@@ -24,6 +25,8 @@ export type SessionHeader = {
   readonly last: RunSummary | null;
   /** Options that its next run would have opened with. */
   readonly options: RunOptions;
+  /** Of a fork (T10). */
+  readonly forkedFrom?: ForkedFrom;
 };
 
 const NEWLINE = 0x0a;
@@ -71,6 +74,7 @@ const header = z.object({
     })
     .nullable(),
   options: z.looseObject({ cwd: z.string() }),
+  forkedFrom: z.object({ session: z.string(), position: z.number() }).optional(),
 });
 const value = z.object({ value: hash, base64: z.string() });
 const end = z.object({ end: z.number(), sha256: z.string() });

@@ -67,6 +67,18 @@ export const message = z.strictObject({
   now: z.boolean().describe('interrupts what runs').optional(),
   options: options.optional(),
 });
+export const fork = z.strictObject({
+  at: text
+    .describe('a position of an entry, RUN.ITERATION or a message’s id: what was before it; absent: all there is now')
+    .optional(),
+  prompt: prompt.optional(),
+  files: z
+    .union([text, z.literal(false)])
+    .describe('absolute path of a new folder for its files; false: it works in the same folder')
+    .optional(),
+  worktree: z.boolean().describe('the folder becomes a git work tree on a branch of its own').optional(),
+  options: options.optional(),
+});
 export const nothing = z.strictObject({});
 export const approval = z.strictObject({
   input: z.unknown().describe('runs with this instead of what the model wrote').optional(),
@@ -151,6 +163,17 @@ const waiting = z.looseObject({
 });
 export const approvals = z.looseObject({ approvals: z.array(waiting) });
 
+const forkedFrom = z.looseObject({
+  session: text,
+  position: count.describe('the first entry of that session that this one does not have'),
+});
+export const forked = z.looseObject({
+  session: text,
+  forkedFrom,
+  cwd: text,
+  files: z.boolean().describe('whether it has files of its own: a worker checks them out before its first run'),
+  messageId: text.nullable(),
+});
 export const session = z.looseObject({
   session: text,
   status: z.enum(['open', 'cancelled', 'terminated', 'failed', 'timed_out', 'completed']),
@@ -162,6 +185,11 @@ export const session = z.looseObject({
   closedAt: moment.nullable(),
   taskQueue: text,
   last: z.looseObject({ run: count, terminal: z.looseObject({ reason: text }), turns: count }).nullable(),
+  forkedFrom: forkedFrom.optional().describe('of a fork'),
+  forkFiles: z
+    .looseObject({ state: z.enum(['pending', 'done', 'refused']), folder: text })
+    .optional()
+    .describe('of a fork with files of its own'),
 });
 export const page = z.looseObject({
   sessions: z.array(session),

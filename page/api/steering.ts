@@ -43,6 +43,19 @@ export const steerings: readonly Operation[] = [
         present({ now, messageId, options: checkRunOptions(options), traceparent, signal, querySource }),
       ),
   ),
+  postOperation(
+    {
+      name: 'fork',
+      path: '/sessions/{session}/fork',
+      role: 'steer',
+      status: 201,
+      says: 'Begins a session of its own from a point of this one, which may run meanwhile; durable when it answers.',
+      answer: shapes.forked,
+    },
+    shapes.fork,
+    ({ acting, session, key: messageId, signal }, { options = {}, ...body }) =>
+      acting.fork(session, present({ ...body, options: checkRunOptions(options), messageId, signal })),
+  ),
   ...(['interrupt', 'resume'] as const).map((name) =>
     postOperation(
       {

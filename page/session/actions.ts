@@ -36,6 +36,8 @@ const denied = z.object({ call: text, reason: text.optional() });
 /** The model is told this where a person gives no reason. */
 const NO_REASON = 'no reason was given';
 const answered = z.object({ call: text, answer: text });
+/** `at`: the fork has what was before it; absent: all that is there now. */
+const forkForm = z.object({ at: text.optional() });
 const questionForm = z.object({ question: text });
 
 /** A field of a form; an empty one counts as not given. */
@@ -82,6 +84,12 @@ const actions: Readonly<Record<string, Act>> = {
     const { prompt, options } = await readBeginning(ports, session);
     const begun = await ports.start(prompt, { ...options, querySource: 'page' });
     return { said: 'Started again, as a new session.', link: `/sessions/${begun.session}` };
+  },
+  fork: async (ports, session, body) => {
+    const { at } = readForm(forkForm, body);
+    const { session: fork, cwd, files } = await ports.fork(session, present({ at }));
+    const where = files ? `its files are in ${showUnseen(cwd)}` : `it works in the same folder, ${showUnseen(cwd)}`;
+    return { said: `Forked, as a new session: ${where}.`, link: `/sessions/${fork}` };
   },
   interrupt: async (ports, session) => {
     await ports.interrupt(session);

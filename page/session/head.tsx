@@ -103,6 +103,7 @@ export function Actions({ standing: { seen } }: { readonly standing: Standing })
         </summary>
         <div>
           {act('again', 'Run again', seen.facts?.agent === undefined)}
+          {act('fork', 'Fork', seen.facts?.agent === undefined)}
           <a class="button" href={`/compare?a=${seen.session}`}>
             Compare with another
           </a>

@@ -207,6 +207,12 @@ export function AboutPart({
           value={`${by === undefined ? 'not named' : showUnseen(by.slice(0, 100))}${querySource ? `, ${querySource}` : ''}`}
         />
         {agent ? <Pair name="Agent of" value={<a href={`/sessions/${agent.parent}`}>{agent.parent}</a>} /> : null}
+ {seen.forkedFrom ? (
+          <Pair
+            name="Forked from"
+            value={<a href={`/sessions/${seen.forkedFrom.session}#e${seen.forkedFrom.position}`}>{seen.forkedFrom.session}</a>}
+          />
+        ) : null}
         <Pair name="Folder" value={<code>{showUnseen(seen.cwd)}</code>} />
         <Pair name="Host" value={seen.host ? showUnseen(seen.host.name) : 'any'} />
         <Pair name="Task queue" value={<code>{showUnseen(seen.taskQueue)}</code>} />

@@ -5,7 +5,7 @@ import { taskListOf } from '../../store/view/task-list.ts';
 import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { type AgentCallRecord, findAgentCalls } from '../../client/sessions/history/agent-calls.ts';
 import { isReply, type Item, type Items } from '../../client/sessions/history/items.ts';
-import { type SessionSpend, sumSpend } from '../../client/sessions/history/spend.ts';
+import { type SessionSpend, sinceFork, sumSpend } from '../../client/sessions/history/spend.ts';
 import { type ChangedFiles, listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
 
 export type ToolFacts = {
@@ -49,7 +49,7 @@ function sumUp(items: readonly Item[]): TranscriptFacts {
   const ended = items.findLast(({ entry }) => entry.kind === 'run_ended' || entry.kind === 'run_started')?.entry;
   return {
     spend: sumSpend(items),
-    replies: items.reduce((sum, item) => (isReply(item) ? addSpend(sum, item.entry.spend) : sum), noSpend),
+    replies: sinceFork(items).reduce((sum, item) => (isReply(item) ? addSpend(sum, item.entry.spend) : sum), noSpend),
     cached: shareOfCache(items),
     tools: toolFacts(items),
     agents: findAgentCalls(items),

@@ -23,6 +23,7 @@ import { terminalDetail } from '../../client/sessions/outcome.ts';
 import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
 import { SHOWN } from '../../client/render/diff-rows.ts';
 import { CallCard, type Progress, type ShownCall, callId, placeOf } from './call-card.tsx';
+import { ForkFromHere } from '../session/fork-from-here.tsx';
 import { FoldedReads, isFoldedRead } from './folded-reads.tsx';
 import { MarkdownText } from '../text/markdown-view.tsx';
 import type { SessionInfo } from '../../client/sessions/info.ts';
@@ -75,6 +76,7 @@ function PlainItem({
       return (
         <>
           <SpokenText who="user" text={userText(entry, context)} whole={`${entryPath(context, position)}/text`} />
+          {position > 1 && context.base === undefined ? <ForkFromHere session={context.session} position={position} /> : null}
           {entry.by === undefined ? null : <small class="sender">{`from ${showUnseen(entry.by.slice(0, 100))}`}</small>}
           {context.base === undefined ? (
             <button

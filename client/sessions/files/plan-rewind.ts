@@ -1,7 +1,7 @@
 // Plans a rewind (T6–T8): the head to go back to, the snapshots of each folder, and what is left
 // behind. It only reads.
 import type { Entry, Outcome, ReplyEntry } from '../../../store/log/entries.ts';
-import type { StoredSegment } from '../../../store/log/read-chain.ts';
+import { forkIn, type StoredSegment } from '../../../store/log/read-chain.ts';
 import { findPosition, lastSnapshots, parsePoint, snapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import type { Rewind, RootRewind } from '../../../workflows/contract/rewind.ts';
@@ -43,6 +43,10 @@ export function planRewind(chain: readonly StoredSegment[], to: string | undefin
   const at = chain.findLastIndex(({ segment }) => segment.first <= asked);
   const { segment } = chain[at] as StoredSegment;
   const from = (chain.at(-1) as StoredSegment).hash;
+  const link = choice.conversation === false ? undefined : chain.findLast((each) => forkIn(each.segment));
+  const origin = link && forkIn(link.segment);
+  if (link && origin && segment.first <= link.segment.first)
+    throw new ClientProblem('refused', `the fork begins after that: fork session ${origin.session} there instead`);
   if (segment.parent === null)
     throw new ClientProblem('refused', 'nothing was before that: start a session of its own instead');
   const left = entries.slice(segment.first);

@@ -27,11 +27,12 @@ import { carryAt, type CarryAt } from '../carry-at.ts';
 import type { ActOptions } from '../decide.ts';
 import { goBack } from '../files/plan-rewind.ts';
 import type { SessionDescription } from '../info.ts';
+import type { NewestStep } from '../newest-head.ts';
 import { findWrongOption, messageOf } from '../message.ts';
 import type { Prompt } from '../prompt.ts';
 import { startCarried } from '../send.ts';
 import { newSessionId, parseSessionId } from '../session-id.ts';
-import { type ClientOptions, sessionInput } from '../start.ts';
+import { type ClientOptions, sessionIdOfMessage, sessionInput } from '../start.ts';
 import { answerOpenCalls, endOfLastRun, entriesAt, findForkPoint, type ForkPoint } from './plan-fork.ts';
 
 /** Options of `fork()`. */
@@ -43,7 +44,10 @@ export type ForkOptions = ActOptions & {
   readonly at?: string | number;
   /** The first message of the fork. */
   readonly prompt?: Prompt;
-  /** The id of that message. */
+  /**
+   * The id of that message. Without `newId` the fork's id is derived from it and from `by`: a repeated
+   * fork is the same one.
+   */
   readonly messageId?: string;
   /**
    * Absolute path of a new folder for the files of that point, as snapshots have them. `false`: the
@@ -75,7 +79,7 @@ export type SessionForked = {
 
 export type ForkPorts = ClientOptions & {
   readonly look: (session: SessionId) => Promise<SessionDescription>;
-  readonly head: (session: SessionId) => Promise<Hash | null>;
+  readonly step: (session: SessionId) => Promise<NewestStep>;
 };
 
 /** Resolves when the fork is durable. Throws ClientProblem. */
@@ -86,11 +90,21 @@ export async function forkSession(
 ): Promise<SessionForked> {
   const wrong = asked.options && findWrongOption(asked.options);
   if (wrong !== undefined) throw new ClientProblem('refused', wrong);
-  const session = parseSessionId(newId ?? newSessionId());
-  const { described, head } = await lookAtOrigin(ports, origin);
-  const point = await findForkPoint(ports.store, { session: origin, head }, at === undefined ? undefined : String(at));
+  const derived = asked.messageId === undefined ? undefined : sessionIdOfMessage(asked.by, asked.messageId);
+  const session = parseSessionId(newId ?? derived ?? newSessionId());
+  const before = derived === session ? await findFork(ports, session) : null;
+  if (before) return before;
+  const described = await lookAtOrigin(ports, origin);
+  const newest = await ports.step(origin);
+  const point = await findForkPoint(ports.store, origin, newest, at === undefined ? undefined : String(at));
+  if (!entriesAt(point).some(({ kind }) => kind === 'user' || kind === 'boundary'))
+    throw new ClientProblem('refused', 'nothing was before that: start a session of its own instead');
   const given = await optionsOf(ports.temporal, origin);
-  const files = await planFiles(ports.store, { described, head, point, session }, asked);
+  const files = await planFiles(
+    ports.store,
+    { described, head: newest.head, point, session, isEnd: at === undefined },
+    asked,
+  );
   const options = withChanges<RunOptions>({ ...given, ...(files && { cwd: files.to }) }, asked.options ?? {});
   const queue = await firstMessages(ports, asked);
   const begun = await writeLink(ports.store, { session, point, by: asked.by, files, runs: described.runs });
@@ -117,16 +131,22 @@ export async function forkSession(
   return { session, forkedFrom, cwd: options.cwd, files: files !== null, messageId: queue[0]?.id ?? null };
 }
 
-async function lookAtOrigin(
-  ports: ForkPorts,
-  origin: SessionId,
-): Promise<{ readonly described: SessionDescription; readonly head: Hash }> {
-  const described = await ports.look(origin);
+/** Returns the fork that an earlier try of the same request has begun; null without one. */
+async function findFork({ look }: ForkPorts, session: SessionId): Promise<SessionForked | null> {
+  try {
+    const { forkedFrom, forkFiles, cwd } = await look(session);
+    return forkedFrom ? { session, forkedFrom, cwd, files: forkFiles !== undefined, messageId: null } : null;
+  } catch (error) {
+    if (error instanceof ClientProblem && error.kind === 'no_session') return null;
+    throw error;
+  }
+}
+
+async function lookAtOrigin({ look }: ForkPorts, origin: SessionId): Promise<SessionDescription> {
+  const described = await look(origin);
   const { agent } = described.facts ?? {};
-  if (agent) throw new ClientProblem('refused', `session ${origin} is an agent's: fork ${agent.root}, which began it`);
-  const head = await ports.head(origin);
-  if (head === null) throw new ClientProblem('refused', `session ${origin} has said nothing yet`);
-  return { described, head };
+  if (!agent) return described;
+  throw new ClientProblem('refused', `session ${origin} is an agent's: fork ${agent.root}, which began it`);
 }
 
 async function firstMessages(
@@ -165,7 +185,7 @@ async function writeLink(store: Store, { session, point, by, files, runs }: Link
   };
   const own: readonly Entry[] = [
     ...again,
-    ...answerOpenCalls(entries),
+    ...(await answerOpenCalls(store, point)),
     ...(last?.isCut ? [{ kind: 'run_ended', ended: last.ended } as const] : []),
     { kind: 'notice', notice: forked },
   ];
@@ -191,9 +211,11 @@ function hasBackground(entries: readonly Entry[]): boolean {
 
 type FilesAbout = {
   readonly described: SessionDescription;
-  readonly head: Hash;
+  readonly head: Hash | null;
   readonly point: ForkPoint;
   readonly session: SessionId;
+  /** The point is all that is there now: what was captured last holds its files. */
+  readonly isEnd: boolean;
 };
 
 /** Returns what is checked out; null where the fork works in the same folder. */
@@ -219,10 +241,9 @@ async function planFiles(
   return { from: cwd, snapshot, to: files ?? `${cwd}-${session}`, ...(worktree && { worktree }) };
 }
 
-async function snapshotsAtPoint(store: Store, { described, head, point }: FilesAbout): Promise<SnapshotsAt> {
-  const { before, again, position } = point;
-  // All that is there now: what was captured last holds it.
-  if (again.length === 0 && before.head === head) return lastSnapshots(withMovedRoots(entriesAt(point)));
+async function snapshotsAtPoint(store: Store, { described, head, point, isEnd }: FilesAbout): Promise<SnapshotsAt> {
+  const { position } = point;
+  if (isEnd) return lastSnapshots(withMovedRoots(entriesAt(point)));
   const { entries } = await loadView(store, described.session, head);
   return snapshotsAt({ entries: withMovedRoots(entries), first: 0 }, position);
 }

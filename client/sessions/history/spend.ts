@@ -18,17 +18,24 @@ export type SessionSpend = {
   readonly context: number;
 };
 
+/** A fork has spent nothing of what its origin did (T10). */
+export function sinceFork(items: readonly Item[]): readonly Item[] {
+  return items.slice(items.findLastIndex(({ entry }) => entry.kind === 'notice' && entry.notice.kind === 'forked') + 1);
+}
+
 export function sumSpend(items: readonly Item[]): SessionSpend {
   const runs = new Map<number, { spend: Spend; turns: number; isLeast: boolean }>();
   let context = 0;
+  const own = new Set(sinceFork(items));
   for (const item of items) {
+    if (isReply(item)) context = totalTokens(item.entry.spend.usage);
+    if (!own.has(item)) continue;
     const run = runs.get(item.run) ?? { spend: noSpend, turns: 0, isLeast: false };
     runs.set(item.run, run);
     const { entry } = item;
     if (isReply(item)) {
       run.spend = addSpend(run.spend, item.entry.spend);
       run.turns += 1;
-      context = totalTokens(item.entry.spend.usage);
       run.isLeast ||= item.entry.message.content.some(
         (block) => block.type === 'tool_use' && block.name === AGENT_TOOL,
       );
