@@ -2,7 +2,7 @@
 // (L62): a wait, a question.
 import type { Tool } from './tool.ts';
 
-/** The mark is kept here because the fields of a tool are public: tools of others cannot have it. */
+/** The mark is no field of the tool, because others could set a field. */
 const markedTools = new WeakSet<Tool>();
 
 /** Marks a tool whose `conclude` gives `content` and nothing else, and does not throw. */
