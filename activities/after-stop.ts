@@ -2,7 +2,7 @@
 // reports, a suggested prompt.
 import type { Activities, AfterStop } from '../workflows/contract/activities.ts';
 import { addSpend, noSpend } from '../workflows/contract/loop.ts';
-import { type Attempt, describeGivenUp, isGivenUp } from './attempt.ts';
+import { type Attempt, createGivenUpError, isGivenUp } from './attempt.ts';
 import type { Deps, AfterStopHandler, EndedRun } from './deps.ts';
 import { suggestPrompt } from './memory/suggest-prompt.ts';
 import { runFields } from '../system/log.ts';
@@ -33,7 +33,7 @@ export function afterStop(deps: Deps): (attempt: Attempt, input: AfterStop) => R
       suggests ? suggestPrompt(deps, suggesting, { config, step }, ended) : null,
       Promise.all(deps.afterStop.map((handler) => runHandler(handler, ended, attempt, deps.log))),
     ]);
-    if (isGivenUp(attempt)) throw describeGivenUp(attempt);
+    if (isGivenUp(attempt)) throw createGivenUpError(attempt);
     const ofMemory = memory && spend ? addSpend(spend, memory.takeSpend(session)) : null;
     if (ofMemory === null && suggested === null) return null;
     return {

@@ -59,7 +59,7 @@ export type ActivityBody<Input, Output> = (attempt: Attempt, input: Input) => Pr
  * Describes an attempt that is over without a stop (L50): the run goes on elsewhere, with nothing
  * of this attempt.
  */
-export function describeGivenUp(attempt: Attempt, what = 'the attempt'): Error {
+export function createGivenUpError(attempt: Attempt, what = 'the attempt'): Error {
   return new Error(`${what} was given up: ${attempt.abortedBy() ?? 'unknown'}`);
 }
 

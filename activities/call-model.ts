@@ -2,7 +2,7 @@
 // stores it, and returns what the loop needs to know of it. Safe to attempt twice: a step record
 // returns what an earlier attempt stored (L16).
 import type { CallModel, ModelCallAnswer, ModelResult } from '../workflows/contract/activities.ts';
-import { type Attempt, describeGivenUp } from './attempt.ts';
+import { type Attempt, createGivenUpError } from './attempt.ts';
 import { shareInFlight } from '../system/async.ts';
 import type { Deps } from './deps.ts';
 import { recordEnds } from './calls/record-ends.ts';
@@ -177,7 +177,7 @@ export async function requestAndSettle(given: ModelStep): Promise<ModelCallAnswe
   const { step, attempted } = await requestReply(captureFiles(addPickSpend(given)));
   const { deps, attempt, config } = step;
   if (attempted.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
-    throw describeGivenUp(attempt);
+    throw createGivenUpError(attempt);
   }
   const result = await settle(step, attempted);
   if (!('head' in result)) return endWithout(step, result);

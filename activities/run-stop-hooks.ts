@@ -2,7 +2,7 @@
 // hooks only answer.
 import type { RunStopHooks, StopHooksRan } from '../workflows/contract/activities.ts';
 import { agentName, type Hash, type SessionId } from '../workflows/contract/ids.ts';
-import { type Attempt, describeGivenUp, isGivenUp } from './attempt.ts';
+import { type Attempt, createGivenUpError, isGivenUp } from './attempt.ts';
 import type { RunConfig } from '../store/configuration.ts';
 import type { Deps } from './deps.ts';
 import { buildHookContext } from './hooks/hook-context.ts';
@@ -30,7 +30,7 @@ export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks
       const stopped = await deps.hooks.stop(context, { text, active }, transcript);
       const ran = await askIdle(deps, config, context, { text, active, stopped });
       // Another attempt asks the hooks again.
-      if (isGivenUp(attempt)) throw describeGivenUp(attempt);
+      if (isGivenUp(attempt)) throw createGivenUpError(attempt);
       await live.end({ type: 'fate', fate: 'done' });
       return attempt.abortedBy() === 'stop' ? { verdict: { kind: 'passed' }, failed: [] } : ran;
     });

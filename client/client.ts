@@ -1,11 +1,12 @@
 // The typed client: everything a program or a person does with sessions. It needs a server but
 // never a worker.
+import type { Client } from '@temporalio/client';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { SIGNALS, UPDATES } from '../workflows/contract/session.ts';
-import type { Abortable } from './async.ts';
+import { type Abortable, untilAborted } from './async.ts';
 import { answerQuestion, approveCall, sendDenial } from './sessions/decide.ts';
 import type { WaitingApproval } from './sessions/waiting-approval.ts';
-import { ClientMeans, createWaits, type MethodWaits } from './sessions/client-means.ts';
+import { ClientMeans } from './sessions/client-means.ts';
 import { follow } from './follow/follow.ts';
 import { entriesFrom } from './sessions/entries-from.ts';
 import { listCaptures } from './sessions/files/calls-behind.ts';
@@ -278,5 +279,36 @@ function guardSchedules(schedules: Schedules, { wait, each }: MethodWaits): Sche
     resume: (name, asked) => named('resume', asked, () => schedules.resume(name)),
     delete: (name, asked) => named('delete', asked, () => schedules.delete(name)),
     trigger: (name, asked) => named('trigger', asked, () => schedules.trigger(name, asked)),
+  };
+}
+
+type MethodWaits = {
+  /** Checks the options of a method and runs it until its signal aborts. */
+  wait<T>(
+    method: string,
+    options: Abortable | undefined,
+    keys: Readonly<Record<string, true>>,
+    work: () => Promise<T>,
+  ): Promise<T>;
+  /** Does the same for each item of an iteration. */
+  each<T>(options: Abortable, items: () => AsyncIterable<T>): AsyncIterable<T>;
+};
+
+function createWaits(temporal: Client): MethodWaits {
+  const until = <T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> =>
+    signal ? untilAborted(signal, () => temporal.withAbortSignal(signal, work)) : work();
+  return {
+    wait: async (method, options, keys, work) => {
+      refuseUnknown(method, options, keys);
+      return until(options?.signal, work);
+    },
+    each: async function* ({ signal }, items) {
+      const iterator = items()[Symbol.asyncIterator]();
+      for (;;) {
+        const next = await until(signal, () => iterator.next());
+        if (next.done) return;
+        yield next.value;
+      }
+    },
   };
 }

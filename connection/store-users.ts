@@ -22,7 +22,7 @@ function userKey({ id }: Pick<StoreUser, 'id'>): string {
 }
 
 /** Returns the name in a record under `userKey`, or a question mark. */
-export function userName(bytes: Uint8Array | undefined): string {
+export function readUserName(bytes: Uint8Array | undefined): string {
   const { name } = ((bytes && parseStored(bytes)) ?? {}) as { readonly name?: unknown };
   return typeof name === 'string' ? name : '?';
 }

@@ -2,12 +2,13 @@
 // (L62): a wait, a question.
 import type { Tool } from './tool.ts';
 
-const tools = new WeakSet<Tool>();
+/** The mark is no field of the tool, because others could set a field. */
+const markedTools = new WeakSet<Tool>();
 
 /** Marks a tool whose `conclude` gives `content` and nothing else, and does not throw. */
 export function markPlainEnd(tool: Tool): Tool {
-  tools.add(tool);
+  markedTools.add(tool);
   return tool;
 }
 
-export const hasPlainEnd = (tool: Tool): boolean => tools.has(tool);
+export const hasPlainEnd = (tool: Tool): boolean => markedTools.has(tool);

@@ -1,5 +1,5 @@
-// One call of a reply, bound to its run: its traits for the machine, its run while the reply streams
-// or under its claim, and the events that watchers see of it.
+// One call of a reply, bound to its run: its traits for the machine, its run while the reply
+// streams or under its claim, and the events that watchers see of it.
 import { createHash } from 'node:crypto';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { present } from '../../workflows/contract/present.ts';
@@ -10,7 +10,7 @@ import type { Store } from '../../store/values/store.ts';
 import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { createAskPeople, withdrawQuestions } from '../../tools/people/ask-people.ts';
 import { hasPlainEnd } from '../../tools/plain-end.ts';
-import { describeGivenUp, type Attempt } from '../attempt.ts';
+import { createGivenUpError, type Attempt } from '../attempt.ts';
 import { attemptSignal } from './attempt-signal.ts';
 import type {
   ApprovalNeeded,
@@ -112,7 +112,7 @@ export class CallInRun implements BoundCall {
     if (done.kind === 'ask') return { ask: done.ask };
     if (done.kind === 'delegate') return { delegate: done.delegation };
     if (done.kind === 'done') return this.#rememberSeen(done);
-    throw describeGivenUp(attempt, `the attempt of ${name}`);
+    throw createGivenUpError(attempt, `the attempt of ${name}`);
   }
 
   get #request(): CallRequest {

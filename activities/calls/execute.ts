@@ -55,8 +55,8 @@ export async function executeEarly(
 }
 
 /**
- * Runs the whole of L33 for one call, at most once if it may not be repeated. `prepared` is the call
- * as it was just judged with its own input. Throws StoreError.
+ * Runs the whole of L33 for one call, at most once if it may not be repeated. `prepared` is the
+ * call as it was just judged with its own input. Throws StoreError.
  */
 export async function executeCall(
   environment: CallEnvironment,

@@ -2,7 +2,7 @@
 // the attempt die (L51).
 import type { Compact } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, noSpend, type Spend } from '../../workflows/contract/loop.ts';
-import { type Attempt, describeGivenUp } from '../attempt.ts';
+import { type Attempt, createGivenUpError } from '../attempt.ts';
 import type { Deps, ModelPort } from '../deps.ts';
 import type { EndRecorderDeps } from '../calls/record-ends.ts';
 import type { ModelQuestion } from '../../tools/tool.ts';
@@ -123,7 +123,7 @@ export function openSmallModel(
     const asked = await ask(model, (more) => attempt.remember(spent(more)));
     tries = spent(asked.spend);
     if (asked.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
-      throw describeGivenUp(attempt);
+      throw createGivenUpError(attempt);
     }
     return asked;
   }

@@ -3,7 +3,7 @@
 // run, and merges notes that have become many. No run waits for the picking, and no failure here is
 // one of the run.
 import { startDeadline } from '../../system/async.ts';
-import { boundAttempt, describeGivenUp, isGivenUp, type Attempt } from '../attempt.ts';
+import { boundAttempt, createGivenUpError, isGivenUp, type Attempt } from '../attempt.ts';
 import type { Deps, EndedRun, Memory, MemoryStep } from '../deps.ts';
 import { writeQuestion } from '../compaction/questions.ts';
 import { openSmallModel, type SmallModel } from '../compaction/small-model.ts';
@@ -77,7 +77,7 @@ export function createMemory(deps: MemoryDeps): Memory {
       try {
         await extractNote(deps, { config, ended, small, folder });
       } catch (error) {
-        if (isGivenUp(attempt)) throw describeGivenUp(attempt);
+        if (isGivenUp(attempt)) throw createGivenUpError(attempt);
         deps.log('warn', `memory: no note was made: ${reasonOf(error)}`, runFields(config));
       }
       try {
@@ -86,7 +86,7 @@ export function createMemory(deps: MemoryDeps): Memory {
       } finally {
         bounds.stop();
       }
-      if (isGivenUp(attempt)) throw describeGivenUp(attempt);
+      if (isGivenUp(attempt)) throw createGivenUpError(attempt);
       return small.spend();
     },
   };

@@ -6,7 +6,7 @@ import { present } from '../../workflows/contract/present.ts';
 import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import { countRequestCharacters } from '../../store/transcript/request-size.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
-import { describeGivenUp, isGivenUp } from '../attempt.ts';
+import { createGivenUpError, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { CallRunner, CallOutcome, CallBlock } from '../calls/call-port.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
@@ -53,7 +53,7 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
     throw new UnwritableReply('the reply cannot be written', { cause: error });
   });
   // A worker that was frozen until now, and whose call went to another, stores nothing.
-  if (!(await attempt.fence())) throw describeGivenUp(attempt);
+  if (!(await attempt.fence())) throw createGivenUpError(attempt);
   const { result, first } = await record.record(written.result, written.next.bytes);
   if (first) {
     deps.transcripts.keep(written.next);
@@ -65,7 +65,7 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
   }
   // The record shows a stop that this attempt did not look for, so the next attempt finds out how
   // it ended.
-  if (!record.wasRead() && isForgotten(attempt)(result)) throw describeGivenUp(attempt);
+  if (!record.wasRead() && isForgotten(attempt)(result)) throw createGivenUpError(attempt);
   return { result: await endForAnother(live, result), first };
 }
 
@@ -80,7 +80,7 @@ export async function endWithout(
 ): Promise<ModelResult> {
   if (isGivenUp(attempt) || !(await attempt.fence())) {
     attempt.remember({ ...tries, spend: value.spend }, 'now');
-    throw describeGivenUp(attempt);
+    throw createGivenUpError(attempt);
   }
   const { result, first } = await record.record(value);
   return first ? result : endForAnother(live, result);

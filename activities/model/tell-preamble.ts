@@ -96,10 +96,7 @@ function searchIn({ webSearch, models }: RunConfig, offered: readonly { readonly
   return webSearch && models[0].webSearch === true && !isTaken ? [webSearchTool(webSearch)] : [];
 }
 
-/**
- * Returns a definition in the form that a transcript gives back, so that the two compare equal.
- * Definitions never change, so each is converted once.
- */
+/** Definitions never change, so each is converted once. */
 const storedForms = new WeakMap<Tool, Tool>();
 
 /**
@@ -110,6 +107,7 @@ function definitionOf(tool: Tool): string {
   return `tool ${JSON.stringify(tool)}`;
 }
 
+/** Returns a definition in the form that a transcript gives back, so that the two compare equal. */
 function asStored(tool: Tool): Tool {
   const known = storedForms.get(tool) ?? (JSON.parse(JSON.stringify(tool)) as Tool);
   storedForms.set(tool, known);

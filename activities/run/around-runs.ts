@@ -3,7 +3,7 @@
 import type { Reach } from '../../system/process/places.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import type { CallModel, OpenRun } from '../../workflows/contract/activities.ts';
-import { type Attempt, describeGivenUp } from '../attempt.ts';
+import { type Attempt, createGivenUpError } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -109,7 +109,7 @@ export async function askSessionStart(
   const about = agent ? { agent: { id: agentName(session), ...agentFacts(agent) } } : {};
   const answers = await deps.hooks.sessionStart(context, about);
   // The attempt was stopped or given up (L50): another attempt or the next run asks the hooks.
-  if (signal.aborted) throw describeGivenUp(attempt);
+  if (signal.aborted) throw createGivenUpError(attempt);
   const { result } = await record.record(answers.context, new TextEncoder().encode(JSON.stringify(answers.context)));
   return { context: result, failed: answers.failed };
 }

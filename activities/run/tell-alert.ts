@@ -5,7 +5,7 @@ import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/comm
 import type { AgentEnded, Alert, TellAlert } from '../../workflows/contract/activities.ts';
 import { agentName, queryIdOf } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
-import { type Attempt, describeGivenUp, isGivenUp } from '../attempt.ts';
+import { type Attempt, createGivenUpError, isGivenUp } from '../attempt.ts';
 import { forAnotherWorker } from '../another-worker.ts';
 import type { Deps } from '../deps.ts';
 import type { HookContext, HookFailure } from '../hooks/hooks.ts';
@@ -34,7 +34,7 @@ export function tellAlert(deps: Deps): (attempt: Attempt, input: TellAlert) => P
     telling += 1;
     try {
       const { failed } = await tell(deps, attempt, context, input);
-      if (isGivenUp(attempt)) throw describeGivenUp(attempt, 'the alert');
+      if (isGivenUp(attempt)) throw createGivenUpError(attempt, 'the alert');
       deps.observe({ kind: 'alert', about, alert: alert.kind, failed: failed.length > 0 });
       reportFailures(deps, attempt, about, { alert, failed });
     } finally {

@@ -16,7 +16,7 @@ import type { Store } from '../../store/values/store.ts';
 import { compareSnapshots, takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
-import { describeGivenUp, type Attempt } from '../attempt.ts';
+import { createGivenUpError, type Attempt } from '../attempt.ts';
 import { runGitHeld } from './run-git-held.ts';
 
 export type RewindAbout = RewindFiles & { readonly attempt: Attempt };
@@ -45,7 +45,7 @@ export async function rewindRoots(options: RewindOptions, about: RewindAbout): P
     const prepared: Prepared[] = [];
     for (const asked of roots) prepared.push(await prepare(options, about, asked));
     // A worker that was frozen until now may have been replaced.
-    if (!(await attempt.fence())) throw describeGivenUp(attempt);
+    if (!(await attempt.fence())) throw createGivenUpError(attempt);
     const done: RootRewound[] = [];
     for (const { means, asked, before, changes, files } of prepared) {
       await restore(means, asked.to, changes);

@@ -4,7 +4,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { describeGivenUp, type Attempt } from '../attempt.ts';
+import { createGivenUpError, type Attempt } from '../attempt.ts';
 import { realOf } from '../../system/process/places.ts';
 import { clip, codeOf, onOneLine, reasonOf } from '../../system/text.ts';
 import { GitProblem, type HeldGit } from './held-git.ts';
@@ -23,7 +23,7 @@ export const keepTree = ({ tree }: WorktreeRecord, detail: string): WorktreeEnd 
 
 /** Throws when another attempt counts now. */
 export async function requireCurrent(attempt: Attempt): Promise<void> {
-  if (!(await attempt.fence())) throw describeGivenUp(attempt);
+  if (!(await attempt.fence())) throw createGivenUpError(attempt);
 }
 
 /**

@@ -1,13 +1,9 @@
-// The means that all methods of one client share: looks at sessions, who acts, and how long a
-// method waits.
-import type { Client } from '@temporalio/client';
+// The means that all methods of one client share: looks at sessions, who acts, and its updates.
 import type { Entry } from '../../store/log/entries.ts';
 import { createLimit } from '../../system/async.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
 import type { SignalOnce } from '../../workflows/contract/steered.ts';
-import { type Abortable, untilAborted } from '../async.ts';
-import { refuseUnknown } from '../options.ts';
 import { ClientProblem } from '../problem.ts';
 import type { ActOptions, DecidePorts } from './decide.ts';
 import { entriesFrom } from './entries-from.ts';
@@ -102,35 +98,4 @@ export class ClientMeans {
     const sent: SignalOnce = { signal: name, id: parseMessageId(messageId), by: this.actor(asked) };
     await sendSignal(this.options.temporal, await this.reach(id), SIGNALS[name], [sent]);
   }
-}
-
-export type MethodWaits = {
-  /** Checks the options of a method and runs it until its signal aborts. */
-  wait<T>(
-    method: string,
-    options: Abortable | undefined,
-    keys: object,
-    work: () => Promise<T>,
-  ): Promise<T>;
-  /** Does the same for each item of an iteration. */
-  each<T>(options: Abortable, items: () => AsyncIterable<T>): AsyncIterable<T>;
-};
-
-export function createWaits(temporal: Client): MethodWaits {
-  const until = <T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> =>
-    signal ? untilAborted(signal, () => temporal.withAbortSignal(signal, work)) : work();
-  return {
-    wait: async (method, options, keys, work) => {
-      refuseUnknown(method, options, keys);
-      return until(options?.signal, work);
-    },
-    each: async function* ({ signal }, items) {
-      const iterator = items()[Symbol.asyncIterator]();
-      for (;;) {
-        const next = await until(signal, () => iterator.next());
-        if (next.done) return;
-        yield next.value;
-      }
-    },
-  };
 }

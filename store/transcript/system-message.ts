@@ -12,7 +12,7 @@ export function isChange(entry: Entry): entry is ToldChange {
 }
 
 /** Returns how a change is told to a model that takes `telling`: as it was told when it was new. */
-export function tellingBy({ by }: PreambleChanged, { bySystem, bringsTools }: Telling): Telling {
+export function chooseTelling({ by }: PreambleChanged, { bySystem, bringsTools }: Telling): Telling {
   if (!bySystem || by === 'user') return {};
   return { bySystem, ...(bringsTools && by !== 'system' && { bringsTools }) };
 }

@@ -14,7 +14,7 @@ import { nameToSend } from '../transcript/tool-names.ts';
 import type { SentNames } from '../configuration.ts';
 import type { Telling } from '../transcript/preamble.ts';
 import { serverBlockText } from '../transcript/server-tools.ts';
-import { foreignWords, isChange, systemBlocks, tellingBy } from '../transcript/system-message.ts';
+import { foreignWords, isChange, systemBlocks, chooseTelling } from '../transcript/system-message.ts';
 import { type Bodies, mediaNote } from '../log/bodies.ts';
 import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
 import { entryName } from '../log/entry-names.ts';
@@ -194,10 +194,10 @@ function groupRounds(shown: readonly ShownPart[], bodies: Bodies, { memo, tellin
       all.push((round = { reply: each.entry, position, outcomes: [], texts: [], told: [] }));
     } else if (each.kind === 'entry' && each.entry.kind === 'outcomes') {
       for (const outcome of each.entry.outcomes) round.outcomes.push({ outcome, position, bare: each.bare ?? false });
-    } else if (each.kind === 'entry' && isChange(each.entry) && tellingBy(each.entry.notice, telling).bySystem) {
+    } else if (each.kind === 'entry' && isChange(each.entry) && chooseTelling(each.entry.notice, telling).bySystem) {
       const { notice } = each.entry;
       round.texts.push(...toTextBlocks(foreignWords(notice)));
-      round.told.push(...(systemBlocks(notice, tellingBy(notice, telling)) as ContentBlockParam[]));
+      round.told.push(...(systemBlocks(notice, chooseTelling(notice, telling)) as ContentBlockParam[]));
     } else {
       round.texts.push(...textBlocksOf(each, bodies, memo));
     }

@@ -53,6 +53,7 @@ const UNDER_BUN = 'a program that bun runs starts no commands and no servers: ru
 
 type Spawner = { readonly child: ChildProcess; readonly pending: Map<number, Pending> };
 
+/** One spawner serves the whole process, however many workers run in it. */
 let current: Spawner | null = null;
 let lastId = 0;
 

@@ -203,6 +203,7 @@ function toIssue({ path, message }: { readonly path: string; readonly message: s
 
 const LAX = { strict: false, validateFormats: false, allErrors: true, logger: false } as const;
 
+/** It takes long to build. What it says of one schema is read before it checks the next. */
 let sharedMetaSchema: Ajv2020 | undefined;
 const getMetaSchema = (): Ajv2020 => (sharedMetaSchema ??= new Ajv2020(LAX));
 

@@ -26,9 +26,6 @@ export const ATTRIBUTES = {
   error: { name: 'PerdureError', type: 'KEYWORD' },
 } as const satisfies Readonly<Record<string, { readonly name: string; readonly type: AttributeType }>>;
 
-/** The attribute of the first release, whose sessions set it alone. */
-export const PHASE_ATTRIBUTE = ATTRIBUTES.phase.name;
-
 /** The values; null removes an attribute. Cents are US cents. */
 export type AttributeValues = {
   readonly phase: string;

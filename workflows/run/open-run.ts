@@ -10,7 +10,7 @@ import type { LoopEnd } from '../machine/loop.ts';
 import { initialState } from '../machine/state.ts';
 import { snipAppend, userAppend } from '../machine/transitions.ts';
 import { activityProblem } from '../activity-problem.ts';
-import { idsFromPeople, listMessages, placeAfter } from '../session/inbox.ts';
+import { idsFromPeople, listMessages, keepPlaceUnlessGiven } from '../session/inbox.ts';
 import { notWaiting } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
 import { budgetSpentNotices } from '../told/budget-spent.ts';
@@ -31,7 +31,7 @@ export async function openAndRun(session: Session): Promise<void> {
   session.delegations.agents.beginRun(!isOpenedByEnds);
   if (interrupted) session.stop('interrupt');
   session.enterPhase('running');
-  const opened = await openWithPlace(session, placeAfter(facts.now.place, messages));
+  const opened = await openWithPlace(session, keepPlaceUnlessGiven(facts.now.place, messages));
   session.refusedOptions = opened.kind === 'refused' ? opened.detail : null;
   const ids = listMessages(idsFromPeople(messages));
   if ('alerts' in opened) facts.knowAlerts(opened.alerts);

@@ -233,7 +233,7 @@ export function withOptions(options: RunOptions, messages: readonly BringsOption
 }
 
 /** A workspace that a caller gives is looked up anew, even if it is the same again. */
-export function placeAfter(
+export function keepPlaceUnlessGiven(
   place: WorkspacePlace | null | undefined,
   messages: readonly BringsOptions[],
 ): WorkspacePlace | null {

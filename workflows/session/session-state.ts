@@ -21,7 +21,7 @@ import type { AgentsCarry } from '../delegated/agents.ts';
 import type { OpenDelegation } from '../delegated/delegations.ts';
 import { billLate, type LateBill, type RunTaken } from '../delegated/spent.ts';
 import type { PausesCarry } from '../delegated/pauses.ts';
-import { type BringsOptions, type InboxSnapshot, placeAfter, withOptions } from './inbox.ts';
+import { type BringsOptions, type InboxSnapshot, keepPlaceUnlessGiven, withOptions } from './inbox.ts';
 import type { Alert, AlertKind, Append, Call, WorkspacePlace } from '../contract/activities.ts';
 import type { CallResult } from '../machine/events.ts';
 import type { ContextFacts, RunState } from '../machine/state.ts';
@@ -269,7 +269,7 @@ export class Facts {
     const refused = optionsSizeProblem(brought);
     // Options that were small enough one by one can be too large together.
     if (refused !== undefined) this.refuseOptions(refused);
-    else this.set({ accepted: accepted ?? options, options: brought, place: placeAfter(place, messages) });
+    else this.set({ accepted: accepted ?? options, options: brought, place: keepPlaceUnlessGiven(place, messages) });
   }
 
   /** The next run cannot open with the options that a message brought. */

@@ -12,7 +12,7 @@ export function anthropicModel(client: Anthropic): ModelPort {
   return (body, signal, alive = () => {}) => {
     const betas = betasOf(body);
     const headers = betas.length > 0 ? { 'anthropic-beta': betas.join(',') } : {};
-    const middleware = [tellingBytes(alive)];
+    const middleware = [createByteReporter(alive)];
     return client.messages.create(body, { signal, headers, middleware, maxRetries: 0, timeout: 24 * 3_600_000 });
   };
 }
@@ -21,7 +21,7 @@ export function anthropicModel(client: Anthropic): ModelPort {
  * Reports each byte of the body. Headers do not count, since servers send them before they look at
  * the prompt.
  */
-function tellingBytes(alive: () => void): Middleware {
+function createByteReporter(alive: () => void): Middleware {
   return async (request, next) => {
     const response = await next(request);
     if (response.body === null) return response;

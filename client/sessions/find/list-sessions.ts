@@ -10,7 +10,7 @@ import { lookAtRunning, type ReadRunning } from '../running/read-running.ts';
 import { patience, callUntilAnswered } from '../persist.ts';
 import { compileFilter, type Compiled } from './compile-filter.ts';
 import { matchesFilter, sortSessions } from './match-session.ts';
-import { newestFirst, type OrderPlace, type Placed, placeAfter, type Stream } from './newest-first.ts';
+import { newestFirst, type OrderPlace, type Placed, toOrderPlace, type Stream } from './newest-first.ts';
 import { type Filter, parseFilter } from './parse-filter.ts';
 import { present } from '../../../workflows/contract/present.ts';
 
@@ -235,7 +235,7 @@ async function scanPage(finder: Finder, plan: Plan, size: number, { at, id = '' 
     const sessions = [...placed.values()].map(({ item }) => item);
     for (const item of await matching(finder, plan, sessions)) {
       const last = found.at(-1);
-      if (last && found.length === size) return endAt(placeAfter(last));
+      if (last && found.length === size) return endAt(toOrderPlace(last));
       const { key, bound } = placed.get(item.session) ?? { key: item.startedAt, bound: item.startedAt };
       found.push({ id: item.session, key, bound, item });
     }

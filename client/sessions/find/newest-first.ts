@@ -44,13 +44,13 @@ export async function* newestFirst<Item>(
     const ready = waiting.filter(({ key }) => key > limit).toSorted(inOrder);
     waiting = waiting.filter(({ key }) => key <= limit);
     const last = ready.at(-1);
-    if (last || limit < from.at) yield { items: ready, place: last ? placeAfter(last) : { at: limit, id: '' } };
+    if (last || limit < from.at) yield { items: ready, place: last ? toOrderPlace(last) : { at: limit, id: '' } };
     if (limit === Number.NEGATIVE_INFINITY) return;
     await Promise.all(readings.filter(({ bound }) => bound === limit).map(read));
   }
 }
 
-export const placeAfter = ({ key, id }: Pick<Placed<unknown>, 'key' | 'id'>): OrderPlace => ({ at: key, id });
+export const toOrderPlace = ({ key, id }: Pick<Placed<unknown>, 'key' | 'id'>): OrderPlace => ({ at: key, id });
 
 function inOrder(one: Placed<unknown>, other: Placed<unknown>): number {
   return other.key - one.key || (one.id < other.id ? -1 : 1);

@@ -6,7 +6,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import { runOnce } from '../../../system/async.ts';
 import { codeOf } from '../../../system/text.ts';
 import type { Network } from '../../../system/network.ts';
-import { throughProxies } from './s3-proxies.ts';
+import { createProxyHandler } from './s3-proxies.ts';
 import { toProblem } from './s3-problems.ts';
 import { StoreError } from '../store.ts';
 
@@ -242,7 +242,7 @@ async function openClient(
       httpsAgent: { keepAlive: true, maxSockets: SOCKETS, ...(ca && { ca: [...ca] }) },
     },
   });
-  if (network) client.config.requestHandler = throughProxies(client.config.requestHandler, network, requestTimeout);
+  if (network) client.config.requestHandler = createProxyHandler(client.config.requestHandler, network, requestTimeout);
   return { sdk, client };
 }
 

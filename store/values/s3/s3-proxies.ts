@@ -16,7 +16,7 @@ type Answer = Awaited<ReturnType<Handler['handle']>>;
  */
 const NOT_SENT: ReadonlySet<string> = new Set(['host', 'content-length', 'expect']);
 
-export function throughProxies(direct: Handler, network: Network, requestMs: number): Handler {
+export function createProxyHandler(direct: Handler, network: Network, requestMs: number): Handler {
   return Object.assign(Object.create(direct) as Handler, {
     handle: (request: Request, options: Options = {}): Promise<Answer> => {
       const url = urlOf(request);

@@ -170,8 +170,8 @@ class BucketStore implements S3Store {
   }
 
   /**
-   * Writes missing values, also those that a cleaning has set aside: a cleaning that did not see the
-   * record yet may be about to remove them.
+   * Writes missing values, also those that a cleaning has set aside: a cleaning that did not see
+   * the record yet may be about to remove them.
    */
   async #writeMissing(values: readonly Uint8Array[]): Promise<void> {
     const write = async (value: Uint8Array): Promise<void> => {

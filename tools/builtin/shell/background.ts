@@ -10,6 +10,7 @@ import { ownProcessId } from '../../../system/process/orphans.ts';
 import type { ProcessTree } from '../../../system/process/spawn-tree.ts';
 import { ToolFailure } from '../../failures.ts';
 import {
+  type BackgroundFolder,
   openBackgroundFolder,
   sweepBackground,
   type BackgroundCommands,
@@ -222,8 +223,6 @@ export async function endCommand(root: string, session: string, id: string): Pro
   for (let waited = 0; waited < OWNER_MS && !files.read(id)?.end; waited += DRAIN_MS) await sleep(DRAIN_MS);
   return files.read(id) ?? record;
 }
-
-type BackgroundFolder = ReturnType<typeof openBackgroundFolder>;
 
 /** Drops old outputs. Throws ToolFailure when the session runs as many commands as it may. */
 function makeRoom(files: BackgroundFolder): void {
