@@ -1,7 +1,7 @@
 // The outcome of a run: the last event of a followed session and the last line of `--json`.
 import type { FieldsOf, resultShape } from '../../store/live/event-shapes.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
+import type { Terminal } from '../../workflows/contract/loop.ts';
 import { outputOf, type RunOutput } from '../../store/view/output.ts';
 import type { RunResult } from '../../store/view/result.ts';
 import { formatTokens } from '../units.ts';

@@ -15,7 +15,6 @@ import { refuseUnless } from '../api/problems.ts';
 import type { Role } from '../hosting/people.ts';
 import type { PagePorts } from '../ports.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
-import type { PermissionMode } from '../../workflows/contract/session.ts';
 import { requestText, personName } from './lately.tsx';
 import { rewindChoice, rewindForm } from './rewind-preview.tsx';
 import { rewoundPartsText } from '../../client/render/steered-words.ts';

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { addRunOptions, RunFlag, runOptions } from '../../cli/run-options.ts';
+import { addRunOptions, readFlags, RunFlag } from '../../cli/run-options.ts';
 import { knownOptions, refuseUnknown } from '../../client/options.ts';
 import { openapiDocument } from '../../page/api/openapi.ts';
 import { eventKinds, limits, options } from '../../page/api/schemas.ts';
@@ -14,7 +14,7 @@ import { steered } from '../../store/live/event-parts.ts';
 import { checkConfig, CONFIG_KEYS } from '../../worker/config/config.ts';
 import { nearName } from '../../workflows/contract/did-you-mean.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
-import { LIMITS, RUN_OPTIONS } from '../../workflows/contract/run-options.ts';
+import { LIMITS, RUN_OPTIONS, type RunOptions } from '../../workflows/contract/run-options.ts';
 
 const docs = resolve(import.meta.dirname, '../../docs');
 const names = Object.keys(RUN_OPTIONS);
@@ -67,7 +67,7 @@ test('a flag is read to the option that its row names, as the kind of the row sa
     const flags = addRunOptions(new Command())
       .parse([long, ...value], { from: 'user' })
       .opts();
-    expect([name, Object.keys(runOptions(flags, () => '/'))]).toEqual([name, [name]]);
+    expect([name, Object.keys(readFlags(flags, [name as keyof RunOptions], () => '/'))]).toEqual([name, [name]]);
   }
 });
 
