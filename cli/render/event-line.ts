@@ -7,7 +7,7 @@ import { type Paint, oneLine } from '../../client/paint.ts';
 import { steeringText } from '../../client/render/steered-words.ts';
 import { searchLine } from '../../client/render/search-words.ts';
 import { callLines, resultLines } from '../../client/render/tool-lines.ts';
-import { shortTime } from '../../client/units.ts';
+import { formatCount, shortTime } from '../../client/units.ts';
 
 /** Streaming events and tombstones are not lines. */
 export type LineEvent = Exclude<
@@ -24,7 +24,7 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'run_start':
       return paint.dim(`── run ${event.run} · ${oneLine(event.model, 80)} · ${oneLine(event.cwd, 200)}`);
     case 'user':
-      return `${paint.bold('›')} ${oneLine(event.text, 400)}`;
+      return promptLine(paint, event.text);
     case 'tool_use':
       return callLines(paint, event.name, event.input).join('\n');
     case 'web_search':
@@ -64,4 +64,12 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'run_end':
       return null;
   }
+}
+
+/** Shows the first line of a prompt, and how many more there are. */
+function promptLine(paint: Paint, text: string): string {
+  const [first = '', ...rest] = text.trim().split('\n');
+  const left = rest.filter((line) => line.trim() !== '').length;
+  const more = left === 0 ? '' : ` ${paint.dim(`[${formatCount(left, 'more line')}]`)}`;
+  return `${paint.bold('›')} ${oneLine(first, 400)}${more}`;
 }
