@@ -66,10 +66,14 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
   }
 }
 
-/** Shows the first line of a prompt, and how many more there are. */
 function promptLine(paint: Paint, text: string): string {
+  const { first, more } = shortPrompt(text);
+  return `${paint.bold('›')} ${first}${more === '' ? '' : ` ${paint.dim(more)}`}`;
+}
+
+/** Returns the first line of a prompt, and words that say how many more there are. */
+export function shortPrompt(text: string): { readonly first: string; readonly more: string } {
   const [first = '', ...rest] = text.trim().split('\n');
   const left = rest.filter((line) => line.trim() !== '').length;
-  const more = left === 0 ? '' : ` ${paint.dim(`[${formatCount(left, 'more line')}]`)}`;
-  return `${paint.bold('›')} ${oneLine(first, 400)}${more}`;
+  return { first: oneLine(first, 400), more: left === 0 ? '' : `[${formatCount(left, 'more line')}]` };
 }
