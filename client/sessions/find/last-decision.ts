@@ -15,7 +15,7 @@ type Ports = {
   readonly sessions: { page(options: { size: number }): Promise<SessionPage> };
 };
 
-/** Returns null where nobody decided since the last handovers. Throws ClientProblem. */
+/** Returns null without a decision since the last handovers. Throws ClientProblem. */
 export async function findLastDecision({ temporal, sessions }: Ports): Promise<LastDecision | null> {
   const { sessions: newest } = await sessions.page({ size: LOOKED_AT });
   const found = await Promise.all(

@@ -20,8 +20,8 @@ import { sealingContextOf } from '../newest-head.ts';
 import { type HistoryEvent, timeOf } from './steps.ts';
 
 /**
- * `at` is in milliseconds since the epoch; `by` is the person's name where a decision has it, or the
- * client's identity.
+ * `at` is in milliseconds since the epoch; `by` is the person's name where a decision has it, or
+ * the client's identity.
  */
 export type PersonRequest = { readonly at: number; readonly by: string } & (
   | { readonly kind: 'approve'; readonly call: string; readonly edited: boolean }
