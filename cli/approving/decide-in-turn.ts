@@ -15,16 +15,17 @@ export async function decideInTurn(cli: Cli, opened: Opened, waiting: readonly W
   const input = cli.openInput?.({ submit: () => undefined, interrupt: leave, leave }) ?? null;
   const { sessions } = opened;
   let decided = 0;
-  const carryOut = async <T>(session: string, act: () => Promise<T>): Promise<T> => {
+  const carryOut = async <T>(session: string, word: string, act: () => Promise<T>): Promise<T> => {
     const { taskQueue } = await sessions.describe(session);
     const done = await withTaker(cli, opened, taskQueue, act);
     decided += 1;
+    cli.say(word);
     return done;
   };
   const deciders: Parameters<typeof askApprovals>[1] = {
-    approve: (session, ...rest) => carryOut(session, () => sessions.approve(session, ...rest)),
-    deny: (session, ...rest) => carryOut(session, () => sessions.deny(session, ...rest)),
-    answer: (session, ...rest) => carryOut(session, () => sessions.answer(session, ...rest)),
+    approve: (session, ...rest) => carryOut(session, 'allowed', () => sessions.approve(session, ...rest)),
+    deny: (session, ...rest) => carryOut(session, 'denied', () => sessions.deny(session, ...rest)),
+    answer: (session, ...rest) => carryOut(session, 'answered', () => sessions.answer(session, ...rest)),
   };
   const asking = askApprovals({ ...cli, input }, deciders);
   try {

@@ -360,7 +360,7 @@ function contextWords(status: RunStatus | null): string | null {
   if (!status || status.window === null || status.context === null) return null;
   const { context, window } = status;
   const share = Math.round((context / window) * 100);
-  return `${formatTokens(context)} of ${formatTokens(window)}: ${share} % of the context; /compact sums it up`;
+  return `${context.toLocaleString('en')} of ${formatTokens(window)}: ${share} % of the context; /compact sums it up`;
 }
 
 async function farewellText({ self }: Cli, { workplace, session }: ChatConversation): Promise<string> {

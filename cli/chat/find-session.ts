@@ -21,7 +21,7 @@ export type Wanted =
 /** Close it after the session's own place is open, so that our server does not start twice. */
 export type Found = {
   readonly session: SessionId;
-  /** Null where the id needed no server to be found. */
+  /** The server by which it was found; null where its id needed none. */
   readonly opened: Opened | null;
   readonly close: () => Promise<void>;
 };

@@ -1,12 +1,13 @@
 // Goes back to an earlier prompt from within a chat: a list of prompts with what going back to each
 // would do, then a choice between conversation and files.
-import { oneLine, type Paint } from '../../client/paint.ts';
+import type { Paint } from '../../client/paint.ts';
 import { rewoundPartsText } from '../../client/render/steered-words.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import type { RewindOptions, SessionRewound } from '../../client/sessions/files/rewind-session.ts';
 import type { SessionReading } from '../../client/sessions/read.ts';
 import { formatCount } from '../../client/units.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import { shortPrompt } from '../render/event-line.ts';
 import { effectText, statText } from '../render/rewind-plan.ts';
 import type { Input } from '../typing/input.ts';
 import type { Menu, MenuOption } from '../typing/menu.ts';
@@ -82,7 +83,8 @@ function listPrompts({ entries, bodies }: Pick<SessionReading, 'entries' | 'bodi
 }
 
 function itemOf({ id, run, text }: Prompt): PickerItem {
-  return { answer: id, label: oneLine(text, 300) || '(its text cannot be read)', about: `run ${run}` };
+  const { first, more } = shortPrompt(text);
+  return { answer: id, label: `${first} ${more}`.trim() || '(its text cannot be read)', about: `run ${run}` };
 }
 
 function previewRows(paint: Paint, { rewind, turns, files, effects }: SessionRewound): readonly string[] {

@@ -1,7 +1,9 @@
 // perdure approvals: lists the calls that wait for a decision and the questions that wait for an
 // answer, from the memo and the store alone (L55, L81).
 import type { Command } from 'commander';
+import { oneLine } from '../../client/paint.ts';
 import { approvalsTable } from '../../client/render/tables.ts';
+import { shortAge } from '../../client/units.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
@@ -39,10 +41,24 @@ async function showApprovals(
     if (json) for (const approval of waiting) cli.print(`${jsonLine(approval)}\n`);
     else if (waiting.length > 0) cli.print(approvalsTable(cli.out, waiting));
     const decide = `decide with: ${cli.self} approve ID CALL, or ${cli.self} deny ID CALL --reason "why"`;
-    if (waiting.length === 0) cli.say('there are no calls waiting for a decision');
+    if (waiting.length === 0)
+      cli.say(`there are no calls waiting for a decision${await lastDecisionText(cli, opened)}`);
     if (waiting.some(({ question }) => !question)) cli.say(decide);
     if (waiting.some(({ question }) => question)) cli.say(`answer with: ${cli.self} answer ID CALL "your answer"`);
     return STATUS.ok;
   };
   return id === undefined ? withServer(cli, list) : withSession(cli, id, list);
+}
+
+const VERBS: Readonly<Record<string, string>> = { approve: 'allowed', deny: 'denied', answer: 'answered' };
+
+/** Says at a terminal who decided last; a program gets nothing of it. */
+async function lastDecisionText(cli: Cli, opened: Opened): Promise<string> {
+  if (!cli.isTerminal) return '';
+  const { findLastDecision } = await import('../../client/sessions/find/last-decision.ts');
+  const last = await findLastDecision(opened);
+  const verb = VERBS[last?.decision.kind ?? ''];
+  if (!last || verb === undefined) return '';
+  const { decision, session } = last;
+  return `; the last one: ${oneLine(decision.by, 100)} ${verb} ${oneLine(session.title, 60)}, ${shortAge(Date.now() - decision.at)} ago`;
 }

@@ -187,10 +187,12 @@ async function greetPerson(cli: Cli, workplace: Workplace, { seen, cwd }: Greete
   const keys = 'Enter sends, Esc interrupts, Ctrl-D leaves; /help lists commands and keys';
   if (seen) {
     showLately(cli, await readSession(workplace, seen.session));
-    return cli.say(`session ${seen.session}; ${keys}`);
+    cli.say(`session ${seen.session}`);
+    return cli.say(keys);
   }
-  cli.say(`session ${workplace.session}, new, in ${cwd}; ${keys}`);
+  cli.say(`session ${workplace.session}, new, in ${cwd}`);
   const [before] = await newestIn(workplace.sessions, cwd, 1);
   if (before)
     cli.say(`the newest open session of this folder is ${before.session}: \`${cli.self} -c\` goes on with it`);
+  cli.say(keys);
 }

@@ -1,7 +1,7 @@
 // perdure diff: what an agent has changed in its folders, between two points of its session or in
 // all (T11).
 import type { Command } from 'commander';
-import { oneLine, type Paint } from '../../client/paint.ts';
+import type { Paint } from '../../client/paint.ts';
 import type { SessionDiff } from '../../client/sessions/files/diff-session.ts';
 import { jsonLine, showUnseen } from '../../system/text.ts';
 import { statText } from '../render/rewind-plan.ts';

@@ -7,7 +7,7 @@ import { type Paint, oneLine } from '../../client/paint.ts';
 import { steeringText } from '../../client/render/steered-words.ts';
 import { searchLine } from '../../client/render/search-words.ts';
 import { callLines, resultLines } from '../../client/render/tool-lines.ts';
-import { shortTime } from '../../client/units.ts';
+import { formatCount, shortTime } from '../../client/units.ts';
 
 /** Streaming events and tombstones are not lines. */
 export type LineEvent = Exclude<
@@ -24,7 +24,7 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'run_start':
       return paint.dim(`── run ${event.run} · ${oneLine(event.model, 80)} · ${oneLine(event.cwd, 200)}`);
     case 'user':
-      return `${paint.bold('›')} ${oneLine(event.text, 400)}`;
+      return promptLine(paint, event.text);
     case 'tool_use':
       return callLines(paint, event.name, event.input).join('\n');
     case 'web_search':
@@ -64,4 +64,16 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'run_end':
       return null;
   }
+}
+
+function promptLine(paint: Paint, text: string): string {
+  const { first, more } = shortPrompt(text);
+  return `${paint.bold('›')} ${first}${more === '' ? '' : ` ${paint.dim(more)}`}`;
+}
+
+/** Returns the first line of a prompt, and words that say how many more there are. */
+export function shortPrompt(text: string): { readonly first: string; readonly more: string } {
+  const [first = '', ...rest] = text.trim().split('\n');
+  const left = rest.filter((line) => line.trim() !== '').length;
+  return { first: oneLine(first, 400), more: left === 0 ? '' : `[${formatCount(left, 'more line')}]` };
 }

@@ -100,7 +100,7 @@ export function fullText({ text, folded }: Pick<Editor, 'text' | 'folded'>): str
 /** Takes a paste whole. A long one stands in the text as words, until it is sent. */
 function paste(editor: Editor, pasted: string): Editor {
   const text = pasted.replace(/\r\n?/g, '\n').replace(NOT_PASTED, '');
-  const lines = text.split('\n').length;
+  const lines = text.replace(/\n$/, '').split('\n').length;
   if (lines <= FOLDED_LINES && text.length <= FOLDED_CHARACTERS) return insert(editor, text);
   const kept = text.slice(0, Math.max(0, LONGEST - fullText(editor).length));
   const size = lines > 1 ? `${lines} lines` : `${text.length} characters`;

@@ -43,7 +43,7 @@ export function fitItems({ items }: Pick<Picker, 'items'>, query: string): reado
   });
 }
 
-export function markedItem(picker: Pick<Picker, 'items'>, { query, at }: PickerState): PickerItem | undefined {
+export function findMarked(picker: Pick<Picker, 'items'>, { query, at }: PickerState): PickerItem | undefined {
   return fitItems(picker, query)[at];
 }
 
@@ -58,7 +58,7 @@ export function pressPickerKey(
   const moveTo = (to: number): PickerPress => ({ state: { query, at: Math.max(0, Math.min(last, to)) } });
   if (name === 'escape' || (ctrl && ['c', 'd', 'g'].includes(name))) return { state, answer: null };
   if (name === 'return' || name === 'enter') {
-    const marked = markedItem(picker, state);
+    const marked = findMarked(picker, state);
     return marked ? { state, answer: marked.answer } : { state };
   }
   if (name === 'up' || (ctrl && name === 'p')) return moveTo(at - 1);

@@ -14,7 +14,7 @@ export type PickQuestion = {
   /** Rows about items by their answer; null while they are read. */
   readonly previews: Map<string, readonly string[] | null>;
 };
-export type Question = LineQuestion | MenuQuestion | PickQuestion;
+type Question = LineQuestion | MenuQuestion | PickQuestion;
 
 export const newPick = (picker: Picker): PickQuestion => ({
   kind: 'pick',

@@ -8,7 +8,7 @@ import { acceptOffer, moveOffer, type OfferedCompletions, offerRows } from './co
 import { beginSearch, type HistorySearch, pressSearchKey, searchRow } from './history-search.ts';
 import type { Hands, Input, Keyboard } from './input.ts';
 import { type Menu, menuRows, pressMenuKey } from './menu.ts';
-import { markedItem, type Picker, pickerRows, pressPickerKey, QUERY_COLUMN } from './picker.ts';
+import { findMarked, type Picker, pickerRows, pressPickerKey, QUERY_COLUMN } from './picker.ts';
 import { isActInMenu, type MenuQuestion, newPick, type PickQuestion, QuestionQueue } from './question-queue.ts';
 import { type Act, type Editor, fullText, type KeyPress, newEditor, pressKey, clearSent } from './line-editor.ts';
 
@@ -150,7 +150,7 @@ class TypedRows implements Input {
   #drawPicker(question: PickQuestion): void {
     const { picker, state, previews } = question;
     const { area, columns, style, dim } = this.#place;
-    const marked = markedItem(picker, state)?.answer ?? '';
+    const marked = findMarked(picker, state)?.answer ?? '';
     const preview = previews.get(marked);
     if (preview === undefined && marked !== '') void this.#readPreview(question, marked);
     const rows = pickerRows(picker, state, { columns: columns(), style, dim, preview: preview ?? null });

@@ -8,7 +8,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { headOf } from './newest-head.ts';
 
 export type LastWords = {
-  /** Null when it cannot be read. */
+  /** The text of the last prompt; null when it cannot be read. */
   readonly prompt: string | null;
   /** Empty before the first reply with a text. */
   readonly reply: string;

@@ -181,7 +181,7 @@ test('`-r` without an id opens a picker with the last words of each session: typ
   await terminal.ended;
 });
 
-test('Esc twice in an empty row goes back to a prompt with the files, which can be written anew, and `/rewind undo` undoes it (T6 T7)', async () => {
+test('Esc twice in an empty row goes back to a prompt, with the files, and `/rewind undo` undoes it (T6 T7)', async () => {
   const write = (content: string) => reply([toolUse('write', { path: 'made', content })]);
   const model = await modelFor([write('one'), reply('It is one.'), write('two'), reply('It is two.')]);
   const { cwd, env, root } = cliPlace(model);

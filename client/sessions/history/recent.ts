@@ -19,7 +19,10 @@ import { present } from '../../../workflows/contract/present.ts';
 import { sealingContextOf } from '../newest-head.ts';
 import { type HistoryEvent, timeOf } from './steps.ts';
 
-/** `at` is in milliseconds since the epoch; `by` is the client's identity. */
+/**
+ * `at` is in milliseconds since the epoch; `by` is the person's name where a decision has it, or
+ * the client's identity.
+ */
 export type PersonRequest = { readonly at: number; readonly by: string } & (
   | { readonly kind: 'approve'; readonly call: string; readonly edited: boolean }
   | { readonly kind: 'deny'; readonly call: string; readonly reason: string }
@@ -97,9 +100,10 @@ async function absorbEvent(draft: Draft, event: HistoryEvent, read: Read): Promi
     if (aMessage.safeParse(value).success) draft.messages.push(value as UserMessage);
   }
   if (!update) return;
-  const known = updateOf(update.input?.name ?? '', await read(update.input?.args?.payloads));
+  const given = await read(update.input?.args?.payloads);
+  const known = updateOf(update.input?.name ?? '', given);
   if (known === null) return;
-  draft.asked.push({ ...known, at, by: update.meta?.identity ?? '' });
+  draft.asked.push({ ...known, at, by: named.safeParse(given).data?.by ?? update.meta?.identity ?? '' });
   if (known.kind === 'topUp') draft.raised = { ...draft.raised, ...known.limits };
   if (known.kind === 'setOptions') draft.next = { ...draft.next, ...known.changes };
 }
@@ -141,6 +145,8 @@ const anObject = z.record(z.string(), z.unknown());
 const approval = z.object({ call: z.string(), edited: z.string().optional() });
 const denial = z.object({ call: z.string(), reason: z.string() });
 const answer = z.object({ call: z.string() });
+/** Decisions name the person. */
+const named = z.object({ by: z.string().min(1) });
 const limit = z.number().optional().catch(undefined);
 const limits = z
   .object({ maxTurns: limit, maxBudgetUsd: limit, maxTokens: limit, timeoutMs: limit })

@@ -171,3 +171,8 @@ test('lets nothing of the model or a tool act on the terminal', () => {
   ]);
   expect(seen).toBe(showUnseen(seen));
 });
+
+test('a prompt of many lines is told with its first line and how many follow', () => {
+  const text = 'look at this\n\n```\na.txt\n```\n';
+  expect(screen([{ type: 'user', id: 'm' as MessageId, text, ...at(1) }])).toBe('› look at this [3 more lines]\n');
+});

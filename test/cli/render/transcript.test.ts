@@ -1,6 +1,6 @@
 // What `perdure show` prints of a session.
 import { expect, test } from 'vitest';
-import type { CallLog, Entry, ReplyEntry } from '../../../store/log/entries.ts';
+import type { CallLog, Entry } from '../../../store/log/entries.ts';
 import { hashOf } from '../../../store/values/store.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { showUnseen } from '../../../system/text.ts';
@@ -300,7 +300,7 @@ test('an agent that ended says how and what, before the outcome of its call is s
     first: 0,
     problems: [],
   };
-  const text = transcriptText(createPaint(false), reading, new Map([[calls as ReplyEntry, agents]]));
+  const text = transcriptText(createPaint(false), reading, new Map([[calls, agents]]));
   expect(text.split('\n').slice(5)).toEqual([
     expect.stringContaining('▸ agent Audit it'),
     '  │ Two faults.',

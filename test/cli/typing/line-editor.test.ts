@@ -71,6 +71,7 @@ test('a long paste is folded while it is typed, sent whole, and taken away with 
   const text = Array.from({ length: 200 }, (_, at) => `line ${at}`).join('\n');
   const editor = after([' now'], pasted(text, after(['look at ']).editor)).editor;
   expect(shown(editor)).toBe('look at [200 lines pasted] now|');
+  expect(pasted(`${text}\n`, newEditor()).text).toBe('[200 lines pasted]');
   expect(fullText(editor)).toBe(`look at ${text} now`);
   expect(clearSent(editor).history).toEqual([`look at ${text} now`]);
   const two = pasted('y'.repeat(3_000), pasted('x'.repeat(3_000), newEditor()));
