@@ -11,6 +11,7 @@ import type { RuleChanges, TopUp } from '../workflows/contract/session.ts';
 import type { TranscriptOptions } from './perdure-client.ts';
 import { ClientProblem } from './problem.ts';
 import type { ListOptions, PageOptions } from './sessions/find/list-sessions.ts';
+import type { ScheduleChanges } from './schedules/change-schedule.ts';
 import type { ScheduleOptions } from './schedules/plan.ts';
 import type { CreateClient, OnceOptions, StartOptions, SendOptions } from './sessions/start.ts';
 
@@ -102,6 +103,15 @@ const scheduleKeys: KeysOf<ScheduleOptions> = {
   workers: true,
   signal: true,
 };
+const scheduleChangeKeys: KeysOf<ScheduleChanges> = {
+  cron: true,
+  task: true,
+  timeZone: true,
+  overlap: true,
+  catchUpMs: true,
+  options: true,
+  signal: true,
+};
 const onceKeys: KeysOf<OnceOptions> = { messageId: true, by: true, signal: true };
 const sendKeys: KeysOf<SendOptions> = {
   compact: true,
@@ -151,6 +161,7 @@ export const knownOptions = {
   client: clientKeys,
   start: startKeys,
   schedule: scheduleKeys,
+  scheduleChanges: scheduleChangeKeys,
   send: sendKeys,
   once: onceKeys,
   approve: approveKeys,
