@@ -16,6 +16,7 @@ import { type LogFlags, workerConfig, workersOfNew } from './worker-config.ts';
 import { refuseToSpoil } from './refuse-keyless.ts';
 import { waitForAbort, openUnlessTold } from './open-unless-told.ts';
 import { type MonitorFlags, openMonitor, watchFleet } from '../client/runtime/monitor.ts';
+import { watchSilence } from '../client/runtime/watch-silence.ts';
 import type { Monitor } from '../worker/monitor/serve-monitor.ts';
 import type { ChosenConfig } from '../client/runtime/session-workers.ts';
 import { type DumpFlags, withDump } from '../client/runtime/dump-options.ts';
@@ -93,11 +94,13 @@ async function runStaying(
     await sayWhoseWork({ sessions: opened.sessions, queues, say });
     const worker = await startOwnWorker(opened, own);
     watchFleet(monitor, worker.health, { sessions: opened.sessions, say });
+    const endSilence = watchSilence({ sessions: opened.sessions, teller: worker.silence, say });
     const end = await ready({ opened, worker, monitor });
     try {
       await Promise.race([waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate])), worker.done]);
     } finally {
       await end();
+      await endSilence();
       opened.embedded?.works(false);
       await Promise.race([worker.stop(), waitForAbort(signals.abandon)]);
     }

@@ -275,6 +275,9 @@ function guardSchedules(schedules: Schedules, { wait, each }: MethodWaits): Sche
       return each(asked, () => schedules.list());
     },
     describe: (name, asked) => named('describe', asked, () => schedules.describe(name)),
+    settings: (name, asked) => named('settings', asked, () => schedules.settings(name)),
+    update: (name, changes) =>
+      wait('schedules.update()', changes, knownOptions.scheduleChanges, () => schedules.update(name, changes)),
     pause: (name, asked) => named('pause', asked, () => schedules.pause(name)),
     resume: (name, asked) => named('resume', asked, () => schedules.resume(name)),
     delete: (name, asked) => named('delete', asked, () => schedules.delete(name)),

@@ -12,6 +12,7 @@ import type { RuleChanges, TopUp } from '../workflows/contract/session.ts';
 import type { TranscriptOptions } from './perdure-client.ts';
 import { ClientProblem } from './problem.ts';
 import type { ListOptions, PageOptions } from './sessions/find/list-sessions.ts';
+import type { ScheduleChanges } from './schedules/change-schedule.ts';
 import type { ScheduleOptions } from './schedules/plan.ts';
 import type { CreateClient, OnceOptions, StartOptions, SendOptions } from './sessions/start.ts';
 
@@ -109,6 +110,15 @@ export const knownOptions = {
     workers: true,
     signal: true,
   } satisfies KeysOf<ScheduleOptions>,
+  scheduleChanges: {
+    cron: true,
+    task: true,
+    timeZone: true,
+    overlap: true,
+    catchUpMs: true,
+    options: true,
+    signal: true,
+  } satisfies KeysOf<ScheduleChanges>,
   send: {
     compact: true,
     by: true,

@@ -34,7 +34,7 @@ import { readUsage, usageCsv } from './usage/usage.ts';
 import { DAYS, usagePage } from './usage/usage-page.tsx';
 import { openWorkersFeed, type WorkersFeed, workersPage } from './workers/workers-page.tsx';
 import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-feed.tsx';
-import { createSchedule, newScheduleForm } from './schedules/new-schedule.tsx';
+import { changeSchedule, createSchedule, editScheduleForm, newScheduleForm } from './schedules/new-schedule.tsx';
 import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/schedules-page.tsx';
 
 /** A list is soon read again, and each view of it is a feed of its own. */
@@ -228,7 +228,7 @@ function overviewRoutes(
 
 function scheduleRoutes(
   app: Hono,
-  ports: Pick<PagePorts, 'page'>,
+  ports: Pick<PagePorts, 'page' | 'schedules'>,
   plans: OpenFeeds<'all', SchedulesFeed>,
   acting: (context: Context) => Pick<PagePorts, 'schedules'>,
 ): void {
@@ -245,6 +245,17 @@ function scheduleRoutes(
     const { feed, leave } = await plans.enter('all');
     return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));
   });
+  app.get('/schedules/:name/edit', async (context) =>
+    context.html(htmlOf(await editScheduleForm(ports, context.req.param('name')))),
+  );
+  app.post('/schedules/:name/update', (context) =>
+    answer(context, async () => {
+      const { name } = context.req.param();
+      await changeSchedule(acting(context).schedules, name, await jsonBody(context));
+      await withFeed(plans, 'all', (feed) => feed.look());
+      return `Changed: ${name}.`;
+    }),
+  );
   app.post('/schedules/:name/:action', async (context) => {
     const { name, action } = context.req.param();
     if (!isScheduleAction(action)) return context.notFound();

@@ -19,6 +19,7 @@ import { openNetwork } from '../connection/network/network.ts';
 import { noteNamespace } from '../connection/store-users.ts';
 import { openWatchers } from './monitor/watchers.ts';
 import { startReaper } from './reaper.ts';
+import { createSilenceTeller, type SilenceTeller } from './silence-teller.ts';
 import type { KeyRing } from '../connection/payloads/key-ring.ts';
 import type { StopOrder } from '../activities/guards.ts';
 import type { Profile } from '../workflows/contract/profiles.ts';
@@ -73,6 +74,8 @@ export type RunningWorker = {
    * work.
    */
   health(): Promise<readonly string[]>;
+  /** Tells the hooks `silent` of what another look finds; null without such hooks. */
+  readonly silence: SilenceTeller | null;
   /**
    * Drains: running work may finish for `drainMs`, is then cut off, and the run goes on elsewhere
    * (L50).
@@ -112,6 +115,11 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
     taskQueue,
     sandbox: deps.sandbox.describe,
     scripted: deps.scripted,
+    silence: createSilenceTeller(settings.hooks ?? settings.config?.hooks ?? {}, {
+      hooks: deps.hooks,
+      store: deps.store,
+      log,
+    }),
     done,
     health: () => healthOf({ client, store: deps.store }, () => (isOver ? 'it has ended' : told ? 'it drains' : null)),
     stop: () => {

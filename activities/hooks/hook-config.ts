@@ -42,6 +42,7 @@ export type HookAnswers = {
   readonly waiting: object;
   readonly failed: object;
   readonly agentEnded: object;
+  readonly silent: object;
 };
 
 type HookOptions = {
@@ -56,6 +57,8 @@ type HookOptions = {
    * keeps such files out of reach.
    */
   readonly transcript?: boolean | undefined;
+  /** Only for `silent`: milliseconds without a sign after which it is told; 600,000 when absent. */
+  readonly afterMs?: number | undefined;
 };
 
 type HookReturn<Name extends HookName> = HookAnswers[Name] | null | undefined | void;

@@ -114,7 +114,7 @@ export type HookRunner = {
    * `told` says which hooks have been told already, and records each that now is: a later attempt
    * does not tell them again.
    */
-  alert<Name extends AlertKind>(
+  alert<Name extends AlertKind | 'silent'>(
     name: Name,
     context: HookContext,
     payload: HookPayload<Name>,

@@ -17,6 +17,7 @@ export type HookName =
   | 'stop'
   | 'agentIdle'
   | 'sessionEnd'
+  | 'silent'
   | AlertKind;
 
 /** `toolUseId` is the model's own id of the call, `mode` the run's permission mode. */
@@ -72,6 +73,16 @@ export type Payloads = {
     readonly turns: number;
     readonly costUsd: number | null;
     readonly durationMs: number;
+  };
+  /**
+   * Times in milliseconds, `lastSign` since the epoch. `doing` is what it does, in words, where that
+   * is known.
+   */
+  readonly silent: {
+    readonly title: string;
+    readonly lastSign: number;
+    readonly silentMs: number;
+    readonly doing: string | null;
   };
   /**
    * `reason` is null when the agent was stopped before it began, or left no report. `text` is its

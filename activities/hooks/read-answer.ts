@@ -33,6 +33,7 @@ const SCHEMAS: { readonly [Name in HookName]: z.ZodType<HookAnswers[Name]> } = {
   waiting: z.strictObject({}),
   failed: z.strictObject({}),
   agentEnded: z.strictObject({}),
+  silent: z.strictObject({}),
 };
 
 type AnswerFailure = { readonly kind: 'failed'; readonly detail: string };

@@ -28,7 +28,7 @@ type HookRun<Name extends HookName> = {
 const TIMEOUT_MS = 60_000;
 
 /** Answers of these hooks are not read: a pager says `ok`, in its own way. */
-const ALERTS: readonly HookName[] = ['waiting', 'failed', 'agentEnded'];
+const ALERTS: readonly HookName[] = ['waiting', 'failed', 'agentEnded', 'silent'];
 
 /** Kinds of hooks that a command may answer by status 2 alone. */
 const REFUSING: readonly HookName[] = ['preTool', 'promptSubmitted', 'stop', 'agentIdle'];

@@ -19,7 +19,7 @@ export async function startWaiting(
 ): Promise<WaitingSessions> {
   const asked = reply([toolUse('write', { path: 'asked.txt', content: 'one' })]);
   const model = await startScriptedModel({
-    script: ({ messages }) => (messages.length > 1 ? reply('Done.') : asked),
+    script: ({ messages }) => (JSON.stringify(messages).includes('tool_result') ? reply('Done.') : asked),
   });
   const { storePlace, liveDir, root: dataDir } = opened.folder;
   const own = { ...env, ANTHROPIC_API_KEY: 'bench', ANTHROPIC_BASE_URL: model.url };

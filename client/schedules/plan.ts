@@ -87,7 +87,7 @@ const MOST_CATCH_UP = 365 * DAY_MS;
 const LONGEST_TASK = 16 * 1024;
 
 /** The tag by which lists find its sessions. */
-const TAG = 'schedule';
+export const SCHEDULE_TAG = 'schedule';
 
 /** Throws ClientProblem for options that are not acceptable. */
 export async function planSchedule(client: ClientOptions, { cron, task, given }: ScheduleRequest): Promise<Plan> {
@@ -123,8 +123,8 @@ export async function planSchedule(client: ClientOptions, { cron, task, given }:
 function runOptions(name: string, changes: OptionChanges): RunOptions {
   const given = withChanges<Partial<RunOptions>>({}, { permissionMode: 'dontAsk', ...changes });
   const { tags = {} } = given;
-  if (Object.hasOwn(tags, TAG)) refuse(`tag "${TAG}" is given by the schedule itself: leave it out`);
-  const options: RunOptions = { cwd: process.cwd(), ...given, tags: { ...tags, [TAG]: name } };
+  if (Object.hasOwn(tags, SCHEDULE_TAG)) refuse(`tag "${SCHEDULE_TAG}" is given by the schedule itself: leave it out`);
+  const options: RunOptions = { cwd: process.cwd(), ...given, tags: { ...tags, [SCHEDULE_TAG]: name } };
   refuse(optionsProblem(options) ?? modelProblem(options) ?? schemaProblem(options.outputSchema));
   return options;
 }

@@ -7,12 +7,20 @@ import {
   ScheduleClient,
   type ScheduleDescription,
   type ScheduleHandle,
+  type ScheduleOptions as ScheduleOptionsOfServer,
   ScheduleNotFoundError,
   ScheduleOverlapPolicy,
   WorkflowFailedError,
 } from '@temporalio/client';
 import { z } from 'zod';
-import { firingOf, SCHEDULED_TYPE, scheduleId, scheduleName } from '../../workflows/contract/schedules/firing.ts';
+import {
+  firingOf,
+  SCHEDULED_TYPE,
+  type ScheduledInput,
+  scheduleId,
+  scheduleName,
+} from '../../workflows/contract/schedules/firing.ts';
+import { planChange, type ScheduleChanges, type ScheduleSettings, settingsOf } from './change-schedule.ts';
 import { profiles } from '../../workflows/contract/profiles.ts';
 import { readGrpcFailure } from '../../connection/grpc-failure.ts';
 import type { Abortable } from '../async.ts';
@@ -73,6 +81,10 @@ export type Schedules = {
   create(cron: string, task: string, options?: ScheduleOptions): Promise<ScheduleInfo>;
   list(options?: Abortable): AsyncIterable<ScheduleInfo>;
   describe(name: string, options?: Abortable): Promise<ScheduleInfo>;
+  /** All that it was made of, with its task and the options of its runs. */
+  settings(name: string, options?: Abortable): Promise<ScheduleSettings>;
+  /** Changes it from its next firing on; sessions under way go on as they are. */
+  update(name: string, changes: ScheduleChanges): Promise<ScheduleInfo>;
   /** Stops firing until `resume`. Sessions under way go on. */
   pause(name: string, options?: Abortable): Promise<void>;
   resume(name: string, options?: Abortable): Promise<void>;
@@ -147,6 +159,25 @@ export function createSchedules(client: ClientOptions): Schedules {
       }
     },
     describe: info,
+    settings: async (name) => {
+      const seen = await describeSchedule(name);
+      return settingsOf(seen, factsOf(seen));
+    },
+    update: async (name, changes) => {
+      const seen = await describeSchedule(name);
+      const plan = await planChange(client, name, seen, { now: settingsOf(seen, factsOf(seen)), changes });
+      const { facts, clock } = plan;
+      const input = { ...plan.input, about: { ...facts, clocksUntil: clock.until } };
+      try {
+        await reach(name, (handle) =>
+          handle.update(({ state }) => ({ ...schedulePartsOf(client, { ...plan, input }), state })),
+        );
+      } catch (error) {
+        refuseUnknownZone(error, facts);
+        throw error;
+      }
+      return info(name);
+    },
     pause: (name) => reach(name, (handle) => handle.pause(`paused by ${person}`)),
     resume: (name) => reach(name, (handle) => handle.unpause(`resumed by ${person}`)),
     delete: (name) => reach(name, (handle) => handle.delete()),
@@ -155,29 +186,14 @@ export function createSchedules(client: ClientOptions): Schedules {
 }
 
 /** Recognizes a schedule made by an earlier try whose answer was lost. */
-async function createOnce({ temporal, profile }: ClientOptions, server: ScheduleClient, plan: Plan): Promise<void> {
-  const { name, input, facts, taskQueue, clock, catchUpMs } = plan;
+async function createOnce(client: ClientOptions, server: ScheduleClient, plan: Plan): Promise<void> {
+  const { temporal } = client;
+  const { name, facts, clock } = plan;
   const made = randomUUID();
   const create = (): Promise<ScheduleHandle> =>
     server.create({
       scheduleId: scheduleId(name),
-      spec: specOf(plan),
-      action: {
-        type: 'startWorkflow',
-        workflowType: SCHEDULED_TYPE,
-        workflowId: scheduleId(name),
-        args: [input],
-        taskQueue,
-        staticSummary: facts.title,
-        workflowTaskTimeout: profiles[profile ?? 'machine'].workflowTask,
-      },
-      policies: {
-        // With a policy that lets all run at once the server does not see which fail.
-        overlap: OVERLAPS[facts.overlap ?? 'buffer-one'],
-        catchupWindow: catchUpMs,
-        // A failure means that the session is closed and will not open again.
-        pauseOnFailure: facts.session !== null,
-      },
+      ...schedulePartsOf(client, plan),
       memo: { [MEMO_KEY]: { ...facts, clocksUntil: clock.until, made } },
     });
   try {
@@ -189,6 +205,32 @@ async function createOnce({ temporal, profile }: ClientOptions, server: Schedule
     if ((memo?.[MEMO_KEY] as { readonly made?: unknown } | undefined)?.made === made) return;
     throw new ClientProblem('refused', `schedule ${name} is here already: give another name, or delete it first`);
   }
+}
+
+function schedulePartsOf(
+  { profile }: Pick<ClientOptions, 'profile'>,
+  plan: Plan,
+): Pick<ScheduleOptionsOfServer, 'spec' | 'action' | 'policies'> {
+  const { name, input, facts, taskQueue, catchUpMs } = plan;
+  return {
+    spec: specOf(plan),
+    action: {
+      type: 'startWorkflow',
+      workflowType: SCHEDULED_TYPE,
+      workflowId: scheduleId(name),
+      args: [input],
+      taskQueue,
+      staticSummary: facts.title,
+      workflowTaskTimeout: profiles[profile ?? 'machine'].workflowTask,
+    },
+    policies: {
+      // With a policy that lets all run at once the server does not see which fail.
+      overlap: OVERLAPS[facts.overlap ?? 'buffer-one'],
+      catchupWindow: catchUpMs,
+      // A failure means that the session is closed and will not open again.
+      pauseOnFailure: facts.session !== null,
+    },
+  };
 }
 
 /** A server has its own list of zones, in which small letters make another name. */
@@ -233,8 +275,16 @@ async function infoOf({ temporal }: ClientOptions, name: string, seen: ScheduleD
   };
 }
 
-function memoOf({ memo }: Pick<ScheduleDescription, 'memo'>): Memo {
-  return (memoSchema.safeParse(memo?.[MEMO_KEY]).data ?? noFacts) as Memo;
+/** A schedule that was changed says so in its firings' argument, since its memo stays. */
+function memoOf({ memo, action }: Pick<ScheduleDescription, 'memo' | 'action'>): Memo {
+  const [input] = (action.args ?? []) as readonly (Partial<ScheduledInput> | undefined)[];
+  const about = memoSchema.safeParse(input?.about).data ?? memoSchema.safeParse(memo?.[MEMO_KEY]).data;
+  return (about ?? noFacts) as Memo;
+}
+
+function factsOf(seen: ScheduleDescription): ScheduleFacts {
+  const { clocksUntil: _, ...facts } = memoOf(seen);
+  return facts;
 }
 
 const targetOf = (seen: ScheduleDescription): string | null => memoOf(seen).session;

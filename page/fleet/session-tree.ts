@@ -51,10 +51,7 @@ export function groupedRows(sessions: readonly SessionInfo[], by: Grouping): rea
   return [...groups].map(([name, rows]) => ({ name, rows }));
 }
 
-/** Sessions that a schedule opened are named for it and the time. */
-const FIRED = /^(.+)-\d{8}T\d{6}Z$/;
-
-function groupOf({ session, facts, running }: SessionInfo, by: Grouping): string {
+function groupOf({ facts, running }: SessionInfo, by: Grouping): string {
   switch (by) {
     case 'none':
       return '';
@@ -67,7 +64,7 @@ function groupOf({ session, facts, running }: SessionInfo, by: Grouping): string
       return worker ? workerName(worker) : 'with no worker now';
     }
     case 'schedule':
-      return (facts?.querySource === 'schedule' && FIRED.exec(session)?.[1]) || 'no schedule';
+      return facts?.tags?.['schedule'] ?? 'no schedule';
     case 'parent':
       return facts?.agent?.parent ?? 'no parent';
   }

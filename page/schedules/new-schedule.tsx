@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { overlapPolicies, type OverlapPolicy } from '../../client/schedules/plan.ts';
 import type { Schedules } from '../../client/schedules/schedules.ts';
-import { ClientProblem } from '../../client/problem.ts';
 import { present } from '../../workflows/contract/present.ts';
 import type { PagePorts } from '../ports.ts';
+import { readForm } from '../session/actions.ts';
 
 const OVERLAPS: Readonly<Record<OverlapPolicy, string>> = {
   skip: 'leave the new firing out',
@@ -74,14 +74,90 @@ const form = z.object({
   overlap: z.enum(overlapPolicies),
 });
 
+/** The form of a schedule that is there. */
+export async function editScheduleForm({ schedules }: Pick<PagePorts, 'schedules'>, name: string) {
+  const { task, cron, timeZone, overlap, options } = await schedules.settings(name);
+  const amount = (value: number | null | undefined): string => (value == null ? '' : String(value));
+  return (
+    <form id="edit-schedule-form" hx-post={`/schedules/${encodeURIComponent(name)}/update`} hx-target="#edit-said">
+      <header class="row">
+        <h2 id="edit-schedule-title">{`Change ${name}`}</h2>
+        <button type="button" class="plain small far" data-closes>
+          Close <kbd>Esc</kbd>
+        </button>
+      </header>
+      <label>
+        <span>Task</span>
+        <textarea name="task" rows={3} required maxlength={100_000}>
+          {task}
+        </textarea>
+      </label>
+      <div class="fields">
+        <label>
+          <span>Times, as cron</span>
+          <input name="cron" required value={cron} autocomplete="off" spellcheck={false} />
+        </label>
+        <label>
+          <span>Time zone</span>
+          <input name="timeZone" value={timeZone} autocomplete="off" spellcheck={false} />
+        </label>
+        {overlap === null ? null : (
+          <label>
+            <span>While the one before runs</span>
+            <select name="overlap">
+              {overlapPolicies.map((policy) => (
+                <option value={policy} selected={policy === overlap}>
+                  {OVERLAPS[policy]}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
+        <label>
+          <span>Model</span>
+          <input name="model" value={options.model ?? ''} placeholder="as the worker says" autocomplete="off" />
+        </label>
+        <label>
+          <span>Turns, at most</span>
+          <input name="maxTurns" value={amount(options.maxTurns)} inputmode="numeric" autocomplete="off" />
+        </label>
+        <label>
+          <span>Dollars, at most</span>
+          <input name="maxBudgetUsd" value={amount(options.maxBudgetUsd)} inputmode="decimal" autocomplete="off" />
+        </label>
+      </div>
+      <p class="quiet">It counts from the next firing on; an empty field is as the worker says.</p>
+      <p id="edit-said" role="alert" />
+      <div class="buttons">
+        <button class="first">Change</button>
+      </div>
+    </form>
+  );
+}
+
+const limit = z
+  .string()
+  .transform((given) => (given.trim() === '' ? null : Number(given)))
+  .refine((given) => given === null || Number.isFinite(given), 'is no number');
+const changes = z.object({
+  task: z.string(),
+  cron: z.string(),
+  timeZone: z.string().transform((given) => given.trim() || 'UTC'),
+  overlap: z.enum(overlapPolicies).optional(),
+  model: z.string().transform((given) => given.trim() || null),
+  maxTurns: limit,
+  maxBudgetUsd: limit,
+});
+
+/** Throws ClientProblem. */
+export async function changeSchedule(schedules: Pick<Schedules, 'update'>, name: string, body: unknown): Promise<void> {
+  const { cron, model, maxTurns, maxBudgetUsd, ...given } = readForm(changes, body);
+  await schedules.update(name, { ...present(given), cron: cron.trim(), options: { model, maxTurns, maxBudgetUsd } });
+}
+
 /** Creates the schedule and returns its name. Throws ClientProblem. */
 export async function createSchedule({ create }: Pick<Schedules, 'create'>, body: unknown): Promise<string> {
-  const { success, data, error } = form.safeParse(body);
-  if (!success) {
-    const [issue] = error.issues;
-    throw new ClientProblem('refused', `${issue?.path.join('.')} ${issue?.message}`);
-  }
-  const { cron, task, ...options } = data;
+  const { cron, task, ...options } = readForm(form, body);
   const { name } = await create(cron.trim(), task, present(options));
   return name;
 }

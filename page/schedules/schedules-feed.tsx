@@ -264,6 +264,15 @@ function ScheduleButtons({ name, paused }: { readonly name: string; readonly pau
   return (
     <div class="buttons" data-needs="steer">
       {paused ? act('resume', 'Resume') : act('pause', 'Pause')}
+      <button
+        type="button"
+        data-opens="edit-schedule"
+        data-from={`/schedules/${encodeURIComponent(name)}/edit`}
+        aria-label={`Change: ${name}`}
+        aria-haspopup="dialog"
+      >
+        Change
+      </button>
       {act('trigger', 'Fire now', `Fire ${name} now?`)}
       {act('delete', 'Delete', `Delete schedule ${name}, for good? Its sessions stay.`)}
     </div>

@@ -26,6 +26,7 @@ export function schedulesPage({ parts, ring }: SchedulesFeed) {
         </button>
       </header>
       <dialog id="new-schedule" aria-labelledby="new-schedule-title" data-from="/schedules/new" />
+      <dialog id="edit-schedule" aria-labelledby="edit-schedule-title" />
       <div id={SCHEDULES.count} data-fresh>
         {into(SCHEDULES.count)}
       </div>

@@ -112,9 +112,15 @@ document.addEventListener('submit', (event) => {
 
 // Dialogs: one that names where it comes from is filled when it is opened.
 document.addEventListener('click', (event) => {
-  const name = event.target.closest?.('[data-opens]')?.dataset.opens;
-  const dialog = name && document.getElementById(name);
-  if (dialog) void open(dialog);
+  const opener = event.target.closest?.('[data-opens]');
+  const dialog = opener && document.getElementById(opener.dataset.opens);
+  if (!dialog) return;
+  // A dialog about one of several things is filled for the one that was asked for.
+  if (opener.dataset.from) {
+    dialog.dataset.from = opener.dataset.from;
+    dialog.replaceChildren();
+  }
+  void open(dialog);
 });
 
 async function open(dialog) {
@@ -136,8 +142,9 @@ document.addEventListener('click', (event) => {
 // What was made in a dialog stands behind it.
 document.addEventListener('htmx:after:swap', ({ detail: { ctx } }) => {
   const form = ctx?.sourceElement;
-  if (form?.id !== 'schedule-form' || ctx.response?.status >= 400) return;
-  const said = document.getElementById('schedule-said');
+  const place = { 'schedule-form': 'schedule-said', 'edit-schedule-form': 'edit-said' }[form?.id];
+  if (!place || ctx.response?.status >= 400) return;
+  const said = document.getElementById(place);
   document.getElementById('said')?.replaceChildren(...said.childNodes);
   form.reset();
   form.closest('dialog').close();

@@ -22,6 +22,7 @@ function worker() {
       taskQueue: 'q',
       sandbox: '',
       scripted: false,
+      silence: null,
       health: () => Promise.resolve([]),
       done,
       stop,

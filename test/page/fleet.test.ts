@@ -50,7 +50,7 @@ test('agents stand below the session that called them, and a circle of parents e
 test('rows stand together by what a person asks for, in the order of the list (O4)', () => {
   const sessions = [
     info('a', { tags: { team: 'web' } }),
-    info('daily-20261128T060000Z', { querySource: 'schedule' }),
+    info('daily-20261128T060000Z', { tags: { schedule: 'daily' } }),
     agent('b', 'a'),
     info('c', { tags: { team: 'web' } }),
   ];
@@ -58,7 +58,8 @@ test('rows stand together by what a person asks for, in the order of the list (O
     groupedRows(sessions, by).map(({ name, rows }) => [name, rows.map(({ session }) => session.session[0]).join('')]);
   expect(groups('tag')).toEqual([
     ['team=web', 'ac'],
-    ['no tag', 'db'],
+    ['schedule=daily', 'd'],
+    ['no tag', 'b'],
   ]);
   expect(groups('agent')).toEqual([
     ['no agent', 'adc'],

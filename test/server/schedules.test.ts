@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../client/client.ts';
 import type { ScheduleOptions } from '../../client/schedules/plan.ts';
+import { ClientProblem } from '../../client/problem.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { scheduleId, SCHEDULED_TYPE } from '../../workflows/contract/schedules/firing.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
@@ -199,4 +200,32 @@ test('what is no schedule’s argument fails with a sentence (L87)', async () =>
   await expect(handle.result()).rejects.toMatchObject({
     cause: { message: 'the argument is not what a schedule says' },
   });
+});
+
+test('a schedule that is changed fires at its new times with its new task and options, and lists say so (L87)', async () => {
+  const h = await harness({ script: [reply('Changed, indeed.')] });
+  const sessions = clientOf(h);
+  const { name } = await scheduled(h, sessions, { tags: { team: 'web' }, maxTurns: 7, model: 'claude-sonnet-5-5' });
+  await sessions.schedules.pause(name);
+  const changed = await sessions.schedules.update(name, {
+    cron: '0 7 1 2 *',
+    timeZone: 'Europe/Berlin',
+    task: 'Look elsewhere.',
+    options: { maxTurns: 3, model: null },
+  });
+  expect(changed).toMatchObject({
+    cron: '0 7 1 2 *',
+    timeZone: 'Europe/Berlin',
+    title: 'Look elsewhere.',
+    paused: true,
+  });
+  const { task, options } = await sessions.schedules.settings(name);
+  expect([task, options]).toEqual([
+    'Look elsewhere.',
+    { cwd: h.cwd, permissionMode: 'dontAsk', maxTurns: 3, tags: { team: 'web' } },
+  ]);
+  await expect(sessions.schedules.update(name, { cron: 'often' })).rejects.toThrow(ClientProblem);
+  const { session } = await sessions.schedules.trigger(name);
+  await until(async () => (await ofSchedule(sessions, name)).some(({ title }) => title === 'Look elsewhere.'));
+  await until(async () => JSON.stringify(await all(sessions.transcript(session ?? ''))).includes('Changed, indeed.'));
 });

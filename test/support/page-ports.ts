@@ -61,6 +61,9 @@ const noSchedules = (noted: (what: string) => () => Promise<never>): PagePorts['
       ? Promise.resolve(nightly)
       : Promise.reject(new ClientProblem('no_schedule', `no schedule ${name}`)),
   create: noted('schedules.create'),
+  settings: ({ length }) =>
+    Promise.resolve({ ...nightly, task: 'Look for news.', options: { cwd: '/work', maxTurns: length } }),
+  update: noted('schedules.update'),
   pause: noted('schedules.pause'),
   resume: noted('schedules.resume'),
   delete: noted('schedules.delete'),

@@ -40,6 +40,16 @@ const stopHook = z
   .refine(hasCommandForSandbox, SANDBOX_NEEDS_COMMAND)
   .refine(canReachTranscript, NO_TRANSCRIPT_IN_SANDBOX);
 
+const silentHook = z
+  .strictObject({
+    name: nameSchema.optional(),
+    timeoutMs: millisecondsSchema(5).optional(),
+    afterMs: millisecondsSchema(24 * 60).optional(),
+    ...workFields,
+  })
+  .refine(hasOneWork, ONE_WORK)
+  .refine(hasCommandForSandbox, SANDBOX_NEEDS_COMMAND);
+
 const tools = z.array(z.string().min(1)).min(1).optional();
 
 const toolHook = z
@@ -71,4 +81,5 @@ export const hooksSchema = z.strictObject({
   waiting: shortHooks,
   failed: shortHooks,
   agentEnded: shortHooks,
+  silent: z.array(z.union([functionSchema, silentHook])).optional(),
 } satisfies Readonly<Record<HookName, unknown>>);

@@ -15,6 +15,8 @@ export type ScheduledInput = {
   /** The schedule's name. */
   readonly schedule: string;
   readonly body: MessageBody;
+  /** What lists show of it since it was changed; its memo is as it was made. */
+  readonly about?: unknown;
 } & (
   | {
       readonly kind: 'open';

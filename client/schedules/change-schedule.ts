@@ -1,0 +1,71 @@
+// Changes a schedule that is there: when it fires, what it says, and the options of its runs. What
+// its memo said when it was made cannot be changed: its firings' argument says it anew.
+import type { ScheduleDescription } from '@temporalio/client';
+import type { ScheduledInput } from '../../workflows/contract/schedules/firing.ts';
+import { withChanges } from '../../workflows/contract/options-problem.ts';
+import { present } from '../../workflows/contract/present.ts';
+import type { OptionChanges, RunOptions } from '../../workflows/contract/session.ts';
+import type { Abortable } from '../async.ts';
+import { ClientProblem } from '../problem.ts';
+import type { ClientOptions } from '../sessions/start.ts';
+import { type OverlapPolicy, type Plan, planSchedule, SCHEDULE_TAG, type ScheduleFacts } from './plan.ts';
+
+/** What is absent stays as it is; an option that is null goes back to what the workers say. */
+export type ScheduleChanges = Abortable & {
+  readonly cron?: string;
+  readonly task?: string;
+  readonly timeZone?: string;
+  readonly overlap?: OverlapPolicy;
+  readonly catchUpMs?: number;
+  readonly options?: OptionChanges;
+};
+
+/** All that a schedule was made of. */
+export type ScheduleSettings = ScheduleFacts & {
+  readonly task: string;
+  readonly catchUpMs: number;
+  /** Options of its runs; without the tag that the schedule itself gives. */
+  readonly options: Partial<RunOptions>;
+};
+
+export function settingsOf(seen: ScheduleDescription, facts: ScheduleFacts): ScheduleSettings {
+  const input = inputOf(seen);
+  const options = input.kind === 'open' ? input.input.options : (input.options ?? {});
+  return {
+    ...facts,
+    task: input.body.kind === 'text' ? input.body.text : '',
+    catchUpMs: seen.policies.catchupWindow,
+    options: withoutTag(options as Partial<RunOptions>),
+  };
+}
+
+function inputOf({ action }: ScheduleDescription): ScheduledInput {
+  const [input] = (action.args ?? []) as readonly (ScheduledInput | undefined)[];
+  if (input?.body === undefined) throw new ClientProblem('refused', 'what this schedule sends cannot be read');
+  return input;
+}
+
+function withoutTag({ tags, ...options }: Partial<RunOptions>): Partial<RunOptions> {
+  const { [SCHEDULE_TAG]: _, ...others } = tags ?? {};
+  return { ...options, ...(Object.keys(others).length > 0 && { tags: others }) };
+}
+
+/** Plans the schedule anew. Throws ClientProblem for what no schedule could be made with. */
+export async function planChange(
+  client: ClientOptions,
+  name: string,
+  seen: ScheduleDescription,
+  { now, changes }: { readonly now: ScheduleSettings; readonly changes: ScheduleChanges },
+): Promise<Plan> {
+  const { cron = now.cron, task = now.task, timeZone = now.timeZone, catchUpMs = now.catchUpMs } = changes;
+  const { taskQueue } = seen.action;
+  const options = withChanges<Partial<RunOptions>>(now.options, changes.options ?? {});
+  const overlap = changes.overlap ?? now.overlap ?? undefined;
+  const into =
+    now.session === null ? { workers: { taskQueue, configuration: now.configuration } } : { session: now.session };
+  return planSchedule(client, {
+    cron,
+    task,
+    given: present({ ...options, ...into, name, timeZone, catchUpMs, overlap }),
+  });
+}
