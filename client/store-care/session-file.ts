@@ -11,6 +11,7 @@ import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 import type { RunOptions, RunSummary } from '../../workflows/contract/session.ts';
 import { ends } from '../event-parts.ts';
 import { ClientProblem } from '../problem.ts';
+import type { CarriedSnapshots } from './carry-snapshots.ts';
 import { sessionIdProblem } from '../sessions/session-id.ts';
 
 export type SessionHeader = {
@@ -24,6 +25,8 @@ export type SessionHeader = {
   readonly last: RunSummary | null;
   /** Options that its next run would have opened with. */
   readonly options: RunOptions;
+  /** Snapshots of its files, where they are in the file. */
+  readonly snapshots?: CarriedSnapshots;
 };
 
 const NEWLINE = 0x0a;
@@ -71,6 +74,12 @@ const header = z.object({
     })
     .nullable(),
   options: z.looseObject({ cwd: z.string() }),
+  snapshots: z
+    .object({
+      pack: hash,
+      refs: z.record(z.string().regex(/^[0-9a-f]{16}$/), z.string().regex(/^[0-9a-f]{40}$/)),
+    })
+    .optional(),
 });
 const value = z.object({ value: hash, base64: z.string() });
 const end = z.object({ end: z.number(), sha256: z.string() });
