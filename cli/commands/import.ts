@@ -43,6 +43,7 @@ async function accept(cli: Cli, path: string, { lines, widens }: ImportedOptions
 async function importIt(cli: Cli, path: string, { cwd, yes }: Required<Flags>): Promise<number> {
   const { importSession } = await import('../../client/store-care/import-session.ts');
   const { openStore } = await import('../../store/values/open-store.ts');
+  const { unpackSnapshots } = await import('../../client/store-care/carry-snapshots.ts');
   const { canUseAttributes } = await import('../../client/sessions/find/attributes.ts');
   return withServer(cli, async ({ temporal: { client, connection }, folder, target, embedded }) => {
     const { store, id } = openStore({ ...folder, dataDir: folder.root });
@@ -53,6 +54,8 @@ async function importIt(cli: Cli, path: string, { cwd, yes }: Required<Flags>): 
       path,
       cwd,
       accept: (brought) => accept(cli, path, brought, yes),
+      snapshots: (session, carried, pack) =>
+        unpackSnapshots({ dataDir: folder.root, env: cli.env, session }, carried, pack),
       profile: embedded ? 'machine' : 'fleet',
       sealed: target.keys !== undefined,
       visibility: await canUseAttributes(connection, client.options.namespace),

@@ -12,6 +12,7 @@ import { type OptionChanges, type RunOptions, SIGNALS, UPDATES } from '../../wor
 import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import { sealingContextOf } from '../sessions/newest-head.ts';
+import type { packSnapshots } from './carry-snapshots.ts';
 import { markReached } from './mark-reached.ts';
 import { type SessionHeader, writeLines } from './session-file.ts';
 
@@ -24,6 +25,8 @@ export type ExportSession = {
   readonly session: SessionId;
   /** Path of a new file. */
   readonly path: string;
+  /** Packs the snapshots of its files; null without any. Absent: they are left out. */
+  readonly snapshots?: (() => ReturnType<typeof packSnapshots>) | undefined;
 };
 
 export type ExportResult = { readonly values: number; readonly bytes: number };
@@ -32,12 +35,22 @@ export type ExportResult = { readonly values: number; readonly bytes: number };
  * Throws ClientProblem, and StoreError for a transcript that cannot be read. Leaves no incomplete
  * file.
  */
-export async function exportSession({ temporal, sessions, care, session, path }: ExportSession): Promise<ExportResult> {
-  const header = await headerOf(temporal, sessions, session);
+export async function exportSession({
+  temporal,
+  sessions,
+  care,
+  session,
+  path,
+  snapshots,
+}: ExportSession): Promise<ExportResult> {
+  const described = await headerOf(temporal, sessions, session);
+  const packed = (await snapshots?.()) ?? null;
+  const header = packed ? { ...described, snapshots: packed.carried } : described;
   const roots = { sessions: new Set([session]), heads: new Map([[session, header.head]]), named: new Set<Hash>() };
   const reached = await markReached(care, roots, () => false);
   const exported = { values: 0, bytes: 0 };
   const values = async function* () {
+    if (packed) yield { hash: packed.carried.pack, bytes: packed.bytes };
     for (const hash of reached) {
       const bytes = await care.value(hash);
       // A text may look like a hash.

@@ -11,6 +11,7 @@ import { TASK_QUEUE, type SessionInput } from '../../workflows/contract/session.
 import { ClientProblem } from '../problem.ts';
 import { carryAt } from '../sessions/carry-at.ts';
 import { startCarried } from '../sessions/send.ts';
+import type { CarriedSnapshots } from './carry-snapshots.ts';
 import { type ImportedOptions, describeImportedOptions } from './brought.ts';
 import { readSessionFile, type SessionHeader } from './session-file.ts';
 
@@ -31,6 +32,8 @@ export type ImportSession = {
    * it.
    */
   readonly accept: (brought: ImportedOptions) => Promise<void>;
+  /** Takes the snapshots of its files. Absent: they are left out. */
+  readonly snapshots?: (session: SessionId, carried: CarriedSnapshots, pack: Uint8Array) => Promise<void>;
 };
 
 /** `again` is true when the session was imported from this file before; it is left unchanged. */
@@ -45,7 +48,11 @@ export async function importSession(importing: ImportSession): Promise<ImportRes
   // Check the whole file before anything is written.
   const seen = await readSessionFile(path, () => Promise.resolve());
   await importing.accept(describeImportedOptions(seen.options));
-  const header = await readSessionFile(path, async ({ bytes }) => void (await store.put(bytes)));
+  const carried = seen.snapshots;
+  const header = await readSessionFile(path, async ({ hash, bytes }) => {
+    if (hash !== carried?.pack) await store.put(bytes);
+    else await importing.snapshots?.(seen.session as SessionId, carried, bytes);
+  });
   if (JSON.stringify(header) !== JSON.stringify(seen))
     throw new ClientProblem('refused', `${path} was changed while it was read: look at it again`);
   const session = header.session as SessionId;

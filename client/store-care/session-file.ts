@@ -12,6 +12,7 @@ import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 import type { RunOptions, RunSummary } from '../../workflows/contract/session.ts';
 import { ends } from '../../store/live/event-parts.ts';
 import { ClientProblem } from '../problem.ts';
+import type { CarriedSnapshots } from './carry-snapshots.ts';
 import { sessionIdProblem } from '../sessions/session-id.ts';
 
 export type SessionHeader = {
@@ -27,6 +28,8 @@ export type SessionHeader = {
   readonly options: RunOptions;
   /** Of a fork (T10). */
   readonly forkedFrom?: ForkedFrom;
+  /** Snapshots of its files, where they are in the file. */
+  readonly snapshots?: CarriedSnapshots;
 };
 
 const NEWLINE = 0x0a;
@@ -75,6 +78,12 @@ const header = z.object({
     .nullable(),
   options: z.looseObject({ cwd: z.string() }),
   forkedFrom: z.object({ session: z.string(), position: z.number() }).optional(),
+  snapshots: z
+    .object({
+      pack: hash,
+      refs: z.record(z.string().regex(/^[0-9a-f]{16}$/), z.string().regex(/^[0-9a-f]{40}$/)),
+    })
+    .optional(),
 });
 const value = z.object({ value: hash, base64: z.string() });
 const end = z.object({ end: z.number(), sha256: z.string() });

@@ -65,6 +65,34 @@ test('a session that one machine starts is done by another, watched by a third, 
   expect(await second.status).toBe(0);
 });
 
+test('what a session has changed is read on a machine that did not work on it, and goes back without its snapshots (T4 T11)', async () => {
+  const { machine } = await cluster(
+    await modelFor([
+      reply([toolUse('bash', { command: 'echo one > a; echo two > b' })]),
+      reply('First.'),
+      reply([toolUse('bash', { command: 'echo more >> a; rm b' })]),
+      reply('Second.'),
+    ]),
+  );
+  const [works, reads] = [machine(), machine()];
+  const settings = join(works.env['XDG_CONFIG_HOME'] ?? '', 'perdure', 'perdure.config.mjs');
+  writeFileSync(settings, 'export default { memory: false, snapshots: true };');
+  const worker = await readyWorker(works);
+  const started = await works.run('run', '--permission-mode', 'bypass', 'Make them.');
+  expect(started).toMatchObject({ status: 0 });
+  const [{ session: id } = {}] = jsonLines((await reads.run('list', '--json')).out);
+  expect((await works.run('continue', String(id), 'Change them.')).status).toBe(0);
+  const told = await reads.run('diff', String(id), '--stat');
+  expect(told).toMatchObject({ status: 0, out: 'added a  +2 −0\n1 file changed (+2 −0)\n' });
+  rmSync(join(works.data, 'snapshots', 'objects'), { recursive: true });
+  const back = await reads.run('rewind', String(id));
+  expect(back).toMatchObject({ status: 0 });
+  expect(readFileSync(join(works.cwd, 'a'), 'utf8')).toBe('one\n');
+  expect(readFileSync(join(works.cwd, 'b'), 'utf8')).toBe('two\n');
+  worker.signal('SIGTERM');
+  expect(await worker.status).toBe(0);
+});
+
 test('a question of a run is answered from a machine that neither started nor runs it (W1 L55)', async () => {
   const { machine } = await cluster(
     await modelFor([reply([toolUse('bash', { command: 'rm -r build' })]), reply('Not then.')]),
