@@ -11,7 +11,7 @@ import { ClientProblem } from '../problem.ts';
 import { toHookConfig, unknownEvents } from './callbacks.ts';
 import { toAgentTypes } from './agent-types.ts';
 import { asksForSearch, inwardName, inwardRules, MODEL_TOOL_NAMES, SESSION_TOOLS } from './names.ts';
-import { checkOptions } from './option-fates.ts';
+import { checkOptions, isAskedFor } from './option-fates.ts';
 import { asksSomebody, inwardMode } from './permission-modes.ts';
 import type { Options } from './shapes/options.ts';
 import { asksForSkills, skillsToLoad } from './skills.ts';
@@ -31,10 +31,23 @@ export type TranslatedOptions = {
  */
 export function translateOptions(options: Options, say: (line: string) => void, afterClear = false): TranslatedOptions {
   checkOptions(options, say);
-  if (options.continue === true && (options.resume ?? options.sessionId) !== undefined) {
+  const named = options.resume ?? (options.forkSession ? undefined : options.sessionId);
+  if (options.continue === true && named !== undefined) {
     const other = options.resume === undefined ? 'sessionId' : 'resume';
     throw new ClientProblem('refused', `the options "continue" and "${other}" each name a session: give one of them`);
   }
+  const goesOn = options.continue === true || options.resume !== undefined;
+  for (const name of ['forkSession', 'resumeSessionAt'] as const)
+    if (isAskedFor(options[name]) && !goesOn)
+      throw new ClientProblem(
+        'refused',
+        `the option "${name}" is about a session that goes on: give resume or continue`,
+      );
+  if (options.resumeDropsTurn !== undefined && options.resumeSessionAt === undefined)
+    throw new ClientProblem(
+      'refused',
+      'the option "resumeDropsTurn" is about what resumeSessionAt leaves out: give both',
+    );
   if (options.thinking?.type === 'disabled')
     say('the option thinking is passed over: a model thinks as it does by itself');
   const { hooks, mcpServers = {}, agents } = options;
@@ -60,6 +73,7 @@ export function translateOptions(options: Options, say: (line: string) => void, 
       hooks: hooks && toHookConfig(hooks, say, options.permissionMode, afterClear ? 'clear' : 'startup'),
       agents: agents && toAgentTypes(agents, [...names, ...wanted], serverNames(Object.keys(mcpServers)), say),
       toolEnv,
+      snapshots: options.enableFileCheckpointing || undefined,
     }),
   };
   const cwd = options.cwd ?? process.cwd();

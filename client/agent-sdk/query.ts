@@ -31,6 +31,7 @@ export function query({ prompt, options = {} }: QueryParams): Query {
     interrupt: () => Promise.reject(new ClientProblem('refused', 'nothing runs yet: ask for the first message')),
     grantMode: null,
     stopTask: null,
+    rewindFiles: null,
     contextUsage: null,
     add: null,
     servers: createServerChanges(),
@@ -71,6 +72,7 @@ export async function startup({
 
 type SteeringMethod =
   | 'stopTask'
+  | 'rewindFiles'
   | 'getContextUsage'
   | 'interrupt'
   | 'setModel'
@@ -96,6 +98,11 @@ function steeringMethods(steering: Steering, options: Options): Pick<Query, Stee
       return { mode: effective };
     },
     setMaxThinkingTokens: (tokens) => change({ thinkingTokens: tokens ?? null }),
+    rewindFiles: (uuid, how) => {
+      if (!options.enableFileCheckpointing)
+        return Promise.resolve({ canRewind: false, error: 'File rewinding is not enabled.' });
+      return steering.rewindFiles?.(uuid, how) ?? refuseIdle('files are rewound while messages of a query are read');
+    },
     stopTask: (id) => steering.stopTask?.(id) ?? refuseIdle('a task is stopped while messages of its query are read'),
     getContextUsage: () => steering.contextUsage?.() ?? refuseIdle('it is counted while messages of a query are read'),
     streamInput: async (stream: AsyncIterable<SDKUserMessage>) => {
@@ -185,7 +192,6 @@ const refuseSettings = refuse('settings of a query are its options: give them to
 const unsupported = {
   applyFlagSettings: refuseSettings,
   updateSettings: refuseSettings,
-  rewindFiles: refuse('files are not rewound: keep the workspace in git, and go back there'),
   readFile: refuse('read the file in the program, which is where the session works'),
   seedReadState: refuse('a file is read by a tool before it is changed'),
   setMcpPermissionModeOverride: refuse('give permission rules as allowedTools and disallowedTools'),

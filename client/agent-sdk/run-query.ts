@@ -19,6 +19,7 @@ import { headOf } from '../sessions/newest-head.ts';
 import { transcriptReader } from '../sessions/transcript-reader.ts';
 import { withAgentServers } from './agent-types.ts';
 import { createApprovalHandler, createQuestionHandler } from './can-use-tool.ts';
+import { forkUpTo, resumeAt, rewindFilesTo } from './sessions/fork.ts';
 import { type ContinuedSession, findContinued, rememberSession } from './program/continue.ts';
 import { openConversation } from './conversation.ts';
 import { type PromptPart, promptParts } from './commands.ts';
@@ -134,14 +135,16 @@ async function* runPart(
   const { cwd = process.cwd() } = written;
   const translated = translateOptions(given, cleared === 0 && open === null ? say : () => undefined, cleared > 0);
   requireKey(env, written.env !== undefined);
+  const isFirst = cleared === 0 && open === null;
+  const forks = isFirst && given.forkSession === true;
   const config = checkConfig(translated.config, 'the options of query()');
   const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
   const where = { root: openDataFolder(env).root, cwd, config };
   const asked = {
     identity: identityOf(prompt, written, cwd),
     program: env['PERDURE_SESSION'] || undefined,
-    session: given.resume === undefined ? given.sessionId : undefined,
-    resume: given.resume,
+    session: given.resume === undefined || forks ? given.sessionId : undefined,
+    resume: forks ? undefined : given.resume,
   };
   if (given.persistSession === false) checkUnkept(given, asked.program);
   const begun = open?.program ?? programQuery(where.root, cleared === 0 ? asked : afterClear(asked, cleared), say);
@@ -150,18 +153,17 @@ async function* runPart(
   let staysOpen = false;
   try {
     const { resume: _r, continue: _c, sessionId: _s, ...afresh } = given;
-    const found =
-      given.continue === true && cleared === 0 && open === null
-        ? await findContinued(where, program, { env, say })
-        : null;
-    const resumed = open?.session ?? found?.session;
+    const found = given.continue === true && isFirst ? await findContinued(where, program, { env, say }) : null;
+    const origin = forks ? (found?.session ?? given.resume) : undefined;
+    const resumed = open?.session ?? (origin === undefined ? found?.session : program.session);
     const options: Options = resumed ? { ...afresh, resume: resumed } : cleared > 0 ? afresh : given;
     const session = parseSessionId(options.resume ?? options.sessionId ?? program.session);
     const log: Log = (_, message, fields) => say(formatLog(message, fields));
     const workplace = await openAndCloseFound({ env, chosen, session, anywhere: false, say, log }, found);
     rememberSession(where, session);
     const goesOn = open !== null;
-    yield* runSession({ workplace, program, options, runOptions: translated.run, steering, goesOn, say }, part, before);
+    const running = { workplace, program, options, runOptions: translated.run, steering, goesOn, say };
+    yield* runSession({ ...running, ...present({ origin }) }, part, before);
     staysOpen = part.goesOn();
     return { session, program: begun };
   } finally {
@@ -208,7 +210,7 @@ async function* runSession(
   let staysOpen = false;
   try {
     if (program.isKnown) say(`goes on with session ${session}, which was asked for before under this name`);
-    if (options.resume !== undefined) await checkSessionExists(workplace);
+    await takeUp(running);
     isOpen = true;
     if (before) yield resetMessage(before.session, session, before.by.uuid);
     const skills = await listSkills(options);
@@ -234,8 +236,31 @@ async function* runSession(
   }
 }
 
+/** Forks the session that is asked for, or goes back in it. Throws ClientProblem. */
+async function takeUp({ workplace, options, origin, program, goesOn }: Running): Promise<void> {
+  if (options.resume === undefined) return;
+  // A program that is started again goes on with what it began.
+  const isBegun = program.isKnown || goesOn;
+  if (origin !== undefined && !(isBegun && (await isThere(workplace)))) {
+    await checkSessionExists(workplace, origin);
+    const { session: newId, workers } = workplace;
+    await forkUpTo(workplace, { origin, newId, upTo: options.resumeSessionAt, workers });
+  } else await checkSessionExists(workplace);
+  if (origin === undefined && !isBegun) await resumeAt(workplace, workplace.session, options);
+}
+
+async function isThere({ sessions, session }: Workplace): Promise<boolean> {
+  return await sessions.describe(session).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof ClientProblem && error.kind === 'no_session') return false;
+      throw error;
+    },
+  );
+}
+
 /** Throws ClientProblem `no_session`, with the SDK's words, which programs look for. */
-async function checkSessionExists({ sessions, session }: Workplace): Promise<void> {
+async function checkSessionExists({ sessions, session: own }: Workplace, session: string = own): Promise<void> {
   try {
     await sessions.describe(session);
   } catch (error) {
@@ -280,6 +305,7 @@ async function* exchangeMessages(running: Running, part: PromptPart): AsyncGener
   let staysOpen = false;
   steering.stopTask = (id) => conversation.stopTask(id);
   steering.contextUsage = () => readContextUsage(workplace);
+  steering.rewindFiles = (uuid, how) => rewindFilesTo(workplace, session, uuid, how);
   try {
     for await (const item of sender.messages) {
       if ('error' in item) throw item.error;
@@ -296,6 +322,7 @@ async function* exchangeMessages(running: Running, part: PromptPart): AsyncGener
     steering.add = null;
     steering.stopTask = null;
     steering.contextUsage = null;
+    steering.rewindFiles = null;
     steering.grantMode = null;
     const unanswered = [...sender.sent].filter((id) => !conversation.answered.has(id));
     if (goesOn && unanswered.length > 0) await stopRuns(running, session, unanswered);
@@ -320,9 +347,10 @@ const isResumed = ({ options, program, goesOn }: Running): boolean =>
   options.resume !== undefined && !program.isKnown && !goesOn;
 
 /** Calls the SessionStart hooks, and appends what they say to the system prompt. */
-async function runStartHooks({ steering, runOptions, options }: Running, hooks: ProgramHooks): Promise<void> {
+async function runStartHooks({ steering, runOptions, options, origin }: Running, hooks: ProgramHooks): Promise<void> {
   const { model } = options;
-  const said = await hooks.tell('SessionStart', present({ source: 'resume', model: model || undefined }), 'resume');
+  const source = origin === undefined ? 'resume' : 'fork';
+  const said = await hooks.tell('SessionStart', present({ source, model: model || undefined }), source);
   const parts = [runOptions.appendSystemPrompt, contextOf(said)].filter((part) => part);
   if (contextOf(said) !== undefined) steering.changes = { ...steering.changes, appendSystemPrompt: parts.join('\n\n') };
 }

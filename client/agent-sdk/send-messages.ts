@@ -13,7 +13,7 @@ import type { ServerChanges } from './server-changes.ts';
 import type { SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { PermissionMode } from './shapes/permissions.ts';
-import type { QueryPrompt, SDKControlGetContextUsageResponse } from './shapes/query.ts';
+import type { QueryPrompt, RewindFilesResult, SDKControlGetContextUsageResponse } from './shapes/query.ts';
 
 export type Steering = {
   /** Option changes that go with the next message. */
@@ -27,6 +27,8 @@ export type Steering = {
   add: ((stream: AsyncIterable<SDKUserMessage>) => Promise<void>) | null;
   /** Ends an agent or a background command. It is null while nothing runs. */
   stopTask: ((id: string) => Promise<void>) | null;
+  /** Brings the files back to how they were at a message. Null while no messages are read. */
+  rewindFiles: ((uuid: string, how?: { readonly dryRun?: boolean }) => Promise<RewindFilesResult>) | null;
   /** Reads how full the model's window is. It is null while nothing runs. */
   contextUsage: (() => Promise<SDKControlGetContextUsageResponse>) | null;
   /** The changes of the program to its MCP servers. */
@@ -43,6 +45,8 @@ export type Running = {
   readonly steering: Steering;
   /** Whether the session goes on with another worker, within the same query. */
   readonly goesOn: boolean;
+  /** The session that this one is a fork of. */
+  readonly origin?: string;
   readonly say: (line: string) => void;
 };
 

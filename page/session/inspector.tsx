@@ -207,10 +207,14 @@ export function AboutPart({
           value={`${by === undefined ? 'not named' : showUnseen(by.slice(0, 100))}${querySource ? `, ${querySource}` : ''}`}
         />
         {agent ? <Pair name="Agent of" value={<a href={`/sessions/${agent.parent}`}>{agent.parent}</a>} /> : null}
- {seen.forkedFrom ? (
+        {seen.forkedFrom ? (
           <Pair
             name="Forked from"
-            value={<a href={`/sessions/${seen.forkedFrom.session}#e${seen.forkedFrom.position}`}>{seen.forkedFrom.session}</a>}
+            value={
+              <a href={`/sessions/${seen.forkedFrom.session}#e${seen.forkedFrom.position}`}>
+                {seen.forkedFrom.session}
+              </a>
+            }
           />
         ) : null}
         <Pair name="Folder" value={<code>{showUnseen(seen.cwd)}</code>} />

@@ -76,7 +76,9 @@ function PlainItem({
       return (
         <>
           <SpokenText who="user" text={userText(entry, context)} whole={`${entryPath(context, position)}/text`} />
-          {position > 1 && context.base === undefined ? <ForkFromHere session={context.session} position={position} /> : null}
+          {position > 1 && context.base === undefined ? (
+            <ForkFromHere session={context.session} position={position} />
+          ) : null}
           {entry.by === undefined ? null : <small class="sender">{`from ${showUnseen(entry.by.slice(0, 100))}`}</small>}
           {context.base === undefined ? (
             <button

@@ -33,7 +33,7 @@ const PROGRAM = `
   for (const [name, refused] of Object.entries({
     rename: () => sdk.renameSession(one, 'x'),
     delete: () => sdk.deleteSession('never-was'),
-    fork: () => sdk.forkSession(two),
+    fork: () => sdk.forkSession('never-was'),
     store: () => sdk.listSessions({ sessionStore: store }),
   })) told(name, await refused().then(() => null, (error) => error.message));
   const prepared = await sdk.startup({ options: { tools: [] } });
@@ -83,7 +83,7 @@ test('sessions of query() are listed, read, named, copied and deleted by the fun
   expect(told.get('gone')).toEqual([null, []]);
   expect(told.get('rename')).toMatch(/^Session \S+ not found: /);
   expect(told.get('delete')).toMatch(/^Session never-was not found: /);
-  expect(told.get('fork')).toMatch(/^sessions are not forked yet: /);
+  expect(told.get('fork')).toMatch(/^Session never-was not found: /);
   expect(told.get('store')).toMatch(/"sessionStore" is refused/);
   expect(told.get('prepared')).toBe('Ready.');
 });

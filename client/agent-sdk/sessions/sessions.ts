@@ -22,6 +22,7 @@ import type {
   SessionMessage,
   SessionMutationOptions,
 } from '../shapes/sessions.ts';
+import { forkUpTo } from './fork.ts';
 import { readLabels, writeLabel } from './labels.ts';
 import { removeSession } from './remove-session.ts';
 
@@ -112,11 +113,17 @@ export function getSubagentMessages(
   return getSessionMessages(agentId.includes('.') ? agentId : agentSessionId(sessionId, agentId), options);
 }
 
-/** Rejects with ClientProblem `refused`, since sessions cannot be forked yet. */
-export function forkSession(_sessionId: string, _options?: ForkSessionOptions): Promise<ForkSessionResult> {
-  return Promise.reject(
-    new ClientProblem('refused', 'sessions are not forked yet: options.resume goes on with the same session'),
-  );
+/**
+ * Begins a session of its own that has the messages of another one, up to a message or all of them.
+ * It works in the same folder. Throws ClientProblem `no_session`, `refused`.
+ */
+export function forkSession(sessionId: string, options: ForkSessionOptions = {}): Promise<ForkSessionResult> {
+  return withServer(options, async (opened) => {
+    const origin = await requireSession(opened, sessionId, options);
+    const fork = await forkUpTo(opened, { origin, upTo: options.upToMessageId });
+    if (options.title !== undefined) await writeLabel(opened.store, fork, { title: options.title });
+    return { sessionId: fork };
+  });
 }
 
 type SessionScope = { dir?: string; sessionStore?: unknown };

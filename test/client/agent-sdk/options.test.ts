@@ -21,6 +21,8 @@ test('an option that guards, or is not known, is refused by name, and one that n
   expect(() => given({ sandbox: {} })).toThrow(/^the option "sandbox" of query\(\) is refused: commands are held/);
   expect(() => given({ continue: true, resume: 's-1' })).toThrow(/^the options "continue" and "resume" each name a/);
   expect(() => given({ continue: true, sessionId: 's-1' })).toThrow(/^the options "continue" and "sessionId" each/);
+  expect(() => given({ forkSession: true })).toThrow(/^the option "forkSession" is about a session that goes on/);
+  expect(() => given({ resume: 's-1', resumeDropsTurn: 'u' })).toThrow(/^the option "resumeDropsTurn" is about/);
   expect(() => given({ agents: { helper: { description: 'd', prompt: 'p', model: 'opuss' } } })).toThrow(
     /^the agent "helper" of query\(\) has no model: "opuss" is no model: did you mean opus\?$/,
   );

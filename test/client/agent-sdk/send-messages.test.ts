@@ -31,6 +31,7 @@ function running(options: object = {}) {
     sent: {},
     servers: createServerChanges(),
     stopTask: null,
+    rewindFiles: null,
     contextUsage: null,
     closeIfRead: new AbortController(),
   };
