@@ -290,7 +290,7 @@ type MethodWaits = {
   wait<T>(
     method: string,
     options: Abortable | undefined,
-    keys: Readonly<Record<string, true>>,
+    keys: object,
     work: () => Promise<T>,
   ): Promise<T>;
   /** Does the same for each item of an iteration. */

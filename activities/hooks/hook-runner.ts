@@ -128,7 +128,7 @@ class ConfiguredHooks implements HookRunner {
     return { failed: collectFailures(await this.#runAll('sessionEnd', context, {})) };
   }
 
-  async alert<Name extends AlertKind>(
+  async alert<Name extends AlertKind | 'silent'>(
     name: Name,
     context: HookContext,
     payload: HookPayload<Name>,

@@ -17,7 +17,7 @@ import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
 import { keySegment } from '../../store/values/store.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import type { CheckOutFiles, FilesCheckedOut } from '../../workflows/contract/fork.ts';
-import { describeGivenUp, type Attempt } from '../attempt.ts';
+import { createGivenUpError, type Attempt } from '../attempt.ts';
 import { createHeldGit, GitProblem } from '../worktrees/held-git.ts';
 import { findRepository } from '../worktrees/repository.ts';
 import { runGitHeld } from './run-git-held.ts';
@@ -108,7 +108,7 @@ async function requireFree(folder: string): Promise<void> {
 
 /** A worker that was frozen until now may have been replaced. */
 async function requireCurrent({ attempt }: Means): Promise<void> {
-  if (!(await attempt.fence())) throw describeGivenUp(attempt);
+  if (!(await attempt.fence())) throw createGivenUpError(attempt);
 }
 
 /** Makes a work tree of the repository of `from`, and returns its branch. */
