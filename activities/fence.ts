@@ -1,5 +1,5 @@
-// Finds out whether an attempt is still the one that counts. Temporal gives an attempt to another
-// worker when its heartbeats stay out, and a worker that was frozen meanwhile learns of it late.
+// Finds out whether an attempt is still the one that counts. Temporal gives the work to another
+// worker when heartbeats stop coming, and a worker that was frozen meanwhile learns of it late.
 // The answer to a heartbeat says so for certain.
 import { setTimeout as sleep } from 'node:timers/promises';
 import {

@@ -1,5 +1,5 @@
-// Decides about a call. A worker takes the decision; without one, a worker that only takes
-// decisions is brought up for the moment.
+// Sends a person's decision about a call. A worker has to take it; where none runs, a worker that
+// only takes decisions is started for the moment.
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval } from '../workflows/contract/session.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
@@ -35,8 +35,8 @@ export async function decideSession(cli: Cli, { id, call, done, after = '', act 
 }
 
 /**
- * Runs `act` with a worker of the session's queue that takes it, brought up for the moment if none
- * runs.
+ * Runs `act` while a worker of the session's queue can take what it sends. Where none runs, and the
+ * server is our own, it starts one for as long as `act` takes.
  */
 export async function withTaker<T>(cli: Cli, opened: Opened, taskQueue: string, act: () => Promise<T>): Promise<T> {
   const taker = await takerFor(cli, opened, taskQueue);

@@ -1,6 +1,6 @@
-// Notes which Temporal namespaces have sessions in a store: every worker notes its own when it
-// starts, so that a cleaning from another namespace, which cannot see these sessions, does not take
-// them for gone (W4).
+// Records which Temporal namespaces use a store: every worker records its own when it starts, so
+// that `gc` from another namespace, which cannot see these sessions, does not remove their values
+// (W4).
 import type { Client } from '@temporalio/client';
 import type { Log } from '../system/log.ts';
 import { reasonOf } from '../system/text.ts';
@@ -21,7 +21,7 @@ function userKey({ id }: Pick<StoreUser, 'id'>): string {
   return `${USERS}/${id}`;
 }
 
-/** Returns the name in a record under `userKey`, or a question mark. */
+/** Returns the namespace's name from a record under `userKey`, or a question mark. */
 export function readUserName(bytes: Uint8Array | undefined): string {
   const { name } = ((bytes && parseStored(bytes)) ?? {}) as { readonly name?: unknown };
   return typeof name === 'string' ? name : '?';

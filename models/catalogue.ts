@@ -71,7 +71,7 @@ function variantOfRegion(region: string | undefined): BaseName['variant'] {
   return region === 'us-gov' ? 'government' : 'regional';
 }
 
-/** Moves the version behind the line; older names have it before. */
+/** Moves the version behind the family; older names have it before: `claude-3-5-sonnet`. */
 function putLineFirst(name: string): string {
   const old = /^claude-(\d+(?:-\d+)?)-([a-z]+)$/.exec(name);
   return old ? `claude-${old[2]}-${old[1]}` : name;
@@ -90,7 +90,10 @@ function resolveShortForms(base: string): string {
 /** The factor of a government's endpoints, which cost more than those of a region. */
 const GOVERNMENT = 1.2;
 
-/** Returns undefined for a model that the catalogue does not know. */
+/**
+ * Returns the facts of a model, with the prices of the variant that its name says: regional,
+ * government, batch or fast. Undefined for a model that the catalogue does not know.
+ */
 export function catalogueFacts(name: string): ModelFacts | undefined {
   const { base, variant } = parseBaseName(name);
   const found = Object.hasOwn(catalogue.models, base) ? catalogue.models[base] : undefined;

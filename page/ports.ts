@@ -138,7 +138,7 @@ const HISTORY_HOLD_MS = 10_000;
 /** Most answers of one kind to keep: the question may be about many queues. */
 const MOST_HELD = 200;
 
-/** Milliseconds for which a look at the parts is reused, and the number of schedules. */
+/** Milliseconds for which the state of the parts and the number of schedules are reused. */
 const HEALTH_HOLD_MS = 3_000;
 const SCHEDULES_HOLD_MS = 30_000;
 

@@ -17,11 +17,11 @@ export type ToolRegistry = {
   definitions(): readonly ToolDefinition[];
   /** Asks for a list that changes (L44). Never throws. */
   refresh?(): Promise<void>;
-  /** Waits for the list that this tool would be on, where it has never come. Never throws. */
+  /** Waits until the server of this tool has sent its first list. Never throws. */
   arrive?(name: string, signal: AbortSignal): Promise<void>;
   /** Returns a sentence for the model, where a tool is missing because its server is. */
   whyMissing?(name: string): string | undefined;
-  /** Tells whether no run may go on without such a tool (L34). */
+  /** Tells whether a run that lacks this tool must end (L34). */
   endsRun?(name: string): boolean;
 };
 

@@ -1,4 +1,4 @@
-// The one log of a worker that stays: JSON lines, or on a terminal text for people. Secrets are
+// The log of a long-running worker: JSON lines, or text for people on a terminal. Secrets are
 // removed from the whole line, and control characters escaped.
 import { openSync, writeSync } from 'node:fs';
 import { pino } from 'pino';

@@ -6,9 +6,9 @@ import { STORE_CORRUPT } from './contract/failures.ts';
 export type ActivityProblem = { readonly damaged: boolean; readonly detail: string };
 
 /**
- * Returns null for an error that no activity caused. `damaged`: what is stored is damaged; any
- * other failure that is not retried is a defect, or somebody failed the activity by hand. Call it
- * when nothing was stopped, for a cancelled activity fails as well.
+ * Returns null for an error that no activity caused. `damaged`: a stored value is missing or
+ * corrupt; any other failure that is not retried is a defect, or somebody failed the activity by
+ * hand. Rule out a stop before the call: a cancelled activity fails as well.
  */
 export function activityProblem(error: unknown): ActivityProblem | null {
   if (!(error instanceof ActivityFailure)) return null;

@@ -1,5 +1,5 @@
-// The cheap, synchronous front of L33: name, schema, risk, permission. It runs nothing, so it can
-// decide while a reply still streams whether a call may start early (L37).
+// Judges a call by name, schema, risk and permission, the first part of L33. It is cheap and runs
+// no effect, so that it can say while a reply still streams whether a call may start early (L37).
 import { isBrokenInput, isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { acceptInput, type InputProblem } from '../../system/schema/input-schema.ts';
 import { decidePermission, buildJudgeContext, type PermissionSettings } from '../../tools/rules/permission.ts';
@@ -16,6 +16,10 @@ export type NamedInput = { readonly name: string; readonly input: unknown };
 /** `asksModel`: it may ask the small model. */
 export type CallRisk = { readonly safe: boolean; readonly risk: Risk; readonly asksModel: boolean };
 
+/**
+ * A call whose tool is known and whose input is valid. It is not allowed yet: `permission` may be
+ * `ask` or `deny`.
+ */
 export type ReadyCall = CallRisk & {
   readonly kind: 'ready';
   readonly tool: Tool;
@@ -28,7 +32,7 @@ export type ReadyCall = CallRisk & {
    */
   readonly undecided?: Promise<ReadyCall>;
   /**
-   * Tells whether the call may also be about this path or name, which its own has come to lead to.
+   * Tells whether the call may also use this path or name, to which its own turned out to lead.
    */
   readonly mayUse: (subject: string) => boolean;
   /** Tells whether a path that the call finds may be shown, where rules deny some. */
@@ -168,7 +172,7 @@ function describeUnknownTool(registry: ToolRegistry, name: string, { tools, tool
   return `There is no tool named ${JSON.stringify(name.slice(0, 100))}. The tools are: ${known.join(', ')}.`;
 }
 
-/** Prints one line for each problem; a model that sent hundreds gets the first few. */
+/** Writes one line for each problem, and only the first few of hundreds. */
 function describeSchemaProblems(tool: string, problems: readonly InputProblem[]): string {
   const shown = problems.slice(0, 5).map(({ path, message }) => {
     return `- ${path === '' ? 'input' : path.slice(0, 200)}: ${message.slice(0, 300)}`;

@@ -1,5 +1,5 @@
-// Makes a boundary from what does not stay: it is summarised, and the result must be smaller than
-// what was there (L10).
+// Summarises what a compaction drops, and makes a boundary of the summary. The view with it must be
+// smaller than the view before (L10).
 import type { QuestionOutcome, AskFailure } from '../model/ask-model.ts';
 import type { RunModel } from '../../store/configuration.ts';
 import type { BoundaryEntry, Entry } from '../../store/log/entries.ts';

@@ -107,7 +107,7 @@ function streamHandlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
   };
 }
 
-// Below: the means of one attempt at a reply, and how watchers see its work (L18, L60).
+// What follows holds what one attempt at a reply needs, and shows watchers its work (L18, L60).
 
 /**
  * How long a call that started early may outlast the stream before it is left to run the regular

@@ -1,5 +1,5 @@
-// Hooks that are told of prompts before the model sees them (L41): they may add to the conversation
-// or end the run.
+// Runs the hooks that are told of prompts before the model sees them (L41). They may add to the
+// conversation or end the run.
 import type { Reach } from '../../system/process/places.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import type { CallModel, OpenRun } from '../../workflows/contract/activities.ts';

@@ -1,5 +1,5 @@
-// Finds the repository that a workspace belongs to, in its files: an agent may have written what
-// git would be told by, and must not lead what the worker does with git to another repository.
+// Finds the repository of a workspace by reading files, without git: an agent may have written the
+// configuration that git would follow, and must not lead the worker's git to another repository.
 import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 

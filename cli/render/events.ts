@@ -21,7 +21,7 @@ import { suppressRepeats } from './suppress-repeats.ts';
 type Screen = {
   readonly write: (text: string) => void;
   readonly paint: Paint;
-  /** Message that this person has just given, which need not be shown again. */
+  /** The message that this person has just sent. It need not be shown again. */
   readonly own: MessageId | null;
   readonly session: SessionId;
   /**

@@ -23,9 +23,9 @@ export type Hands = {
    * Called at Escape when nothing is open that it would close; `isEmpty` when nothing is typed.
    */
   escape?(isEmpty: boolean): void;
-  /** Called at Ctrl-O: shows what calls gave. */
+  /** Called at Ctrl-O: shows the output of calls. */
   showOutput?(): void;
-  /** Called at Shift-Tab: takes the next permission mode. */
+  /** Called at Shift-Tab: switches to the next permission mode. */
   nextMode?(): void;
   readonly complete?: Complete;
   /** Texts typed before, oldest first. */

@@ -24,7 +24,7 @@ export type Grants = {
   add(updates: readonly PermissionUpdate[]): void;
 };
 
-/** The session has these from its next message on. */
+/** What the program has granted. It applies from the session's next message on. */
 export type SessionGrant = {
   readonly mode?: PermissionMode;
   readonly directories?: readonly string[];

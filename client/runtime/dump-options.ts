@@ -18,7 +18,7 @@ export const DUMP_READABLE_OPTION = [
 
 type Place = { readonly env: Env; readonly cwd: () => string };
 
-/** Adds the variables that tell a worker of the dump to the environment. Throws SetupProblem. */
+/** Adds to the environment what makes a worker dump its requests. Throws SetupProblem. */
 export async function withDump<At extends Place>(
   place: At,
   { dumpRequests, dumpReadable = false }: DumpFlags,

@@ -16,7 +16,7 @@ export type OwnWorker = {
   readonly taskQueue: string;
   /** A second queue to work on, that of its own configuration. */
   readonly ownQueue?: string;
-  /** The run that it stops; it begins none. */
+  /** The stop that this worker is to carry out; with one it begins no run. */
   readonly stops?: StopOrder;
   /** Logs a line for each event of a run. */
   readonly logEvents?: boolean;

@@ -233,7 +233,7 @@ function schedulePartsOf(
   };
 }
 
-/** A server has its own list of zones, in which small letters make another name. */
+/** The server has its own list of time zones, and its names are case-sensitive. */
 function refuseUnknownZone(error: unknown, { timeZone }: ScheduleFacts): void {
   if (!/unknown time zone/i.test(readGrpcFailure(error).why)) return;
   throw new ClientProblem(

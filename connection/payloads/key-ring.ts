@@ -40,7 +40,10 @@ export type KeyRing = {
  */
 const LOOK_MS = 1_000;
 
-/** Throws SetupProblem with one line that says what is wrong with the file. */
+/**
+ * Reads the file, and reads it again when an unknown key is asked for. Throws SetupProblem with one
+ * line that says what is wrong with it; `missing` is the line for a file that does not exist.
+ */
 export function openKeyRing(path: string, missing: string, now: () => number = Date.now): KeyRing {
   let keys = readKeys(path, missing);
   let looked = now();

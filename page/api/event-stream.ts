@@ -14,7 +14,7 @@ import { eventsWithPlaces, type PlacedEvent } from './resume-events.ts';
 /** Milliseconds between signs of life for a proxy or a listener. */
 const BEAT_MS = 15_000;
 /**
- * Milliseconds after which a listener that reads nothing is dropped; it may return from its place.
+ * Milliseconds after which a listener that reads nothing is dropped. It may resume at its place.
  */
 const STALLED_MS = 60_000;
 

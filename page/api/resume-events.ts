@@ -12,9 +12,9 @@ import { attemptOf, type EventPlace, formatPlace, OVER, placeAt, PlaceTracker } 
 
 export type Listening = {
   readonly session: SessionId;
-  /** The session as the listener came. */
+  /** The session as it was when the listener connected. */
   readonly seen: SessionDescription;
-  /** The place from which the listener returns; null for a new one. */
+  /** The place from which a listener that was here before resumes; null for a new one. */
   readonly from: EventPlace | null;
   /** The run to follow, as in FollowOptions. */
   readonly goal: Pick<FollowOptions, 'after'> & { readonly messageId?: MessageId };

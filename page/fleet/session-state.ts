@@ -16,7 +16,7 @@ export type StateTone = 'run' | 'wait' | 'fail' | 'ok' | 'park' | 'idle';
 
 export type SessionState = { readonly icon: IconName; readonly tone: StateTone; readonly word: string };
 
-/** The least urgent last: a parent is shown in the state of its tree that comes first. */
+/** The most urgent first: a parent is shown in the most urgent state of its tree. */
 const URGENCY: readonly string[] = ['needs you', 'silent', 'no worker', 'failed', 'parked', 'running'];
 
 export function stateOf(session: SessionInfo, now: number): SessionState {

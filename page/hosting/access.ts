@@ -27,7 +27,7 @@ export type Access = {
   readonly owner?: Owner;
   /** The page is open to other machines, over TLS. */
   readonly hosted: boolean;
-  /** The one address that may ask if a proxy ends TLS. */
+  /** The one address that may send requests, where a proxy terminates TLS. */
   readonly proxy?: string;
 };
 

@@ -75,7 +75,7 @@ export async function openSchedulesFeed(ports: SchedulesPorts): Promise<Schedule
 
 type Found = { readonly shown: readonly ScheduleInfo[]; readonly more: boolean };
 
-/** Sessions that are remembered. */
+/** The most sessions whose ends are remembered. */
 const MOST_ENDS = 1_000;
 
 /**

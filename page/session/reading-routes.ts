@@ -93,7 +93,7 @@ export function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds):
   });
 }
 
-/** Puts the named sessions next to each other. */
+/** Adds /compare, which shows up to three sessions side by side. */
 export function addComparing(app: Hono, feeds: SessionFeeds): void {
   app.get('/compare', async (context) => {
     const asked = { a: context.req.query('a'), b: context.req.query('b'), c: context.req.query('c') };

@@ -132,7 +132,7 @@ export async function transcriptPart(
 export async function itemsPart(feed: SessionFeed, { from, to }: ItemWindow, base?: string): Promise<string> {
   const { items, seen } = feed.standing;
   const known = await feed.context(from, to);
-  // Who has a link to one session is led to no other.
+  // A visitor who was given one session's link gets no links to others.
   const context = base === undefined ? known : { ...known, base, agent: () => undefined };
   const voids = feed.voided.filter(({ after }) => after > from && after <= to);
   const above = from > 0 ? htmlOf(<Earlier path={`${base ?? `/sessions/${seen.session}`}/items`} before={from} />) : '';

@@ -244,7 +244,7 @@ function Waterfall({ bars, agents, session, withoutWaits }: WaterfallProps) {
   );
 }
 
-/** Places whose moments are told: between them, time goes evenly nearly everywhere. */
+/** The number of steps at which the page is given the time. It interpolates between two. */
 const MOMENTS = 100;
 
 const momentsText = (scale: ClockScale): string =>

@@ -105,7 +105,7 @@ function summaryOf({ name, input }: ShownCall): string {
   return change ? showUnseen(change.path.slice(0, 200)) : compactInput(input);
 }
 
-/** Turns, cost and state of an agent: what its parent's transcript does not say until it ends. */
+/** Says an agent's turns, cost and state, which its parent's transcript lacks until it ends. */
 function agentWords({ facts, phase, startedAt, closedAt, ...info }: SessionInfo): string {
   const counts = facts
     ? [formatCount(facts.turns, 'turn'), formatMoney(facts.cents === null ? null : facts.cents / 100)]

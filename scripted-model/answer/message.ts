@@ -101,8 +101,8 @@ function isSearchBlock(block: ReplyBlock): block is SearchBlock {
 }
 
 /**
- * Builds a search and its result. The text of pages is sealed, so that a changed one is found out
- * when it is sent back.
+ * Builds a search and its result. The text of pages is only encoded in base64, where the API
+ * encrypts it, and is not checked when it is sent back.
  */
 function buildSearch(block: SearchBlock): readonly MessageBlock[] {
   const { results, error } = block;

@@ -1,5 +1,5 @@
 // Checks that every tool_use is answered by exactly one tool_result, in the very next message and
-// before anything else in it (L39).
+// before anything else in it, and that no id is used twice (L39). Problems are worded as the API's.
 import { firstProblem, type Json } from './shape.ts';
 import { isSilent } from './system-messages.ts';
 

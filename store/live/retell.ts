@@ -58,7 +58,7 @@ export function toolEnd(
   return { type: 'tool_end', iteration, ...shown, durationMs: log.duration, ...untimed };
 }
 
-/** Tells whether the measured time is not a tool's: it did not run, or not here. */
+/** Tells whether the time says nothing of the tool: it did not run, or its end is unknown. */
 export function isUntimed({ outcome }: Pick<CallLog, 'outcome'>): boolean {
   return outcome === 'not_run' || outcome === 'unknown';
 }

@@ -66,7 +66,7 @@ function findCapture(entries: readonly Entry[], from: number): number | null {
   for (let index = from; index < entries.length; index += 1) {
     const { kind } = entries[index] as Entry;
     if (kind === 'files') return index;
-    // What a reply had begun while it streamed stands between it and its capture.
+    // Outcomes of calls that started while the reply streamed lie between it and its capture.
     if (passed === 'reply' && kind !== 'outcomes') return null;
     if (passed === 'end' && kind === 'run_started') return null;
     if (kind === 'reply') passed = 'reply';

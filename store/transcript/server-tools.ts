@@ -32,7 +32,7 @@ export function withoutServerTools(tools: readonly Tool[], model: { readonly web
   return model.webSearch === true ? tools : tools.filter((tool) => !isServerTool(tool));
 }
 
-// Below: the API's own work in words, for models and readers that do not take its blocks.
+// What follows puts the API's own work into words, for models and readers without its blocks.
 
 type SearchHit = { readonly title: string; readonly url: string };
 

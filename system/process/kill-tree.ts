@@ -11,8 +11,8 @@ export type KillTarget = {
   readonly callId: string;
   readonly leader?: ChildRecord;
   /**
-   * The caller started the leader and has only just seen it end: the group is still its own, with
-   * all that are left in it.
+   * The caller started the leader, and it still runs or has only just ended: the group is the
+   * caller's own, with all that are left in it.
    */
   readonly fresh?: boolean;
 };
@@ -61,8 +61,8 @@ export async function killTree(target: KillTarget, options: KillOptions): Promis
 }
 
 /**
- * Sends SIGKILL without waiting for timers, for a process that is about to exit itself. Blocks for
- * half a second at most.
+ * Sends SIGKILL without timers, for a caller that is about to exit. Blocks for at most half a
+ * second. Without /proc it kills the leader's group alone.
  */
 export function killNow(target: KillTarget): void {
   if (!hasProc) {
@@ -137,8 +137,8 @@ function trySignal(pid: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * Without /proc nothing tells a stranger from our own, so only a group whose leader has only just
- * ended is signalled.
+ * Signals the group alone, and only where the caller started its leader: without /proc nothing
+ * tells a stranger's process from ours.
  */
 async function killGroup({ leader, fresh }: KillTarget, { graceMs }: KillOptions): Promise<KillResult> {
   if (leader === undefined || fresh !== true) return { killed: 0, left: 0 };

@@ -7,7 +7,7 @@ export type ProcessInfo = {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** Clock ticks since boot. With the pid it names a process for ever within a boot. */
+  /** Clock ticks since boot. With the pid it identifies a process until the next boot. */
   readonly startTime: string;
 };
 

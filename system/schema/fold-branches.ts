@@ -1,6 +1,6 @@
 // Folds the branches of an input schema into its top, for the model: the API takes an object whose
-// fields stand at its top, without alternatives there. Which fields go together is said in words;
-// inputs are held to the schema as it was.
+// fields stand at its top, without alternatives there. The description says which fields go
+// together; inputs are still checked against the original schema.
 import { present } from '../../workflows/contract/present.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { isSchemaNode, resolveReference, type SchemaNode } from './subschemas.ts';

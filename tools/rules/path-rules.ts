@@ -22,8 +22,8 @@ export function isPathAllowed(pattern: string, { path, tree = false }: PathSubje
 }
 
 /**
- * Prepares a path and returns a test of one pattern after the other. A whole folder is also touched
- * when the pattern is about something in it.
+ * Returns a test that tells whether the pattern of a deny or ask rule covers a path, as it was
+ * written or with links followed. With `tree` it also covers a folder with something it names.
  */
 export function createPathTest({ path, tree = false }: PathSubject, reach: Reach): (pattern: string) => boolean {
   const written = resolve(reach.cwd, path);
@@ -81,8 +81,8 @@ export function isAbsoluteGlob(pattern: string): boolean {
 }
 
 /**
- * Adds the contents: a path that is denied by name may be a folder, also one that is named like a
- * set.
+ * Adds the contents of a path that is denied by name, for it may be a folder. Brackets do not count
+ * as a wildcard here: they may be part of its name.
  */
 export function addContents(glob: string): string {
   return /[*?]/.test(basename(glob)) ? glob : `${glob}/**`;
@@ -103,7 +103,10 @@ function canReachInto(glob: string, folder: string): boolean {
     .every((segment, at) => createGlobMatcher(segment, { dots: true })(names[at] as string));
 }
 
-/** Cleans a pattern; `.` and `./` are all of the workspace. */
+/**
+ * Strips `./` or `//` from the front, and doubled slashes. `.` stands for the whole workspace, and
+ * a slash at the end for all that is in the folder.
+ */
 export function cleanPattern(pattern: string): string {
   const glob = pattern.replace(/^(?:\.(?:\/+|$)|\/\/+)/, '').replaceAll(/\/{2,}/g, '/');
   return glob === '' || glob.endsWith('/') ? `${glob}**` : glob;

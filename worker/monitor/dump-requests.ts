@@ -1,5 +1,5 @@
-// Writes each request to the model as it is sent, for people who look for a mistake in one: a JSON
-// file each, in a folder for the worker's user alone.
+// Writes each request to the model as it is sent, for debugging: one JSON file each, in a folder
+// that only the worker's user can read.
 import { lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
 import { betasOf } from '../../activities/model/betas.ts';

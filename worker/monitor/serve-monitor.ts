@@ -9,7 +9,10 @@ import { SetupProblem } from '../../system/setup-problem.ts';
 import { reasonOf } from '../../system/text.ts';
 import { isKnownHost } from './known-hosts.ts';
 
-/** Resolves to sentences that say what keeps the process from its work; empty when it is ready. */
+/**
+ * Resolves to sentences that say what keeps the process from its work; empty when it is ready. Only
+ * /readyz asks: /healthz answers `ok` as long as the process answers at all.
+ */
 export type Health = () => Promise<readonly string[]>;
 
 /** Resolves to more lines for /metrics, as Prometheus reads them. Never rejects. */
@@ -20,13 +23,13 @@ export type Monitor = {
   readonly url: string;
   /** The address on which Temporal's own exporter must listen. */
   readonly exporter: string;
-  /** Sets the health that is asked from here on; until then the process is starting. */
+  /** Sets what /readyz asks; until then it answers that the process is starting. */
   watch(health: Health): void;
   add(more: MoreMetrics): void;
   close(): Promise<void>;
 };
 
-/** Milliseconds for which a finding holds: a probe that comes sooner gets the same one. */
+/** Milliseconds for which a result is reused: a probe that comes sooner gets the same one. */
 const HEALTH_HOLDS_MS = 2_000;
 const EXPORTER_MS = 5_000;
 
@@ -72,7 +75,7 @@ type Answer = { readonly status: number; readonly text: string; readonly type?: 
 
 type MonitorSources = { readonly exporter: string; readonly health: Health; readonly more: MoreMetrics };
 
-/** Returns null for a request that is answered. */
+/** Returns the answer that refuses a request; null for one that is carried out. */
 function requestProblem({ method, url = '' }: IncomingMessage, isKnown: boolean): Answer | null {
   if (!url.startsWith('/') || url.startsWith('//')) return { status: 400, text: 'ask for a path, as in /metrics\n' };
   if (!isKnown)

@@ -44,7 +44,7 @@ type OptionWords = {
   readonly says: string;
   /** The flag with its placeholder. Absent: the command line does not give it. */
   readonly flag?: string;
-  /** Follows the sentence in the help alone. */
+  /** A hint after the sentence, shown in the command line's help only. */
   readonly hint?: string;
   /** The sentence for `--no-…`, which a switch has as well. */
   readonly off?: string;

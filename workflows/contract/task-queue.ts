@@ -11,7 +11,7 @@ export type ForWorkers = {
 
 export const forAnyWorker: ForWorkers = { taskQueue: TASK_QUEUE, configuration: null };
 
-/** The session's own queue, for the program that begins it. */
+/** Names the session's own queue, which only the program that begins the session polls. */
 export function forItsProgram(session: string): ForWorkers {
   return { taskQueue: `${TASK_QUEUE}.${session}.session`, configuration: {} };
 }

@@ -1,7 +1,7 @@
 // The news that a session tells others: events to its worker, for metrics, traces and the log, and
 // alerts to the worker's hooks. Events go to a sink, never while the workflow replays, and leave
-// nothing in the history. One can be told twice, when a worker dies in the task that told it, or be
-// lost with its worker.
+// nothing in the history. An event can be told twice, when a worker dies in the task that told it,
+// or be lost with its worker.
 import type { PendingApproval } from './people.ts';
 import type { QuerySource } from './facts.ts';
 import type { AgentEnd } from './delegation.ts';

@@ -126,7 +126,7 @@ export type Move =
   /** `keep`: a cut reply that the run ends on (L28). */
   | { readonly do: 'end'; readonly terminal: Terminal; readonly append: readonly Append[]; readonly keep?: CutReply };
 
-/** A cut reply, as it was stored with all that was pending, and the API's count of it. */
+/** The head with a cut reply and all that was pending, and the API's token count of it. */
 export type CutReply = Pick<Extract<ModelResult, { kind: 'cut_off' }>, 'head' | 'contextTokens'>;
 
 /** The moves that `perform` carries out. The loop does the others itself. */

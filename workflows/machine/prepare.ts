@@ -109,7 +109,7 @@ function isPreparationDue(state: RunState, rules: Rules, window: number): boolea
   return rules.compaction.enabled && isFree && hasGrown(state, rules, window);
 }
 
-/** The context has grown since the last try. */
+/** Tells whether the context has grown enough since the last try. */
 function hasGrown(state: RunState, rules: Rules, window: number): boolean {
   const { stagedAt } = state.compaction;
   return stagedAt === null || tokensWithoutStaged(state, rules.fixedTokens) >= stagedAt + STAGE_AGAIN * window;

@@ -110,8 +110,8 @@ export type CompactionTracking = {
    */
   readonly shrunkIn: number | null;
   /**
-   * Tokens in context when collapses were last staged, without staged ones, so that committing does
-   * not change it (L9).
+   * Tokens in context when collapses were last staged, or a preparation was last considered. Staged
+   * collapses count as shown, so that committing them does not change it (L9).
    */
   readonly stagedAt: number | null;
 };

@@ -17,7 +17,7 @@ import { ATTRIBUTES, type AttributeKey, type AttributeValues, attributeValues } 
 const WITH_FACTS = 'perdure-facts';
 
 export class MemoWriter {
-  /** The memo has the session's numbers, and all attributes are written (O1). */
+  /** Whether the memo has the session's numbers, and all attributes are written (O1). */
   readonly withFacts = patched(WITH_FACTS);
   private readonly memo: (withFacts: boolean) => SessionMemo;
   private readonly input: SessionInput;

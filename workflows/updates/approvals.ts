@@ -73,7 +73,7 @@ export class Approvals {
     return this.decisions.size === 0;
   }
 
-  /** Returns whether the call begins to wait now, and did not wait before a handover. */
+  /** Lists a call that waits. Returns false when it was listed before, or is decided already. */
   ask(approval: PendingApproval): boolean {
     if (this.decisions.has(approval.call)) return false;
     const begins = !this.waiting.has(approval.call);

@@ -1,4 +1,4 @@
-// Declares sessions as programs list, read and keep them.
+// Declares the agent SDK's types for listing, reading and storing sessions, with its field names.
 
 export type SDKSessionInfo = {
   sessionId: string;

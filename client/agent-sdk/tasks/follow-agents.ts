@@ -1,5 +1,5 @@
-// Follows the agents of a conversation, at every depth, while they work, and tells the rest of an
-// agent before the outcome of the call that started it. Messages come from the agents' transcripts,
+// Follows the agents of a conversation, at every depth, while they work, and yields an agent's last
+// messages before the outcome of its call. Messages come from the agents' transcripts,
 // each once, by its position there.
 import { pause } from '../../../system/async.ts';
 import { reasonOf } from '../../../system/text.ts';

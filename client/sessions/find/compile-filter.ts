@@ -171,7 +171,7 @@ function oneOfTexts(name: string, values: readonly (string | number)[]): string 
   return texts.every((text) => /^[^'"\\\p{C}]{1,200}$/u.test(text)) ? oneOf(name, texts, false) : null;
 }
 
-/** Also matches sessions without attributes. Every session that has them has turns. */
+/** Also matches sessions without attributes, which are those without `turns`. */
 function orWithoutAttributes(clause: string | null): string | null {
   return clause === null ? null : orIsNull(ATTRIBUTES.turns.name, clause);
 }

@@ -1,12 +1,11 @@
-// Judges which hosts a page may be fetched from (L86). The address is judged where it is connected
-// to: a name that leads elsewhere at the second look, as one under an attacker's control does,
-// leads nowhere.
+// Judges which hosts a page may be fetched from (L86). The address that is judged is the one that
+// is connected to, so a name that an attacker resolves differently the second time gains nothing.
 import { lookup, type LookupAddress } from 'node:dns';
 import { BlockList, isIP, isIPv6, type LookupFunction } from 'node:net';
 import { createGlobMatcher } from '../search/glob-match.ts';
 
 /** The networks of IPv4 that are not the public internet. */
-const SPECIAL: readonly (readonly [network: string, prefix: number])[] = [
+const SPECIAL_IPV4: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -26,9 +25,9 @@ const SPECIAL: readonly (readonly [network: string, prefix: number])[] = [
 ];
 
 /**
- * The parts of IPv6 global unicast that are not public: examples, and wrapped addresses of IPv4.
+ * The parts of IPv6 global unicast that are not public: documentation, and embedded IPv4 addresses.
  */
-const WRAPPED: readonly (readonly [network: string, prefix: number])[] = [
+const SPECIAL_IPV6: readonly (readonly [network: string, prefix: number])[] = [
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
@@ -36,14 +35,14 @@ const WRAPPED: readonly (readonly [network: string, prefix: number])[] = [
 ];
 
 const special = new BlockList();
-for (const [network, prefix] of SPECIAL) special.addSubnet(network, prefix, 'ipv4');
-for (const [network, prefix] of WRAPPED) special.addSubnet(network, prefix, 'ipv6');
+for (const [network, prefix] of SPECIAL_IPV4) special.addSubnet(network, prefix, 'ipv4');
+for (const [network, prefix] of SPECIAL_IPV6) special.addSubnet(network, prefix, 'ipv6');
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 
 /**
- * Tells whether an address is not of the public internet: this machine, its network, a cloud's
- * metadata.
+ * Tells whether an address is outside the public internet: this machine, its network, a cloud's
+ * metadata service. Also true of a text that is no IP address.
  */
 export function isPrivate(address: string): boolean {
   // A zone belongs to a network of this machine.
@@ -84,8 +83,8 @@ function isIn(ranges: BlockList, address: string): boolean {
 }
 
 /**
- * The range with which tunnels on a machine answer every name, where they have it looked up at
- * their other end.
+ * The range of fake addresses from which a tunnel on this machine answers every name, when its far
+ * end is what looks names up.
  */
 const USUAL_FAKE = '198.18.0.0/15';
 const usualFake = toRanges([USUAL_FAKE]);
@@ -111,7 +110,7 @@ export function isHostListed(list: readonly string[], host: string): boolean {
 }
 
 /**
- * Throws PrivateAddress for a host that is written as such an address: nothing is looked up for it.
+ * Throws PrivateAddress for a host that is itself a private IP address. Looks up no names.
  */
 export function refusePrivate(host: string): void {
   if (isIP(host) !== 0 && isPrivate(host)) throw new PrivateAddress(`${host} is no address of the public internet`);
