@@ -18,7 +18,7 @@ import type { SessionDescription } from '../client/sessions/info.ts';
 import { readSession, type SessionReading } from '../client/sessions/read.ts';
 import { headOf } from '../client/sessions/newest-head.ts';
 import { transcriptReader } from '../client/sessions/transcript-reader.ts';
-import { isSortedByNumbers, type ListOptions, type SessionCounts } from '../client/sessions/find/list-sessions.ts';
+import { isByNumbers, type ListOptions, type SessionCounts } from '../client/sessions/find/list-sessions.ts';
 import { backgroundReader, type BackgroundReader } from '../client/sessions/history/background-reader.ts';
 import { type ReadRunning, lookAtRunning, runningReader } from '../client/sessions/running/read-running.ts';
 import { readRecent, type RecentRequests } from '../client/sessions/history/recent.ts';
@@ -159,7 +159,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS),
   );
   const filtered = holdAnswers(
-    (filter: string) => sessions.counts({ filter }),
+    (filter: string) => sessions.counts({ filter, running: true }),
     () => SLOW_COUNTS_HOLD_MS,
   );
   const inbox = holdAnswers(
@@ -198,8 +198,8 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     running,
     fleet: { note: historian.note, read: histories },
     page: async ({ running: looks = false, ...which } = {}) => {
-      // An order by cost needs the numbers before it can be made.
-      const page = await sessions.page({ ...which, running: looks && isSortedByNumbers(which.filter) });
+      // A filter or an order by cost needs the numbers before the page can be made.
+      const page = await sessions.page({ ...which, running: looks && isByNumbers(which.filter) });
       return looks ? { ...page, sessions: await lookAtRunning(running, page.sessions) } : page;
     },
     temporalUi: (session) => {
