@@ -18,7 +18,7 @@ import type { SessionDescription } from '../client/sessions/info.ts';
 import { readSession, type SessionReading } from '../client/sessions/read.ts';
 import { headOf } from '../client/sessions/newest-head.ts';
 import { transcriptReader } from '../client/sessions/transcript-reader.ts';
-import { isSortedByNumbers, type ListOptions, type SessionCounts } from '../client/sessions/find/list-sessions.ts';
+import { isByNumbers, type ListOptions, type SessionCounts } from '../client/sessions/find/list-sessions.ts';
 import { backgroundReader, type BackgroundReader } from '../client/sessions/history/background-reader.ts';
 import { type ReadRunning, lookAtRunning, runningReader } from '../client/sessions/running/read-running.ts';
 import { readRecent, type RecentRequests } from '../client/sessions/history/recent.ts';
@@ -190,8 +190,8 @@ function fleetPorts(
     running,
     fleet: { note: historian.note, read: holdAnswers(historian.read, () => HISTORY_HOLD_MS) },
     page: async ({ running: looks = false, ...which } = {}) => {
-      // An order by cost needs the numbers before it can be made.
-      const page = await sessions.page({ ...which, running: looks && isSortedByNumbers(which.filter) });
+      // A filter or an order by cost needs the numbers before the page can be made.
+      const page = await sessions.page({ ...which, running: looks && isByNumbers(which.filter) });
       return looks ? { ...page, sessions: await lookAtRunning(running, page.sessions) } : page;
     },
   };
@@ -204,7 +204,7 @@ function heldLooks({ temporal: { client }, store, sessions }: Opened): HeldLooks
   const hold = <Key, Answer>(ask: (key: Key) => Promise<Answer>, ms: number) => holdAnswers(ask, () => ms);
   const count = (filter: string): Promise<SessionCounts> => sessions.counts({ filter });
   const counts = holdAnswers(count, ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS));
-  const filtered = hold(count, SLOW_COUNTS_HOLD_MS);
+  const filtered = hold((filter: string) => sessions.counts({ filter, running: true }), SLOW_COUNTS_HOLD_MS);
   const inbox = hold((_all: 'all') => sessions.approvals(), INBOX_HOLD_MS);
   const health = hold((_all: 'all') => lookAtHealth(client, store), HEALTH_HOLD_MS);
   const schedules = hold((_all: 'all') => countSchedules(sessions.schedules), SCHEDULES_HOLD_MS);

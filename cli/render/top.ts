@@ -50,7 +50,11 @@ const COLOURS: Readonly<Record<Group, 'yellow' | 'red' | 'cyan' | 'dim'>> = {
   ENDED: 'dim',
 };
 
-export const KEYS_ROW = '↑↓ move  ↵ follow  l look  a allow  d deny  i interrupt  o open  / filter  s sort  q leave';
+/** The keys, and a shorter row of them that fits 80 columns. */
+const KEYS_ROWS = [
+  '↑↓ move  ↵ follow  l look  a allow  d deny  i interrupt  o open  / filter  s sort  q leave',
+  '↑↓ ↵ follow  l look  a allow  d deny  i stop  o open  / filter  s sort  q leave',
+] as const;
 
 function groupOf(session: SessionInfo, now: number): Group {
   if (session.status !== 'open') return 'ENDED';
@@ -85,7 +89,8 @@ export function topLines(paint: Paint, frame: TopFrame, look: TopLook): readonly
     ...(filter === '' ? [] : [paint.dim(`filter: ${filter}`)]),
     ...(trouble === null ? [] : [paint.yellow(`! ${trouble}`)]),
   ];
-  const foot = selected === null && note === null ? [] : ['', note ?? paint.dim(KEYS_ROW)];
+  const keys = KEYS_ROWS.find((row) => displayWidth(row) <= columns) ?? KEYS_ROWS[1];
+  const foot = selected === null && note === null ? [] : ['', note ?? paint.dim(keys)];
   if (frame.sessions.length === 0)
     return [...head, filter === '' ? 'no sessions yet' : 'no session fits the filter', ...foot].slice(0, rows);
   const lines: { readonly text: string; readonly isSelected: boolean }[] = [];

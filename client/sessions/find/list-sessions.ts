@@ -112,10 +112,12 @@ async function planSearch(
 /** Fields of a session under way that its memo has as of its last handover. */
 const NUMBERS: ReadonlySet<string> = new Set(['turns', 'tokens', 'cost', 'model']);
 
-/** Throws FilterProblem. */
-export function isSortedByNumbers(filter = ''): boolean {
-  const { sort } = parseFilter(filter);
-  return sort !== undefined && NUMBERS.has(sort.field);
+/**
+ * Tells whether a filter looks for numbers of a run under way, or sorts by them. Throws
+ * FilterProblem.
+ */
+export function isByNumbers(filter = ''): boolean {
+  return needsNumbers(parseFilter(filter));
 }
 
 function needsNumbers({ sort, terms }: Filter): boolean {
