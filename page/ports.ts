@@ -153,7 +153,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
   return {
     ...sessions,
     ...fleetPorts(opened, env, live),
-    ...heldLooks(opened),
+    ...shareLooks(opened),
     ...sessionReaders(opened, env),
     as: (name, place) => {
       const identity = identityOfPerson(name, place);
@@ -167,7 +167,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
   };
 }
 
-/** Addresses in the UI that is named, else in that of the embedded server, which may come and go. */
+/** Addresses in the UI that is named, else in the embedded server's, which may come and go. */
 function uiAddresses({ target, embedded }: Opened, named: string | null, hosted: boolean): PagePorts['temporalUi'] {
   return (session) => {
     const ui = named ?? (hosted ? null : (embedded?.ui() ?? null));
@@ -197,10 +197,13 @@ function fleetPorts(
   };
 }
 
-type HeldLooks = Pick<PagePorts, 'counts' | 'inbox' | 'health' | 'scheduleCount' | 'pollers' | 'steps' | 'nobodyWorks'>;
+type SharedLooks = Pick<
+  PagePorts,
+  'counts' | 'inbox' | 'health' | 'scheduleCount' | 'pollers' | 'steps' | 'nobodyWorks'
+>;
 
 /** Looks that all viewers share for some seconds. */
-function heldLooks({ temporal: { client }, store, sessions }: Opened): HeldLooks {
+function shareLooks({ temporal: { client }, store, sessions }: Opened): SharedLooks {
   const hold = <Key, Answer>(ask: (key: Key) => Promise<Answer>, ms: number) => holdAnswers(ask, () => ms);
   const count = (filter: string): Promise<SessionCounts> => sessions.counts({ filter });
   const counts = holdAnswers(count, ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS));

@@ -3,7 +3,7 @@
 // browser does; what a browser takes to draw is not in it (O13).
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -39,7 +39,9 @@ export async function measurePage(say: (line: string) => void, load: PageLoad): 
     say(`${load.sessions} sessions, and one of ${load.iterations} iterations`);
     await startSessions(opened, root, load.sessions);
     await startLongSession(opened, root, load.iterations);
-    const waiting = await startWaiting(opened, env, { cwd: root, count: ASKED });
+    const cwd = join(root, 'workspace');
+    await mkdir(cwd);
+    const waiting = await startWaiting(opened, env, { cwd, count: ASKED });
     try {
       return await measured(opened, env, { say, waiting: waiting.calls });
     } finally {

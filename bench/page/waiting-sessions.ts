@@ -25,7 +25,12 @@ export async function startWaiting(
   const own = { ...env, ANTHROPIC_API_KEY: 'bench', ANTHROPIC_BASE_URL: model.url };
   const worker = await startWorker({
     ...opened.target,
-    ...{ storePlace, liveDir, dataDir, env: own, taskQueue: QUEUE, log: () => undefined },
+    storePlace,
+    liveDir,
+    dataDir,
+    env: own,
+    taskQueue: QUEUE,
+    log: () => undefined,
   });
   const sealed = opened.target.keys !== undefined;
   const client = createClient({ temporal: opened.temporal.client, env, taskQueue: QUEUE, profile: 'machine', sealed });

@@ -52,17 +52,9 @@ async function lookOnce({ sessions, teller }: Watched, signal: AbortSignal): Pro
   for await (const found of sessions.list({ filter: `phase:running ${idle}`, open: true })) {
     const { session, title, cwd, facts, running } = found;
     if (!running || (silenceOf(found, Date.now()) ?? 0) < teller.afterMs) continue;
-    const doing = nowText(running);
-    telling.push(
-      teller.tell(
-        {
-          ...{ session, title, cwd, depth: facts?.agent?.depth ?? 0 },
-          lastSign: running.lastSign,
-          doing: doing === '' ? null : doing,
-        },
-        signal,
-      ),
-    );
+    const { lastSign } = running;
+    const seen = { session, title, cwd, depth: facts?.agent?.depth ?? 0, lastSign, doing: nowText(running) || null };
+    telling.push(teller.tell(seen, signal));
   }
   await Promise.all(telling);
 }

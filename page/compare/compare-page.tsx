@@ -78,7 +78,7 @@ function Comparison({ sessions }: Compared) {
         ))}
       </div>
       <h2>Files changed</h2>
-      <ChangedFiles sessions={sessions} />
+      <FilesOfEach sessions={sessions} />
     </>
   );
 }
@@ -168,7 +168,7 @@ function Options({ sessions }: Compared) {
   );
 }
 
-function ChangedFiles({ sessions }: Compared) {
+function FilesOfEach({ sessions }: Compared) {
   return (
     <div class="compare-heads">
       {sessions.map(({ items, seen }, at) => {

@@ -9,13 +9,13 @@ import type { Change, Ring } from './ring.ts';
 const BEAT_MS = 15_000;
 
 /** What a viewer sees who may not see all: changes as `show` gives them, until a moment. */
-export type StreamLimits = { readonly show: (change: Change) => Change; readonly until: number };
+export type ViewerLimits = { readonly show: (change: Change) => Change; readonly until: number };
 
 /**
  * Opens the stream. `from` is `epoch.place`, from the page or the last event. `left` is called when
  * the viewer goes.
  */
-export function eventStream(ring: Ring, from: string, left: () => void, limits?: StreamLimits): Response {
+export function eventStream(ring: Ring, from: string, left: () => void, limits?: ViewerLimits): Response {
   const gone = new AbortController();
   const end = (): void => {
     if (gone.signal.aborted) return;

@@ -165,7 +165,7 @@ async function readOn(state: State, head: Hash | null): Promise<void> {
   }
 }
 
-/** Tells whether one of two views continues the other. A session that went back goes on elsewhere. */
+/** Tells whether one of two views continues the other, as none does after going back. */
 function isSameBeginning(one: View, other: View): boolean {
   const last = Math.min(one.length, other.length) - 1;
   return last < 0 || JSON.stringify(one.from(last)[0]) === JSON.stringify(other.from(last)[0]);

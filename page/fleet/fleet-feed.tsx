@@ -19,7 +19,7 @@ import { type Plots, plotsOf } from './fleet-plots.ts';
 import { type FleetView, fleetAddress, filterTerms, readFleetView, type Tab, tabs, wholeFilter } from './fleet-view.ts';
 import { type Need, NeedStrip, NEEDS_SHOWN } from './need-strip.tsx';
 import { GroupRow, groupRowId, sessionRowId, SessionRow } from './session-row.tsx';
-import { flatRows, groupedRows, type RowGroup, treeRows } from './session-tree.ts';
+import { flatRows, groupSessions, type SessionGroup, treeRows } from './session-tree.ts';
 
 type TabCounts = Readonly<Record<Tab, number>>;
 
@@ -184,8 +184,8 @@ async function nameNeeds(
   );
 }
 
-function rowGroups({ page: { sessions } }: Looked, { flat, group }: FleetView): readonly RowGroup[] {
-  if (group !== 'none') return groupedRows(sessions, group);
+function rowGroups({ page: { sessions } }: Looked, { flat, group }: FleetView): readonly SessionGroup[] {
+  if (group !== 'none') return groupSessions(sessions, group);
   return [{ name: '', rows: flat ? flatRows(sessions) : treeRows(sessions) }];
 }
 

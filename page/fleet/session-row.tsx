@@ -10,7 +10,7 @@ import { Icon } from '../icons.tsx';
 import { type FleetView, fleetAddress, sortColumnOf, sortOf } from './fleet-view.ts';
 import { doesNow, stateOf, stateOfTree } from './session-state.ts';
 import { hashOf } from '../../store/values/store.ts';
-import type { RowGroup, TreeRow } from './session-tree.ts';
+import type { SessionGroup, TreeRow } from './session-tree.ts';
 
 /** Columns behind the task. `sort` is the order of a first press on the heading. */
 export const columns = {
@@ -127,7 +127,7 @@ export function SessionRow({ row: { session, depth, below }, now }: { readonly r
 export const groupRowId = (name: string): string => `group-${hashOf(Buffer.from(name)).slice(0, 16)}`;
 
 /** The heading of rows that have something in common, with what they took together. */
-export function GroupRow({ name, rows }: RowGroup) {
+export function GroupRow({ name, rows }: SessionGroup) {
   const cents = rows.reduce((sum, { session }) => sum + (session.facts?.cents ?? 0), 0);
   return (
     <tr id={groupRowId(name)} class="group-row">

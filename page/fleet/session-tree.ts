@@ -39,10 +39,10 @@ export function treeRows(sessions: readonly SessionInfo[]): readonly TreeRow[] {
 export const flatRows = (sessions: readonly SessionInfo[]): readonly TreeRow[] =>
   sessions.map((session) => ({ session, depth: 0, below: [] }));
 
-export type RowGroup = { readonly name: string; readonly rows: readonly TreeRow[] };
+export type SessionGroup = { readonly name: string; readonly rows: readonly TreeRow[] };
 
 /** Groups in the order of their first rows. */
-export function groupedRows(sessions: readonly SessionInfo[], by: Grouping): readonly RowGroup[] {
+export function groupSessions(sessions: readonly SessionInfo[], by: Grouping): readonly SessionGroup[] {
   const groups = new Map<string, TreeRow[]>();
   for (const row of flatRows(sessions)) {
     const name = groupOf(row.session, by);

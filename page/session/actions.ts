@@ -19,7 +19,9 @@ import { requestText, personName } from './lately.tsx';
 import { rewindChoice, rewindForm } from './rewind-preview.tsx';
 import { rewoundPartsText } from '../../client/render/steered-words.ts';
 
-/** `message` is on its way; `link` leads to what came of it; `undo` names the action that undoes it. */
+/**
+ * `message` is on its way; `link` leads to what came of it; `undo` names the action that undoes it.
+ */
 type Done = {
   readonly said: string;
   readonly message?: PendingMessage;

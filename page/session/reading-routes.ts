@@ -28,8 +28,11 @@ export function idOf(context: Context): SessionId | null {
   return sessionIdProblem(id) === undefined ? (id as SessionId) : null;
 }
 
+type Show = (feed: SessionFeed, context: Context) => Promise<Response> | Response;
+type AddReading = (path: string, show: Show) => void;
+
 export function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
-  const reading = (path: string, show: (feed: SessionFeed, context: Context) => Promise<Response> | Response): void => {
+  const reading: AddReading = (path, show) => {
     app.get(path, async (context) => {
       const session = idOf(context);
       if (session === null) return context.notFound();
@@ -41,6 +44,17 @@ export function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds):
     if (sessionIdProblem(id) !== undefined) return context.notFound();
     return downloadTranscript(context, ports, await ports.read(id), kind === 'md' ? 'md' : 'jsonl');
   });
+  addViews(reading, ports);
+  addParts(reading, ports);
+  app.get('/sessions/:id/live', async (context) => {
+    const session = idOf(context);
+    if (session === null) return context.notFound();
+    const { feed, leave } = await feeds.enter(session);
+    return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));
+  });
+}
+
+function addViews(reading: AddReading, ports: PagePorts): void {
   reading('/sessions/:id', async (feed, context) =>
     context.html(await sessionPage(feed, ports, context.req.query('at'))),
   );
@@ -70,6 +84,10 @@ export function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds):
   reading('/sessions/:id/find', async (feed, context) =>
     context.html(await findPage(feed, context.req.query('q') ?? '')),
   );
+}
+
+/** Adds the parts of views that are loaded later. */
+function addParts(reading: AddReading, ports: PagePorts): void {
   reading('/sessions/:id/map', async (feed, context) =>
     context.html(htmlOf(MapBody({ lanes: await readLanes(feed, ports) }))),
   );
@@ -85,12 +103,6 @@ export function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds):
   });
   reading('/sessions/:id/entries/:position/:part', (feed, context) => answerText(feed, ports, context));
   reading('/sessions/:id/entries/:position/media/:index', (feed, context) => answerMedium(feed, ports, context));
-  app.get('/sessions/:id/live', async (context) => {
-    const session = idOf(context);
-    if (session === null) return context.notFound();
-    const { feed, leave } = await feeds.enter(session);
-    return sendStream(context, eventStream(feed.ring, placeFrom(context), leave));
-  });
 }
 
 /** Adds /compare, which shows up to three sessions side by side. */

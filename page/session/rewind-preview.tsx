@@ -1,5 +1,5 @@
-// Says what going back to before a prompt would do, for a person who is asked whether to: which part
-// of the conversation is left behind, which files change, and what stays done.
+// Says what going back to before a prompt would do, for a person who is asked whether to: which
+// part of the conversation is left behind, which files change, and what stays done.
 import { z } from 'zod';
 import { oneLine } from '../../client/paint.ts';
 import { showUnseen } from '../../system/text.ts';

@@ -94,8 +94,8 @@ function Composer({ path, suggested }: { readonly path: string; readonly suggest
 }
 
 /**
- * Draws the transcript: what is above, the window, what happens now. `base` is the address of a page
- * that is not the session's own, and `place` the position that a link names.
+ * Draws the transcript: what is above, the window, what happens now. `base` is the address of a
+ * page that is not the session's own, and `place` the position that a link names.
  */
 export async function transcriptPart(
   feed: SessionFeed,

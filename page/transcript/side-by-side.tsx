@@ -7,7 +7,7 @@ import { Tokens } from '../text/markdown-view.tsx';
 /** Null where the text has no line in this place. */
 export type SidePair = { readonly before: string | null; readonly after: string | null };
 
-/** Puts added lines next to the removed ones that they follow; unchanged lines stand on both sides. */
+/** Puts added lines next to the removed ones that they follow; others stand on both sides. */
 export function pairLines(lines: readonly DiffRow[]): readonly SidePair[] {
   const pairs: SidePair[] = [];
   let open = 0;

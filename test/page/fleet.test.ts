@@ -2,7 +2,7 @@
 // opened.
 import { expect, test } from 'vitest';
 import { fleetAddress, fleetQuery, readFleetView, sortColumnOf, wholeFilter } from '../../page/fleet/fleet-view.ts';
-import { groupedRows, treeRows } from '../../page/fleet/session-tree.ts';
+import { groupSessions, treeRows } from '../../page/fleet/session-tree.ts';
 import type { FrameState } from '../../page/frame/frame-state.tsx';
 import { addToUsage, usageCsv } from '../../page/usage/usage.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
@@ -54,8 +54,8 @@ test('rows stand together by what a person asks for, in the order of the list (O
     agent('b', 'a'),
     info('c', { tags: { team: 'web' } }),
   ];
-  const groups = (by: Parameters<typeof groupedRows>[1]) =>
-    groupedRows(sessions, by).map(({ name, rows }) => [name, rows.map(({ session }) => session.session[0]).join('')]);
+  const groups = (by: Parameters<typeof groupSessions>[1]) =>
+    groupSessions(sessions, by).map(({ name, rows }) => [name, rows.map(({ session }) => session.session[0]).join('')]);
   expect(groups('tag')).toEqual([
     ['team=web', 'ac'],
     ['schedule=daily', 'd'],

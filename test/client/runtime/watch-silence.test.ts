@@ -23,7 +23,9 @@ function stagedSilence(hook: (input: Told) => void, lastSigns: Readonly<Record<s
     for (const [session, lastSign] of Object.entries(lastSigns))
       yield await Promise.resolve(
         description({
-          ...{ session: session as SessionId, title: `Task of ${session}`, phase: 'running' },
+          session: session as SessionId,
+          title: `Task of ${session}`,
+          phase: 'running',
           running: { doing: [], model: null, lastSign } as unknown as RunningRow,
         }),
       );

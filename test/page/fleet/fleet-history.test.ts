@@ -41,7 +41,14 @@ test('a process knows what was spent and what failed since its first look, and n
 
 test('requests that failed are counted once, however often a look sees them (O4)', async () => {
   const doing = (attempt: number, since: number): Doing => ({
-    ...{ kind: 'model', step: 'callModel', since, attempt, failure: '529', isTaken: true, worker: null, call: null },
+    kind: 'model',
+    step: 'callModel',
+    since,
+    attempt,
+    failure: '529',
+    isTaken: true,
+    worker: null,
+    call: null,
     agents: 0,
   });
   const asking = (attempt: number, since: number) => ({
