@@ -209,7 +209,8 @@ export class FolderIndex {
     if (isTooDeep && lstatSync(this.placeOf(`${path}.git`), { throwIfNoEntry: false })) return false;
     const child = openFolder(folder, name);
     this.#lookInto(child, { ...place, path, isIgnored: isLeft }, looking);
-    const isKept = !isLeft || child.files.size + child.folders.size > 0 || looking.added.some((one) => one.folder === child);
+    const isKept =
+      !isLeft || child.files.size + child.folders.size > 0 || looking.added.some((one) => one.folder === child);
     if (!isKept) folder.folders.delete(name);
     return isKept;
   }
