@@ -76,23 +76,25 @@ async function prepare(options: RewindOptions, about: RewindAbout, asked: RootRe
   return { means, asked, before: begun ?? now, changes, files };
 }
 
-/** Brings what another host has captured, where one of the snapshots is not here. */
+/**
+ * Brings what another host has captured, where one of the snapshots is not here. Throws
+ * RestoreProblem for a folder that the session has captured nowhere.
+ */
 async function fetchSnapshots(options: RewindOptions, { from, roots, attempt }: RewindAbout): Promise<void> {
   const { store, sandbox, dataDir } = options;
-  if (from === undefined || !store) return;
   const { session, signal } = attempt;
   const gitDir = snapshotsFolderOf(dataDir);
   const reading = { gitDir, git: sandbox.programs.at('git'), run: runGitHeld(options, signal) };
   await openShadow({ gitDir, own: gitDir });
-  const wanted = roots.flatMap(({ known, to }) => [known, to]);
-  const held = await Promise.all(wanted.map((id) => hasSnapshot(reading, id)));
-  if (held.every(Boolean)) return;
-  const chain = await readChain(store, session, from);
-  await fetchPacks(
-    reading,
-    store,
-    chain.flatMap(({ segment }) => segment.entries),
-  );
+  const isHere = roots.map(({ root }) => existsSync(placeOfRoot(dataDir, session, root).own));
+  const held = await Promise.all(roots.flatMap(({ known, to }) => [known, to]).map((id) => hasSnapshot(reading, id)));
+  if ([...isHere, ...held].every(Boolean)) return;
+  const chain = from === undefined || !store ? [] : await readChain(store, session, from);
+  const entries = chain.flatMap(({ segment }) => segment.entries);
+  const captured = entries.flatMap((entry) => (entry.kind === 'files' ? entry.roots : []));
+  const foreign = roots.find(({ root }, at) => isHere[at] !== true && !captured.some((one) => one.root === root));
+  if (foreign) throw new RestoreProblem(`${foreign.root} was never captured on this machine`);
+  if (store) await fetchPacks(reading, store, entries);
 }
 
 type Begun = { readonly step: number; readonly before: string };

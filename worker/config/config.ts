@@ -157,7 +157,8 @@ export type PerdureConfig = {
   readonly workspaceSkills?: boolean | readonly string[];
   /**
    * Whether the files of a workspace are captured after each step that may change them (T1), and
-   * how many: at most `files` files, `bytes` bytes in all and `fileBytes` of one file.
+   * how many: at most `files` files, `bytes` bytes in all and `fileBytes` of one file; and which
+   * ignored ones all the same.
    */
   readonly snapshots?: SnapshotSettings;
   readonly hooks?: HookConfig;
