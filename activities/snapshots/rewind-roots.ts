@@ -53,8 +53,9 @@ export async function rewindRoots(options: RewindOptions, about: RewindAbout): P
     }
     return { kind: 'done', roots: done };
   } catch (error) {
-    if (error instanceof RestoreProblem) return { kind: 'refused', problem: error.message };
-    throw error;
+    if (!(error instanceof RestoreProblem)) throw error;
+    for (const asked of roots) await takeBack(options, about, asked);
+    return { kind: 'refused', problem: error.message };
   }
 }
 
@@ -95,6 +96,24 @@ async function fetchSnapshots(options: RewindOptions, { from, roots, attempt }: 
   const foreign = roots.find(({ root }, at) => isHere[at] !== true && !captured.some((one) => one.root === root));
   if (foreign) throw new RestoreProblem(`${foreign.root} was never captured on this machine`);
   if (store) await fetchPacks(reading, store, entries);
+}
+
+/**
+ * Puts back what an earlier attempt of a rewind had changed that is refused now. A folder in which
+ * that would overwrite what no snapshot holds stays as it is.
+ */
+async function takeBack(options: RewindOptions, { step, attempt }: RewindAbout, { root, to }: RootRewind): Promise<void> {
+  const place = placeOfRoot(options.dataDir, attempt.session, root);
+  const begun = await readBegun(place.own, step);
+  if (begun === null) return;
+  const git = options.sandbox.programs.at('git');
+  const means: SnapshotMeans = { ...options, place, git, run: runGitHeld(options, attempt.signal) };
+  const { id: now } = await takeSnapshot(means, null);
+  try {
+    await restore(means, begun, await previewRestore(means, { known: to, now, to: begun, force: true }));
+  } catch (error) {
+    if (!(error instanceof RestoreProblem)) throw error;
+  }
 }
 
 type Begun = { readonly step: number; readonly before: string };
