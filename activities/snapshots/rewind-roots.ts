@@ -102,7 +102,11 @@ async function fetchSnapshots(options: RewindOptions, { from, roots, attempt }: 
  * Puts back what an earlier attempt of a rewind had changed that is refused now. A folder in which
  * that would overwrite what no snapshot holds stays as it is.
  */
-async function takeBack(options: RewindOptions, { step, attempt }: RewindAbout, { root, to }: RootRewind): Promise<void> {
+async function takeBack(
+  options: RewindOptions,
+  { step, attempt }: RewindAbout,
+  { root, to }: RootRewind,
+): Promise<void> {
   const place = placeOfRoot(options.dataDir, attempt.session, root);
   const begun = await readBegun(place.own, step);
   if (begun === null) return;

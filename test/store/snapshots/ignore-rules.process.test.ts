@@ -30,7 +30,9 @@ test(`a path is ignored exactly where git ignores it (seed ${SEED}) (T2)`, () =>
   let ignored = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     const line = `${Array.from({ length: nat(5) + 1 }, () => pick(PARTS)).join('')}${pick(ENDS)}`;
-    const paths = new Set(Array.from({ length: 60 }, () => Array.from({ length: nat(3) + 1 }, () => pick(NAMES)).join('/')));
+    const paths = new Set(
+      Array.from({ length: 60 }, () => Array.from({ length: nat(3) + 1 }, () => pick(NAMES)).join('/')),
+    );
     writeFileSync(join(root, '.gitignore'), `${line}\n`);
     const asked = ['-C', root, 'check-ignore', '--no-index', '-z', '--stdin', '-v', '-n'];
     const fields = spawnSync('git', asked, { input: [...paths].join('\0'), encoding: 'latin1' }).stdout.split('\0');

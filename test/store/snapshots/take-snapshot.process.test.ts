@@ -95,7 +95,10 @@ test('ignored files that are included by name are captured, and those beside the
   expect(await files(id)).toEqual(names.map((name) => `100644 ${name}`));
   sh('rm out/report.json && echo more >> .env');
   const second = await takeSnapshot({ ...means, include }, id);
-  expect(second.changes.map(({ kind, path }) => `${kind} ${path}`)).toEqual(['changed .env', 'deleted out/report.json']);
+  expect(second.changes.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
+    'changed .env',
+    'deleted out/report.json',
+  ]);
 });
 
 test('a file that changed within the same moment, with its size and times, is captured (T1)', async () => {
