@@ -49,5 +49,7 @@ async function captureLast(
   // Looking for the start copies all entries, which is for nothing where nothing is captured.
   if (!ended || !snapshots?.captures) return null;
   const started = findRunStart(base.view.entries, base.added, ended.run);
-  return started ? await snapshots.captureLast({ config: await deps.config(started.config), head, base, signal }) : null;
+  return started
+    ? await snapshots.captureLast({ config: await deps.config(started.config), head, base, signal })
+    : null;
 }

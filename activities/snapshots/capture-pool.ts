@@ -30,7 +30,16 @@ export class CapturePool {
   async capture(request: CaptureRequest): Promise<Snapshot> {
     // A process starts in the repository.
     if (this.#processes.length === 0) await openShadow(request.place);
-    return await this.#choose(request.place.own).capture(request);
+    const chosen = this.#choose(request.place.own);
+    try {
+      return await chosen.capture(request);
+    } catch (error) {
+      if (error instanceof OutOfBounds) throw error;
+      // Its view of the disk may be that of before: it does not see a repository that was made anew.
+      await chosen.close();
+      await openShadow(request.place);
+      return await this.#choose(request.place.own).capture(request);
+    }
   }
 
   #choose(folder: string): CaptureProcess {
@@ -96,7 +105,9 @@ class CaptureProcess {
 
   #watch(process: PipedProcess): void {
     for (const pipe of [process.stdin, process.stdout, process.stderr]) pipe.unref();
-    process.stderr.setEncoding('utf8').on('data', (text: string) => (this.#said = `${this.#said}${text}`.slice(-2_000)));
+    process.stderr
+      .setEncoding('utf8')
+      .on('data', (text: string) => (this.#said = `${this.#said}${text}`.slice(-2_000)));
     void process.exit.then(() => (this.isOver = true));
   }
 

@@ -53,8 +53,9 @@ export async function rewindRoots(options: RewindOptions, about: RewindAbout): P
     }
     return { kind: 'done', roots: done };
   } catch (error) {
-    if (error instanceof RestoreProblem) return { kind: 'refused', problem: error.message };
-    throw error;
+    if (!(error instanceof RestoreProblem)) throw error;
+    for (const asked of roots) await takeBack(options, about, asked);
+    return { kind: 'refused', problem: error.message };
   }
 }
 
@@ -76,23 +77,47 @@ async function prepare(options: RewindOptions, about: RewindAbout, asked: RootRe
   return { means, asked, before: begun ?? now, changes, files };
 }
 
-/** Brings what another host has captured, where one of the snapshots is not here. */
+/**
+ * Brings what another host has captured, where one of the snapshots is not here. Throws
+ * RestoreProblem for a folder that the session has captured nowhere.
+ */
 async function fetchSnapshots(options: RewindOptions, { from, roots, attempt }: RewindAbout): Promise<void> {
   const { store, sandbox, dataDir } = options;
-  if (from === undefined || !store) return;
   const { session, signal } = attempt;
   const gitDir = snapshotsFolderOf(dataDir);
   const reading = { gitDir, git: sandbox.programs.at('git'), run: runGitHeld(options, signal) };
   await openShadow({ gitDir, own: gitDir });
-  const wanted = roots.flatMap(({ known, to }) => [known, to]);
-  const held = await Promise.all(wanted.map((id) => hasSnapshot(reading, id)));
-  if (held.every(Boolean)) return;
-  const chain = await readChain(store, session, from);
-  await fetchPacks(
-    reading,
-    store,
-    chain.flatMap(({ segment }) => segment.entries),
-  );
+  const isHere = roots.map(({ root }) => existsSync(placeOfRoot(dataDir, session, root).own));
+  const held = await Promise.all(roots.flatMap(({ known, to }) => [known, to]).map((id) => hasSnapshot(reading, id)));
+  if ([...isHere, ...held].every(Boolean)) return;
+  const chain = from === undefined || !store ? [] : await readChain(store, session, from);
+  const entries = chain.flatMap(({ segment }) => segment.entries);
+  const captured = entries.flatMap((entry) => (entry.kind === 'files' ? entry.roots : []));
+  const foreign = roots.find(({ root }, at) => isHere[at] !== true && !captured.some((one) => one.root === root));
+  if (foreign) throw new RestoreProblem(`${foreign.root} was never captured on this machine`);
+  if (store) await fetchPacks(reading, store, entries);
+}
+
+/**
+ * Puts back what an earlier attempt of a rewind had changed that is refused now. A folder in which
+ * that would overwrite what no snapshot holds stays as it is.
+ */
+async function takeBack(
+  options: RewindOptions,
+  { step, attempt }: RewindAbout,
+  { root, to }: RootRewind,
+): Promise<void> {
+  const place = placeOfRoot(options.dataDir, attempt.session, root);
+  const begun = await readBegun(place.own, step);
+  if (begun === null) return;
+  const git = options.sandbox.programs.at('git');
+  const means: SnapshotMeans = { ...options, place, git, run: runGitHeld(options, attempt.signal) };
+  const { id: now } = await takeSnapshot(means, null);
+  try {
+    await restore(means, begun, await previewRestore(means, { known: to, now, to: begun, force: true }));
+  } catch (error) {
+    if (!(error instanceof RestoreProblem)) throw error;
+  }
 }
 
 type Begun = { readonly step: number; readonly before: string };

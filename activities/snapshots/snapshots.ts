@@ -39,8 +39,8 @@ export type Snapshots = {
    */
   captureEarly(about: EarlyAbout): void;
   /**
-   * Does the same as `capture` at the end of a run, which any worker may store: where hosts share a store, only
-   * the host that has captured the session before has its folders.
+   * Does the same as `capture` at the end of a run, which any worker may store: where hosts share a
+   * store, only the host that has captured the session before has its folders.
    */
   captureLast(about: CaptureAbout): Promise<FilesEntry | null>;
   /** Brings folders back to snapshots, all of them or none (T7). Throws what git said. */
@@ -58,7 +58,9 @@ export type CaptureAbout = {
   readonly signal: AbortSignal;
 };
 
-/** `view` is that before the reply whose calls have run, `files` the capture that is stored with it. */
+/**
+ * `view` is that before the reply whose calls have run, `files` the capture that is stored with it.
+ */
 export type EarlyAbout = Pick<CaptureAbout, 'config'> & {
   readonly head: Hash;
   readonly view: View;

@@ -54,8 +54,8 @@ async function importIt(cli: Cli, path: string, { cwd, yes }: Required<Flags>): 
       path,
       cwd,
       accept: (brought) => accept(cli, path, brought, yes),
-      snapshots: (session, carried, pack) =>
-        unpackSnapshots({ dataDir: folder.root, env: cli.env, session }, carried, pack),
+      snapshots: (own, carried, pack) =>
+        unpackSnapshots({ dataDir: folder.root, env: cli.env, session: own }, carried, pack),
       profile: embedded ? 'machine' : 'fleet',
       sealed: target.keys !== undefined,
       visibility: await canUseAttributes(connection, client.options.namespace),

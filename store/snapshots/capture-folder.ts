@@ -22,7 +22,14 @@ import type { Readable, Writable } from 'node:stream';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { codeOf } from '../../system/text.ts';
 import { parseStored } from '../values/store.ts';
-import { FolderIndex, modeOf, OutOfBounds, type FoundFile, type IndexedFile, type IndexedFolder } from './folder-index.ts';
+import {
+  FolderIndex,
+  modeOf,
+  OutOfBounds,
+  type FoundFile,
+  type IndexedFile,
+  type IndexedFolder,
+} from './folder-index.ts';
 import { FOLDER_MODE, loosePath, ObjectWriter, runWithInput, syncData, type TreeEntry } from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
 import { namesIn, parseChanges, type RawPath, type SnapshotChange } from './listing.ts';
@@ -239,7 +246,12 @@ export class FolderCapture {
     try {
       const parent = readText(path);
       const who = `Perdure <perdure@localhost> ${Math.floor(Date.now() / 1_000)} +0000`;
-      const lines = [`tree ${tree}`, ...(parent ? [`parent ${parent.trim()}`] : []), `author ${who}`, `committer ${who}`];
+      const lines = [
+        `tree ${tree}`,
+        ...(parent ? [`parent ${parent.trim()}`] : []),
+        `author ${who}`,
+        `committer ${who}`,
+      ];
       const commit = this.#writer.add('commit', Buffer.from(`${lines.join('\n')}\n\nsnapshot\n`));
       await this.#writer.flush();
       writeFileSync(lock, `${commit}\n`);
@@ -310,7 +322,10 @@ export class FolderCapture {
     try {
       const listed = namesIn(await this.#runGit(['ls-tree', '-r', '-t', '-z', '--full-tree', id]));
       const ids = [id, commit, ...listed.map((line) => line.slice(0, line.indexOf('\t')).split(' ')[2] ?? '')];
-      const found = await this.#runGit(['cat-file', '--batch-check=%(objectname) %(objecttype)'], `${ids.join('\n')}\n`);
+      const found = await this.#runGit(
+        ['cat-file', '--batch-check=%(objectname) %(objecttype)'],
+        `${ids.join('\n')}\n`,
+      );
       const lines = found.split('\n').map((line) => line.split(' '));
       return new Set(lines.flatMap(([name = '', kind]) => (kind === 'missing' ? [] : [name])));
     } catch {
@@ -442,7 +457,7 @@ function readSaved(path: string): Saved | null {
  */
 async function lockRef(path: string): Promise<number> {
   const lock = `${path}.lock`;
-  for (const until = Date.now() + LOCK_MS; ; ) {
+  for (const until = Date.now() + LOCK_MS; ;) {
     try {
       return openSync(lock, 'wx', 0o600);
     } catch (error) {

@@ -138,8 +138,8 @@ export class FolderIndex {
   #removeFolder(folder: IndexedFolder, name: string): void {
     const child = folder.folders.get(name);
     if (!child) return;
-    for (const file of [...child.files.keys()]) this.remove(child, file);
-    for (const below of [...child.folders.keys()]) this.#removeFolder(child, below);
+    for (const file of child.files.keys()) this.remove(child, file);
+    for (const below of child.folders.keys()) this.#removeFolder(child, below);
     folder.folders.delete(name);
     invalidate(folder);
   }
@@ -158,8 +158,8 @@ export class FolderIndex {
         if (this.#lookAtFile(folder, entry, here, looking)) files.add(name);
       } else if (this.#lookAtFolder(folder, entry, here, looking)) folders.add(name);
     }
-    for (const name of [...folder.files.keys()]) if (!files.has(name)) this.remove(folder, name);
-    for (const name of [...folder.folders.keys()]) if (!folders.has(name)) this.#removeFolder(folder, name);
+    for (const name of folder.files.keys()) if (!files.has(name)) this.remove(folder, name);
+    for (const name of folder.folders.keys()) if (!folders.has(name)) this.#removeFolder(folder, name);
   }
 
   #list(path: RawPath, { unreadable }: Looking): readonly Dirent[] | null {
@@ -209,7 +209,8 @@ export class FolderIndex {
     if (isTooDeep && lstatSync(this.placeOf(`${path}.git`), { throwIfNoEntry: false })) return false;
     const child = openFolder(folder, name);
     this.#lookInto(child, { ...place, path, isIgnored: isLeft }, looking);
-    const isKept = !isLeft || child.files.size + child.folders.size > 0 || looking.added.some((one) => one.folder === child);
+    const isKept =
+      !isLeft || child.files.size + child.folders.size > 0 || looking.added.some((one) => one.folder === child);
     if (!isKept) folder.folders.delete(name);
     return isKept;
   }
@@ -279,4 +280,4 @@ function isRacy({ mtimeMs, ctimeMs, readAt }: IndexedFile): boolean {
   return Math.max(mtimeMs, ctimeMs) > readAt - margin;
 }
 
-const isAscii = (text: string): boolean => !/[^\x00-\x7f]/.test(text);
+const isAscii = (latin1: string): boolean => Buffer.byteLength(latin1) === latin1.length;

@@ -2,16 +2,7 @@
 // disk before anything names it.
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  fdatasync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, fdatasync, mkdirSync, openSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflateSync } from 'node:zlib';
@@ -140,7 +131,10 @@ function buildPack(objects: readonly GitObject[]): Buffer {
   header.write('PACK', 'latin1');
   header.writeUInt32BE(2, 4);
   header.writeUInt32BE(objects.length, 8);
-  const parts = [header, ...objects.flatMap(({ kind, content }) => [packHeader(kind, content), deflateSync(content, FAST)])];
+  const parts = [
+    header,
+    ...objects.flatMap(({ kind, content }) => [packHeader(kind, content), deflateSync(content, FAST)]),
+  ];
   const hash = createHash('sha1');
   for (const part of parts) hash.update(part);
   return Buffer.concat([...parts, hash.digest()]);

@@ -98,7 +98,7 @@ const CLASSES: Readonly<Record<string, RegExp>> = {
   alnum: /[a-z0-9]/i,
   alpha: /[a-z]/i,
   blank: /[ \t]/,
-  cntrl: /[\x00-\x1f\x7f]/,
+  cntrl: /\p{Cc}/u,
   digit: /\d/,
   graph: /[\x21-\x7e]/,
   lower: /[a-z]/,
@@ -136,7 +136,7 @@ function readSet(glob: string, start: number): Part | null {
       if (inner.endsWith(':')) {
         const members = CLASSES[inner.slice(0, -1)];
         if (!members) return { source: null, end: at };
-        for (let byte = 0; byte < 256; byte += 1) if (members.test(String.fromCharCode(byte))) bytes.add(byte);
+        for (let byte = 0; byte < 128; byte += 1) if (members.test(String.fromCharCode(byte))) bytes.add(byte);
         before = null;
         at += whole.length;
         continue;

@@ -60,7 +60,8 @@ export function placeOfRoot(dataDir: string, session: SessionId, root: string): 
 /** Makes the repository and the session's folder where they are missing. */
 export async function openShadow({ gitDir, own }: Pick<ShadowPlace, 'gitDir' | 'own'>): Promise<void> {
   await mkdir(own, { recursive: true, mode: 0o700 });
-  if (existsSync(join(gitDir, 'HEAD'))) return;
+  // Someone may have cleared it in part.
+  if (['HEAD', 'objects/pack', 'refs/heads'].every((name) => existsSync(join(gitDir, name)))) return;
   for (const folder of ['objects/info', 'objects/pack', 'refs/heads', 'info']) {
     await mkdir(join(gitDir, folder), { recursive: true, mode: 0o700 });
   }

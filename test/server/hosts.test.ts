@@ -91,7 +91,9 @@ test('a folder that is gone from its host is told so, and a new one is opened by
 
 test('files are captured on the disk of the host alone, whichever worker stores the end of a run (T1 W7)', async () => {
   const config = { snapshots: true };
-  const writes = Array.from({ length: 6 }, (_, at) => reply([toolUse('write', { path: `file-${at}`, content: 'a\n' })]));
+  const writes = Array.from({ length: 6 }, (_, at) =>
+    reply([toolUse('write', { path: `file-${at}`, content: 'a\n' })]),
+  );
   const h = await harness({ script: [...writes, reply('Done.')], worker: { host: here, config } });
   const other = await h.startWorker({ host: elsewhere, config, dataDir: join(h.cwd, '..', 'other-data') });
   const session = await h.open('Go.', { maxTurns: 1 });

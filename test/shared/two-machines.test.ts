@@ -81,7 +81,8 @@ test('what a session has changed is read on a machine that did not work on it, a
   const started = await works.run('run', '--permission-mode', 'bypass', 'Make them.');
   expect(started).toMatchObject({ status: 0 });
   const [{ session: id } = {}] = jsonLines((await reads.run('list', '--json')).out);
-  expect((await works.run('continue', String(id), 'Change them.')).status).toBe(0);
+  expect((await reads.run('send', String(id), 'Change them.')).status).toBe(0);
+  await until(async () => (await reads.run('show', String(id))).out.includes('Second.'));
   const told = await reads.run('diff', String(id), '--stat');
   expect(told).toMatchObject({ status: 0, out: 'added a  +2 −0\n1 file changed (+2 −0)\n' });
   rmSync(join(works.data, 'snapshots', 'objects'), { recursive: true });

@@ -273,7 +273,8 @@ export const CONFIG_KEYS = {
   ),
   /**
    * Whether the files of a workspace are captured after each step that may change them (T1), and
-   * how many: at most `files` files, `bytes` bytes in all and `fileBytes` of one file.
+   * how many: at most `files` files, `bytes` bytes in all and `fileBytes` of one file; and which
+   * ignored ones all the same.
    */
   snapshots: forWorker<SnapshotSettings>(snapshotsSchema),
   hooks: forWorker<HookConfig>(hooksSchema),

@@ -63,7 +63,11 @@ export async function rewindSession(
     throw new ClientProblem('refused', 'something runs now, or waits to: interrupt it first');
   const chain = await readChain(ports.store, session, await requireHead(ports, session));
   const plan = planRewind(chain, to === undefined ? undefined : String(to), choice);
-  const files = await listFiles(ports, plan.rewind, chain.flatMap(({ segment }) => segment.entries));
+  const files = await listFiles(
+    ports,
+    plan.rewind,
+    chain.flatMap(({ segment }) => segment.entries),
+  );
   const rewound = dryRun ? null : await send(ports, described, plan.rewind, by);
   return { ...plan, files, rewound };
 }

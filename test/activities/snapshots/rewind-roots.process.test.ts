@@ -1,6 +1,6 @@
 // A rewind of files that is killed at any moment of it, and attempted again.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { rewindRoots } from '../../../activities/snapshots/rewind-roots.ts';
@@ -75,4 +75,34 @@ test('a rewind of files that was killed at any moment is finished by the next at
     await rewindRoots(options, { step: (step += 1), roots: [{ root, known: to, to: known }], attempt });
     expect(look()).toBe(start);
   }
+});
+
+test('a rewind that is refused at its second attempt leaves nothing of the first, and a foreign folder is refused (T7 T9)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const [root, dataDir] = [tempFolder(), join(tempFolder(), 'data')];
+  mkdirSync(dataDir);
+  const options = { sandbox, dataDir, caps: DEFAULT_CAPS };
+  const place = placeOfRoot(dataDir, session, root);
+  const means = { place, git: 'git', run: runGitHeld(options, signal), caps: DEFAULT_CAPS };
+  const write = (name: string, text: string) => writeFileSync(join(root, name), text);
+  write('x', 'old\n');
+  write('z', 'a\n');
+  const { id: to } = await takeSnapshot(means, null);
+  rmSync(join(root, 'x'));
+  write('.gitignore', 'x\n');
+  write('z', 'b\n');
+  const { id: known } = await takeSnapshot(means, null);
+  // An attempt was killed after it had written z; then someone made what is in the way.
+  writeFileSync(join(place.own, 'rewind.json'), JSON.stringify({ step: 5, before: known }));
+  write('z', 'a\n');
+  write('x', 'of someone else\n');
+  const done = await rewindRoots(options, { step: 5, roots: [{ root, known, to }], attempt });
+  expect(done).toMatchObject({ kind: 'refused', problem: expect.stringContaining('x is in the way') as string });
+  expect([readFileSync(join(root, 'z'), 'utf8'), readFileSync(join(root, 'x'), 'utf8')]).toEqual([
+    'b\n',
+    'of someone else\n',
+  ]);
+  const foreign = tempFolder();
+  const refused = await rewindRoots(options, { step: 6, roots: [{ root: foreign, known, to }], attempt });
+  expect(refused).toEqual({ kind: 'refused', problem: `${foreign} was never captured on this machine` });
 });

@@ -65,8 +65,9 @@ test('a sparse checkout, a work tree, a submodule and pointers of LFS are captur
 });
 
 test('files that become folders, vanish or change while snapshots are taken do not end them (T2)', async () => {
-  const { root, sh, take, files } = shadowed();
-  const swap = 'rm -rf one d; mkdir one; echo in > one/in; echo d > d; echo 5 > five; rm -rf one d five; echo 1 > one; mkdir d; echo 4 > d/four';
+  const { root, take, files } = shadowed();
+  const swap =
+    'rm -rf one d; mkdir one; echo in > one/in; echo d > d; echo 5 > five; rm -rf one d five; echo 1 > one; mkdir d; echo 4 > d/four';
   const other = spawn('sh', ['-c', `echo 2 > two; while [ ! -e stop ]; do ${swap}; done`], { cwd: root });
   let before: string | null = null;
   for (let round = 0; round < 50; round += 1) before = (await take(before)).id;

@@ -32,7 +32,9 @@ test('packs of what is new carry all snapshots of a session to another host, eac
   const first = await capture('mkdir a && echo 1 > a/one && echo 2 > two && head -c 100000 /dev/urandom > large');
   const second = await capture('echo more >> a/one && rm two && mkdir empty');
   const third = await capture('seq 1 300 | split -l 1 - a/part-');
-  expect(entries.map((entry) => (entry as Extract<Entry, { kind: 'files' }>).roots[0]?.packs?.length)).toEqual([1, 1, 1]);
+  expect(entries.map((entry) => (entry as Extract<Entry, { kind: 'files' }>).roots[0]?.packs?.length)).toEqual([
+    1, 1, 1,
+  ]);
   const sizes = await Promise.all(named.map(async (hash) => (await store.get(hash)).length));
   expect(sizes[0]).toBeGreaterThan(100_000);
   expect(sizes[1]).toBeLessThan(2_000);

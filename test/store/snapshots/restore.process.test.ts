@@ -75,3 +75,18 @@ test('what no snapshot holds is never overwritten (T7)', async () => {
   await expect(goBack(folder, id)).rejects.toThrow('two/ignored is in the way, and no snapshot holds it');
   expect(sh('cat two/ignored')).toBe('i\n');
 });
+
+test('folders in empty folders come back, and go again, each of them (T7)', async () => {
+  const folder = shadowed();
+  const { sh, take, root } = folder;
+  sh('echo 1 > one; mkdir -p outer/inner/deep outer/beside');
+  const { id } = await take();
+  const before = look(root);
+  sh('rm -r outer; mkdir -p other/below/it');
+  const { id: after } = await take();
+  const later = look(root);
+  await goBack(folder, id);
+  expect(look(root)).toBe(before);
+  await goBack(folder, after);
+  expect(look(root)).toBe(later);
+});

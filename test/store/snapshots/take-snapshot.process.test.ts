@@ -1,6 +1,8 @@
 // Snapshots of folders as they lie on disks of people.
 import { expect, test } from 'vitest';
 import { showPath } from '../../../store/snapshots/listing.ts';
+import { FolderCapture } from '../../../store/snapshots/capture-folder.ts';
+import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import { shadowed } from './support.ts';
 
 test('a snapshot has all files that are not ignored, as they lie: links, modes, line ends, nested repositories, any name (T2)', async () => {
@@ -79,4 +81,58 @@ test('what was damaged of the shadow repository is made anew (T1)', async () => 
   sh(`rm -r ${place.gitDir}/objects/[0-9a-f]*; echo 4 > four; touch ${place.own}/index.lock`);
   const third = await take();
   expect(await files(third.id)).toHaveLength(4);
+});
+
+test('ignored files that are included by name are captured, and those beside them are not (T2)', async () => {
+  const { sh, means, files } = shadowed();
+  sh(`
+    printf '.env*\\nout/\\nlogs/\\n' > .gitignore && mkdir -p a out/deep logs && echo 1 > .env && echo 2 > a/.env && echo 3 > .env.local
+    echo 4 > out/report.json && echo 5 > out/deep/x.json && echo 6 > out/other && echo 7 > logs/l
+  `);
+  const include = ['.env', '/out/*.json'];
+  const { id } = await takeSnapshot({ ...means, include }, null);
+  const names = ['.env', '.gitignore', 'a/.env', 'out/report.json'];
+  expect(await files(id)).toEqual(names.map((name) => `100644 ${name}`));
+  sh('rm out/report.json && echo more >> .env');
+  const second = await takeSnapshot({ ...means, include }, id);
+  expect(second.changes.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
+    'changed .env',
+    'deleted out/report.json',
+  ]);
+});
+
+test('a file that changed within the same moment, with its size and times, is captured (T1)', async () => {
+  const { sh, take, content } = shadowed();
+  sh('echo aaaa > one && touch -d @1700000000 one');
+  const first = await take();
+  sh('echo bbbb > one && touch -d @1700000000 one');
+  const second = await take(first.id);
+  expect(second.changes.map(({ path }) => path)).toEqual(['one']);
+  expect(await content(second.id, 'files/one')).toBe('bbbb\n');
+});
+
+test('what an earlier process knew is used again, and what of it is damaged or missing is captured anew (T1)', async () => {
+  const { sh, take, files, place, means } = shadowed();
+  sh('echo 1 > one && echo 2 > two && mkdir empty');
+  const first = await take();
+  const request = { ...means, include: [], before: first.id };
+  const again = async () => {
+    const folder = new FolderCapture({ place, git: 'git' });
+    try {
+      return await folder.capture(request);
+    } finally {
+      folder.save();
+      folder.close();
+    }
+  };
+  expect(await again()).toMatchObject({ id: first.id, changes: [] });
+  sh('echo 3 > three');
+  const second = await again();
+  expect(second.changes.map(({ path }) => path)).toEqual(['three']);
+  sh(`find ${place.gitDir}/objects -type f -delete`);
+  const third = await again();
+  expect(third).toMatchObject({ id: second.id, before: null });
+  expect(await files(third.id)).toEqual(['100644 one', '100644 three', '100644 two']);
+  sh(`printf damaged >> ${place.own}/stats`);
+  expect(await again()).toMatchObject({ id: second.id });
 });
