@@ -9,6 +9,7 @@ import { topUpProblem } from '../../client/sessions/steer.ts';
 import { permissionModes } from '../../workflows/contract/options-problem.ts';
 import type { Sessions, Talk } from './talk.ts';
 import { sayAside } from './aside.ts';
+import { sayFork } from './fork-command.ts';
 import { sayAgents, sayCost, sayFiles, sayPermissions } from './look-commands.ts';
 
 type SlashGroup = 'Now' | 'Look' | 'Set' | 'End';
@@ -80,6 +81,12 @@ const commands: Readonly<Record<string, Slash>> = {
       await sessions.send(session, text, { compact: rest === '' ? {} : { instructions: rest } });
       say('asked: it is summed up as soon as nothing else runs');
     },
+  },
+  fork: {
+    group: 'Now',
+    takes: '[PROMPT]',
+    does: 'begins a session of its own from here, in a folder of its own where files are captured',
+    act: (talk, rest) => sayFork(talk, rest),
   },
   context: {
     group: 'Look',
