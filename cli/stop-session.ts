@@ -98,7 +98,7 @@ export async function withEndingWorker<T>(
   session: SessionDescription,
   act: () => Promise<T>,
 ): Promise<T> {
-  const staff = await arrangeStop(cli, opened, { wait: false, does: 'takes the session back' }, session);
+  const staff = await arrangeStop(cli, opened, { wait: false, does: 'does that' }, session);
   try {
     const failed = new Promise<never>((_resolve, reject) => {
       staff.failed.addEventListener('abort', () => reject(staff.failed.reason as Error), { once: true });

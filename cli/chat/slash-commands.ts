@@ -9,6 +9,7 @@ import { topUpProblem } from '../../client/sessions/steer.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import type { Talk } from './talk.ts';
 import { sayAside } from './aside.ts';
+import { sayFork } from './fork-command.ts';
 import { sayAgents, sayCost, sayFiles, sayPermissions } from './look-commands.ts';
 
 type SlashGroup = 'Now' | 'Look' | 'Set' | 'End';
@@ -89,6 +90,12 @@ const commands: Readonly<Record<string, Slash>> = {
       if (rest !== '' && rest !== 'undo') throw new UsageError(`/rewind takes nothing, or undo: not ${rest}`);
       return rewind(rest === 'undo');
     },
+  },
+  fork: {
+    group: 'Now',
+    takes: '[PROMPT]',
+    does: 'begins a session of its own from here, in a folder of its own where files are captured',
+    act: (talk, rest) => sayFork(talk, rest),
   },
   context: {
     group: 'Look',

@@ -6,7 +6,17 @@ import type { PermissionMode } from '../../workflows/contract/session.ts';
 
 export type Sessions = Pick<
   PerdureClient,
-  'describe' | 'interrupt' | 'resume' | 'cancel' | 'setOptions' | 'topUp' | 'list' | 'askAside' | 'send' | 'transcript'
+  | 'describe'
+  | 'fork'
+  | 'interrupt'
+  | 'resume'
+  | 'cancel'
+  | 'setOptions'
+  | 'topUp'
+  | 'list'
+  | 'askAside'
+  | 'send'
+  | 'transcript'
 >;
 
 export type Talk = {

@@ -2,6 +2,7 @@
 // a plain model keeps (T2, T7). WALKS and SEED choose others than those of CI.
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
+import { checkOut } from '../../store/snapshots/check-out.ts';
 import { previewRestore, restore } from '../../store/snapshots/restore.ts';
 import { random as randomFrom, type Random } from '../support/random.ts';
 import { shadowed } from '../store/snapshots/support.ts';
@@ -94,6 +95,13 @@ test.each(Array.from({ length: WALKS }, (_, walk) => SEED + walk))(
       await restoreTo(folder, id);
       expect(look(root)).toBe(looks);
     }
+    // A fork has the files of its point, and nothing that is ignored (T10).
+    const { id, looks } = random.pick(points as [(typeof points)[number]]);
+    const copy = `${root}-fork`;
+    run(root, `mkdir ${JSON.stringify(copy)}`);
+    await checkOut(folder.means, id, copy);
+    expect(look(copy)).toBe(looks);
+    expect(run(copy, 'ls -a')).not.toMatch(/^(?:ignored|[.]git)$/m);
     expect(run(root, untouched)).toBe(before);
   },
 );

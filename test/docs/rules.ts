@@ -190,5 +190,6 @@ export const timeRules: readonly Rule[] = [
   { id: 'T7', rule: 'Exactly the files that differ go back, and nothing that no snapshot holds is lost' },
   { id: 'T8', rule: 'Effects that stay done are listed' },
   { id: 'T9', rule: 'Only a session at rest goes back, and a crash at any moment is survived' },
+  { id: 'T10', rule: 'A fork goes on from a point of a session, with keys, files and spending of its own' },
   { id: 'T11', rule: 'The difference of two points, and the same changes elsewhere' },
 ];

@@ -142,7 +142,7 @@ test('a fork parts at an entry, an iteration or a message, also from a closed se
 
 test('a fork of a fork shares what both have, and a rewind goes no further than its own beginning (T10)', async () => {
   const h = await forkHarness({
-    script: ['First.', 'Second.', 'Third.', 'Deep.', 'Shallow.', 'Back.'].map((text) => reply(text)),
+    script: ['First.', 'Second.', 'Third.', 'Deep.', 'Shallow.', 'Back.'].map((words) => reply(words)),
   });
   const origin = await h.open('Go.');
   await origin.ended(1);

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { hashOf, type Store } from '../../store/values/store.ts';
+import { hashOf, keySegment, type Store } from '../../store/values/store.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import { s3Care } from '../../store/values/s3/s3-care.ts';
 import { s3Objects } from '../../store/values/s3/s3-objects.ts';
@@ -46,6 +46,21 @@ async function sound(town: Town, session: string): Promise<void> {
 }
 
 describe.each(STORE_KINDS)('a store in %s', (kind) => {
+  test('what a fork shares with a session that is gone stays, over two cleanings, and it goes on (W4 T10)', async () => {
+    const town = await storeTown(kind, [...works, reply('Forked.'), reply('On.')]);
+    const origin = await begin(town, LONG);
+    const { session: fork } = await town.sessions.fork(origin, { prompt: 'Another way.' });
+    expect(await endOf(town, fork, 2)).toBe('completed');
+    await dropFromServer(town, origin);
+    const cleaned = await town.clean({ now: inDays(2) });
+    expect([...cleaned.known].toSorted()).toEqual([fork, origin].map((id) => keySegment(id)).toSorted());
+    await town.clean({ now: inDays(4) });
+    await sound(town, fork);
+    await town.sessions.send(fork, 'And?');
+    expect(await endOf(town, fork, 3)).toBe('completed');
+    expect(JSON.stringify(town.model.requests.at(-1)?.body)).toContain(LONG.slice(0, 40));
+  });
+
   test('what no session reaches is set aside, then removed, as a dry run has said; the rest stays whole (W4)', async () => {
     const town = await storeTown(kind, [...works, ...works, ...works, reply('Once more.')]);
     const [open, closed, gone] = [await begin(town, LONG), await begin(town, 'close'), await begin(town, 'go')];

@@ -121,13 +121,13 @@ let replayed: Promise<unknown> = Promise.resolve();
  * other: a replay that ends shuts the SDK's runtime down when it holds nothing else, also under one
  * that is just being made.
  */
-export function replays(client: Client, session: OpenSession): Promise<void> {
+export function replays(client: Client, session: Pick<OpenSession, 'id' | 'handle'>): Promise<void> {
   const mine = replayed.then(() => replayChain(client, session));
   replayed = mine.catch(() => {});
   return mine;
 }
 
-async function replayChain(client: Client, session: OpenSession): Promise<void> {
+async function replayChain(client: Client, session: Pick<OpenSession, 'id' | 'handle'>): Promise<void> {
   for await (const history of chainOf(client, session)) {
     await Worker.runReplayHistory({ workflowBundle: { codePath: bundlePath() } }, history, session.id);
   }

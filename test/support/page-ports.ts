@@ -109,7 +109,13 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     fork: (id, { at } = {}) => {
       done.push(`fork ${String(at)}`);
       const forkedFrom = { session: id as SessionId, position: Number(at ?? 0) };
-      return Promise.resolve({ session: 's-2' as SessionId, forkedFrom, cwd: '/work-s-2', files: true, messageId: null });
+      return Promise.resolve({
+        session: 's-2' as SessionId,
+        forkedFrom,
+        cwd: '/work-s-2',
+        files: true,
+        messageId: null,
+      });
     },
     snip: noted('snip'),
     rewind: () => noted('rewind')().then(() => ({}) as never),

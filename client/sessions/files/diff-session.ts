@@ -8,6 +8,7 @@ import {
   type ShadowReading,
 } from '../../../store/snapshots/compare.ts';
 import { type ChangeKind, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
+import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
 import {
   findPosition,
   firstSnapshots,
@@ -106,9 +107,10 @@ export type RootPair = Pair & { readonly root: string };
  */
 export async function findPairs(
   { session, cwd, reading, store }: DiffPorts,
-  stretch: TranscriptStretch,
+  given: TranscriptStretch,
   { from, to, paths = [] }: DiffOptions,
 ): Promise<readonly RootPair[]> {
+  const stretch = { ...given, entries: withMovedRoots(given.entries) };
   const first = firstSnapshots(stretch.entries);
   if (first.size === 0)
     throw new ClientProblem('refused', `no files of session ${session} were captured: see docs/time.md`);

@@ -1,7 +1,8 @@
 // Plans a rewind (T6–T8): the head to go back to, the snapshots of each folder, and what is left
 // behind. It only reads.
-import type { Entry, Outcome, ReplyEntry } from '../../../store/log/entries.ts';
+import type { Entry, Outcome, ReplyEntry, Segment } from '../../../store/log/entries.ts';
 import { forkIn, type StoredSegment } from '../../../store/log/read-chain.ts';
+import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
 import { findPosition, lastSnapshots, parsePoint, snapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import type { Rewind, RootRewind } from '../../../workflows/contract/rewind.ts';
@@ -43,15 +44,10 @@ export function planRewind(chain: readonly StoredSegment[], to: string | undefin
   const at = chain.findLastIndex(({ segment }) => segment.first <= asked);
   const { segment } = chain[at] as StoredSegment;
   const from = (chain.at(-1) as StoredSegment).hash;
-  const link = choice.conversation === false ? undefined : chain.findLast((each) => forkIn(each.segment));
-  const origin = link && forkIn(link.segment);
-  if (link && origin && segment.first <= link.segment.first)
-    throw new ClientProblem('refused', `the fork begins after that: fork session ${origin.session} there instead`);
-  if (segment.parent === null)
-    throw new ClientProblem('refused', 'nothing was before that: start a session of its own instead');
   const left = entries.slice(segment.first);
-  const files = choice.files === false ? [] : rootsToRewind(entries, segment.first);
-  const conversation = choice.conversation === false ? {} : goBack(entries.slice(0, segment.first), segment.parent);
+  const files = choice.files === false ? [] : rootsToRewind(withMovedRoots(entries), segment.first);
+  const conversation =
+    choice.conversation === false ? {} : goBack(entries.slice(0, segment.first), headBefore(chain, segment));
   const rewind: Rewind = {
     from,
     ...conversation,
@@ -68,6 +64,17 @@ export function planRewind(chain: readonly StoredSegment[], to: string | undefin
     turns: left.filter(({ kind }) => kind === 'reply').length,
     effects: listLeftEffects(left, entries.slice(0, segment.first)),
   };
+}
+
+/** Throws ClientProblem where the session has no head before that. */
+function headBefore(chain: readonly StoredSegment[], { parent, first }: Segment): Hash {
+  const fork = chain.findLast(({ segment }) => forkIn(segment))?.segment;
+  const origin = fork && forkIn(fork);
+  if (origin && first <= fork.first)
+    throw new ClientProblem('refused', `the fork begins after that: fork session ${origin.session} there instead`);
+  if (parent === null)
+    throw new ClientProblem('refused', 'nothing was before that: start a session of its own instead');
+  return parent;
 }
 
 export function findAsked(entries: readonly Entry[], to: string | undefined): number {
