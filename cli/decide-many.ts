@@ -4,7 +4,7 @@ import type { WaitingApproval } from '../client/sessions/waiting-approval.ts';
 import { approvalWhat } from '../client/render/approval-text.ts';
 import { oneLine } from '../client/paint.ts';
 import type { Cli } from './cli.ts';
-import { withTaker } from './decide-session.ts';
+import { withDecidingWorker } from './decide-session.ts';
 import { actOnMatching, type FilterFlags } from './many-sessions.ts';
 
 export type DecideMany = {
@@ -27,7 +27,7 @@ export function decideMany(cli: Cli, flags: FilterFlags, { verb, done, act }: De
       const certain = waiting.filter(({ question, problem }) => !question && problem === undefined);
       return certain.map((approval) => ({
         words: `${session}  ${oneLine(approval.tool, 40)} ${approvalWhat(approval)}`,
-        act: () => withTaker(cli, opened, taskQueue, () => act(opened, approval)),
+        act: () => withDecidingWorker(cli, opened, taskQueue, () => act(opened, approval)),
       }));
     },
   });

@@ -27,7 +27,7 @@ export async function decideSession(cli: Cli, { id, call, done, after = '', act 
     // Without such a call a worker is not needed: the session refuses at once.
     const waits = approvals.some((pending) => pending.call === call);
     const take = (): Promise<PendingApproval> => act(opened.sessions, session);
-    const { tool } = waits ? await withTaker(cli, opened, taskQueue, take) : await take();
+    const { tool } = waits ? await withDecidingWorker(cli, opened, taskQueue, take) : await take();
     cli.say(`${done}: call ${call}, ${oneLine(tool, 60)}${after}`);
     await sayIfNobodyWorks(cli, opened, session);
     return STATUS.ok;
@@ -38,8 +38,13 @@ export async function decideSession(cli: Cli, { id, call, done, after = '', act 
  * Runs `act` while a worker of the session's queue can take what it sends. Where none runs, and the
  * server is our own, it starts one for as long as `act` takes.
  */
-export async function withTaker<T>(cli: Cli, opened: Opened, taskQueue: string, act: () => Promise<T>): Promise<T> {
-  const taker = await takerFor(cli, opened, taskQueue);
+export async function withDecidingWorker<T>(
+  cli: Cli,
+  opened: Opened,
+  taskQueue: string,
+  act: () => Promise<T>,
+): Promise<T> {
+  const taker = await openDecidingWorker(cli, opened, taskQueue);
   try {
     await taker?.ready;
     const taken = act();
@@ -51,7 +56,7 @@ export async function withTaker<T>(cli: Cli, opened: Opened, taskQueue: string, 
 }
 
 /** Brings up no worker on a server that is not ours: the decision itself reports a missing one. */
-async function takerFor(cli: Cli, opened: Opened, taskQueue: string): Promise<AvailableWorker | null> {
+async function openDecidingWorker(cli: Cli, opened: Opened, taskQueue: string): Promise<AvailableWorker | null> {
   if (opened.embedded === null) return null;
   const { workersOf } = await import('../worker/embedded/members.ts');
   const { startDecidingWorker } = await import('../client/runtime/deciding-worker.ts');

@@ -12,7 +12,7 @@ import { entriesFrom } from './sessions/entries-from.ts';
 import { listCaptures } from './sessions/files/calls-behind.ts';
 import { hasPacks } from '../store/snapshots/packs.ts';
 import { diffSession } from './sessions/files/diff-session.ts';
-import { type ForkPorts, forkSession } from './sessions/fork/fork-session.ts';
+import { type ForkPorts, startFork } from './sessions/fork/fork-session.ts';
 import { rewindSession, undoRewind, type RewindPorts } from './sessions/files/rewind-session.ts';
 import { withPorts } from './sessions/folder-ports.ts';
 import { knownOptions, refuseUnknown } from './options.ts';
@@ -251,7 +251,7 @@ function createFiles(
       ),
     fork: (id, asked = {}) =>
       wait('fork()', asked, knownOptions.fork, () =>
-        forkSession(forking, parseSessionId(id), { ...asked, by: means.actor(asked) }),
+        startFork(forking, parseSessionId(id), { ...asked, by: means.actor(asked) }),
       ),
     diff: (id, asked = {}) =>
       wait('diff()', asked, knownOptions.diff, async () => {
@@ -287,12 +287,7 @@ function guardSchedules(schedules: Schedules, { wait, each }: MethodWaits): Sche
 
 type MethodWaits = {
   /** Checks the options of a method and runs it until its signal aborts. */
-  wait<T>(
-    method: string,
-    options: Abortable | undefined,
-    keys: object,
-    work: () => Promise<T>,
-  ): Promise<T>;
+  wait<T>(method: string, options: Abortable | undefined, keys: object, work: () => Promise<T>): Promise<T>;
   /** Does the same for each item of an iteration. */
   each<T>(options: Abortable, items: () => AsyncIterable<T>): AsyncIterable<T>;
 };

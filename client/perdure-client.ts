@@ -130,10 +130,10 @@ export type PerdureClient = {
   /** Undoes the last rewind, also one that was an undo (T7). */
   undoRewind(session: string, options?: UndoOptions): Promise<Rewound>;
   /**
-   * Begins a session of its own that goes on from a point of this one (T10), which may run meanwhile
-   * or be closed. The conversation up to there is shared, not copied. Resolves when the fork is
-   * durable; a worker of the machine that has the snapshots checks its files out before its first
-   * run.
+   * Begins a session of its own that goes on from a point of this one (T10), which may run
+   * meanwhile or be closed. The conversation up to there is shared, not copied. Resolves when the
+   * fork is durable; a worker of the machine that has the snapshots checks its files out before its
+   * first run.
    */
   fork(session: string, options?: ForkOptions): Promise<SessionForked>;
   /** Lists the captures of the session's files, and the calls that changed them (T5). */

@@ -94,7 +94,7 @@ const GOVERNMENT = 1.2;
  * Returns the facts of a model, with the prices of the variant that its name says: regional,
  * government, batch or fast. Undefined for a model that the catalogue does not know.
  */
-export function catalogueFacts(name: string): ModelFacts | undefined {
+export function findCatalogueFacts(name: string): ModelFacts | undefined {
   const { base, variant } = parseBaseName(name);
   const found = Object.hasOwn(catalogue.models, base) ? catalogue.models[base] : undefined;
   if (!found) return undefined;

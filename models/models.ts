@@ -2,7 +2,7 @@
 // then by the catalogue.
 import type { ModelFacts, Models, ModelTable } from '../store/model-facts.ts';
 import type { Price } from '../workflows/contract/loop.ts';
-import { catalogueFacts } from './catalogue.ts';
+import { findCatalogueFacts } from './catalogue.ts';
 import { findModel } from './find-model.ts';
 import { type AskServer, type ServerModel, createServerFacts } from './server-facts.ts';
 
@@ -43,7 +43,7 @@ export function createModels(settings: ModelsSettings = {}): Models {
       const window = windows.get(name);
       const own = findInTable(configured, name);
       const said = {
-        ...mergeServerFacts(catalogueFacts(name), server.known(name)),
+        ...mergeServerFacts(findCatalogueFacts(name), server.known(name)),
         ...(window !== undefined && { window }),
       };
       const { assumed: _unless, ...known } = { ...UNKNOWN, ...said, ...own };

@@ -10,7 +10,7 @@ import { API, type Api, apiApp } from './api/api-app.ts';
 import { statusOf } from './api/problems.ts';
 import { type Access, guardPage, personIn } from './hosting/access.ts';
 import { OWNER } from './hosting/people.ts';
-import { addComparing, idOf, readingRoutes, type SessionFeeds } from './session/reading-routes.ts';
+import { addCompareRoute, idOf, addReadingRoutes, type SessionFeeds } from './session/reading-routes.ts';
 import { addShareForm, addSharedRoutes } from './session/shared-routes.tsx';
 import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
@@ -117,8 +117,8 @@ export class OpsPage {
 
   #addSessions(): void {
     const { app, feeds } = this;
-    readingRoutes(app, this.#ports, feeds);
-    addComparing(app, feeds);
+    addReadingRoutes(app, this.#ports, feeds);
+    addCompareRoute(app, feeds);
     addSharedRoutes(app, this.#ports, { access: this.#access, feeds });
     addShareForm(app, this.#access);
     app.post('/sessions/:id/:action', async (context) => {

@@ -16,7 +16,7 @@ import { SetupProblem } from '../system/setup-problem.ts';
 import { reasonOf } from '../system/text.ts';
 import { openModelAccess } from './model-access.ts';
 import { openNetwork } from '../connection/network/network.ts';
-import { noteNamespace } from '../connection/store-users.ts';
+import { noteNamespace } from '../connection/store-namespaces.ts';
 import { openWatchers } from './monitor/watchers.ts';
 import { startReaper } from './reaper.ts';
 import { createSilenceTeller, type SilenceTeller } from './silence-teller.ts';

@@ -19,7 +19,7 @@ import type { RunReport, SessionInput } from './contract/session.ts';
 import { stopBackground, watchBackground } from './delegated/background.ts';
 import { awaitAgents } from './delegated/carry-out.ts';
 import { reportToParent } from './delegated/reports.ts';
-import { checkOutFiles } from './session/check-out.ts';
+import { openForkFolder } from './session/check-out.ts';
 import { handOverIfDue, canHandOver } from './session/handover.ts';
 import { messageProblem, sessionTitle } from './session/inbox.ts';
 import { activityProblem } from './activity-problem.ts';
@@ -49,7 +49,7 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
     agents.background.length === 0;
   let report: RunReport | ApplicationFailure | null = null;
   try {
-    report = await checkOutFiles(session);
+    report = await openForkFolder(session);
     if (carry.run) await runToEnd(session, carry.run);
     const isCancelledNow = (): boolean => session.stopCause === 'cancel';
     while (!isCancelledNow() && !report) {

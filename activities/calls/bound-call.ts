@@ -5,7 +5,7 @@ import type { CallKey } from '../../workflows/contract/ids.ts';
 import { present } from '../../workflows/contract/present.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { pickObservedRun, type Observe, type ToolCallSeen } from '../../store/live/observe.ts';
-import { toolEnd } from '../../store/live/retell.ts';
+import { toolEndEvent } from '../../store/live/retell.ts';
 import type { Store } from '../../store/values/store.ts';
 import { isDeeperThan, DEEPEST_INPUT } from '../../system/json.ts';
 import { createAskPeople, withdrawQuestions } from '../../tools/people/ask-people.ts';
@@ -156,7 +156,7 @@ export class CallInRun implements BoundCall {
     if (begun || outcome === 'not_run')
       this.#observe({ at: began.at, ms: performance.now() - began.tick, outcome }, iteration, attempt);
     begins();
-    say(toolEnd(iteration, done.outcome));
+    say(toolEndEvent(iteration, done.outcome));
     return done;
   }
 

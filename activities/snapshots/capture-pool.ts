@@ -8,7 +8,7 @@ import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.
 import type { CaptureRequest, Snapshot } from '../../store/snapshots/capture-folder.ts';
 import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
 import { openShadow, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
-import { captureProgram, readAnswer } from '../../store/snapshots/take-snapshot.ts';
+import { captureProgram, readCapture } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 
 /** A folder that takes longer than that is not captured. */
@@ -35,7 +35,8 @@ export class CapturePool {
       return await chosen.capture(request);
     } catch (error) {
       if (error instanceof OutOfBounds) throw error;
-      // Its view of the disk may be that of before: it does not see a repository that was made anew.
+      // Its view of the disk may be that of before: it does not see a repository that was made
+      // anew.
       await chosen.close();
       await openShadow(request.place);
       return await this.#choose(request.place.own).capture(request);
@@ -123,7 +124,7 @@ class CaptureProcess {
     try {
       process.stdin.write(`${JSON.stringify(request)}\n`);
       const { value, done } = await this.#answers.next();
-      if (done !== true) return readAnswer(value);
+      if (done !== true) return readCapture(value);
       this.isOver = true;
       if (isLate) throw new OutOfBounds(`it took longer than ${LONGEST_MS / 1_000} s`);
       throw new Error(this.#said.trim() || 'the process that captures files ended');

@@ -21,7 +21,7 @@ import { runGitHeld } from './run-git-held.ts';
 
 export type RewindAbout = RewindFiles & { readonly attempt: Attempt };
 
-export type RewindOptions = Pick<SnapshotMeans, 'caps' | 'include' | 'capture'> & {
+export type RewindMeans = Pick<SnapshotMeans, 'caps' | 'include' | 'capture'> & {
   readonly sandbox: Sandbox;
   readonly dataDir: string;
   /** Has what other hosts have captured. */
@@ -38,7 +38,7 @@ type Prepared = {
   readonly files: number;
 };
 
-export async function rewindRoots(options: RewindOptions, about: RewindAbout): Promise<FilesRewound> {
+export async function rewindRoots(options: RewindMeans, about: RewindAbout): Promise<FilesRewound> {
   const { attempt, roots } = about;
   try {
     await fetchSnapshots(options, about);
@@ -59,7 +59,7 @@ export async function rewindRoots(options: RewindOptions, about: RewindAbout): P
   }
 }
 
-async function prepare(options: RewindOptions, about: RewindAbout, asked: RootRewind): Promise<Prepared> {
+async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewind): Promise<Prepared> {
   const { session, signal } = about.attempt;
   const { root, known, to } = asked;
   const place = placeOfRoot(options.dataDir, session, root);
@@ -81,7 +81,7 @@ async function prepare(options: RewindOptions, about: RewindAbout, asked: RootRe
  * Brings what another host has captured, where one of the snapshots is not here. Throws
  * RestoreProblem for a folder that the session has captured nowhere.
  */
-async function fetchSnapshots(options: RewindOptions, { from, roots, attempt }: RewindAbout): Promise<void> {
+async function fetchSnapshots(options: RewindMeans, { from, roots, attempt }: RewindAbout): Promise<void> {
   const { store, sandbox, dataDir } = options;
   const { session, signal } = attempt;
   const gitDir = snapshotsFolderOf(dataDir);
@@ -102,11 +102,7 @@ async function fetchSnapshots(options: RewindOptions, { from, roots, attempt }: 
  * Puts back what an earlier attempt of a rewind had changed that is refused now. A folder in which
  * that would overwrite what no snapshot holds stays as it is.
  */
-async function takeBack(
-  options: RewindOptions,
-  { step, attempt }: RewindAbout,
-  { root, to }: RootRewind,
-): Promise<void> {
+async function takeBack(options: RewindMeans, { step, attempt }: RewindAbout, { root, to }: RootRewind): Promise<void> {
   const place = placeOfRoot(options.dataDir, attempt.session, root);
   const begun = await readBegun(place.own, step);
   if (begun === null) return;

@@ -22,7 +22,7 @@ import { takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { CallRunner } from '../calls/call-port.ts';
 import { CapturePool } from './capture-pool.ts';
 import { type CheckOutAbout, checkOutRoot } from './check-out.ts';
-import { rewindRoots, type RewindAbout, type RewindOptions } from './rewind-roots.ts';
+import { rewindRoots, type RewindAbout, type RewindMeans } from './rewind-roots.ts';
 import { runGitHeld } from './run-git-held.ts';
 
 export type Snapshots = {
@@ -67,7 +67,7 @@ export type EarlyAbout = Pick<CaptureAbout, 'config'> & {
   readonly files: FilesEntry | null;
 };
 
-type SnapshotsOptions = Omit<RewindOptions, 'capture' | 'store'> & {
+type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'store'> & {
   /** False takes no snapshots, and still goes back to those that are there. */
   readonly captures: boolean;
   readonly host: SessionHost | undefined;
@@ -88,7 +88,7 @@ type TakenEarly = { readonly head: Hash; readonly roots: ReadonlyMap<string, Pro
 
 export class WorkerSnapshots implements Snapshots {
   readonly captures: boolean;
-  readonly #options: SnapshotsOptions & Pick<RewindOptions, 'capture'>;
+  readonly #options: SnapshotsOptions & Pick<RewindMeans, 'capture'>;
   readonly #pool: CapturePool;
   /** By session, the last entry that was looked at, and its position. */
   readonly #looked = new RecentMap<SessionId, { readonly position: number; readonly entry: Entry | undefined }>(

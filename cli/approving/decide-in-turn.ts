@@ -5,7 +5,7 @@ import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts'
 import { oneLine } from '../../client/paint.ts';
 import { formatCount } from '../../client/units.ts';
 import type { Cli } from '../cli.ts';
-import { withTaker } from '../decide-session.ts';
+import { withDecidingWorker } from '../decide-session.ts';
 import { askApprovals } from './ask-approvals.ts';
 import { isPicked } from './pick-decision.ts';
 
@@ -17,7 +17,7 @@ export async function decideInTurn(cli: Cli, opened: Opened, waiting: readonly W
   let decided = 0;
   const carryOut = async <T>(session: string, word: string, act: () => Promise<T>): Promise<T> => {
     const { taskQueue } = await sessions.describe(session);
-    const done = await withTaker(cli, opened, taskQueue, act);
+    const done = await withDecidingWorker(cli, opened, taskQueue, act);
     decided += 1;
     cli.say(word);
     return done;

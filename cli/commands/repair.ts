@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Cli } from '../cli.ts';
-import { withTaker } from '../decide-session.ts';
+import { withDecidingWorker } from '../decide-session.ts';
 import { STATUS } from '../errors.ts';
 import { withSession } from '../with-server.ts';
 
@@ -42,7 +42,7 @@ async function repairSession(cli: Cli, opened: Opened, session: SessionId, apply
     cli.say(`nothing was changed: \`${cli.self} repair ${session} --apply\` lets the session continue without it`);
     return STATUS.failed;
   }
-  await withTaker(cli, opened, taskQueue, () => opened.sessions.repair(session));
+  await withDecidingWorker(cli, opened, taskQueue, () => opened.sessions.repair(session));
   cli.say(`session ${session} continues from its last intact step: send the lost messages again`);
   return STATUS.ok;
 }

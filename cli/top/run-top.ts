@@ -9,7 +9,7 @@ import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts'
 import { oneLine } from '../../client/paint.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
-import { withTaker } from '../decide-session.ts';
+import { withDecidingWorker } from '../decide-session.ts';
 import { STATUS } from '../errors.ts';
 import { orderTop, SORTS, type TopFrame, topLines, type TopSort } from '../render/top.ts';
 import type { KeyPress } from '../typing/line-editor.ts';
@@ -189,7 +189,7 @@ class TopScreen {
     this.#shown = null;
     void this.#attempt(async () => {
       const { sessions } = this.#opened;
-      await withTaker(this.#cli, this.#opened, session.taskQueue, () =>
+      await withDecidingWorker(this.#cli, this.#opened, session.taskQueue, () =>
         allow ? sessions.approve(call.session, call.call) : sessions.deny(call.session, call.call, DENIED),
       );
       return `${allow ? 'allowed' : 'denied'}: ${oneLine(call.tool, 40)} of ${oneLine(session.title, 60)}`;

@@ -57,13 +57,13 @@ function hasAnswered(last: RunSummary | null, message: MessageId): boolean {
  * Result of a look at the session: the run to report, a hint that an earlier run may be it
  * (`search`), the certainty that it will never come (`never`), or nothing yet.
  */
-type Sighting =
+type GoalState =
   | { readonly kind: 'ended'; readonly summary: RunSummary }
   | { readonly kind: 'search'; readonly summary: RunSummary }
   | { readonly kind: 'never' }
   | { readonly kind: 'not_yet' };
 
-export function lookForGoal(goal: Goal, seen: SessionDescription): Sighting {
+export function lookForGoal(goal: Goal, seen: SessionDescription): GoalState {
   const { last } = seen;
   if (last && reachesGoal(goal, last)) return { kind: 'ended', summary: last };
   if (last && goal.message !== null) {

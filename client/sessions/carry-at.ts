@@ -14,7 +14,9 @@ export type CarryAt = {
   readonly queue?: readonly UserMessage[];
 };
 
-/** Keys of calls and steps begin anew: their records belong to another session, or are elsewhere. */
+/**
+ * Keys of calls and steps begin anew: their records belong to another session, or are elsewhere.
+ */
 export function carryAt({ head, runs, last, options, contextTokens = 0, queue = [] }: CarryAt) {
   return {
     chain: randomUUID() as string,

@@ -5,7 +5,7 @@ import type { Client } from '@temporalio/client';
 import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
 import { keySegment } from '../../store/values/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { readNamespace, readUserName, USERS } from '../../connection/store-users.ts';
+import { readNamespace, readNamespaceName, NAMESPACES } from '../../connection/store-namespaces.ts';
 import { oneLine } from '../paint.ts';
 import { ClientProblem } from '../problem.ts';
 import { findRoots } from './find-roots.ts';
@@ -83,9 +83,9 @@ async function refuseOtherNamespaces({ temporal, care, dryRun, goneNamespaces = 
   const own = await readNamespace(temporal);
   for await (const object of care.list('record')) {
     const [kind, id = ''] = object.name.split('/');
-    if (kind !== USERS || id === own.id) continue;
+    if (kind !== NAMESPACES || id === own.id) continue;
     if (!goneNamespaces.includes(id)) {
-      const name = readUserName((await care.record(object.name))?.bytes);
+      const name = readNamespaceName((await care.record(object.name))?.bytes);
       const what = `sessions of namespace "${oneLine(name, 100)}" (${id}) are in this store too, and cannot be seen from namespace "${own.name}"`;
       const remedy = `give each namespace a store of its own, or, where that one is no more, say --gone-namespace ${id}`;
       throw new ClientProblem('refused', `${what}: nothing was deleted; ${remedy}`);

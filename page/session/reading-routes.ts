@@ -31,7 +31,7 @@ export function idOf(context: Context): SessionId | null {
 type Show = (feed: SessionFeed, context: Context) => Promise<Response> | Response;
 type AddReading = (path: string, show: Show) => void;
 
-export function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
+export function addReadingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
   const reading: AddReading = (path, show) => {
     app.get(path, async (context) => {
       const session = idOf(context);
@@ -106,7 +106,7 @@ function addParts(reading: AddReading, ports: PagePorts): void {
 }
 
 /** Adds /compare, which shows up to three sessions side by side. */
-export function addComparing(app: Hono, feeds: SessionFeeds): void {
+export function addCompareRoute(app: Hono, feeds: SessionFeeds): void {
   app.get('/compare', async (context) => {
     const asked = { a: context.req.query('a'), b: context.req.query('b'), c: context.req.query('c') };
     const ids = Object.values(asked).flatMap((id) => (id === undefined || id.trim() === '' ? [] : [id.trim()]));

@@ -34,7 +34,7 @@ export function listContentEvents({
 
 export function listOutcomeEvents({ iteration }: ReplyEntry, outcome: Outcome, early: boolean): readonly LiveEvent[] {
   const { index, log } = outcome;
-  return [{ type: 'tool_start', iteration, index, name: log.name, early }, toolEnd(iteration, outcome)];
+  return [{ type: 'tool_start', iteration, index, name: log.name, early }, toolEndEvent(iteration, outcome)];
 }
 
 /** `head` is the head that the reply is stored under, where it is known to stay. */
@@ -48,7 +48,7 @@ export function replyEvent(
 /** Characters of an outcome that watchers see: the beginning, or the end of a failure. */
 export const SHOWN_OF_OUTCOME = 8_192;
 
-export function toolEnd(
+export function toolEndEvent(
   iteration: number,
   { index, isError, content, log }: Pick<Outcome, 'index' | 'isError' | 'content' | 'log'>,
 ): Extract<LiveEvent, { type: 'tool_end' }> {

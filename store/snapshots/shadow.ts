@@ -84,7 +84,9 @@ export function gitArguments(
   return [git, `--git-dir=${gitDir}`, ...tree, ...SETTINGS, ...args];
 }
 
-/** The environment of git on the shadow repository; names are bytes, and no lock is taken to read. */
+/**
+ * The environment of git on the shadow repository; names are bytes, and no lock is taken to read.
+ */
 export function shadowEnvironment(index?: string): Readonly<Record<string, string>> {
   const own = { GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' };
   return { ...gitEnvironment(), ...own, ...(index !== undefined && { GIT_INDEX_FILE: index }) };

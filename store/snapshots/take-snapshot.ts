@@ -65,11 +65,11 @@ export async function takeSnapshot(means: SnapshotMeans, before: string | null):
   if (capture) return await capture(request);
   await openShadow(place);
   const argv = [...captureProgram(), JSON.stringify(request)];
-  return readAnswer(await run(argv, { env: shadowEnvironment(), cwd: place.own }));
+  return readCapture(await run(argv, { env: shadowEnvironment(), cwd: place.own }));
 }
 
 /** Throws what went wrong. */
-export function readAnswer(line: string): Snapshot {
+export function readCapture(line: string): Snapshot {
   const answer = JSON.parse(line) as CaptureAnswer;
   if (answer.kind === 'done') return answer.snapshot;
   throw answer.isOutOfBounds ? new OutOfBounds(answer.problem) : new Error(answer.problem);

@@ -142,7 +142,7 @@ function findTypes(node: SchemaNode, root: JsonSchema, depth: number): ReadonlyS
   if (typeof type === 'string') return new Set([type]);
   if (Array.isArray(type)) return new Set(textsIn(type));
   const values = 'const' in node ? [node['const']] : listIn(node['enum']);
-  if (values.length > 0) return new Set(values.map(typeOf));
+  if (values.length > 0) return new Set(values.map(jsonTypeOf));
   const together = listIn(node['allOf']).map((each) => typesOf(each, root, depth + 1));
   const named = together.find((each) => each !== null);
   if (named) return named;
@@ -151,7 +151,7 @@ function findTypes(node: SchemaNode, root: JsonSchema, depth: number): ReadonlyS
   return new Set(branches.flatMap((each) => [...(each ?? [])]));
 }
 
-export function typeOf(value: unknown): string {
+export function jsonTypeOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }

@@ -1,7 +1,7 @@
 // Mends an input that misses its schema only by how a value is written: a list or a number as a
 // JSON text, null for a field that is absent. A value is mended where the schema leaves no doubt of
 // what is meant.
-import { fieldsOf, foldBranches, typeOf, typesOf } from './fold-branches.ts';
+import { fieldsOf, foldBranches, jsonTypeOf, typesOf } from './fold-branches.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { isSchemaNode, resolveReference, type SchemaNode } from './subschemas.ts';
 
@@ -56,7 +56,7 @@ function parseMeantValue(text: string, types: ReadonlySet<string>): unknown {
   }
   // A number that would be written differently is another number.
   if (typeof value === 'number' && String(value) !== text.trim()) return text;
-  const type = typeOf(value);
+  const type = jsonTypeOf(value);
   const isMeant = types.has(type) || (type === 'number' && types.has('integer') && Number.isSafeInteger(value));
   return isMeant && value !== null ? value : text;
 }

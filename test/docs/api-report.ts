@@ -1,7 +1,7 @@
 // The public API read from the sources: what each entry of the package exports, with its docstring,
-// and every type of ours that an exported one names. It is read from the syntax, so that it takes no
-// build and an exported function has to write down its result; only types that are inferred from a
-// value are asked of the compiler.
+// and every type of ours that an exported one names. It is read from the syntax, so that it takes
+// no build and an exported function has to write down its result; only types that are inferred from
+// a value are asked of the compiler.
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import ts from 'typescript';
@@ -222,9 +222,12 @@ function codeOf(node: ts.Statement, name: string, as: string, file: string): str
   return node.getText().replace(/^export /, '');
 }
 
-// Types that follow from a value, such as a table of options: they are told as the compiler sees them.
+// Types that follow from a value, such as a table of options: they are told as the compiler sees
+// them.
 
-/** Whether a type names a value of ours, itself or by another type that its file keeps to itself. */
+/**
+ * Whether a type names a value of ours, itself or by another type that its file keeps to itself.
+ */
 function readsValue(file: string, node: ts.Node, above: readonly string[] = []): boolean {
   if (ts.isTypeQueryNode(node)) return lookUp(file, node.exprName.getText()) !== null;
   const name = ts.isTypeReferenceNode(node) ? node.typeName.getText() : '';

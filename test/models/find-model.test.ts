@@ -1,6 +1,6 @@
 // From what a person wrote to the name that is sent, and what is refused on the way (X2).
 import { describe, expect, test } from 'vitest';
-import { parseBaseName, catalogue, catalogueFacts } from '../../models/catalogue.ts';
+import { parseBaseName, catalogue, findCatalogueFacts } from '../../models/catalogue.ts';
 import { findModel, modelProblem } from '../../models/find-model.ts';
 
 const sent = (name: string, finding = {}): string => {
@@ -45,7 +45,7 @@ test.each([
   ['claude-4.5-haiku', 'claude-haiku-4-5'],
 ])('%s is %s to the catalogue (X1 X2)', (name, base) => {
   expect(parseBaseName(name).base).toBe(base);
-  expect(catalogueFacts(name)).toBeDefined();
+  expect(findCatalogueFacts(name)).toBeDefined();
   expect(sent(name)).toBe(name);
 });
 
@@ -56,13 +56,13 @@ test('the maker’s own API is sent its own names (X2)', () => {
 });
 
 test('endpoints of one region, batches and fast models have their own prices, where the name says so (X1)', () => {
-  const input = (name: string) => catalogueFacts(name)?.price?.input;
+  const input = (name: string) => findCatalogueFacts(name)?.price?.input;
   expect(input('us.anthropic.claude-opus-5-5')).toBeCloseTo(4.4);
   expect(input('global.anthropic.claude-opus-5-5')).toBe(4);
   expect(input('us-gov.anthropic.claude-haiku-4-5-20251001-v1:0')).toBeCloseTo(1.2);
   expect(input('anthropic/claude-opus-5.5-fast')).toBe(8);
   expect(input('anthropic/claude-opus-5.5:batch')).toBe(2);
-  const { price } = catalogueFacts('eu.anthropic.claude-haiku-5-5') ?? {};
+  const { price } = findCatalogueFacts('eu.anthropic.claude-haiku-5-5') ?? {};
   expect(price?.above).toMatchObject({ tokens: 100_000, input: expect.closeTo(0.55) as number });
 });
 

@@ -15,7 +15,7 @@ import {
   addContents,
   cleanPattern,
   relativeName,
-  createPathTest,
+  createDenyTest,
   isPathAllowed,
 } from './path-rules.ts';
 
@@ -113,7 +113,7 @@ function createPatternTest({ subject: subjectOf, cwd, folders }: RuledCall): (pa
   if (subject === undefined) return () => true;
   if (subject === null) return () => false;
   if (subject.kind === 'name') return (pattern) => createGlobMatcher(pattern)(subject.name);
-  return subject.kind === 'path' ? createPathTest(subject, { cwd, folders }) : createTouchTest(subject);
+  return subject.kind === 'path' ? createDenyTest(subject, { cwd, folders }) : createTouchTest(subject);
 }
 
 /** Tells whether the allow rules, together, are about all of the call. In doubt they are not. */

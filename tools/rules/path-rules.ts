@@ -25,7 +25,7 @@ export function isPathAllowed(pattern: string, { path, tree = false }: PathSubje
  * Returns a test that tells whether the pattern of a deny or ask rule covers a path, as it was
  * written or with links followed. With `tree` it also covers a folder with something it names.
  */
-export function createPathTest({ path, tree = false }: PathSubject, reach: Reach): (pattern: string) => boolean {
+export function createDenyTest({ path, tree = false }: PathSubject, reach: Reach): (pattern: string) => boolean {
   const written = resolve(reach.cwd, path);
   const paths = [written, resolveLinks(written)].filter((full) => full !== null);
   const namesIn = (root: string): readonly string[] =>

@@ -13,7 +13,7 @@ import { isKnownHost } from './known-hosts.ts';
  * Resolves to sentences that say what keeps the process from its work; empty when it is ready. Only
  * /readyz asks: /healthz answers `ok` as long as the process answers at all.
  */
-export type Health = () => Promise<readonly string[]>;
+export type ReadinessCheck = () => Promise<readonly string[]>;
 
 /** Resolves to more lines for /metrics, as Prometheus reads them. Never rejects. */
 export type MoreMetrics = () => Promise<string>;
@@ -24,7 +24,7 @@ export type Monitor = {
   /** The address on which Temporal's own exporter must listen. */
   readonly exporter: string;
   /** Sets what /readyz asks; until then it answers that the process is starting. */
-  watch(health: Health): void;
+  watch(health: ReadinessCheck): void;
   add(more: MoreMetrics): void;
   close(): Promise<void>;
 };
@@ -43,7 +43,7 @@ export async function serveMonitor(address: string, asked: string, hosts: readon
   // The port was free a moment ago: a program that takes it meanwhile makes the runtime's start
   // fail, with a sentence.
   const exporter = `127.0.0.1:${await findFreePort()}`;
-  let health: Health = () => Promise.resolve(['it is starting']);
+  let health: ReadinessCheck = () => Promise.resolve(['it is starting']);
   const added: MoreMetrics[] = [];
   const more: MoreMetrics = async () => (await Promise.all(added.map((lines) => lines()))).join('');
   const server = createHttpServer((request, response) => {
@@ -73,7 +73,7 @@ export async function serveMonitor(address: string, asked: string, hosts: readon
 
 type Answer = { readonly status: number; readonly text: string; readonly type?: string };
 
-type MonitorSources = { readonly exporter: string; readonly health: Health; readonly more: MoreMetrics };
+type MonitorSources = { readonly exporter: string; readonly health: ReadinessCheck; readonly more: MoreMetrics };
 
 /** Returns the answer that refuses a request; null for one that is carried out. */
 function requestProblem({ method, url = '' }: IncomingMessage, isKnown: boolean): Answer | null {
@@ -120,7 +120,7 @@ function send(response: ServerResponse, { status, text, type = 'text/plain; char
   response.end(text);
 }
 
-function holdHealth(health: Health): Health {
+function holdHealth(health: ReadinessCheck): ReadinessCheck {
   let last: { readonly at: number; readonly found: Promise<readonly string[]> } | null = null;
   return () => {
     const now = performance.now();

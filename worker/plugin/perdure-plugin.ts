@@ -20,7 +20,7 @@ import { drainTimes, recordSlots, registerActivities, timesOfProfile } from '../
 import { type DataFolder, openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { openNetwork } from '../../connection/network/network.ts';
 import { isKeyless, openModelAccess } from '../model-access.ts';
-import { noteNamespace } from '../../connection/store-users.ts';
+import { noteNamespace } from '../../connection/store-namespaces.ts';
 import { openWatchers, createSeenSinks } from '../monitor/watchers.ts';
 import { startReaper } from '../reaper.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';

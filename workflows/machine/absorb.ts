@@ -10,7 +10,7 @@ import {
   absorbCompacted,
   absorbPrepared,
   absorbWaited,
-  beginPreparing,
+  notePreparation,
   noteFailedHooks,
 } from './compactions.ts';
 
@@ -24,7 +24,7 @@ export function absorb(state: RunState, rules: Rules, event: Event): RunState {
     case 'tools_ran':
       return absorbSideWork(absorbTools(state, event), event);
     case 'preparing':
-      return beginPreparing(state, rules, event);
+      return notePreparation(state, rules, event);
     case 'prepared':
       return absorbWaited(state, event);
     case 'compacted':

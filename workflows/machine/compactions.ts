@@ -70,7 +70,7 @@ type PreparationStart = Pick<Extract<Event, { kind: 'preparing' }>, 'begins' | '
  * Notes how large the context is, so that no other preparation begins before it has grown (L9).
  * Without `begins` it notes the size alone, and nothing is being prepared.
  */
-export function beginPreparing(state: RunState, rules: Rules, { begins, keeps }: PreparationStart): RunState {
+export function notePreparation(state: RunState, rules: Rules, { begins, keeps }: PreparationStart): RunState {
   const compaction = { ...state.compaction, stagedAt: tokensWithoutStaged(state, rules.fixedTokens) };
   const preparing = { iteration: state.iteration, ...(keeps && { keeps }) };
   return { ...state, compaction, ...(begins && { preparing }) };

@@ -6,7 +6,7 @@ import { FORK_FILES_KEY, type CheckOut, type FilesCheckedOut, type ForkFiles } f
 import type { Session } from './session.ts';
 
 /** Returns the failure of the fork; null when its files are there, or it has none of its own. */
-export async function checkOutFiles(session: Session): Promise<ApplicationFailure | null> {
+export async function openForkFolder(session: Session): Promise<ApplicationFailure | null> {
   const { checkOut } = session.facts.now;
   if (!checkOut) return null;
   session.enterPhase('running');

@@ -45,8 +45,8 @@ export type ForkOptions = ActOptions & {
   /** The first message of the fork. */
   readonly prompt?: Prompt;
   /**
-   * The id of that message. Without `newId` the fork's id is derived from it and from `by`: a repeated
-   * fork is the same one.
+   * The id of that message. Without `newId` the fork's id is derived from it and from `by`: a
+   * repeated fork is the same one.
    */
   readonly messageId?: string;
   /**
@@ -83,7 +83,7 @@ export type ForkPorts = ClientOptions & {
 };
 
 /** Resolves when the fork is durable. Throws ClientProblem. */
-export async function forkSession(
+export async function startFork(
   ports: ForkPorts,
   origin: SessionId,
   { at, newId, workers, ...asked }: ForkOptions & { readonly by: string },
@@ -167,7 +167,9 @@ type Link = {
 
 type Begun = Pick<CarryAt, 'head' | 'runs' | 'last'> & { readonly contextTokens: number };
 
-/** Stores the fork's first segment: what it shares in part, what closes open calls, and the link. */
+/**
+ * Stores the fork's first segment: what it shares in part, what closes open calls, and the link.
+ */
 async function writeLink(store: Store, { session, point, by, files, runs }: Link): Promise<Begun> {
   const now = Date.now();
   const { before, again, position } = point;

@@ -18,7 +18,9 @@ import type { NewestStep } from '../newest-head.ts';
 import { findAsked } from '../files/plan-rewind.ts';
 
 export type ForkPoint = {
-  /** The shared part: all of it, or what a worker would read. It names the session that wrote it. */
+  /**
+   * The shared part: all of it, or what a worker would read. It names the session that wrote it.
+   */
   readonly before: View;
   /** Entries of the shared part that the fork writes again: its segment goes on within another. */
   readonly again: readonly Entry[];

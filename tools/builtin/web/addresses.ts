@@ -44,11 +44,11 @@ globalUnicast.addSubnet('2000::', 3, 'ipv6');
  * Tells whether an address is outside the public internet: this machine, its network, a cloud's
  * metadata service. Also true of a text that is no IP address.
  */
-export function isPrivate(address: string): boolean {
+export function isNotPublic(address: string): boolean {
   // A zone belongs to a network of this machine.
   if (address.includes('%')) return true;
   const inside = unwrapNat64(address);
-  if (inside !== null) return isPrivate(inside);
+  if (inside !== null) return isNotPublic(inside);
   if (isIPv6(address)) return !globalUnicast.check(address, 'ipv6') || special.check(address, 'ipv6');
   return isIP(address) === 0 || special.check(address, 'ipv4');
 }
@@ -113,7 +113,7 @@ export function isHostListed(list: readonly string[], host: string): boolean {
  * Throws PrivateAddress for a host that is itself a private IP address. Looks up no names.
  */
 export function refusePrivate(host: string): void {
-  if (isIP(host) !== 0 && isPrivate(host)) throw new PrivateAddress(`${host} is no address of the public internet`);
+  if (isIP(host) !== 0 && isNotPublic(host)) throw new PrivateAddress(`${host} is no address of the public internet`);
 }
 
 export type LookupOptions = {
@@ -126,7 +126,7 @@ export type LookupOptions = {
 /** Makes a lookup for a connection, which is made to its answer and to nothing else. */
 export function createPublicLookup({ resolve = lookup, fakeIps = toRanges([]) }: LookupOptions = {}): LookupFunction {
   const isRefused = (hostname: string, address: string): boolean =>
-    isPrivate(address) && (LOCAL_NAME.test(hostname) || !isIn(fakeIps, address));
+    isNotPublic(address) && (LOCAL_NAME.test(hostname) || !isIn(fakeIps, address));
   return (hostname, options, done) => {
     resolve(hostname, { ...options, all: true }, (error, addresses: readonly LookupAddress[]) => {
       const [first] = addresses ?? [];

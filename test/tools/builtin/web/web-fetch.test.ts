@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { createWebFetchTool } from '../../../../tools/builtin/web-fetch.ts';
-import { isPrivate } from '../../../../tools/builtin/web/addresses.ts';
+import { isNotPublic } from '../../../../tools/builtin/web/addresses.ts';
 import { fetchPage, type FetchRules } from '../../../../tools/builtin/web/fetch-page.ts';
 import { convertToMarkdown } from '../../../../tools/builtin/web/read-page.ts';
 import type { ToolContext } from '../../../../tools/tool.ts';
@@ -114,8 +114,8 @@ test('a page made to take a parser for ever is given up, and shown without its t
 test('addresses of this machine, private networks and what wraps them are not public (L86)', () => {
   const inside = `127.0.0.1 0.0.0.0 10.1.2.3 100.64.0.1 100.100.100.200 168.63.129.16 192.0.0.192 fd00:ec2::254 fd20:ce::254 169.254.169.254 172.31.0.1 192.168.1.1 224.0.0.1 255.255.255.255 ::1 ::
     ::ffff:127.0.0.1 ::ffff:8.8.8.8 ::127.0.0.1 fe80::1 fc00::1 fd12::1 ff02::1 64:ff9b::7f00:1 2002:7f00:1:: 2001::1 fe80::1%eth0 nonsense`;
-  expect(inside.split(/\s+/).filter((address) => !isPrivate(address))).toEqual([]);
-  expect(['8.8.8.8', '172.32.0.1', '2606:4700::1111', '2a00:1450::1'].filter(isPrivate)).toEqual([]);
+  expect(inside.split(/\s+/).filter((address) => !isNotPublic(address))).toEqual([]);
+  expect(['8.8.8.8', '172.32.0.1', '2606:4700::1111', '2a00:1450::1'].filter(isNotPublic)).toEqual([]);
 });
 
 test('an address is refused however it is written, and a name by where it leads (L86)', async () => {
@@ -219,8 +219,10 @@ test('a question is answered by the small model, from the page as data; without 
 });
 
 test('an address behind NAT64 is judged by the one in it, and what a tunnel answers names with by the configuration (L86 X5)', async () => {
-  expect(['64:ff9b::7f00:1', '64:ff9b::a00:7', '64:ff9b::', '64:ff9b::1'].filter((one) => !isPrivate(one))).toEqual([]);
-  expect(['64:ff9b::808:808', '64:ff9b::8.8.8.8'].filter(isPrivate)).toEqual([]);
+  expect(['64:ff9b::7f00:1', '64:ff9b::a00:7', '64:ff9b::', '64:ff9b::1'].filter((one) => !isNotPublic(one))).toEqual(
+    [],
+  );
+  expect(['64:ff9b::808:808', '64:ff9b::8.8.8.8'].filter(isNotPublic)).toEqual([]);
   const port = await serve(says('text/plain', 'the page'));
   const fake = { lookup: leadingTo('198.18.0.9') };
   await expect(createWebFetchTool({}, fake).call({ url: 'http://a.example/' }, toolContext('/'))).rejects.toThrow(

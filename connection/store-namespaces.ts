@@ -7,22 +7,25 @@ import { reasonOf } from '../system/text.ts';
 import { parseStored, type Store } from '../store/values/store.ts';
 
 /** The folder of the records `namespaces/<id>`. */
-export const USERS = 'namespaces';
+export const NAMESPACES = 'namespaces';
 
-export type StoreUser = { readonly id: string; readonly name: string };
+export type StoreNamespace = { readonly id: string; readonly name: string };
 
 /** Reads the namespace. Its id is the server's own: namespaces of two servers may have one name. */
-export async function readNamespace({ workflowService, options: { namespace: name } }: Client): Promise<StoreUser> {
+export async function readNamespace({
+  workflowService,
+  options: { namespace: name },
+}: Client): Promise<StoreNamespace> {
   const { namespaceInfo } = await workflowService.describeNamespace({ namespace: name });
   return { id: namespaceInfo?.id ?? '', name };
 }
 
-function userKey({ id }: Pick<StoreUser, 'id'>): string {
-  return `${USERS}/${id}`;
+function namespaceKey({ id }: Pick<StoreNamespace, 'id'>): string {
+  return `${NAMESPACES}/${id}`;
 }
 
 /** Returns the namespace's name from a record under `userKey`, or a question mark. */
-export function readUserName(bytes: Uint8Array | undefined): string {
+export function readNamespaceName(bytes: Uint8Array | undefined): string {
   const { name } = ((bytes && parseStored(bytes)) ?? {}) as { readonly name?: unknown };
   return typeof name === 'string' ? name : '?';
 }
@@ -34,7 +37,7 @@ export function readUserName(bytes: Uint8Array | undefined): string {
 export function noteNamespace(store: Store, client: Client, log: Log): void {
   const note = async (): Promise<void> => {
     const user = await readNamespace(client);
-    await store.create(userKey(user), Buffer.from(JSON.stringify({ v: 1, name: user.name })));
+    await store.create(namespaceKey(user), Buffer.from(JSON.stringify({ v: 1, name: user.name })));
   };
   note().catch((error: unknown) => {
     log('warn', `the store could not be told that this namespace uses it, for \`perdure gc\`: ${reasonOf(error)}`);
