@@ -75,8 +75,8 @@ export type Payloads = {
     readonly durationMs: number;
   };
   /**
-   * Times in milliseconds, `lastSign` since the epoch. `doing` is what it does, in words, where that
-   * is known.
+   * Times in milliseconds, `lastSign` since the epoch. `doing` is what it does, in words, where
+   * that is known.
    */
   readonly silent: {
     readonly title: string;

@@ -33,8 +33,8 @@ export type Watching = {
   /** Ends the iteration: the caller decides when a run is over. */
   readonly signal: AbortSignal;
   /**
-   * The item to go on after; absent: from the first attempt that exists. `unstored`: from the newest
-   * step with which everything before it was stored, for a watcher who has read the store.
+   * The item to go on after; absent: from the first attempt that exists. `unstored`: from the
+   * newest step with which everything before it was stored, for a watcher who reads the store.
    */
   readonly from?: Cursor | 'unstored' | undefined;
   /** Receives warnings about lines that cannot be read. */
@@ -119,7 +119,7 @@ export function createSessionFollower(reader: AttemptReader, from: Cursor | 'uns
   };
 }
 
-/** Most attempts to look at for the newest stored step: calls of one reply run next to each other. */
+/** Most attempts to look at for the newest stored step: calls of a reply run side by side. */
 const MOST_SOUGHT = 100;
 
 /** Returns the newest step that waited for all before it and is stored; 0 without one. */
