@@ -34,7 +34,7 @@ export type Watching = {
   readonly signal: AbortSignal;
   /**
    * The item to go on after; absent: from the first attempt that exists. `unstored`: from the
-   * newest step with which everything before it was stored, for a watcher who has read the store.
+   * newest step with which everything before it was stored, for a watcher who reads the store.
    */
   readonly from?: Cursor | 'unstored' | undefined;
   /** Receives warnings about lines that cannot be read. */
@@ -120,7 +120,7 @@ export function createSessionFollower(reader: AttemptReader, from: Cursor | 'uns
 }
 
 /**
- * Most attempts to look at for the newest stored step: calls of one reply run next to each other.
+ * Most attempts to look at for the newest stored step: calls of a reply run side by side.
  */
 const MOST_SOUGHT = 100;
 

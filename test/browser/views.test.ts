@@ -222,3 +222,27 @@ test('a shared link shows one session as it goes on, lets nothing be done, and e
   await stranger.close();
   await close();
 });
+
+test('a session goes back to before a prompt when a person has seen what that does, and comes back by Undo (O8)', async () => {
+  const session = await stage.play('First things first.', [reply('One thing.'), reply('Another thing.')]);
+  await until(async () => (await stage.opened.sessions.result(session))?.run === 1);
+  await stage.opened.sessions.send(session, 'And then?');
+  await until(async () => (await stage.opened.sessions.result(session))?.run === 2);
+  const { tab, problems, close } = await stage.visit(`/sessions/${session}`);
+  const prompt = tab.locator('.item.user', { hasText: 'And then?' });
+  await prompt.hover();
+  await prompt.getByRole('button', { name: 'Rewind to here' }).click();
+  const dialog = tab.locator('#rewind');
+  await dialog.getByText('before “And then?”: 1 turn left behind').waitFor();
+  await shoot(tab, 'rewind');
+  expect(await axeFindings(tab)).toEqual([]);
+  await dialog.getByText('Conversation', { exact: true }).click();
+  await dialog.locator('input[value=conversation]:checked').waitFor();
+  await dialog.getByRole('button', { name: 'Go back' }).click();
+  await tab.locator('#said', { hasText: 'Went back: the conversation.' }).waitFor();
+  await tab.getByText('Another thing.').waitFor({ state: 'detached' });
+  await tab.locator('#said').getByRole('button', { name: 'Undo' }).click();
+  await tab.getByText('Another thing.').waitFor();
+  expect(problems).toEqual([]);
+  await close();
+});
