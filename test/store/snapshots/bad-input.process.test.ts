@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { FolderCapture } from '../../../store/snapshots/capture-folder.ts';
@@ -30,7 +31,7 @@ test.skipIf(process.getuid?.() === 0)('files and folders that may not be read ar
   const { id, leftOut } = await take();
   sh('chmod 700 shut');
   expect(await files(id)).toEqual(['100644 one']);
-  expect(leftOut).toEqual([{ path: 'closed', why: 'unreadable' }]);
+  expect(leftOut).toEqual(['shut/', 'closed'].map((path) => ({ path, why: 'unreadable' })));
 });
 
 test('names with line breaks, quotes, blanks and what looks like options are captured and told as changed (T2)', async () => {
@@ -181,4 +182,38 @@ test('a snapshot without changes starts no process, and the later ones share the
     ({ id } = await capture(id));
   }
   expect(started()).toBe(1);
+});
+
+test('a sparse file of 4 GB, 20 GB of them, a pipe and a socket hold nothing up, and the rest is captured (T2)', async () => {
+  const { root, sh, take, files } = shadowed();
+  sh('echo 1 > one; truncate -s 4G large; for n in 1 2 3 4; do truncate -s 4G more-$n; done; mkfifo pipe');
+  const server = createServer().listen(join(root, 'socket'));
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { id, leftOut } = await take();
+  expect(await files(id)).toEqual(['100644 one']);
+  const names = ['large', 'more-1', 'more-2', 'more-3', 'more-4'];
+  expect(leftOut).toEqual(names.map((path) => ({ path, why: 'large' })));
+});
+
+test('two sessions that capture one folder at once have each a history of their own (T1)', async () => {
+  const { root, place, means, sh, files } = shadowed();
+  const dataDir = join(place.gitDir, '..');
+  const sessions = ['s-1', 's-2'].map((session) => {
+    const own = placeOfRoot(dataDir, session as SessionId, root);
+    const folder = new FolderCapture({ place: own, git: 'git' });
+    onTestFinished(() => folder.close());
+    return (before: string | null) => folder.capture({ place: own, git: 'git', caps: means.caps, include: [], before });
+  });
+  const captureAll = (before: string | null) => Promise.all(sessions.map((capture) => capture(before)));
+  sh('seq 1 300 | split -l 1 - file-');
+  const first = await captureAll(null);
+  sh('echo more >> file-aa');
+  const second = await captureAll(first[0]?.id ?? null);
+  expect(new Set(second.map(({ id }) => id)).size).toBe(1);
+  expect(second.map(({ changes }) => changes.map(({ path }) => path))).toEqual([['file-aa'], ['file-aa']]);
+  expect(await files(second[0]?.id ?? '')).toHaveLength(300);
+  const refs = sh(`git --git-dir=${place.gitDir} for-each-ref --format='%(refname)'`).trim().split('\n');
+  expect(refs).toHaveLength(2);
+  for (const ref of refs) expect(sh(`git --git-dir=${place.gitDir} rev-list --count ${ref}`)).toBe('2\n');
 });
