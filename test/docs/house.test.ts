@@ -62,6 +62,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['attachments', 'activities/attachments/'],
   [
     'snapshots',
+    'activities/snapshots/check-out.ts',
     'activities/snapshots/rewind-roots.ts',
     'activities/snapshots/run-git-held.ts',
     'activities/snapshots/snapshots.ts',
