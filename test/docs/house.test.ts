@@ -66,6 +66,8 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'activities/snapshots/rewind-roots.ts',
     'activities/snapshots/run-git-held.ts',
     'activities/snapshots/snapshots.ts',
+    'activities/worktrees/held-git.ts',
+    'activities/worktrees/repository.ts',
   ],
   ['deps', 'activities/deps.ts', 'activities/guards.ts'],
   ['model', 'activities/model/'],
