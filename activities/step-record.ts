@@ -4,11 +4,12 @@
 // schedules again finds the record too. A record with a head happened, and stays. A record without
 // one (it failed, it was stopped) ended with its run, and the step gets another try under the next
 // number.
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Attempt } from './attempt.ts';
 import { RecentMap } from '../system/recent-map.ts';
-import { keySegment, type CreateOutcome, type Store } from '../store/values/store.ts';
+import { stepKey } from '../store/log/step-records.ts';
+import { type CreateOutcome, type Store } from '../store/values/store.ts';
 
 export type StepRecord<Result> = {
   /**
@@ -48,14 +49,11 @@ export function openStepRecord<Result>(
   chain: string,
   request: unknown,
 ): StepRecord<Result> {
-  const digest = createHash('sha256')
-    .update(JSON.stringify([chain, request]))
-    .digest('hex');
   /** The number of this step's try, from 1: those before it are over. */
   let at = 1;
   let ownResult: Result | null = null;
   let wasRead = false;
-  const key = (): string => `steps/${keySegment(session)}/${digest}${at === 1 ? '' : `.${at}`}`;
+  const key = (): string => stepKey({ session, chain }, request, at);
   const counts = (found: StoredStep<Result>): boolean => found.run === run || isKept(found.result);
   return {
     read: async (isOver = () => false) => {

@@ -7,10 +7,10 @@ import type { OutcomeFacts } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { Delegation } from '../../workflows/contract/delegation.ts';
 import type { CallLog, Outcome } from '../../store/log/entries.ts';
-import { keySegment, type Store } from '../../store/values/store.ts';
+import { callRecordsKey } from '../../store/log/step-records.ts';
+import type { Store } from '../../store/values/store.ts';
 import type { ProcessIdentity, ChildRecord } from '../../system/process/identity.ts';
 import type { AbortCause } from '../../tools/tool.ts';
-import { callIdOf } from '../../system/process/environment.ts';
 import { present } from '../../workflows/contract/present.ts';
 
 export type Claim = {
@@ -223,7 +223,7 @@ type RecordKind = 'claim' | 'child' | 'stopped' | 'asked' | 'delegated' | 'outco
 
 function recordPath({ session, key }: JournaledCall, record: RecordKind, generation = 1): string {
   const again = generation === 1 ? '' : `.${generation}`;
-  return `calls/${keySegment(session)}/${callIdOf(key)}.${record}${again}`;
+  return `${callRecordsKey(session, key)}.${record}${again}`;
 }
 
 function encode(value: object): Uint8Array {

@@ -1,17 +1,13 @@
 // Writes a session into a file: its transcript with every value that it reaches, and its options.
 // It refuses a session that is at work.
-import { unwrapAsked } from '../../workflows/contract/steered.ts';
 import { open, rm } from 'node:fs/promises';
 import type { Client } from '@temporalio/client';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { codeOf, reasonOf } from '../../system/text.ts';
 import type { StoreCare } from '../../store/values/store-care.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { withChanges } from '../../workflows/contract/options-problem.ts';
-import { type OptionChanges, type RunOptions, SIGNALS, UPDATES } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
-import { sealingContextOf } from '../sessions/newest-head.ts';
+import { optionsOf } from '../sessions/options-of.ts';
 import type { packSnapshots } from './carry-snapshots.ts';
 import { markReached } from './mark-reached.ts';
 import { type SessionHeader, writeLines } from './session-file.ts';
@@ -85,32 +81,4 @@ async function headerOf(temporal: Client, sessions: Sessions, session: SessionId
   }
   const options = await optionsOf(temporal, session);
   return { perdure: 'session', v: 1, session, title, head, runs, last, options, ...(forkedFrom && { forkedFrom }) };
-}
-
-/**
- * Returns the options that the newest workflow run began with, plus what messages and people have
- * changed since.
- */
-export async function optionsOf(client: Client, session: SessionId): Promise<RunOptions> {
-  const { events } = await client.workflow.getHandle(session).fetchHistory();
-  const context = sealingContextOf(client, session, null);
-  let options: RunOptions | undefined;
-  for (const event of events ?? []) {
-    const started = event.workflowExecutionStartedEventAttributes;
-    const signaled = event.workflowExecutionSignaledEventAttributes;
-    const updated = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
-    const isMessage = signaled?.signalName === SIGNALS.message;
-    const payloads =
-      started?.input ?? (isMessage ? signaled.input : updated?.name === UPDATES.setOptions && updated.args);
-    if (!payloads) continue;
-    const [given] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads.payloads, context);
-    const said = given as
-      { readonly options?: unknown; readonly carry?: { readonly options?: RunOptions } } | undefined;
-    if (started) options = said?.carry?.options ?? (said?.options as RunOptions);
-    else if (options) {
-      const changes = isMessage ? said?.options : unwrapAsked<unknown>(said);
-      options = withChanges(options, (changes ?? {}) as OptionChanges);
-    }
-  }
-  return options ?? { cwd: '/' };
 }

@@ -68,9 +68,12 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   [
     'snapshots',
     'activities/snapshots/capture-pool.ts',
+    'activities/snapshots/check-out.ts',
     'activities/snapshots/rewind-roots.ts',
     'activities/snapshots/run-git-held.ts',
     'activities/snapshots/snapshots.ts',
+    'activities/worktrees/held-git.ts',
+    'activities/worktrees/repository.ts',
   ],
   ['deps', 'activities/deps.ts', 'activities/guards.ts'],
   ['model', 'activities/model/'],

@@ -194,3 +194,13 @@ test('a call whose input cannot be read can be denied, and not allowed (O8)', as
     [],
   ]);
 });
+
+test('a prompt but the first offers a fork from there, which leads to the new session (T10)', async () => {
+  const { post, text, done } = await stagedPage({ entries: [user('First.'), reply([]), user('Second.')] });
+  const page = await text('/sessions/s-1');
+  expect(page.match(/Fork from here/g)).toHaveLength(1);
+  expect(page).toContain('hx-vals="{&quot;at&quot;:&quot;2&quot;}"');
+  const answer = await post('/sessions/s-1/fork', { at: '2' });
+  expect([answer.status, done]).toEqual([200, ['fork 2']]);
+  expect(await answer.text()).toContain('its files are in /work-s-2');
+});

@@ -1,11 +1,10 @@
 // Plans a fork (T10): where it parts from its origin, and the entries that it begins with. They
 // close what was open at that point. It only reads.
 import { z } from 'zod';
-import { readOutcome } from '../../../activities/calls/journal.ts';
-import { openStepRecord } from '../../../activities/step-record.ts';
 import { createConfigReader } from '../../../store/configuration.ts';
 import { isRepeated, type Entry, type Outcome, type ReplyEntry } from '../../../store/log/entries.ts';
 import { readChain } from '../../../store/log/read-chain.ts';
+import { readStoredHead, readStoredOutcome } from '../../../store/log/step-records.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { prepareAppend } from '../../../store/view/append.ts';
 import { emptyView, growAll, type View } from '../../../store/view/shared-view.ts';
@@ -73,15 +72,12 @@ async function findEnd(store: Store, session: SessionId, { head, input }: Newest
   const config = step?.config ?? lastConfig(known);
   const chain = config === undefined ? null : (await createConfigReader(store)(config)).chain;
   if (!step) return endOf(known, [], chain);
-  const done = chain === null ? null : await openStepRecord<unknown>(store, { session, run: '' }, chain, input).read();
-  const stored = withHead.safeParse(done).data;
-  if (stored) return endOf(await loadWorkingView(store, session, stored.head), [], chain);
-  const readRecorded = (key: CallKey): Promise<Outcome | null> => readRecordedOutcome(store, session, key);
+  const stored = chain === null ? null : await readStoredHead(store, { session, chain }, input);
+  if (stored) return endOf(await loadWorkingView(store, session, stored), [], chain);
+  const readRecorded = (key: CallKey): Promise<Outcome | null> => readStoredOutcome(store, session, key);
   const append = step.append as unknown as readonly Append[];
   return endOf(known, await prepareAppend(known, append, { store, readOutcome: readRecorded }), chain);
 }
-
-const withHead = z.looseObject({ head: z.custom<Hash>(isHash) });
 
 const endOf = (before: View, again: readonly Entry[], chain: string | null): ForkPoint => ({
   before,
@@ -93,10 +89,6 @@ const endOf = (before: View, again: readonly Entry[], chain: string | null): For
 function lastConfig(view: View): Hash | undefined {
   const started = view.entries.findLast((entry) => entry.kind === 'run_started');
   return started?.kind === 'run_started' ? started.config : undefined;
-}
-
-async function readRecordedOutcome(store: Store, session: SessionId, key: CallKey): Promise<Outcome | null> {
-  return (await readOutcome(store, { session, key }))?.outcome ?? null;
 }
 
 /** Returns the entries of a point: `UNREAD` ones stand for those that were not read. */
@@ -119,7 +111,7 @@ export async function answerOpenCalls(store: Store, point: ForkPoint): Promise<r
   for (const [index, block] of reply.message.content.entries()) {
     if (block.type !== 'tool_use' || done.has(index) || isRepeated(reply, index)) continue;
     const key = chain !== null && before.head !== null ? callKey(chain, before.head, index) : null;
-    const recorded = key && (await readRecordedOutcome(store, before.session, key));
+    const recorded = key && (await readStoredOutcome(store, before.session, key));
     const log = { key: null, name: block.name, decision: 'not_run', duration: 0, outcome: 'not_run' } as const;
     outcomes.push({ ...(recorded ?? { isError: true, content: NOT_RUN, log }), index, toolUseId: block.id });
   }
