@@ -19,7 +19,7 @@ export function addFilterOptions(command: Command): Command {
     .usage('[options] <id>');
 }
 
-/** What is done to one thing of one session. */
+/** An action on one session, or on one call of it. */
 export type Deed = { readonly words: string; readonly act: () => Promise<unknown> };
 
 type Many = {

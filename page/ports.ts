@@ -175,7 +175,7 @@ function uiAddresses({ target, embedded }: Opened, named: string | null, hosted:
   };
 }
 
-/** What all sessions do, now and over time. */
+/** Reads what all sessions do, now and over time. */
 function fleetPorts(
   { temporal, store, sessions }: Opened,
   env: Env,

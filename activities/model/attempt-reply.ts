@@ -107,7 +107,8 @@ function streamHandlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
   };
 }
 
-// What follows holds what one attempt at a reply needs, and shows watchers its work (L18, L60).
+// The rest of the file holds what one attempt at a reply needs, and shows watchers its work (L18,
+// L60).
 
 /**
  * How long a call that started early may outlast the stream before it is left to run the regular

@@ -25,7 +25,7 @@ export type ModelStep = {
   /** The ids of the calls in its request, once the request exists. */
   readonly callIds?: ReadonlySet<string>;
   readonly record: StepRecord<ModelResult>;
-  /** What has changed in the run's folders, captured while the model answers (T1). */
+  /** The changes in the run's folders, captured while the model answers (T1). */
   readonly files?: Promise<FilesEntry | null>;
   /** The counts of the attempts before this one. */
   readonly tries: Tries;

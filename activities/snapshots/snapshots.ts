@@ -180,7 +180,7 @@ export class WorkerSnapshots implements Snapshots {
     }
   }
 
-  /** What cannot be stored now is so with the next capture. */
+  /** Sends new packs to the store. Those that fail are sent with the next capture. */
   async #sendPacks(session: SessionId, place: ShadowPlace, stored: StoredFiles): Promise<readonly Hash[]> {
     const { store, log } = this.#options;
     const isNamed = (hash: Hash): boolean =>

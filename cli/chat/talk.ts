@@ -1,4 +1,4 @@
-// What a slash command of a chat works with.
+// Declares the parts of a chat that its slash commands work with.
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';

@@ -52,7 +52,7 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
   });
 }
 
-/** What was found, without the names of sessions. */
+/** The findings, without the names of sessions. */
 export type GcFindings = Omit<CleanResult, 'known'> & { readonly snapshots: CleanedSnapshots };
 
 export function gcReport(

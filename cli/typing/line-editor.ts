@@ -90,7 +90,7 @@ export function clearSent(editor: Editor): Editor {
   return newEditor(same ? history : [...history, text]);
 }
 
-/** What is typed, with each folded paste in its place. */
+/** The typed text, with each folded paste in its place. */
 export function fullText({ text, folded }: Pick<Editor, 'text' | 'folded'>): string {
   if (folded.size === 0) return text;
   const labels = [...folded.keys()].map((label) => label.replace(/[[\]]/g, '\\$&'));

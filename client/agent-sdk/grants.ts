@@ -24,7 +24,7 @@ export type Grants = {
   add(updates: readonly PermissionUpdate[]): void;
 };
 
-/** What the program has granted. It applies from the session's next message on. */
+/** The grants of the program. They apply from the session's next message on. */
 export type SessionGrant = {
   readonly mode?: PermissionMode;
   readonly directories?: readonly string[];

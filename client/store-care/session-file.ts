@@ -26,7 +26,7 @@ export type SessionHeader = {
   readonly last: RunSummary | null;
   /** Options that its next run would have opened with. */
   readonly options: RunOptions;
-  /** Of a fork (T10). */
+  /** The origin of a fork (T10). */
   readonly forkedFrom?: ForkedFrom;
   /** Snapshots of its files, where they are in the file. */
   readonly snapshots?: CarriedSnapshots;

@@ -146,7 +146,7 @@ export function partingTurn(sessions: readonly (readonly ReplyItem[])[]): number
   return null;
 }
 
-/** What a reply said and called, without ids. */
+/** Describes what a reply said and called, without ids. */
 function signOf(reply: ReplyItem | undefined): string {
   if (!reply) return '';
   return JSON.stringify(

@@ -45,7 +45,7 @@ const LOOK_MS = 1_000;
 /** Milliseconds without news of the live channel after which the store is read. */
 const QUIET_MS = 2_000;
 
-/** What viewers of a session share. */
+/** Everything that the viewers of a session share. */
 export class SessionFeed {
   readonly #state: State;
   readonly #stop = new AbortController();

@@ -36,7 +36,7 @@ export const tabs = {
 } as const;
 export type Tab = keyof typeof tabs;
 
-/** What rows of a list may stand together by. */
+/** The properties by which a list groups its rows. */
 export const groupings = {
   none: 'none',
   agent: 'agent type',

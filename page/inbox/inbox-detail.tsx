@@ -16,7 +16,7 @@ export type DetailProps = {
   readonly item: InboxItem;
   /** How many calls wait in all. */
   readonly waiting: number;
-  /** What the model said before the call. */
+  /** The model's words before the call. */
   readonly said: string;
   /** The folder in which the call runs. */
   readonly cwd: string;

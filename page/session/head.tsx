@@ -70,7 +70,7 @@ export function TagList({ tags }: { readonly tags: Readonly<Record<string, strin
   );
 }
 
-/** What may be done to the session; each is on only where it means something. */
+/** Draws the actions on the session; each is enabled only where it means something. */
 export function Actions({ standing: { seen } }: { readonly standing: Standing }) {
   const path = `/sessions/${seen.session}`;
   const open = seen.status === 'open';

@@ -13,12 +13,12 @@ export type CaptureAnswer =
 
 /** Folders of which it is known in memory what lies in them. */
 const MOST_FOLDERS = 20;
-/** What is known is kept on disk when no request has come for so long. */
+/** Milliseconds without a request after which the known state is saved. */
 const SAVE_MS = 2_000;
 
 const folders = new RecentMap<string, FolderCapture>(MOST_FOLDERS, (folder) => folder.close());
 
-const [given] = process.argv.slice(2);
+const given = process.argv[2];
 if (given === undefined) await answerLines();
 else {
   await answer(JSON.parse(given) as CaptureRequest);

@@ -90,7 +90,7 @@ type Looking = {
 
 export class FolderIndex {
   readonly top: IndexedFolder = newFolder(null);
-  /** Of all captured files. */
+  /** The number and bytes of all captured files. */
   files = 0;
   bytes = 0;
   readonly #root: string;

@@ -4,7 +4,7 @@ import { countSearches } from '../../../activities/model/usage-counts.ts';
 import { addSpend, noSpend, type Spend } from '../../../workflows/contract/loop.ts';
 import { type SpendPorts, sumSpendByModel } from './model-spend.ts';
 
-/** What one model has spent, and how often it searched the web. */
+/** The spend of one model, and how often it searched the web. */
 export type ModelSpend = { readonly spend: Spend; readonly searches: number };
 
 export type QuerySpend = {

@@ -13,7 +13,7 @@ import { mayChangeFiles } from './calls-behind.ts';
 export type RewindChoice = { readonly conversation?: boolean; readonly files?: boolean; readonly force?: boolean };
 
 export type RewindPlan = {
-  /** What the session is asked. */
+  /** The request to the session. */
   readonly rewind: Rewind;
   /** The position of the first entry that is left behind. */
   readonly position: number;

@@ -31,14 +31,14 @@ export type RewindOptions = ActOptions &
 
 export type UndoOptions = ActOptions & { readonly force?: boolean };
 
-/** What was done, or would be. */
+/** The changes that were made, or would be. */
 export type SessionRewound = RewindPlan & {
   /**
    * The files that differ; null where no snapshot of the session can be read here. What others have
    * changed since the last step is found only by the worker.
    */
   readonly files: readonly ChangedFile[] | null;
-  /** What the session has recorded; null for a dry run. */
+  /** The session's own record; null for a dry run. */
   readonly rewound: Rewound | null;
 };
 

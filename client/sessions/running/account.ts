@@ -6,6 +6,7 @@ import { DELEGATED_SIGNAL } from '../../../workflows/contract/delegation.ts';
 import { type Hash, isHash } from '../../../workflows/contract/ids.ts';
 import { addSpend, nothingSpent, noSpend, type Spend } from '../../../workflows/contract/loop.ts';
 import { type HistoryEvent, timeOf } from '../history/steps.ts';
+import { countBeat } from './beats.ts';
 
 /** A step that a worker was asked for. */
 export type AskedStep = {
@@ -204,16 +205,6 @@ export class Accountant {
       this.#counted.add(name);
     }
   }
-}
-
-/** Length of a beat, and how many of them lists show. */
-export const BEAT_MS = 5 * 60_000;
-export const BEATS = 12;
-
-function countBeat(beats: Map<number, number>, at: number): void {
-  const beat = Math.floor(at / BEAT_MS);
-  beats.set(beat, (beats.get(beat) ?? 0) + 1);
-  for (const old of beats.keys()) if (old <= beat - BEATS) beats.delete(old);
 }
 
 const endOf = (event: HistoryEvent) =>

@@ -3,7 +3,8 @@
 // of phase or handover. Pure.
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { addSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
-import { BEAT_MS, BEATS, type RunningAccount } from './account.ts';
+import type { RunningAccount } from './account.ts';
+import { BEAT_MS, BEATS } from './beats.ts';
 
 /** One thing that a session does, or waits for. Times are in milliseconds since the epoch. */
 export type Doing = {
@@ -49,7 +50,7 @@ export type RunningRow = {
 };
 
 export type RowFacts = Pick<RunningRow, 'session' | 'at' | 'doing' | 'model'> & {
-  /** What steps under way were billed so far. */
+  /** The cost so far of steps under way. */
   readonly unsettled: Spend;
   readonly window: number | null;
   /** When the live channel last told of output; null when it does not say. */

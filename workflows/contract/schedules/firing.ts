@@ -15,7 +15,7 @@ export type ScheduledInput = {
   /** The schedule's name. */
   readonly schedule: string;
   readonly body: MessageBody;
-  /** What lists show of it since it was changed; its memo is as it was made. */
+  /** The facts for lists since the schedule was changed; its memo stays as it was created. */
   readonly about?: unknown;
 } & (
   | {
