@@ -29,7 +29,7 @@ export function footerText(facts: FooterFacts, columns: number): string {
     [6, turns === null ? null : `turn ${turns}`],
     [7, tokens === null || tokens === 0 ? null : formatTokens(tokens)],
     [1, usd === null && turns === null ? null : formatMoney(usd)],
-    [2, context === null ? null : `ctx ${bar(context)} ${Math.round(context * 100)}%`],
+    [2, context === null ? null : `ctx ${drawBar(context)} ${Math.round(context * 100)}%`],
     [0, `${mode}${isModeNext ? ' from the next run' : ''}`],
     [5, '(⇧Tab)'],
     [8, running ? 'Esc stops' : '/help'],
@@ -45,7 +45,7 @@ export function footerText(facts: FooterFacts, columns: number): string {
 
 const BAR = 6;
 
-function bar(share: number): string {
+function drawBar(share: number): string {
   const full = Math.max(0, Math.min(BAR, Math.round(share * BAR)));
   return '▓'.repeat(full) + '░'.repeat(BAR - full);
 }

@@ -11,15 +11,15 @@ type Looking = Pick<Talk, 'sessions' | 'session' | 'say'>;
 const MOST_AGENTS = 50;
 const MOST_FILES = 100;
 
-const dollars = (cents: number | null): string => formatMoney(cents === null ? null : cents / 100);
+const formatDollars = (cents: number | null): string => formatMoney(cents === null ? null : cents / 100);
 
 export async function sayCost({ sessions, session, say }: Looking): Promise<void> {
   const { facts, runs } = await sessions.describe(session);
   if (!facts) return say('nothing has been spent yet');
   const { turns, tokens, cents } = facts;
-  say([dollars(cents), formatTokens(tokens), formatCount(turns, 'turn'), formatCount(runs, 'run')].join(' · '));
+  say([formatDollars(cents), formatTokens(tokens), formatCount(turns, 'turn'), formatCount(runs, 'run')].join(' · '));
   for await (const agent of agentsOf({ sessions, session }))
-    if (agent.facts) say(`  ${oneLine(agent.title, 60)}: ${dollars(agent.facts.cents)}`);
+    if (agent.facts) say(`  ${oneLine(agent.title, 60)}: ${formatDollars(agent.facts.cents)}`);
 }
 
 async function* agentsOf({ sessions, session }: Pick<Looking, 'sessions' | 'session'>) {

@@ -165,12 +165,12 @@ function rowText(session: SessionInfo, { frame, now, columns, group, isSelected 
   });
   const room = columns - FIXED - 2;
   const wide = Math.max(16, Math.floor(room * 0.55));
-  const name = cell(`${session.facts?.agent ? '└ ' : ''}${oneLine(title, 200) || session.session}`, wide - 1);
-  const what = cell(oneLine(doesText(session, frame.approvals.get(session.session), group), 200), room - wide - 1);
+  const name = padCell(`${session.facts?.agent ? '└ ' : ''}${oneLine(title, 200) || session.session}`, wide - 1);
+  const what = padCell(oneLine(doesText(session, frame.approvals.get(session.session), group), 200), room - wide - 1);
   return `${isSelected ? '▸' : ' '} ${name} ${what} ${cells}`;
 }
 
-function cell(text: string, width: number): string {
+function padCell(text: string, width: number): string {
   const shown = truncateToWidth(text, width);
   return shown + ' '.repeat(Math.max(0, width - displayWidth(shown)));
 }
@@ -195,13 +195,13 @@ function doesText(session: SessionInfo, waiting: readonly WaitingApproval[] = []
   if (group === 'NEEDS YOU' && pending) return pending.question ? 'asks you' : pending.tool;
   if (waitsFor !== undefined) return `waits for host ${waitsFor}`;
   if (session.phase === 'waiting_worker') return `no worker: ${session.taskQueue}`;
-  if (group === 'PARKED') return parkedUntil === undefined ? 'parked' : `goes on at ${clock(parkedUntil)}`;
+  if (group === 'PARKED') return parkedUntil === undefined ? 'parked' : `goes on at ${formatClock(parkedUntil)}`;
   if (running && (group === 'WORKING' || group === 'STUCK')) return nowText(running, 80) || 'works';
   if (group === 'WORKING') return 'works';
   return last ? reasonText(last.terminal.reason) : '';
 }
 
 /** The time of day by the terminal's clock. */
-function clock(ms: number): string {
+function formatClock(ms: number): string {
   return new Date(ms).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
 }

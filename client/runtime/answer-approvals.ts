@@ -155,7 +155,7 @@ function decisionProblem(said: unknown): string | undefined {
 
 function questionAnswerProblem(said: unknown): string | undefined {
   const { kind, text } = partsOf(said);
-  if (kind === 'answer' && typeof text === 'string') return unacceptable(answerProblem(text));
+  if (kind === 'answer' && typeof text === 'string') return describeUnacceptable(answerProblem(text));
   return (
     misspellingProblem(said, ['kind', 'text', 'reason']) ?? denialProblem(said, "{ kind: 'answer', text: 'blue' }")
   );
@@ -166,7 +166,7 @@ function denialProblem(said: unknown, otherwise: string): string | undefined {
   const { kind, reason } = partsOf(said);
   if (kind !== 'deny' || typeof reason !== 'string')
     return `is ${oneLine(inspect(said, { depth: 1 }), 100)}: return ${otherwise} or { kind: 'deny', reason: 'why' }`;
-  return unacceptable(reasonProblem(reason));
+  return describeUnacceptable(reasonProblem(reason));
 }
 
 function partsOf(said: unknown): Readonly<Record<string, unknown>> {
@@ -178,7 +178,7 @@ function misspellingProblem(said: unknown, parts: readonly string[]): string | u
   return wrong === undefined ? undefined : `has ${JSON.stringify(wrong)}: ${didYouMean(wrong, parts)}`;
 }
 
-function unacceptable(problem: string | undefined): string | undefined {
+function describeUnacceptable(problem: string | undefined): string | undefined {
   return problem && `will not do: ${problem}`;
 }
 

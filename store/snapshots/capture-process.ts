@@ -22,7 +22,7 @@ const given = process.argv[2];
 if (given === undefined) await answerLines();
 else {
   await answer(JSON.parse(given) as CaptureRequest);
-  finish();
+  closeFolders();
 }
 
 async function answerLines(): Promise<void> {
@@ -33,11 +33,11 @@ async function answerLines(): Promise<void> {
     timer = setTimeout(saveAll, SAVE_MS);
   }
   clearTimeout(timer);
-  finish();
+  closeFolders();
 }
 
 async function answer(request: CaptureRequest): Promise<void> {
-  const told = await capture(request);
+  const told = await captureRequest(request);
   // Names are bytes: what carries the answer need not know in which encoding.
   const text = JSON.stringify(told).replace(/[\x7f-\uffff]/g, escapeUnit);
   process.stdout.write(`${text}\n`);
@@ -47,7 +47,7 @@ function escapeUnit(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-async function capture(request: CaptureRequest): Promise<CaptureAnswer> {
+async function captureRequest(request: CaptureRequest): Promise<CaptureAnswer> {
   const { own } = request.place;
   const folder = folders.get(own) ?? new FolderCapture(request);
   folders.set(own, folder);
@@ -67,7 +67,7 @@ function saveAll(): void {
     }
 }
 
-function finish(): void {
+function closeFolders(): void {
   saveAll();
   for (const folder of folders.values()) folder.close();
 }
