@@ -2,7 +2,7 @@
 // worker (O14).
 import { pause } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
-import type { SilenceTeller } from '../../worker/silence-teller.ts';
+import type { SilenceTeller, SilentSession } from '../../worker/silence-teller.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { nowText } from '../render/now-words.ts';
 import { silenceOf } from '../sessions/running/with-running.ts';
@@ -37,24 +37,31 @@ export function watchSilence({ sessions, teller, say, everyMs }: WatchSilence): 
 type Watched = Omit<WatchSilence, 'everyMs'> & { readonly teller: SilenceTeller };
 
 async function lookOn(watch: Watched, everyMs: number, signal: AbortSignal): Promise<void> {
+  const telling = new Set<Promise<void>>();
   while (await pause(everyMs, signal)) {
     try {
-      await lookOnce(watch, signal);
+      for await (const seen of findSilent(watch, signal)) {
+        const told = watch.teller
+          .tell(seen, signal)
+          .catch((error: unknown) => watch.say(`silent run ${seen.session} cannot be told: ${reasonOf(error)}`))
+          .finally(() => telling.delete(told));
+        telling.add(told);
+      }
     } catch (error) {
-      watch.say(`silent runs cannot be looked for: ${reasonOf(error)}`);
+      if (!signal.aborted) watch.say(`silent runs cannot be looked for: ${reasonOf(error)}`);
     }
   }
+  await Promise.all(telling);
 }
 
-async function lookOnce({ sessions, teller }: Watched, signal: AbortSignal): Promise<void> {
-  const telling: Promise<void>[] = [];
+async function* findSilent({ sessions, teller }: Watched, signal: AbortSignal): AsyncIterable<SilentSession> {
   const idle = `idle>${Math.ceil(teller.afterMs / 1_000)}s`;
-  for await (const found of sessions.list({ filter: `phase:running ${idle}`, open: true })) {
+  for await (const found of sessions.list({ filter: `phase:running ${idle}`, open: true, signal })) {
     const { session, title, cwd, facts, running } = found;
     if (!running || (silenceOf(found, Date.now()) ?? 0) < teller.afterMs) continue;
-    const { lastSign } = running;
-    const seen = { session, title, cwd, depth: facts?.agent?.depth ?? 0, lastSign, doing: nowText(running) || null };
-    telling.push(teller.tell(seen, signal));
+    const { lastSign, doing } = running;
+    // A run that only waits for its agents is told of by their own sessions.
+    if (doing.length > 0 && doing.every(({ kind }) => kind === 'agents')) continue;
+    yield { session, title, cwd, depth: facts?.agent?.depth ?? 0, lastSign, doing: nowText(running) || null };
   }
-  await Promise.all(telling);
 }

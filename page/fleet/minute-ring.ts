@@ -42,9 +42,8 @@ type Known = {
   readonly cents: number | null;
   readonly tokens: number;
   readonly run: number;
-  /** Attempts of the request under way that failed, and since when it is asked. */
+  /** Attempts of the request under way that failed. */
   readonly failures: number;
-  readonly since: number;
 };
 
 export type MinuteRing = {
@@ -103,9 +102,10 @@ export function minuteRing(): MinuteRing {
       minute.working = Math.max(minute.working, counts.running + counts.waiting_worker);
       minute.waiting = Math.max(minute.waiting, counts.waiting_approval);
       for (const session of sessions) {
-        countSession(minute, session, known.get(session.session));
+        const before = known.get(session.session);
+        countSession(minute, session, before);
         known.delete(session.session);
-        known.set(session.session, numbersOf(session));
+        known.set(session.session, numbersOf(session, before));
       }
       for (const old of known.keys()) {
         if (known.size <= MOST_SESSIONS) break;
@@ -124,21 +124,23 @@ export function minuteRing(): MinuteRing {
   };
 }
 
-function numbersOf({ facts, last, running }: SessionInfo): Known {
-  const { attempt = 1, since = 0 } = running?.doing.find(({ kind }) => kind === 'model') ?? {};
+/** Failures stay as they were where the look did not reach the run. */
+function numbersOf({ facts, last, running }: SessionInfo, before: Known | undefined): Known {
+  const { attempt = 1 } = running?.doing.find(({ kind }) => kind === 'model') ?? {};
   const spent = { cents: facts?.cents ?? null, tokens: facts?.tokens ?? 0 };
-  return { ...spent, run: last?.run ?? 0, failures: attempt - 1, since };
+  return { ...spent, run: last?.run ?? 0, failures: running ? attempt - 1 : (before?.failures ?? 0) };
 }
 
 /** A session that is seen for the first time has spent at an unknown time. */
 function countSession(minute: Minute, session: SessionInfo, before: Known | undefined): void {
   if (!before) return;
-  const { cents, tokens, run, failures, since } = numbersOf(session);
+  const { cents, tokens, run, failures } = numbersOf(session, before);
   const model = session.facts?.model ?? 'unknown';
   const spent = cents === null || before.cents === null ? 0 : Math.max(0, cents - before.cents) / 100;
   if (spent > 0) minute.cost[model] = (minute.cost[model] ?? 0) + spent;
   minute.tokens += Math.max(0, tokens - before.tokens);
-  minute.failedCalls += since === before.since ? Math.max(0, failures - before.failures) : failures;
+  // Fewer than before are those of another request.
+  minute.failedCalls += failures < before.failures ? failures : failures - before.failures;
   if (run > before.run && session.last && isBadEnd(session.last.terminal)) minute.badRuns += 1;
 }
 

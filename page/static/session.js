@@ -208,14 +208,20 @@ showSides();
 
 // Going back: what it would do is asked for each choice, and nothing is done before a person says so.
 const rewind = document.getElementById('rewind');
+let plans = 0;
 async function planRewind(asked) {
+  plans += 1;
+  const nth = plans;
   const plan = document.getElementById('rewind-plan');
   try {
     const answer = await fetch(`${rewind.dataset.rewindFrom}?${new URLSearchParams(asked).toString()}`);
-    plan.innerHTML = await answer.text();
+    const html = await answer.text();
+    // A later choice has a plan of its own on the way.
+    if (nth !== plans) return;
+    plan.innerHTML = html;
     globalThis.htmx?.process(plan);
   } catch {
-    plan.textContent = 'The page’s server does not answer.';
+    if (nth === plans) plan.textContent = 'The page’s server does not answer.';
   }
 }
 document.addEventListener('click', (event) => {

@@ -63,6 +63,8 @@ test('requests that failed are counted once, however often a look sees them (O4)
     [2, 9],
   ] as const)
     note({ at: START, counts, sessions: [asking(attempt, since)] });
+  // A look that does not reach the run, and one after it.
+  for (const found of [session(1, 1), asking(2, 10)]) note({ at: START, counts, sessions: [found] });
   expect((await read('1h')).points.at(-1)?.failedCalls).toBe(3);
 });
 
