@@ -18,10 +18,10 @@ const SAVE_MS = 2_000;
 
 const folders = new RecentMap<string, FolderCapture>(MOST_FOLDERS, (folder) => folder.close());
 
-const given = process.argv[2];
-if (given === undefined) await answerLines();
+const requestText = process.argv[2];
+if (requestText === undefined) await answerLines();
 else {
-  await answer(JSON.parse(given) as CaptureRequest);
+  await answer(JSON.parse(requestText) as CaptureRequest);
   closeFolders();
 }
 
