@@ -4,7 +4,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf } from '../../system/text.ts';
+import { codeOf, reasonOf } from '../../system/text.ts';
 import type { FilesRewound, RewindFiles, RootRewind, RootRewound } from '../../workflows/contract/rewind.ts';
 import type { SnapshotChange } from '../../store/snapshots/listing.ts';
 import { previewRestore, restore, RestoreProblem } from '../../store/snapshots/restore.ts';
@@ -17,7 +17,7 @@ import { compareSnapshots, takeSnapshot } from '../../store/snapshots/take-snaps
 import type { SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import { createGivenUpError, type Attempt } from '../attempt.ts';
-import { runGitHeld } from './run-git-held.ts';
+import { isGitRefusal, runGitHeld } from './run-git-held.ts';
 
 export type RewindAbout = RewindFiles & { readonly attempt: Attempt };
 
@@ -53,11 +53,15 @@ export async function rewindRoots(options: RewindMeans, about: RewindAbout): Pro
     }
     return { kind: 'done', roots: done };
   } catch (error) {
-    if (!(error instanceof RestoreProblem)) throw error;
-    for (const asked of roots) await takeBack(options, about, asked);
-    return { kind: 'refused', problem: error.message };
+    attempt.signal.throwIfAborted();
+    if (!isStop(error)) throw error;
+    const left: string[] = [];
+    for (const asked of roots) left.push(...(await takeBack(options, about, asked)));
+    return { kind: 'refused', problem: [error.message, ...left].join('; ') };
   }
 }
+
+const isStop = (error: unknown): error is Error => error instanceof RestoreProblem || isGitRefusal(error);
 
 async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewind): Promise<Prepared> {
   const { session, signal } = about.attempt;
@@ -68,13 +72,24 @@ async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewi
   const means: SnapshotMeans = { ...options, place, git, run: runGitHeld(options, signal) };
   if (!(await hasSnapshot({ ...means, ...place }, to)))
     throw new RestoreProblem(`the snapshot of ${root} is not on this machine`);
-  const { id: now } = await takeSnapshot(means, null);
+  const now = await capture(means);
   const begun = await readBegun(place.own, about.step);
   const force = about.force === true || begun !== null;
+  // The comparison has read what is to be written: nothing of it is missing or damaged.
   const changes = await previewRestore(means, { known, now, to, force });
   if (begun === null) await writeBegun(place.own, { step: about.step, before: now });
   const files = begun === null ? changes.length : (await compareSnapshots(means, begun, to)).length;
   return { means, asked, before: begun ?? now, changes, files };
+}
+
+/** Returns the snapshot of a folder as it is now. */
+async function capture(means: SnapshotMeans): Promise<string> {
+  try {
+    return (await takeSnapshot(means, null)).id;
+  } catch (error) {
+    // The process that captures is started anew where it was killed.
+    throw new RestoreProblem(`${means.place.root} cannot be captured: ${reasonOf(error)}`);
+  }
 }
 
 /**
@@ -99,20 +114,30 @@ async function fetchSnapshots(options: RewindMeans, { from, roots, attempt }: Re
 }
 
 /**
- * Puts back what an earlier attempt of a rewind had changed that is refused now. A folder in which
- * that would overwrite what no snapshot holds stays as it is.
+ * Puts back what the attempts of a rewind that is refused now have changed, and returns what keeps
+ * a folder from that. One in which it would overwrite what no snapshot holds stays as it is.
  */
-async function takeBack(options: RewindMeans, { step, attempt }: RewindAbout, { root, to }: RootRewind): Promise<void> {
+async function takeBack(
+  options: RewindMeans,
+  { step, attempt }: RewindAbout,
+  { root, to }: RootRewind,
+): Promise<readonly string[]> {
   const place = placeOfRoot(options.dataDir, attempt.session, root);
   const begun = await readBegun(place.own, step);
-  if (begun === null) return;
+  if (begun === null) return [];
   const git = options.sandbox.programs.at('git');
   const means: SnapshotMeans = { ...options, place, git, run: runGitHeld(options, attempt.signal) };
-  const { id: now } = await takeSnapshot(means, null);
   try {
-    await restore(means, begun, await previewRestore(means, { known: to, now, to: begun, force: true }));
+    const now = await capture(means);
+    if (now === begun) return [];
+    const changes = await previewRestore(means, { known: to, now, to: begun, force: true });
+    if (!(await attempt.fence())) throw createGivenUpError(attempt);
+    await restore(means, begun, changes);
+    return [];
   } catch (error) {
-    if (!(error instanceof RestoreProblem)) throw error;
+    attempt.signal.throwIfAborted();
+    if (!isStop(error)) throw error;
+    return [`${root} is not as it was before: ${error.message}`];
   }
 }
 

@@ -1,10 +1,12 @@
 // Runs git on the shadow repository for a worker, held as the commands of agents are.
+import { clip, codeOf, onOneLine } from '../../system/text.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
 import { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
 import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
+import { GitProblem } from '../worktrees/held-git.ts';
 
 /** A folder that takes longer than that is not captured. */
 const LONGEST_MS = 120_000;
@@ -12,9 +14,19 @@ const MOST_PRINTED = 64 * 1024 * 1024;
 
 type HeldOptions = { readonly sandbox: Sandbox; readonly dataDir: string };
 
+/** Statuses above it say that a signal has ended a program that a shell ran. */
+const LAST_STATUS = 128;
+const FILE_CODES = ['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'];
+
+/** Tells whether git or the file system has refused, so that the next attempt meets the same. */
+export function isGitRefusal(error: unknown): error is Error {
+  return error instanceof GitProblem || error instanceof OutOfBounds || FILE_CODES.includes(codeOf(error) ?? '');
+}
+
 /**
  * Runs git as an agent's command is run: it reads what the agent may read, and writes to the shadow
- * repository and to the folder that is restored.
+ * repository and to the folder that is restored. Rejects with a GitProblem when git ends with an
+ * error, with another one when it was killed.
  */
 export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSignal): RunHeld {
   return async (argv, { env, cwd, writes, timeoutMs = LONGEST_MS }) => {
@@ -33,6 +45,8 @@ export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSigna
     if (cut === undefined && exit.code === 0) return stdout;
     if (cut === 'time') throw new OutOfBounds(`it took longer than ${timeoutMs / 1000} s`);
     if (cut === 'output') throw new OutOfBounds(`git printed more than ${MOST_PRINTED} bytes`);
-    throw new Error(stderr.trim() || `git ended with ${exit.signal ?? `status ${exit.code}`}`);
+    const said = clip(onOneLine(stderr.trim()), 300) || `git ended with ${exit.signal ?? `status ${exit.code}`}`;
+    const isKilled = exit.signal !== null || (exit.code ?? 0) > LAST_STATUS;
+    throw isKilled ? new Error(said) : new GitProblem(said, exit.code);
   };
 }

@@ -44,7 +44,7 @@ export type RewindFiles = {
   readonly force?: true;
 };
 
-/** `problem` is a sentence; nothing was changed. */
+/** `problem` is a sentence; nothing was changed, unless it names a folder that was. */
 export type FilesRewound =
   | { readonly kind: 'done'; readonly roots: readonly RootRewound[] }
   | { readonly kind: 'refused'; readonly problem: string };

@@ -27,6 +27,70 @@ function killing(sandbox: Sandbox, seconds: number): Sandbox {
   };
 }
 
+/** A folder of a session with two snapshots: its files say `old` in `to`, and `new` in `known`. */
+async function openRewound(sandbox: Sandbox, names: readonly string[]) {
+  const [root, dataDir] = [tempFolder(), join(tempFolder(), 'data')];
+  mkdirSync(dataDir);
+  const options = { sandbox, dataDir, caps: DEFAULT_CAPS };
+  const place = placeOfRoot(dataDir, session, root);
+  const means = { place, git: 'git', run: runGitHeld(options, signal), caps: DEFAULT_CAPS };
+  const write = (name: string, text: string) => writeFileSync(join(root, name), text);
+  const read = (name: string) => readFileSync(join(root, name), 'utf8');
+  for (const name of names) write(name, `old ${name}\n`);
+  const { id: to } = await takeSnapshot(means, null);
+  for (const name of names) write(name, `new ${name}\n`);
+  const { id: known } = await takeSnapshot(means, null);
+  return { root, options, place, to, write, read, asked: { root, known, to } };
+}
+
+/** Puts a script in the place of what restores files, which it gets as its arguments. */
+function restoringBy(sandbox: Sandbox, script: string): Sandbox {
+  return {
+    ...sandbox,
+    wrap: (argv, confinement) => {
+      const isRestore = argv.join(' ').includes('checkout-index');
+      return sandbox.wrap(isRestore ? ['sh', '-c', script, 'sh', ...argv] : argv, confinement);
+    },
+  };
+}
+
+/** Restores all files, and then fails with an error of git's, on the way to one snapshot. */
+const failsTo = (to: string) =>
+  `case "$*" in *' ${to} '*) "$@"; echo 'error: unable to write file b' >&2; exit 1;; esac; exec "$@"`;
+
+test('a rewind that git cannot end is refused with its sentence, and takes back what it has written (T7)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const { options, asked, to, read } = await openRewound(sandbox, ['a', 'b']);
+  const failing = { ...options, sandbox: restoringBy(sandbox, failsTo(to)) };
+  const done = await rewindRoots(failing, { step: 3, roots: [asked], attempt });
+  expect(done).toEqual({ kind: 'refused', problem: 'error: unable to write file b' });
+  expect([read('a'), read('b')]).toEqual(['new a\n', 'new b\n']);
+});
+
+test('a rewind whose files cannot be taken back names their folder, and is not attempted again (T7)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const { options, asked, root } = await openRewound(sandbox, ['a']);
+  const failing = { ...options, sandbox: restoringBy(sandbox, '"$@"; echo full >&2; exit 1') };
+  const done = await rewindRoots(failing, { step: 3, roots: [asked], attempt });
+  expect(done).toEqual({ kind: 'refused', problem: `full; ${root} is not as it was before: full` });
+});
+
+test('a rewind to contents that are damaged or missing is refused before anything is written (T7)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const { options, asked, place, read } = await openRewound(sandbox, ['a', 'b']);
+  const { stdout: hash } = spawnSync('git', ['hash-object', '--stdin'], { input: 'old b\n', encoding: 'utf8' });
+  const object = join(place.gitDir, 'objects', hash.slice(0, 2), hash.slice(2).trim());
+  const noRestore = { ...options, sandbox: restoringBy(sandbox, 'echo restored >&2; exit 1') };
+  const rewind = () => rewindRoots(noRestore, { step: 3, roots: [asked], attempt });
+  rmSync(object);
+  writeFileSync(object, 'damaged');
+  const refused = { kind: 'refused', problem: expect.stringContaining(hash.trim()) as string };
+  expect(await rewind()).toMatchObject(refused);
+  rmSync(object);
+  expect(await rewind()).toMatchObject(refused);
+  expect([read('a'), read('b')]).toEqual(['new a\n', 'new b\n']);
+});
+
 test('a rewind of files goes on although git was killed while it wrote the index (T9)', async () => {
   const sandbox = await probeSandbox({ kinds: ['group'] });
   const [root, dataDir] = [tempFolder(), join(tempFolder(), 'data')];
