@@ -18,9 +18,9 @@ import { keySegment } from '../../store/values/store.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import type { CheckOutFiles, FilesCheckedOut } from '../../workflows/contract/fork.ts';
 import { createGivenUpError, type Attempt } from '../attempt.ts';
-import { createHeldGit, GitProblem } from '../worktrees/held-git.ts';
+import { createHeldGit } from '../worktrees/held-git.ts';
 import { findRepository } from '../worktrees/repository.ts';
-import { runGitHeld } from './run-git-held.ts';
+import { isGitRefusal, runGitHeld } from './run-git-held.ts';
 
 export type CheckOutAbout = CheckOutFiles & { readonly attempt: Attempt };
 
@@ -53,8 +53,7 @@ export async function checkOutRoot(options: CheckOutOptions, about: CheckOutAbou
     return { kind: 'done', folder };
   } catch (error) {
     about.attempt.signal.throwIfAborted();
-    if (error instanceof CheckOutProblem || error instanceof GitProblem)
-      return { kind: 'refused', problem: error.message };
+    if (error instanceof CheckOutProblem || isGitRefusal(error)) return { kind: 'refused', problem: error.message };
     throw error;
   }
 }
@@ -78,6 +77,7 @@ async function requireSnapshot({ run, git, place, snapshot }: Means): Promise<vo
     });
   } catch (error) {
     if (!existsSync(git)) throw new CheckOutProblem('git is not installed on this worker');
+    if (!isGitRefusal(error)) throw error;
     throw new CheckOutProblem(`the files of that point are not on this machine: ${reasonOf(error)}`);
   }
 }
@@ -92,10 +92,19 @@ async function makeFolder(means: Means): Promise<void> {
   await mkdir(filled).catch((error: unknown) => {
     throw new CheckOutProblem(`${root} cannot be made: ${reasonOf(error)}`);
   });
-  await checkOut(means, snapshot, filled);
+  await checkOut(means, snapshot, filled).catch((error: unknown) => dropFilled(means, filled, error));
   await requireCurrent(means);
   await noteMade(means.place, filled);
   await rename(filled, root);
+}
+
+/** Removes what was filled in part, unless another attempt will do so, and throws the error. */
+async function dropFilled(means: Means, folder: string, error: unknown): Promise<never> {
+  if (!means.attempt.signal.aborted && isGitRefusal(error)) {
+    await requireCurrent(means);
+    await rm(folder, { recursive: true, force: true });
+  }
+  throw error;
 }
 
 async function requireFree(folder: string): Promise<void> {
@@ -138,7 +147,7 @@ async function makeWorktree(means: Means, from: string): Promise<string> {
   if (typeof made === 'string' || made.common !== repository.common)
     throw new CheckOutProblem('git has made no work tree of this repository');
   await git.refs(at, ['read-tree', base], made.gitDir);
-  await checkOut(means, snapshot, root);
+  await checkOut(means, snapshot, root).catch((error: unknown) => dropFilled(means, root, error));
   await writeFile(ready, '');
   return branch;
 }
