@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { codeOf, reasonOf } from '../../system/text.ts';
 import type { FilesRewound, RewindFiles, RootRewind, RootRewound } from '../../workflows/contract/rewind.ts';
 import type { SnapshotChange } from '../../store/snapshots/listing.ts';
-import { previewRestore, restore, RestoreProblem } from '../../store/snapshots/restore.ts';
+import { ForeignProblem, previewRestore, restore, RestoreProblem } from '../../store/snapshots/restore.ts';
 import { hasSnapshot } from '../../store/snapshots/compare.ts';
 import { fetchPacks } from '../../store/snapshots/packs.ts';
 import { openShadow, placeOfRoot, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
@@ -17,6 +17,7 @@ import { compareSnapshots, takeSnapshot } from '../../store/snapshots/take-snaps
 import type { SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import { createGivenUpError, type Attempt } from '../attempt.ts';
+import { findForeignChanges } from './foreign-changes.ts';
 import { isGitRefusal, runGitHeld } from './run-git-held.ts';
 
 export type RewindAbout = RewindFiles & { readonly attempt: Attempt };
@@ -74,6 +75,11 @@ async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewi
     throw new RestoreProblem(`the snapshot of ${root} is not on this machine`);
   const now = await capture(means);
   const begun = await readBegun(place.own, about.step);
+  // What an earlier attempt has written is not foreign.
+  if (begun !== null && about.force !== true) {
+    const [foreign] = await findForeignChanges({ ...means, ...place }, { begun, now, to });
+    if (foreign !== undefined) throw new ForeignProblem(foreign);
+  }
   const force = about.force === true || begun !== null;
   // The comparison has read what is to be written: nothing of it is missing or damaged.
   const changes = await previewRestore(means, { known, now, to, force });
@@ -114,8 +120,9 @@ async function fetchSnapshots(options: RewindMeans, { from, roots, attempt }: Re
 }
 
 /**
- * Puts back what the attempts of a rewind that is refused now have changed, and returns what keeps
- * a folder from that. One in which it would overwrite what no snapshot holds stays as it is.
+ * Puts back what the attempts of a rewind that is refused now have changed, except what others
+ * have changed since, and returns what keeps a folder from that. One in which it would overwrite
+ * what no snapshot holds stays as it is.
  */
 async function takeBack(
   options: RewindMeans,
@@ -130,7 +137,8 @@ async function takeBack(
   try {
     const now = await capture(means);
     if (now === begun) return [];
-    const changes = await previewRestore(means, { known: to, now, to: begun, force: true });
+    const kept = await findForeignChanges({ ...means, ...place }, { begun, now, to });
+    const changes = await previewRestore(means, { known: to, now, to: begun, force: true, kept });
     if (!(await attempt.fence())) throw createGivenUpError(attempt);
     await restore(means, begun, changes);
     return [];

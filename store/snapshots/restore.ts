@@ -14,6 +14,8 @@ export type Restoring = {
   readonly to: string;
   /** Overwrites what others have changed since `known`; `now` has it. */
   readonly force: boolean;
+  /** Files that are left as they are. */
+  readonly kept?: ReadonlySet<RawPath>;
 };
 
 /** Says which file stands in the way, and why. */
@@ -21,19 +23,23 @@ export class RestoreProblem extends Error {
   override readonly name = 'RestoreProblem';
 }
 
+/** Says that someone else has changed a file. */
+export class ForeignProblem extends RestoreProblem {
+  constructor(path: RawPath) {
+    super(`${showPath(path)} was changed by someone else since the last step: use force to overwrite it`);
+  }
+}
+
 /** Returns what would change. Throws RestoreProblem when a file stands in the way. */
 export async function previewRestore(
   means: SnapshotMeans,
-  { known, now, to, force }: Restoring,
+  { known, now, to, force, kept }: Restoring,
 ): Promise<readonly SnapshotChange[]> {
-  const changes = await compareSnapshots(means, now, to);
+  const changes = (await compareSnapshots(means, now, to)).filter(({ path }) => kept?.has(path) !== true);
   if (!force && known !== now) {
     const others = new Set((await compareSnapshots(means, known, now)).map(({ path }) => path));
     const changed = changes.find(({ path }) => others.has(path));
-    if (changed) {
-      const name = showPath(changed.path);
-      throw new RestoreProblem(`${name} was changed by someone else since the last step: use force to overwrite it`);
-    }
+    if (changed) throw new ForeignProblem(changed.path);
   }
   const inTheWay = await findInTheWay(means.place, changes);
   if (inTheWay !== null) {

@@ -91,6 +91,28 @@ test('a rewind to contents that are damaged or missing is refused before anythin
   expect([read('a'), read('b')]).toEqual(['new a\n', 'new b\n']);
 });
 
+test('a rewind attempted again stops at what someone has changed meanwhile, and leaves it alone (T7 T9)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const { options, asked, place, write, read } = await openRewound(sandbox, ['a', 'b', 'c', 'd']);
+  // An attempt was killed while it wrote c, and b is a person's since.
+  writeFileSync(join(place.own, 'rewind.json'), JSON.stringify({ step: 3, before: asked.known }));
+  const leave = () => {
+    write('a', 'old a\n');
+    write('b', 'of a person\n');
+    write('c', 'old');
+  };
+  const look = () => ['a', 'b', 'c', 'd'].map(read);
+  leave();
+  const refused = await rewindRoots(options, { step: 3, roots: [asked], attempt });
+  const problem = 'b was changed by someone else since the last step: use force to overwrite it';
+  expect(refused).toEqual({ kind: 'refused', problem });
+  expect(look()).toEqual(['new a\n', 'of a person\n', 'new c\n', 'new d\n']);
+  leave();
+  const forced = await rewindRoots(options, { step: 3, roots: [asked], attempt, force: true });
+  expect(forced).toMatchObject({ kind: 'done' });
+  expect(look()).toEqual(['old a\n', 'old b\n', 'old c\n', 'old d\n']);
+});
+
 test('a rewind of files goes on although git was killed while it wrote the index (T9)', async () => {
   const sandbox = await probeSandbox({ kinds: ['group'] });
   const [root, dataDir] = [tempFolder(), join(tempFolder(), 'data')];
