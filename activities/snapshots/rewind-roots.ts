@@ -32,7 +32,8 @@ export type RewindMeans = Pick<SnapshotMeans, 'caps' | 'include' | 'capture'> & 
 type Prepared = {
   readonly means: SnapshotMeans;
   readonly asked: RootRewind;
-  /** The files right before the rewind. */
+  /** The files as they were last captured, and right before the rewind. */
+  readonly now: string;
   readonly before: string;
   readonly changes: readonly SnapshotChange[];
   /** Files that this attempt and those before it write or delete. */
@@ -45,10 +46,11 @@ export async function rewindRoots(options: RewindMeans, about: RewindAbout): Pro
     await fetchSnapshots(options, about);
     const prepared: Prepared[] = [];
     for (const asked of roots) prepared.push(await prepare(options, about, asked));
-    // A worker that was frozen until now may have been replaced.
-    if (!(await attempt.fence())) throw createGivenUpError(attempt);
     const done: RootRewound[] = [];
-    for (const { means, asked, before, changes, files } of prepared) {
+    for (const each of prepared) {
+      const { means, asked, before, changes, files } = await prepareAgain(about, each);
+      // A worker that was frozen until now may have been replaced.
+      if (!(await attempt.fence())) throw createGivenUpError(attempt);
       await restore(means, asked.to, changes);
       done.push({ root: asked.root, before, to: asked.to, files });
     }
@@ -85,7 +87,18 @@ async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewi
   const changes = await previewRestore(means, { known, now, to, force });
   if (begun === null) await writeBegun(place.own, { step: about.step, before: now });
   const files = begun === null ? changes.length : (await compareSnapshots(means, begun, to)).length;
-  return { means, asked, before: begun ?? now, changes, files };
+  return { means, asked, now, before: begun ?? now, changes, files };
+}
+
+/** Looks once more right before a folder is written: the others may have taken long. */
+async function prepareAgain({ step, force = false }: RewindAbout, prepared: Prepared): Promise<Prepared> {
+  const { means, asked, now: known, before } = prepared;
+  const now = await capture(means);
+  if (now === known) return prepared;
+  const changes = await previewRestore(means, { known, now, to: asked.to, force });
+  if (before !== known) return { ...prepared, now, changes };
+  await writeBegun(means.place.own, { step, before: now });
+  return { ...prepared, now, before: now, changes, files: changes.length };
 }
 
 /** Returns the snapshot of a folder as it is now. */

@@ -28,9 +28,9 @@ function killing(sandbox: Sandbox, seconds: number): Sandbox {
 }
 
 /** A folder of a session with two snapshots: its files say `old` in `to`, and `new` in `known`. */
-async function openRewound(sandbox: Sandbox, names: readonly string[]) {
-  const [root, dataDir] = [tempFolder(), join(tempFolder(), 'data')];
-  mkdirSync(dataDir);
+async function openRewound(sandbox: Sandbox, names: readonly string[], dataDir = join(tempFolder(), 'data')) {
+  const root = tempFolder();
+  mkdirSync(dataDir, { recursive: true });
   const options = { sandbox, dataDir, caps: DEFAULT_CAPS };
   const place = placeOfRoot(dataDir, session, root);
   const means = { place, git: 'git', run: runGitHeld(options, signal), caps: DEFAULT_CAPS };
@@ -111,6 +111,24 @@ test('a rewind attempted again stops at what someone has changed meanwhile, and 
   const forced = await rewindRoots(options, { step: 3, roots: [asked], attempt, force: true });
   expect(forced).toMatchObject({ kind: 'done' });
   expect(look()).toEqual(['old a\n', 'old b\n', 'old c\n', 'old d\n']);
+});
+
+test('what someone changes in a folder while another one is written stops a rewind, and force captures it (T7)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const { options, ...one } = await openRewound(sandbox, ['a']);
+  const two = await openRewound(sandbox, ['b', 'c'], options.dataDir);
+  const edits = `case "$*" in *' ${one.root} '*) echo 'of a person' > ${two.root}/b;; esac; exec "$@"`;
+  const edited = { ...options, sandbox: restoringBy(sandbox, edits) };
+  const roots = [one.asked, two.asked];
+  const problem = 'b was changed by someone else since the last step: use force to overwrite it';
+  expect(await rewindRoots(edited, { step: 3, roots, attempt })).toEqual({ kind: 'refused', problem });
+  expect([one.read('a'), two.read('b'), two.read('c')]).toEqual(['new a\n', 'of a person\n', 'new c\n']);
+  two.write('b', 'new b\n');
+  const forced = await rewindRoots(edited, { step: 4, roots, attempt, force: true });
+  expect([one.read('a'), two.read('b'), two.read('c')]).toEqual(['old a\n', 'old b\n', 'old c\n']);
+  const { before = '' } = forced.kind === 'done' ? (forced.roots[1] ?? {}) : {};
+  const held = spawnSync('git', [`--git-dir=${two.place.gitDir}`, 'cat-file', 'blob', `${before}:files/b`]);
+  expect(String(held.stdout)).toBe('of a person\n');
 });
 
 test('a rewind of files goes on although git was killed while it wrote the index (T9)', async () => {
