@@ -7,7 +7,13 @@ import { join } from 'node:path';
 import { codeOf, reasonOf } from '../../system/text.ts';
 import type { FilesRewound, RewindFiles, RootRewind, RootRewound } from '../../workflows/contract/rewind.ts';
 import type { SnapshotChange } from '../../store/snapshots/listing.ts';
-import { ForeignProblem, previewRestore, restore, RestoreProblem } from '../../store/snapshots/restore.ts';
+import {
+  ForeignProblem,
+  previewRestore,
+  restore,
+  RestoreProblem,
+  type Restoring,
+} from '../../store/snapshots/restore.ts';
 import { hasSnapshot } from '../../store/snapshots/compare.ts';
 import { fetchPacks } from '../../store/snapshots/packs.ts';
 import { openShadow, placeOfRoot, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
@@ -75,7 +81,7 @@ async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewi
   const means: SnapshotMeans = { ...options, place, git, run: runGitHeld(options, signal) };
   if (!(await hasSnapshot({ ...means, ...place }, to)))
     throw new RestoreProblem(`the snapshot of ${root} is not on this machine`);
-  const now = await capture(means);
+  const { now, leftOut } = await capture(means);
   const begun = await readBegun(place.own, about.step);
   // What an earlier attempt has written is not foreign.
   if (begun !== null && about.force !== true) {
@@ -84,7 +90,7 @@ async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewi
   }
   const force = about.force === true || begun !== null;
   // The comparison has read what is to be written: nothing of it is missing or damaged.
-  const changes = await previewRestore(means, { known, now, to, force });
+  const changes = await previewRestore(means, { known, now, leftOut, to, force });
   if (begun === null) await writeBegun(place.own, { step: about.step, before: now });
   const files = begun === null ? changes.length : (await compareSnapshots(means, begun, to)).length;
   return { means, asked, now, before: begun ?? now, changes, files };
@@ -93,18 +99,21 @@ async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewi
 /** Looks once more right before a folder is written: the others may have taken long. */
 async function prepareAgain({ step, force = false }: RewindAbout, prepared: Prepared): Promise<Prepared> {
   const { means, asked, now: known, before } = prepared;
-  const now = await capture(means);
+  const { now, leftOut } = await capture(means);
   if (now === known) return prepared;
-  const changes = await previewRestore(means, { known, now, to: asked.to, force });
+  const changes = await previewRestore(means, { known, now, leftOut, to: asked.to, force });
   if (before !== known) return { ...prepared, now, changes };
   await writeBegun(means.place.own, { step, before: now });
   return { ...prepared, now, before: now, changes, files: changes.length };
 }
 
-/** Returns the snapshot of a folder as it is now. */
-async function capture(means: SnapshotMeans): Promise<string> {
+type Captured = Required<Pick<Restoring, 'now' | 'leftOut'>>;
+
+/** Captures a folder as it is now. */
+async function capture(means: SnapshotMeans): Promise<Captured> {
   try {
-    return (await takeSnapshot(means, null)).id;
+    const { id: now, leftOut } = await takeSnapshot(means, null);
+    return { now, leftOut };
   } catch (error) {
     // The process that captures is started anew where it was killed.
     throw new RestoreProblem(`${means.place.root} cannot be captured: ${reasonOf(error)}`);
@@ -148,10 +157,10 @@ async function takeBack(
   const git = options.sandbox.programs.at('git');
   const means: SnapshotMeans = { ...options, place, git, run: runGitHeld(options, attempt.signal) };
   try {
-    const now = await capture(means);
+    const { now, leftOut } = await capture(means);
     if (now === begun) return [];
     const kept = await findForeignChanges({ ...means, ...place }, { begun, now, to });
-    const changes = await previewRestore(means, { known: to, now, to: begun, force: true, kept });
+    const changes = await previewRestore(means, { known: to, now, leftOut, to: begun, force: true, kept });
     if (!(await attempt.fence())) throw createGivenUpError(attempt);
     await restore(means, begun, changes);
     return [];

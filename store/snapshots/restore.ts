@@ -3,6 +3,7 @@
 import { lstat, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../../system/text.ts';
+import type { LeftOut, SnapshotCaps } from './capture-folder.ts';
 import { bytesOf, showPath, type SnapshotChange, type RawPath } from './listing.ts';
 import { gitArguments, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { compareSnapshots, type SnapshotMeans } from './take-snapshot.ts';
@@ -16,6 +17,15 @@ export type Restoring = {
   readonly force: boolean;
   /** Files that are left as they are. */
   readonly kept?: ReadonlySet<RawPath>;
+  /** Says of files that are not in `now` why. */
+  readonly leftOut?: readonly LeftOut[];
+};
+
+/** The keys of the configuration that leave a file out. */
+const BOUNDS: Readonly<Partial<Record<LeftOut['why'], keyof SnapshotCaps>>> = {
+  large: 'fileBytes',
+  files: 'files',
+  bytes: 'bytes',
 };
 
 /** Says which file stands in the way, and why. */
@@ -33,19 +43,25 @@ export class ForeignProblem extends RestoreProblem {
 /** Returns what would change. Throws RestoreProblem when a file stands in the way. */
 export async function previewRestore(
   means: SnapshotMeans,
-  { known, now, to, force, kept }: Restoring,
+  { known, now, to, force, kept, leftOut }: Restoring,
 ): Promise<readonly SnapshotChange[]> {
   const changes = (await compareSnapshots(means, now, to)).filter(({ path }) => kept?.has(path) !== true);
+  // Force does not help there.
+  const inTheWay = await findInTheWay(means.place, changes);
+  if (inTheWay !== null) throw new RestoreProblem(describeUnheld(inTheWay, leftOut));
   if (!force && known !== now) {
     const others = new Set((await compareSnapshots(means, known, now)).map(({ path }) => path));
     const changed = changes.find(({ path }) => others.has(path));
     if (changed) throw new ForeignProblem(changed.path);
   }
-  const inTheWay = await findInTheWay(means.place, changes);
-  if (inTheWay !== null) {
-    throw new RestoreProblem(`${showPath(inTheWay)} is in the way, and no snapshot holds it: move it away first`);
-  }
   return changes;
+}
+
+function describeUnheld(path: RawPath, leftOut: readonly LeftOut[] = []): string {
+  const why = leftOut.find((one) => one.path === path)?.why;
+  const bound = why && BOUNDS[why];
+  const beyond = bound ? `, for it is beyond the bound snapshots.${bound}` : '';
+  return `${showPath(path)} is in the way, and no snapshot holds it${beyond}: move it away first`;
 }
 
 /** Finds a file that would be overwritten and that no snapshot holds. */

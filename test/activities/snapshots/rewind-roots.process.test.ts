@@ -131,6 +131,19 @@ test('what someone changes in a folder while another one is written stops a rewi
   expect(String(held.stdout)).toBe('of a person\n');
 });
 
+test('a file that has outgrown a bound refuses a rewind with the name of the bound, and force does not help (T7)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const { options, asked, write, read } = await openRewound(sandbox, ['a', 'b']);
+  write('b', 'x'.repeat(200));
+  const bounded = { ...options, caps: { ...DEFAULT_CAPS, fileBytes: 100 } };
+  const problem = 'b is in the way, and no snapshot holds it, for it is beyond the bound snapshots.fileBytes';
+  for (const force of [{}, { force: true }] as const) {
+    const refused = await rewindRoots(bounded, { step: 3, roots: [asked], attempt, ...force });
+    expect(refused).toEqual({ kind: 'refused', problem: `${problem}: move it away first` });
+  }
+  expect([read('a'), read('b').length]).toEqual(['new a\n', 200]);
+});
+
 test('a rewind of files goes on although git was killed while it wrote the index (T9)', async () => {
   const sandbox = await probeSandbox({ kinds: ['group'] });
   const [root, dataDir] = [tempFolder(), join(tempFolder(), 'data')];
