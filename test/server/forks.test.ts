@@ -215,6 +215,26 @@ test('a fork has the files of its point in a folder of its own, and its changes 
   await h.sound(forked.session);
 });
 
+test('a fork at the outcomes of calls has neither them nor the files that they left (T10 T11)', async () => {
+  const h = await forkHarness({
+    script: [
+      reply([bash('echo a > one')]),
+      reply([bash('echo b > two; echo wrote two')]),
+      reply('First.'),
+      reply('Forked.'),
+    ],
+    worker: { config: { snapshots: true } },
+  });
+  const origin = await h.open('Go.');
+  await origin.ended(1);
+  const at = (await h.entriesOf(origin.id)).findLastIndex(({ kind }) => kind === 'outcomes');
+  const forked = await h.fork(origin.id, { at, prompt: 'Instead.' });
+  await h.endedRun(forked.session, 2);
+  expect(h.sent()).toMatch(/Not run: the session was forked before it ran.*Instead\./);
+  expect(readdirSync(forked.cwd)).toEqual(['one']);
+  await h.sound(forked.session);
+});
+
 test('a fork works in a git work tree on a branch of its own, and the repository stays as it was (T10)', async () => {
   const h = await forkHarness({
     script: [reply([bash('echo changed > one; echo new > two')]), reply('Done.')],

@@ -3,11 +3,12 @@
 import type { Entry, Outcome, ReplyEntry, Segment } from '../../../store/log/entries.ts';
 import { forkIn, type StoredSegment } from '../../../store/log/read-chain.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
-import { findPosition, lastSnapshots, parsePoint, snapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
+import { findPosition, lastSnapshots, parsePoint } from '../../../store/snapshots/snapshot-points.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import type { Rewind, RootRewind } from '../../../workflows/contract/rewind.ts';
 import { ClientProblem } from '../../problem.ts';
 import { mayChangeFiles } from './calls-behind.ts';
+import { snapshotsBefore } from './captured-files.ts';
 
 /** `conversation: false` leaves the conversation as it is, `files: false` the files. */
 export type RewindChoice = { readonly conversation?: boolean; readonly files?: boolean; readonly force?: boolean };
@@ -103,10 +104,7 @@ export function goBack(kept: readonly Entry[], to: Hash): Pick<Rewind, 'to' | 'c
 }
 
 function rootsToRewind(entries: readonly Entry[], position: number): readonly RootRewind[] {
-  // A step that begins with outcomes of calls has captured what they left; before it is before
-  // them.
-  const isAfterCalls = entries[position]?.kind === 'outcomes';
-  const then = isAfterCalls ? lastSnapshots(entries.slice(0, position)) : snapshotsAt({ entries, first: 0 }, position);
+  const then = snapshotsBefore(entries, position);
   const known = lastSnapshots(entries);
   return [...then].map(([root, to]) => ({ root, known: known.get(root) ?? to, to }));
 }

@@ -4,7 +4,7 @@ import { realpath } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import type { Entry } from '../../../store/log/entries.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
-import { lastSnapshots, snapshotsAt, type SnapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
+import { lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { nextSegment } from '../../../store/view/next-segment.ts';
 import { loadView } from '../../../store/view/view.ts';
@@ -24,6 +24,7 @@ import type { ForWorkers } from '../../../workflows/contract/task-queue.ts';
 import { ClientProblem } from '../../problem.ts';
 import { carryAt, type CarryAt } from '../carry-at.ts';
 import type { ActOptions } from '../decide.ts';
+import { snapshotsBefore } from '../files/captured-files.ts';
 import { goBack } from '../files/plan-rewind.ts';
 import type { SessionDescription } from '../info.ts';
 import type { NewestStep } from '../newest-head.ts';
@@ -244,8 +245,7 @@ async function planFiles(
 }
 
 async function snapshotsAtPoint(store: Store, { described, head, point, isEnd }: FilesAbout): Promise<SnapshotsAt> {
-  const { position } = point;
   if (isEnd) return lastSnapshots(withMovedRoots(entriesAt(point)));
   const { entries } = await loadView(store, described.session, head);
-  return snapshotsAt({ entries: withMovedRoots(entries), first: 0 }, position);
+  return snapshotsBefore(withMovedRoots(entries), point.position);
 }
