@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createClient } from '../../client/client.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
-import { reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
+import { gate, reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import { verifyTranscript } from '../../store/log/audit.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
@@ -233,6 +233,36 @@ test('a fork at the outcomes of calls has neither them nor the files that they l
   expect(h.sent()).toMatch(/Not run: the session was forked before it ran.*Instead\./);
   expect(readdirSync(forked.cwd)).toEqual(['one']);
   await h.sound(forked.session);
+});
+
+test('a fork of a running session tells of no call whose files are not captured yet (T10 T11)', async () => {
+  const held = gate();
+  const h = await forkHarness({
+    script: (request) => {
+      const said = JSON.stringify(request.messages);
+      const results = said.match(/tool_result/g)?.length ?? 0;
+      if (said.includes('Instead.')) return reply('Forked.');
+      if (results === 0) return reply([bash('echo a > one; echo wrote one')]);
+      if (results === 1) return reply([bash('echo b > two; echo wrote two')]);
+      return reply('First.', { hold: held.hold });
+    },
+    worker: { config: { snapshots: true } },
+  });
+  onTestFinished(held.release);
+  const origin = await h.open('Go.');
+  await until(() => h.bodies().length === 3);
+  const forked = await h.fork(origin.id, { prompt: 'Instead.' });
+  await h.endedRun(forked.session, 2);
+  expect(h.sent()).toMatch(/"content":"wrote one.*Not run: the session was forked before it ran.*Instead\./);
+  expect(h.sent()).not.toContain('"content":"wrote two');
+  expect(readdirSync(forked.cwd)).toEqual(['one']);
+  // In the same folder it has all.
+  const same = await h.fork(origin.id, { prompt: 'Instead.', files: false });
+  await h.endedRun(same.session, 2);
+  expect(h.sent()).toContain('"content":"wrote two');
+  for (const { session } of [forked, same]) await h.sound(session);
+  held.release();
+  expect(await origin.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
 });
 
 test('a fork works in a git work tree on a branch of its own, and the repository stays as it was (T10)', async () => {

@@ -1,14 +1,46 @@
-// Tells which snapshots hold the files that belong to a conversation up to a position (T8, T10).
-import type { Entry } from '../../../store/log/entries.ts';
+// Tells which snapshots hold the files that belong to a conversation up to a position, and where
+// the effects of calls begin that no snapshot holds yet (T8, T10).
+import type { Entry, Outcome, ReplyEntry } from '../../../store/log/entries.ts';
 import { lastSnapshots, snapshotsAt, type SnapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
+import { mayChangeFiles } from './calls-behind.ts';
 
 /**
  * Returns the snapshots of the files before the entry at a position. A step that begins with
  * outcomes of calls has captured what they left, so before it is before them.
  */
 export function snapshotsBefore(entries: readonly Entry[], position: number): SnapshotsAt {
-  const entry = entries[position];
-  // Calls that started while the reply streamed have no effects, and no key.
-  const isAfterCalls = entry?.kind === 'outcomes' && entry.outcomes.some(({ log }) => log.key !== null);
-  return isAfterCalls ? lastSnapshots(entries.slice(0, position)) : snapshotsAt({ entries, first: 0 }, position);
+  return isAfterCalls(entries[position])
+    ? lastSnapshots(entries.slice(0, position))
+    : snapshotsAt({ entries, first: 0 }, position);
+}
+
+/** Calls that started while the reply streamed have no effects, and no key. */
+function isAfterCalls(entry: Entry | undefined): boolean {
+  return entry?.kind === 'outcomes' && entry.outcomes.some(({ log }) => log.key !== null);
+}
+
+/**
+ * Finds the first outcomes of the last reply of `shared` that may have changed files which no
+ * snapshot before the entries of `rest` holds: their capture comes with the next reply, or at the
+ * end of the run. Returns null without any.
+ */
+export function findUncaptured(shared: readonly Entry[], rest: readonly Entry[]): number | null {
+  if (!isAfterCalls(rest[0]) && rest.some(({ kind }) => ['reply', 'files', 'run_ended'].includes(kind))) return null;
+  const at = shared.findLastIndex(({ kind }) => ['reply', 'run_started', 'run_ended'].includes(kind));
+  const reply = shared[at];
+  if (reply?.kind !== 'reply') return null;
+  const captured = shared.findLastIndex(({ kind }) => kind === 'files');
+  const found = shared.findIndex(
+    (entry, index) =>
+      index > Math.max(at, captured) &&
+      entry.kind === 'outcomes' &&
+      entry.outcomes.some((outcome) => mayHaveChanged(reply, outcome)),
+  );
+  return found < 0 ? null : found;
+}
+
+function mayHaveChanged({ message }: ReplyEntry, { index, log }: Outcome): boolean {
+  const block = message.content[index];
+  if (block?.type !== 'tool_use' || log.decision !== 'allowed' || log.outcome === 'not_run') return false;
+  return mayChangeFiles(block);
 }

@@ -4,10 +4,9 @@ import { realpath } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import type { Entry } from '../../../store/log/entries.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
-import { lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
+import type { SnapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { nextSegment } from '../../../store/view/next-segment.ts';
-import { loadView } from '../../../store/view/view.ts';
 import {
   type CheckOut,
   FORK_FILES_KEY,
@@ -24,7 +23,7 @@ import type { ForWorkers } from '../../../workflows/contract/task-queue.ts';
 import { ClientProblem } from '../../problem.ts';
 import { carryAt, type CarryAt } from '../carry-at.ts';
 import type { ActOptions } from '../decide.ts';
-import { snapshotsBefore } from '../files/captured-files.ts';
+import { findUncaptured, snapshotsBefore } from '../files/captured-files.ts';
 import { goBack } from '../files/plan-rewind.ts';
 import type { SessionDescription } from '../info.ts';
 import type { NewestStep } from '../newest-head.ts';
@@ -97,15 +96,16 @@ export async function startFork(
   if (before) return before;
   const described = await lookAtOrigin(ports, origin);
   const newest = await ports.step(origin);
-  const point = await findForkPoint(ports.store, origin, newest, at === undefined ? undefined : String(at));
-  if (!entriesAt(point).some(({ kind }) => kind === 'user' || kind === 'boundary'))
+  const findPoint = (place: string | undefined): Promise<ForkPoint> =>
+    findForkPoint(ports.store, origin, newest, place);
+  const askedPoint = await findPoint(at === undefined ? undefined : String(at));
+  if (!entriesAt(askedPoint).some(({ kind }) => kind === 'user' || kind === 'boundary'))
     throw new ClientProblem('refused', 'nothing was before that: start a session of its own instead');
   const given = await optionsOf(ports.temporal, origin);
-  const files = await planFiles(
-    ports.store,
-    { described, head: newest.head, point, session, isEnd: at === undefined },
-    asked,
-  );
+  const files = await planFiles({ described, point: askedPoint, session }, asked);
+  // The conversation tells of nothing that its files do not have yet.
+  const uncaptured = files && findUncaptured(entriesAt(askedPoint), askedPoint.rest);
+  const point = uncaptured === null ? askedPoint : await findPoint(String(uncaptured));
   const options = withChanges<RunOptions>({ ...given, ...(files && { cwd: files.to }) }, asked.options ?? {});
   const queue = await firstMessages(ports, asked);
   const begun = await writeLink(ports.store, { session, point, by: asked.by, files, runs: described.runs });
@@ -188,7 +188,7 @@ async function writeLink(store: Store, { session, point, by, files, runs }: Link
   };
   const own: readonly Entry[] = [
     ...again,
-    ...(await answerOpenCalls(store, point)),
+    ...(await answerOpenCalls(store, files ? { ...point, chain: null } : point)),
     ...(last?.isCut ? [{ kind: 'run_ended', ended: last.ended } as const] : []),
     { kind: 'notice', notice: forked },
   ];
@@ -214,16 +214,12 @@ function hasBackground(entries: readonly Entry[]): boolean {
 
 type FilesAbout = {
   readonly described: SessionDescription;
-  readonly head: Hash | null;
   readonly point: ForkPoint;
   readonly session: SessionId;
-  /** The point is all that is there now: what was captured last holds its files. */
-  readonly isEnd: boolean;
 };
 
 /** Returns what is checked out; null where the fork works in the same folder. */
 async function planFiles(
-  store: Store,
   about: FilesAbout,
   { files, worktree = false }: Pick<ForkOptions, 'files' | 'worktree'>,
 ): Promise<CheckOut | null> {
@@ -233,7 +229,7 @@ async function planFiles(
     throw new ClientProblem('refused', `${JSON.stringify(files)} is no absolute path`);
   const { described, session } = about;
   const cwd = await realpath(described.cwd).catch(() => described.cwd);
-  const snapshot = (await snapshotsAtPoint(store, about)).get(cwd);
+  const snapshot = snapshotsAtPoint(about.point).get(cwd);
   if (snapshot === undefined) {
     if (files === undefined && !worktree) return null;
     throw new ClientProblem(
@@ -244,8 +240,6 @@ async function planFiles(
   return { from: cwd, snapshot, to: files ?? `${cwd}-${session}`, ...(worktree && { worktree }) };
 }
 
-async function snapshotsAtPoint(store: Store, { described, head, point, isEnd }: FilesAbout): Promise<SnapshotsAt> {
-  if (isEnd) return lastSnapshots(withMovedRoots(entriesAt(point)));
-  const { entries } = await loadView(store, described.session, head);
-  return snapshotsBefore(withMovedRoots(entries), point.position);
+function snapshotsAtPoint(point: ForkPoint): SnapshotsAt {
+  return snapshotsBefore(withMovedRoots([...entriesAt(point), ...point.rest]), point.position);
 }

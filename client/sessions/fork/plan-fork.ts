@@ -24,6 +24,8 @@ export type ForkPoint = {
   /** Entries of the shared part that the fork writes again: its segment goes on within another. */
   readonly again: readonly Entry[];
   readonly position: number;
+  /** Entries of the origin after the point. */
+  readonly rest: readonly Entry[];
   /** Part of the keys of calls that are open at the end of the session; null before it. */
   readonly chain: string | null;
 };
@@ -47,7 +49,8 @@ export async function findForkPoint(
   const shared = cut < 0 ? chain : chain.slice(0, cut);
   const owner = shared.at(-1)?.segment.session ?? session;
   const before = growAll(emptyView(owner), shared);
-  return { before, again: entries.slice(before.length, position), position, chain: null };
+  const [again, rest] = [entries.slice(before.length, position), entries.slice(position)];
+  return { before, again, position, rest, chain: null };
 }
 
 /** Goes back to before a run that nothing was said in: its prompt opens another run in the fork. */
@@ -83,6 +86,7 @@ const endOf = (before: View, again: readonly Entry[], chain: string | null): For
   before,
   again,
   position: before.length + again.length,
+  rest: [],
   chain,
 });
 
