@@ -24,11 +24,12 @@ type Flags = { readonly snapshots: boolean };
 async function exportIt(cli: Cli, id: string, file: string | undefined, flags: Flags): Promise<number> {
   const { exportSession } = await import('../../client/store-care/export-session.ts');
   const { openStore } = await import('../../store/values/open-store.ts');
-  const { packSnapshots } = await import('../../client/store-care/carry-snapshots.ts');
+  const { listSnapshotIds, packSnapshots } = await import('../../client/store-care/carry-snapshots.ts');
   return withSession(cli, id, async ({ temporal, folder, sessions }, session) => {
     const path = resolve(cli.cwd(), file ?? `${session}.perdure`);
     const { care } = openStore({ ...folder, dataDir: folder.root });
-    const snapshots = () => packSnapshots({ dataDir: folder.root, env: cli.env, session });
+    const where = { dataDir: folder.root, env: cli.env, session };
+    const snapshots = async () => packSnapshots(where, await listSnapshotIds(sessions.transcript(session)));
     const { values, bytes } = await exportSession({
       temporal: temporal.client,
       sessions,

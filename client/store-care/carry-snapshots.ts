@@ -6,11 +6,15 @@ import { join } from 'node:path';
 import { onOneLine } from '../../system/text.ts';
 import { gitArguments, openShadow, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { hashOf, keySegment } from '../../store/values/store.ts';
+import type { Entry } from '../../store/log/entries.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../problem.ts';
 import { findGit } from '../sessions/files/read-shadow.ts';
 
-/** The value that is the pack, and the last commit of each folder by the name of its ref. */
+/**
+ * The value that is the pack, and by the names of their refs the last commit of each folder, and
+ * the tree of those that it shares.
+ */
 export type CarriedSnapshots = { readonly pack: Hash; readonly refs: Readonly<Record<string, string>> };
 
 type Where = {
@@ -22,10 +26,27 @@ type Where = {
 /** Bytes of a pack that fits into a line of the file. */
 const LARGEST = 180 * 1024 * 1024;
 const LONGEST_MS = 10 * 60_000;
+/** The name of the ref of snapshots that other sessions have captured: no folder has it. */
+const SHARED = '0'.repeat(16);
+const isObjectId = (id: string): boolean => /^[0-9a-f]{40}$/.test(id);
 
-/** Returns null where nothing was captured. Throws ClientProblem for what is too large. */
+/** Returns the ids of all snapshots that a transcript names: a fork's, those that it shares too. */
+export async function listSnapshotIds(
+  transcript: AsyncIterable<{ readonly entry: Entry }>,
+): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  for await (const { entry } of transcript)
+    if (entry.kind === 'files') for (const { id } of entry.roots) if (isObjectId(id)) ids.add(id);
+  return ids;
+}
+
+/**
+ * Packs what was captured for a session, and those of the snapshots of `ids` that are here. Returns
+ * null without any. Throws ClientProblem for what is too large.
+ */
 export async function packSnapshots(
   where: Where,
+  ids: ReadonlySet<string>,
 ): Promise<{ readonly carried: CarriedSnapshots; readonly bytes: Uint8Array } | null> {
   const { dataDir, session } = where;
   const gitDir = snapshotsFolderOf(dataDir);
@@ -39,9 +60,11 @@ export async function packSnapshots(
       .filter(Boolean)
       .map((line) => line.slice(prefix.length).split(' ') as [string, string]),
   );
-  if (Object.keys(refs).length === 0) return null;
   const folder = await mkdtemp(join(gitDir, 'export-'));
   try {
+    const shared = await treeOfShared(git, folder, { prefix, ids });
+    if (shared !== null) refs[SHARED] = shared;
+    if (Object.keys(refs).length === 0) return null;
     const path = join(folder, 'pack');
     await writeFile(join(folder, 'revs'), `${Object.values(refs).join('\n')}\n`);
     await git(['pack-objects', '--revs', '--stdout', '-q'], { from: join(folder, 'revs'), to: path });
@@ -52,6 +75,27 @@ export async function packSnapshots(
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+type Shared = { readonly prefix: string; readonly ids: ReadonlySet<string> };
+
+/**
+ * Makes a tree that holds the snapshots of `ids` that no commit of the session does; null without
+ * any. One ref keeps them all.
+ */
+async function treeOfShared(git: Git, folder: string, { prefix, ids }: Shared): Promise<string | null> {
+  const own = new Set((await git(['rev-list', '--format=%T', `--glob=${prefix}`])).split('\n').filter(isObjectId));
+  const asked = [...ids].filter((id) => !own.has(id));
+  if (asked.length === 0) return null;
+  const [from, to] = [join(folder, 'asked'), join(folder, 'found')];
+  await writeFile(from, `${asked.join('\n')}\n`);
+  await git(['cat-file', '--batch-check=%(objectname) %(objecttype)'], { from, to });
+  const found = (await readFile(to, 'utf8')).split('\n').filter((line) => line.endsWith(' tree'));
+  if (found.length === 0) return null;
+  const trees = found.map((line) => line.slice(0, line.indexOf(' ')));
+  await writeFile(from, trees.map((id) => `040000 tree ${id}\t${id}\n`).join(''));
+  await git(['mktree'], { from, to });
+  return (await readFile(to, 'utf8')).trim();
 }
 
 /** Adds a pack to this machine's repository. Throws ClientProblem for one that is damaged. */
@@ -75,7 +119,9 @@ const prefixOf = (session: SessionId): string => `refs/sessions/${keySegment(ses
 
 type Redirection = { readonly from: string; readonly to: string };
 
-function createGit({ dataDir, env }: Where): (args: readonly string[], files?: Redirection) => Promise<string> {
+type Git = (args: readonly string[], files?: Redirection) => Promise<string>;
+
+function createGit({ dataDir, env }: Where): Git {
   const gitDir = snapshotsFolderOf(dataDir);
   const { git, runIn } = findGit(dataDir, env);
   return async (args, files) => {
