@@ -15,7 +15,7 @@ import {
   type ForkedFrom,
   type ForkFiles,
 } from '../../../workflows/contract/fork.ts';
-import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { withChanges } from '../../../workflows/contract/options-problem.ts';
 import { present } from '../../../workflows/contract/present.ts';
 import type { OptionChanges, RunOptions, SessionInput, UserMessage } from '../../../workflows/contract/session.ts';
