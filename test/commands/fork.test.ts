@@ -37,3 +37,30 @@ test('a session is forked at a point, its files checked out, and list and show s
   expect(again.err).toContain('is there already, and is not empty: name another folder');
   expect((await run('fork', 's-1', '--no-files', '--worktree')).status).toBe(2);
 });
+
+test('a fork that moves to another machine as a file has all it shares: show and diff tell of it there (W4 T4 T10)', async () => {
+  const from = cliPlace(
+    await modelFor([
+      reply([toolUse('bash', { command: 'echo one > one' })]),
+      reply('Origin.'),
+      reply([toolUse('bash', { command: 'echo two > two' })]),
+      reply('Forked.'),
+    ]),
+  );
+  const config = join(from.cwd, '..', 'config.mjs');
+  writeFileSync(config, 'export default { snapshots: true, memory: false, batchSummaries: false };\n');
+  const options = ['--config', config, '--permission-mode', 'bypass'];
+  expect(await from.run('run', ...options, '--session', 's-1', 'Make one.')).toMatchObject({ status: 0 });
+  const fork = (await from.run('fork', 's-1')).out.trim();
+  expect(await from.run('run', ...options, '--session', fork, 'Make two.')).toMatchObject({ status: 0 });
+  const there = await from.run('diff', fork, '--stat');
+  expect(there).toMatchObject({ status: 0, out: expect.stringMatching(/one .*two .*2 files changed/s) });
+  const file = join(from.cwd, '..', 'fork.perdure');
+  expect(await from.run('export', fork, file)).toMatchObject({ status: 0 });
+  const to = cliPlace(null);
+  const taken = await to.run('import', '--yes', file);
+  expect(taken).toMatchObject({ status: 0, out: `${fork}\n` });
+  const shown = (await to.run('show', fork)).out;
+  for (const words of ['forked from s-1 at entry ', 'Origin.', 'Forked.']) expect(shown).toContain(words);
+  expect(await to.run('diff', fork, '--stat')).toMatchObject({ status: 0, out: there.out });
+});
