@@ -1,9 +1,10 @@
 // Knows what lies in a folder without reading all of it again: names, stats and the ids of contents
 // that were captured. A look costs one stat for each file. Paths are bytes, kept as latin1.
-import { lstatSync, readdirSync, readFileSync, type Dirent, type Stats } from 'node:fs';
+import { lstatSync, readdirSync, type Dirent, type Stats } from 'node:fs';
 import { codeOf } from '../../system/text.ts';
 import { isIgnored, parseIgnoreFile, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
 import type { RawPath } from './listing.ts';
+import { readBeginning, RepositoryRules } from './repository-rules.ts';
 
 /** A captured file. */
 export type IndexedFile = {
@@ -94,6 +95,7 @@ export class FolderIndex {
   files = 0;
   bytes = 0;
   readonly #root: string;
+  readonly #repositories = new RepositoryRules();
 
   /** `root` is an absolute path. */
   constructor(root: string) {
@@ -103,7 +105,8 @@ export class FolderIndex {
   /** Looks for what may have changed. Throws OutOfBounds, and what the file system said. */
   look(bounds: LookBounds): FolderLook {
     const looking: Looking = { bounds, known: [], added: [], beyond: [], unreadable: [], repositories: 0 };
-    this.#lookInto(this.top, { path: '', rules: [], depth: 0, isIgnored: false }, looking);
+    const rules = this.#repositories.rulesAbove(this.#root);
+    this.#lookInto(this.top, { path: '', rules, depth: 0, isIgnored: false }, looking);
     return looking;
   }
 
@@ -175,20 +178,19 @@ export class FolderIndex {
 
   /** A repository, or a work tree, has rules of its own alone. */
   #rulesIn(folder: IndexedFolder, place: Place, entries: readonly Dirent[], looking: Looking): Place {
-    const { path, rules, depth } = place;
+    const { path, depth } = place;
     const isRepository = path !== '' && entries.some((entry) => entry.name === '.git' && this.#isGit(path, entry));
-    const from = isRepository ? { ...place, rules: [], depth: depth + 1 } : place;
+    const from = isRepository ? { ...place, rules: this.#rulesOf(path), depth: depth + 1 } : place;
     looking.repositories += isRepository ? 1 : 0;
     const own = entries.find(({ name }) => name === '.gitignore');
-    if (!own?.isFile()) return from;
-    try {
-      const text = readFileSync(this.placeOf(`${path}.gitignore`), 'latin1');
-      if (folder.ignore?.text !== text) folder.ignore = { text, rules: parseIgnoreFile(text) };
-      return { ...from, rules: [...(isRepository ? [] : rules), { prefix: path, rules: folder.ignore.rules }] };
-    } catch {
-      // Git passes over one that it cannot read, too.
-      return from;
-    }
+    const text = own?.isFile() === true ? readBeginning(`${this.#root}/${path}.gitignore`) : null;
+    if (text === null) return from;
+    if (folder.ignore?.text !== text) folder.ignore = { text, rules: parseIgnoreFile(text) };
+    return { ...from, rules: [...from.rules, { prefix: path, rules: folder.ignore.rules }] };
+  }
+
+  #rulesOf(path: RawPath): readonly IgnoreRules[] {
+    return [{ prefix: path, rules: this.#repositories.rulesOf(`${this.#root}/${path.slice(0, -1)}`) }];
   }
 
   #isGit(path: RawPath, entry: Dirent): boolean {

@@ -9,8 +9,13 @@ export type IgnoreRule = {
   readonly isOfName: boolean;
 };
 
-/** `prefix` is the folder of the file that has the rules: empty, or with a slash at its end. */
-export type IgnoreRules = { readonly prefix: string; readonly rules: readonly IgnoreRule[] };
+export type IgnoreRules = {
+  /** The folder of the file that has the rules: empty, or with a slash at its end. */
+  readonly prefix: string;
+  /** The way from the folder of the file down to where paths begin, for a file above it. */
+  readonly above?: string;
+  readonly rules: readonly IgnoreRule[];
+};
 
 const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 
@@ -46,8 +51,8 @@ function trimEnd(line: string): string {
 export function isIgnored(stack: readonly IgnoreRules[], path: string, isFolder: boolean): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   for (let depth = stack.length - 1; depth >= 0; depth -= 1) {
-    const { prefix, rules } = stack[depth] as IgnoreRules;
-    const below = path.slice(prefix.length);
+    const { prefix, above = '', rules } = stack[depth] as IgnoreRules;
+    const below = above + path.slice(prefix.length);
     for (let at = rules.length - 1; at >= 0; at -= 1) {
       const { pattern, isNegated, onlyFolders, isOfName } = rules[at] as IgnoreRule;
       if (onlyFolders && !isFolder) continue;

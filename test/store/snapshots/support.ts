@@ -1,6 +1,7 @@
 // A folder and the means to take snapshots of it, with git run as it is on the machine.
 import { spawnSync } from 'node:child_process';
-import { realpathSync } from 'node:fs';
+import { mkdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
@@ -23,8 +24,10 @@ export const runHere: RunHeld = async (argv, { env, cwd }) => {
   return stdout;
 };
 
-export function shadowed(caps: Partial<SnapshotCaps> = {}) {
-  const root = realpathSync(tempFolder());
+/** `below` is the way to the folder from one that is for it alone. */
+export function shadowed(caps: Partial<SnapshotCaps> = {}, below = '') {
+  const root = join(realpathSync(tempFolder()), below);
+  mkdirSync(root, { recursive: true });
   const place = placeOfRoot(tempFolder(), 's-1' as SessionId, root);
   const folder = new FolderCapture({ place, git: 'git' });
   onTestFinished(() => folder.close());

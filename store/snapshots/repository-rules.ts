@@ -1,0 +1,111 @@
+// Reads what a repository ignores by files outside of a captured folder: the `.gitignore` of the
+// folders above it, and `info/exclude`. Paths are bytes, kept as latin1.
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { isIgnored, parseIgnoreFile, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
+import { bytesOf, type RawPath } from './listing.ts';
+
+/** Of a longer file only the whole lines up to here count. */
+const MOST_BYTES = 1024 * 1024;
+
+export class RepositoryRules {
+  readonly #parsed = new Map<RawPath, { readonly text: string; readonly rules: readonly IgnoreRule[] }>();
+
+  /**
+   * Returns the rules that hold for the folder `root` from outside of it, the weakest first. Rules
+   * that ignore the folder itself do not count: someone works there all the same.
+   */
+  rulesAbove(root: RawPath): readonly IgnoreRules[] {
+    const top = findTop(root);
+    if (top === null) return [];
+    const parts = root.slice(top.length).split('/').filter(Boolean);
+    const pathTo = (count: number): RawPath => parts.slice(0, count).join('/');
+    const levels = parts.map((_, at): IgnoreRules => {
+      const prefix = at === 0 ? '' : `${pathTo(at)}/`;
+      return { prefix, rules: this.#read(`${top}/${prefix}.gitignore`) };
+    });
+    const stack = [{ prefix: '', rules: this.rulesOf(top) }, ...levels];
+    const folders = parts.map((_, at) => pathTo(at + 1));
+    const ignores = (rules: readonly IgnoreRules[], folder: RawPath): boolean =>
+      isIgnored(
+        rules.filter(({ prefix }) => folder.length > prefix.length),
+        folder,
+        true,
+      );
+    const isLeftOut = folders.some((folder) => ignores(stack, folder));
+    return stack.map(({ prefix, rules }) => {
+      const counts = (rule: IgnoreRule): boolean =>
+        !folders.some((folder) => ignores([{ prefix, rules: [rule] }], folder));
+      const above = parts.length === 0 ? '' : `${folders.at(-1)}/`.slice(prefix.length);
+      return { prefix: '', above, rules: isLeftOut ? rules.filter(counts) : rules };
+    });
+  }
+
+  /** Returns the rules that a repository has in `info/exclude`. */
+  rulesOf(top: RawPath): readonly IgnoreRule[] {
+    return this.#read(`${findCommonFolder(top)}/info/exclude`);
+  }
+
+  #read(path: RawPath): readonly IgnoreRule[] {
+    const text = readBeginning(path) ?? '';
+    const known = this.#parsed.get(path);
+    if (known?.text === text) return known.rules;
+    const rules = parseIgnoreFile(text);
+    this.#parsed.set(path, { text, rules });
+    return rules;
+  }
+}
+
+/** Returns the top of the repository or work tree that a folder lies in. */
+function findTop(folder: RawPath): RawPath | null {
+  for (let at = folder === '/' ? '' : folder; ; at = at.slice(0, at.lastIndexOf('/'))) {
+    if (isTop(at)) return at;
+    if (at === '') return null;
+  }
+}
+
+function isTop(folder: RawPath): boolean {
+  return kindOf(`${folder}/.git`) === 'file' || kindOf(`${folder}/.git/HEAD`) !== null;
+}
+
+function kindOf(path: RawPath): 'file' | 'other' | null {
+  try {
+    const stats = lstatSync(bytesOf(path), { throwIfNoEntry: false });
+    return stats ? (stats.isFile() ? 'file' : 'other') : null;
+  } catch {
+    // What may not be looked at holds no rules.
+    return null;
+  }
+}
+
+/** Returns the folder that work trees of a repository share. */
+function findCommonFolder(top: RawPath): RawPath {
+  const named = /^gitdir: (.*)/.exec(readBeginning(`${top}/.git`) ?? '')?.[1];
+  const own = named === undefined ? `${top}/.git` : resolveFrom(top, named);
+  const common = readBeginning(`${own}/commondir`)?.trimEnd();
+  return common === undefined || common === '' ? own : resolveFrom(own, common);
+}
+
+const resolveFrom = (folder: RawPath, path: RawPath): RawPath => (isAbsolute(path) ? path : join(folder, path));
+
+/** Returns null for all but a file that can be read. No link is followed to it. */
+export function readBeginning(path: RawPath): string | null {
+  let file: number;
+  try {
+    file = openSync(bytesOf(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch {
+    // Git passes over one that it cannot read, too.
+    return null;
+  }
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile()) return null;
+    const content = Buffer.allocUnsafe(Math.min(stats.size, MOST_BYTES));
+    const text = content.subarray(0, readSync(file, content, 0, content.length, 0)).toString('latin1');
+    return stats.size > MOST_BYTES ? text.slice(0, text.lastIndexOf('\n') + 1) : text;
+  } catch {
+    return null;
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,69 @@
+// Rules of a repository that lie outside of the captured folder, held against git's own answers (T2).
+import { expect, test } from 'vitest';
+import { shadowed } from './support.ts';
+
+const GIT = 'GIT_CONFIG_GLOBAL=/dev/null git -c user.name=n -c user.email=e';
+
+type Shadowed = ReturnType<typeof shadowed>;
+
+async function expectAsGit({ sh, take, files }: Shadowed): Promise<readonly string[]> {
+  const held = (await files((await take()).id)).map((line) => line.slice('100644 '.length));
+  const listed = sh(`${GIT} -c core.quotePath=false ls-files -co --exclude-standard`).split('\n').filter(Boolean);
+  expect(held.toSorted()).toEqual(listed.toSorted());
+  return held;
+}
+
+test('what a repository ignores above the captured folder is not captured, and a change of it counts (T2)', async () => {
+  const folder = shadowed({}, 'repo/packages/app');
+  const { sh } = folder;
+  sh(`
+    (cd ../.. && git init -q . && printf 'node_modules/\n.env\n/packages/app/dist\n/src\npackages/*/*.tmp\n' > .gitignore)
+    printf 'secret.txt\nkept.log\n/top\n' > ../../.git/info/exclude && printf '*.log\n!app/kept.log\n/lib\n' > ../.gitignore
+    mkdir -p node_modules/x dist src lib top deep/node_modules && printf '!deep/.env\n' > .gitignore
+    for name in node_modules/x/i.js .env secret.txt a.log kept.log dist/d src/c lib/l top/t deep/.env deep/secret.txt a.tmp deep/b.tmp
+    do echo x > $name; done
+  `);
+  const held = await expectAsGit(folder);
+  expect(held).toEqual(['.gitignore', 'deep/.env', 'deep/b.tmp', 'kept.log', 'lib/l', 'src/c', 'top/t']);
+  sh("printf 'new\\n' >> ../../.gitignore && printf 'later\\n' >> ../../.git/info/exclude && touch new later other");
+  expect(await expectAsGit(folder)).toEqual([...held.slice(0, 5), 'other', ...held.slice(5)]);
+});
+
+test('a work tree, a submodule and a repository in a folder have the exclusions of their own repository (T2)', async () => {
+  const folder = shadowed({}, 'tree/below');
+  const { sh, take, files } = folder;
+  sh(`
+    rm -r ../../tree && mkdir ../../main && cd ../../main && git init -q . && echo hidden > .gitignore && git add -A && ${GIT} commit -qm one
+    git worktree add -q ../tree && echo secret > .git/info/exclude && mkdir ../tree/below && cd ../tree/below
+    touch hidden secret seen
+  `);
+  expect(await expectAsGit(folder)).toEqual(['seen']);
+  sh(`
+    mkdir nested && cd nested && git init -q --separate-git-dir ../../../apart . && echo /own > ../../../apart/info/exclude
+    mkdir deep && touch own deep/own hidden secret
+  `);
+  const { id } = await take();
+  expect(await files(id)).toEqual(
+    ['deep/own', 'hidden', 'secret'].map((name) => `100644 nested/${name}`).concat('100644 seen'),
+  );
+});
+
+test('in a folder that is ignored itself, the other rules of the repository hold (T2)', async () => {
+  const folder = shadowed({}, 'repo/tmp/work');
+  folder.sh(
+    "(cd ../.. && git init -q . && printf '*\\n.env\\n/tmp/\\n*.log\\n' > .gitignore) && touch .env a.log seen",
+  );
+  const { id } = await folder.take();
+  expect(await folder.files(id)).toEqual(['100644 seen']);
+});
+
+test('rules that are a link, a pipe or very long hold nothing up and lead nowhere (T2)', async () => {
+  const folder = shadowed({}, 'repo/a/b');
+  const { sh, take, files } = folder;
+  sh(`
+    (cd ../.. && git init -q . && echo seen > rules && ln -s rules .gitignore && rm .git/info/exclude && mkfifo .git/info/exclude)
+    yes '# nothing' | head -c 1048570 > ../.gitignore && printf '\nseenandmore\n' >> ../.gitignore && echo hidden > .gitignore
+    touch seen seenand hidden
+  `);
+  expect(await files((await take()).id)).toEqual(['.gitignore', 'seen', 'seenand'].map((name) => `100644 ${name}`));
+});
