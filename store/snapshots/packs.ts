@@ -1,15 +1,17 @@
 // Takes snapshots from one host to another: packs of what is new lie in the store that hosts share,
 // as any value, and entries `files` name them (T4).
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Hash } from '../../workflows/contract/ids.ts';
+import { type Hash, isHash } from '../../workflows/contract/ids.ts';
 import type { Entry } from '../log/entries.ts';
 import { isDamage, type Store } from '../values/store.ts';
 import type { ShadowReading } from './compare.ts';
 import { outgoingOf } from './capture-folder.ts';
 import type { RootSnapshot } from './files-entry.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
+import { isSnapshotId } from './snapshot-ids.ts';
 
 /**
  * Stores the packs that captures have left, and returns their hashes. One that the transcript names
@@ -45,14 +47,12 @@ export async function fetchPacks(
   const { gitDir } = reading;
   await openShadow({ gitDir, own: gitDir });
   const missing = await findMissing(reading, named);
-  const incoming = join(gitDir, 'incoming');
-  await mkdir(incoming, { recursive: true, mode: 0o700 });
-  for (const hash of new Set(missing.flatMap(({ packs }) => packs))) {
+  for (const hash of new Set(missing.flatMap(({ packs }) => packs.filter(isHash)))) {
     const bytes = await store.get(hash).catch((error: unknown) => {
       if (isDamage(error)) return null;
       throw error;
     });
-    if (bytes) await addPack(reading, join(incoming, hash), bytes);
+    if (bytes) await addPack(reading, hash, bytes);
   }
 }
 
@@ -60,27 +60,40 @@ type Packed = RootSnapshot & { readonly packs: readonly Hash[] };
 
 function listPacked(entries: readonly Entry[]): readonly Packed[] {
   const roots = entries.flatMap((entry) => (entry.kind === 'files' ? entry.roots : []));
-  return roots.filter((root): root is Packed => (root.packs?.length ?? 0) > 0);
+  return roots.filter((root): root is Packed => isSnapshotId(root.id) && (root.packs?.some(isHash) ?? false));
 }
 
 /** Tells whether a transcript names packs in the store. */
 export const hasPacks = (entries: readonly Entry[]): boolean => listPacked(entries).length > 0;
 
 async function findMissing(reading: ShadowReading, roots: readonly Packed[]): Promise<readonly Packed[]> {
-  const { gitDir, git, run } = reading;
-  const script = `ids=$1; shift; printf '%s\\n' $ids | "$@" cat-file --batch-check`;
-  const ids = roots.map(({ id }) => id).join(' ');
-  const argv = ['sh', '-c', script, 'sh', ids, ...gitArguments(git, { gitDir }, [])];
-  const lines = (await run(argv, { env: shadowEnvironment(), cwd: gitDir })).split('\n');
-  return roots.filter((_, at) => lines[at]?.endsWith(' missing') === true);
+  const ids = [...new Set(roots.map(({ id }) => id))];
+  const script = 'ids=$1; shift; exec "$@" cat-file --batch-check < "$ids"';
+  const printed = await runOnFile(reading, script, { name: `ids-${randomUUID()}`, content: `${ids.join('\n')}\n` });
+  const missing = new Set(printed.split('\n').filter((line) => line.endsWith(' missing')));
+  return roots.filter(({ id }) => missing.has(`${id} missing`));
 }
 
-async function addPack({ gitDir, git, run }: ShadowReading, path: string, bytes: Uint8Array): Promise<void> {
-  await writeFile(path, bytes, { mode: 0o600 });
+async function addPack(reading: ShadowReading, hash: Hash, bytes: Uint8Array): Promise<void> {
+  const script = 'pack=$1; shift; exec "$@" index-pack --stdin < "$pack"';
+  await runOnFile(reading, script, { name: hash, content: bytes });
+}
+
+type Incoming = { readonly name: string; readonly content: string | Uint8Array };
+
+/** Runs a script that is given the path of a file, and git. The file is there for as long. */
+async function runOnFile(
+  { gitDir, git, run }: ShadowReading,
+  script: string,
+  { name, content }: Incoming,
+): Promise<string> {
+  const incoming = join(gitDir, 'incoming');
+  await mkdir(incoming, { recursive: true, mode: 0o700 });
+  const path = join(incoming, name);
+  await writeFile(path, content, { mode: 0o600 });
   try {
-    const script = 'pack=$1; shift; exec "$@" index-pack --stdin < "$pack"';
     const argv = ['sh', '-c', script, 'sh', path, ...gitArguments(git, { gitDir }, [])];
-    await run(argv, { env: shadowEnvironment(), cwd: gitDir });
+    return await run(argv, { env: shadowEnvironment(), cwd: gitDir });
   } finally {
     await rm(path, { force: true });
   }

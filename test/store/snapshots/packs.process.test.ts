@@ -1,5 +1,6 @@
 // Snapshots that one host has taken, read on another: two data folders and one store (T4).
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
 import { describeSnapshot } from '../../../store/snapshots/files-entry.ts';
@@ -89,4 +90,25 @@ test('a pack that cannot be stored goes with the next, and one that the store lo
   const roots = [{ ...describeSnapshot(here.root, second), packs: [...packs, 'f'.repeat(64) as Hash] }];
   await fetchPacks(readingOf(there), store, [{ kind: 'files', roots, at: 0 }]);
   expect(await there.files(second.id)).toEqual(['100644 one', '100644 two']);
+});
+
+test('a session with ten thousand snapshots fetches what is missing, and nothing by a name that is no id (T4)', async () => {
+  const [here, there] = [shadowed(), shadowed()];
+  const store = fileStore({ dir: tempFolder() });
+  here.sh('echo 1 > one');
+  const taken = await takeSnapshot({ ...here.means, packs: true }, null);
+  const packs = await sendPacks(store, here.place, () => false);
+  const described = describeSnapshot(here.root, taken);
+  const rootOf = (id: string) => ({ ...described, id, packs: id === taken.id ? packs : ['f'.repeat(64) as Hash] });
+  const others = Array.from({ length: 10_000 }, (_, at) => at.toString(16).padStart(40, '0'));
+  const asked: string[] = [];
+  const watched = { get: (hash: Hash) => (asked.push(hash), store.get(hash)) };
+  const ids = [...others, '*', '--batch-all-objects', `${taken.id} x`, taken.id];
+  await fetchPacks(readingOf(there), watched, [{ kind: 'files', roots: ids.map(rootOf), at: 0 }]);
+  expect(await there.files(taken.id)).toEqual(['100644 one']);
+  expect(asked.toSorted()).toEqual([...packs, 'f'.repeat(64)].toSorted());
+  const named = [{ ...described, id: '0'.repeat(39), packs: ['../../../outside' as Hash] }];
+  await fetchPacks(readingOf(there), watched, [{ kind: 'files', roots: named, at: 0 }]);
+  expect(asked).toHaveLength(2);
+  expect(readdirSync(join(there.place.gitDir, 'incoming'))).toEqual([]);
 });

@@ -1,0 +1,11 @@
+// The hashes by which git is asked for snapshots. They come from transcripts, and git would take a
+// text of another form for an option, or for another revision.
+
+export const isSnapshotId = (value: unknown): value is string =>
+  typeof value === 'string' && /^[0-9a-f]{40}$/.test(value);
+
+/** Names a part of a snapshot to git. Throws for what is no id. */
+export function nameTree(id: string, part: 'files' | 'folders'): string {
+  if (!isSnapshotId(id)) throw new Error(`${JSON.stringify(id)} is no id of a snapshot`);
+  return `${id}:${part}`;
+}
