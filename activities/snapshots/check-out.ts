@@ -13,6 +13,7 @@ import {
   type ShadowPlace,
 } from '../../store/snapshots/shadow.ts';
 import { checkOut } from '../../store/snapshots/check-out.ts';
+import { nameTree } from '../../store/snapshots/snapshot-ids.ts';
 import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
 import { keySegment } from '../../store/values/store.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
@@ -71,7 +72,7 @@ async function findFolder({ dataDir }: CheckOutOptions, from: string, to: string
 
 async function requireSnapshot({ run, git, place, snapshot }: Means): Promise<void> {
   try {
-    await run(gitArguments(git, place, ['cat-file', '-e', `${snapshot}:files`]), {
+    await run(gitArguments(git, place, ['cat-file', '-e', '--end-of-options', nameTree(snapshot, 'files')]), {
       env: shadowEnvironment(),
       cwd: place.own,
     });

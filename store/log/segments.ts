@@ -4,6 +4,7 @@
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import { type Behind, type Segment, NEAR, PAGE } from './entries.ts';
 import { kindOf, findUnknownKind } from './entry-kinds.ts';
+import { isSnapshotId } from '../snapshots/snapshot-ids.ts';
 import { StoreError, newerValue, findNewerVersion, parseStored } from '../values/store.ts';
 
 /**
@@ -24,7 +25,7 @@ export function encodeSegment(segment: Segment): Uint8Array {
 
 /**
  * Throws StoreError `newer` for a segment of a later version, and `corrupt` for a value that is not
- * a segment. The contents of entries are trusted: the hash vouches for them.
+ * a segment. Of the contents of entries only ids of snapshots are checked.
  */
 export function decodeSegment(bytes: Uint8Array, hash: Hash, where: SegmentPlace): Segment {
   const value = parseStored(bytes);
@@ -60,7 +61,22 @@ function segmentProblem(value: unknown): string | undefined {
     return 'its list of hashes near it is not whole';
   if (behind !== undefined && !isBehind(behind)) return 'what it keeps of earlier entries is not whole';
   if (!Array.isArray(entries) || entries.length === 0) return 'it has no entries';
-  return entries.every((entry) => kindOf(entry) !== undefined) ? undefined : 'it has an entry without a kind';
+  if (!entries.every((entry) => kindOf(entry) !== undefined)) return 'it has an entry without a kind';
+  const kept = isBehind(behind) ? behind.entries.map(([, entry]) => entry) : [];
+  return [...(entries as unknown[]), ...kept].every(namesSnapshots)
+    ? undefined
+    : 'it names a snapshot by what is no id of one';
+}
+
+/** Its ids are given to git. */
+function namesSnapshots(entry: unknown): boolean {
+  if (kindOf(entry) !== 'files') return true;
+  const { roots } = entry as { readonly roots?: unknown };
+  if (!Array.isArray(roots)) return false;
+  return roots.every((root: unknown) => {
+    const { id, parent } = (root ?? {}) as { readonly id?: unknown; readonly parent?: unknown };
+    return isSnapshotId(id) && (parent === null || isSnapshotId(parent));
+  });
 }
 
 function isCount(value: unknown): value is number {

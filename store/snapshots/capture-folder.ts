@@ -1,6 +1,5 @@
 // Captures one folder of one session into the shadow repository, again and again: what it knows of
 // the folder is kept in memory, and beside the snapshots for the process after this one.
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   closeSync,
@@ -18,10 +17,10 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { codeOf } from '../../system/text.ts';
 import { parseStored } from '../values/store.ts';
+import { Comparison } from './comparison.ts';
 import {
   FolderIndex,
   modeOf,
@@ -34,6 +33,7 @@ import { FOLDER_MODE, loosePath, ObjectWriter, runWithInput, syncData, type Tree
 import { parseIgnoreFile } from './ignore-rules.ts';
 import { namesIn, parseChanges, type RawPath, type SnapshotChange } from './listing.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
+import { isSnapshotId, nameTree } from './snapshot-ids.ts';
 
 /** The most that is captured of a folder. Bytes. */
 export type SnapshotCaps = { readonly files: number; readonly bytes: number; readonly fileBytes: number };
@@ -269,7 +269,7 @@ export class FolderCapture {
   async #changesSince(before: string | null, last: Last): Promise<Pick<Snapshot, 'before' | 'changes'>> {
     const from = before === null ? null : await this.#filesOf(before, last);
     if (from === null || from === last.files) return { before: from && before, changes: [] };
-    this.#compare ??= new Comparison(gitArguments(this.#git, this.#place, DIFF), this.#place);
+    this.#compare ??= new Comparison(this.#git, this.#place);
     return { before, changes: parseChanges(await this.#compare.compare(from, last.files)) };
   }
 
@@ -277,7 +277,9 @@ export class FolderCapture {
   async #filesOf(snapshot: string, last: Last): Promise<string | null> {
     if (snapshot === last.id) return last.files;
     if (snapshot === this.#previous?.id) return this.#previous.files;
-    const found = await this.#runGit(['rev-parse', '--verify', '--quiet', `${snapshot}:files`]).catch(() => null);
+    if (!isSnapshotId(snapshot)) return null;
+    const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', nameTree(snapshot, 'files')];
+    const found = await this.#runGit(args).catch(() => null);
     return found && found.trim();
   }
 
@@ -320,7 +322,7 @@ export class FolderCapture {
   /** Returns the objects of a snapshot that the repository has; null when a tree is missing. */
   async #findExisting({ id, commit }: Last): Promise<ReadonlySet<string> | null> {
     try {
-      const listed = namesIn(await this.#runGit(['ls-tree', '-r', '-t', '-z', '--full-tree', id]));
+      const listed = namesIn(await this.#runGit(['ls-tree', '-r', '-t', '-z', '--full-tree', '--end-of-options', id]));
       const ids = [id, commit, ...listed.map((line) => line.slice(0, line.indexOf('\t')).split(' ')[2] ?? '')];
       const found = await this.#runGit(
         ['cat-file', '--batch-check=%(objectname) %(objecttype)'],
@@ -331,54 +333,6 @@ export class FolderCapture {
     } catch {
       return null;
     }
-  }
-}
-
-const DIFF = ['diff-tree', '--stdin', '-r', '-z', '--raw', '--numstat', '--no-renames'];
-/** Git prints a line that names no trees as it is, and all before it. */
-const END = 'end\n';
-
-/** A git that stays, and compares pairs of trees: starting one takes longer than a comparison. */
-class Comparison {
-  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
-  #said = '';
-
-  constructor([program = '', ...args]: readonly string[], { own }: ShadowPlace) {
-    const env = { ...process.env, ...shadowEnvironment() };
-    this.#child = spawn(program, args, { cwd: own, env, stdio: ['pipe', 'pipe', 'pipe'] });
-    this.#child.stdout.setEncoding('latin1');
-    this.#child.stderr.setEncoding('latin1').on('data', (text: string) => (this.#said += text));
-    // The comparison says how it ended.
-    this.#child.stdin.on('error', () => undefined);
-    this.#child.unref();
-  }
-
-  compare(from: string, to: string): Promise<string> {
-    const child = this.#child;
-    return new Promise((resolve, reject) => {
-      let printed = '';
-      const done = (): void => {
-        child.stdout.off('data', read);
-        child.off('close', fail).off('error', fail);
-      };
-      const read = (text: string): void => {
-        printed += text;
-        if (!printed.endsWith(END)) return;
-        done();
-        resolve(printed.slice(printed.indexOf('\n') + 1, -END.length));
-      };
-      const fail = (): void => {
-        done();
-        reject(new Error(this.#said.trim() || 'git ended while it compared two snapshots'));
-      };
-      child.stdout.on('data', read);
-      child.once('close', fail).once('error', fail);
-      child.stdin.write(`${from} ${to}\n${END}`);
-    });
-  }
-
-  close(): void {
-    this.#child.stdin.end();
   }
 }
 

@@ -3,6 +3,7 @@
 import type { SnapshotChange, RawPath } from './listing.ts';
 import { parseChanges } from './listing.ts';
 import { gitArguments, shadowEnvironment } from './shadow.ts';
+import { isSnapshotId, nameTree } from './snapshot-ids.ts';
 import type { RunHeld } from './take-snapshot.ts';
 
 export type ShadowReading = {
@@ -38,13 +39,15 @@ export async function makePatch(reading: ShadowReading, pair: Pair, { prefix, bi
 async function compare(reading: ShadowReading, { from, to, paths }: Pair, how: readonly string[]): Promise<string> {
   if (from === to) return '';
   const literal = paths.map((path) => Buffer.from(path, 'latin1').toString('utf8'));
-  const args = [...COMPARE, ...how, `${from}:files`, `${to}:files`, '--', ...literal];
+  const trees = [nameTree(from, 'files'), nameTree(to, 'files')];
+  const args = [...COMPARE, ...how, '--end-of-options', ...trees, '--', ...literal];
   return runGit(reading, ['--literal-pathspecs', ...args]);
 }
 
 /** Tells whether a snapshot is in the repository. */
 export async function hasSnapshot(reading: ShadowReading, id: string): Promise<boolean> {
-  return runGit(reading, ['cat-file', '-e', `${id}:files`]).then(
+  if (!isSnapshotId(id)) return false;
+  return runGit(reading, ['cat-file', '-e', '--end-of-options', nameTree(id, 'files')]).then(
     () => true,
     () => false,
   );
@@ -69,7 +72,7 @@ export async function listHeldPairs(reading: ShadowReading, pair: Pair): Promise
 
 /** Reads the content of a file, or the target of a link. */
 export async function readHeld(reading: ShadowReading, { blob }: HeldFile): Promise<Buffer> {
-  return Buffer.from(await runGit(reading, ['cat-file', 'blob', blob]), 'latin1');
+  return Buffer.from(await runGit(reading, ['cat-file', 'blob', '--end-of-options', blob]), 'latin1');
 }
 
 function runGit({ gitDir, git, run }: ShadowReading, args: readonly string[]): Promise<string> {

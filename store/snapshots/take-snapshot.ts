@@ -7,6 +7,7 @@ import type { CaptureAnswer } from './capture-process.ts';
 import { OutOfBounds } from './folder-index.ts';
 import { parseChanges, type SnapshotChange } from './listing.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
+import { nameTree } from './snapshot-ids.ts';
 
 export const DEFAULT_CAPS: SnapshotCaps = { files: 50_000, bytes: 1024 ** 3, fileBytes: 50 * 1024 ** 2 };
 
@@ -81,7 +82,7 @@ export async function compareSnapshots(
   from: string | null,
   to: string,
 ): Promise<readonly SnapshotChange[]> {
-  const old = from === null ? EMPTY_TREE : `${from}:files`;
-  const args = ['diff-tree', '-r', '-z', '--raw', '--numstat', '--no-renames', old, `${to}:files`];
+  const trees = [from === null ? EMPTY_TREE : nameTree(from, 'files'), nameTree(to, 'files')];
+  const args = ['diff-tree', '-r', '-z', '--raw', '--numstat', '--no-renames', '--end-of-options', ...trees];
   return parseChanges(await run(gitArguments(git, place, args), { env: shadowEnvironment(), cwd: place.own }));
 }

@@ -135,6 +135,8 @@ test('a boundary, a mark or a stretch that speaks of what is not before it is fo
 const sound: Segment = { v: 1, session, parent: null, n: 0, first: 0, entries: [user('x')] };
 const other = hashOf(Buffer.from('other'));
 
+const filesOf = (id: string) => ({ kind: 'files', roots: [{ id, parent: null }] });
+
 test.each<[string, unknown, RegExp]>([
   ['no JSON', 'not json', /it is not a JSON object/],
   ['a version that never was', { ...sound, v: 0 }, /its version is 0, this Perdure reads 1/],
@@ -142,6 +144,17 @@ test.each<[string, unknown, RegExp]>([
   ['no entries', { ...sound, entries: [] }, /it has no entries/],
   ['an entry without a kind', { ...sound, entries: [{}] }, /it has an entry without a kind/],
   ['an entry that is null', { ...sound, entries: [null] }, /it has an entry without a kind/],
+  [
+    'a snapshot by an option of git',
+    { ...sound, entries: [filesOf('--output=/x')] },
+    /it names a snapshot by what is no id/,
+  ],
+  ['no folders of a snapshot', { ...sound, entries: [{ kind: 'files' }] }, /it names a snapshot by what is no id/],
+  [
+    'a kept snapshot by a name',
+    { ...sound, n: 1, first: 1, parent: other, near: [other], behind: { from: 1, entries: [[0, filesOf('HEAD')]] } },
+    /it names a snapshot by what is no id/,
+  ],
   ['no place', { ...sound, first: -1 }, /its place is not given/],
   ['no parent', { ...sound, n: 3 }, /its parent is not given/],
   ['half a page', { ...sound, n: 64, parent: other, page: [other] }, /its page of earlier hashes is not whole/],
