@@ -47,8 +47,25 @@ test(`a path is ignored exactly where git ignores it (seed ${SEED}) (T2)`, () =>
 });
 
 test('marks of byte order, comments, line ends and blanks are read as git reads them (T2)', () => {
-  const rules = parseIgnoreFile('\xef\xbb\xbfa\r\n# b\n\\#c\nd\\ \n\n/e\nf/g\n!h\n');
+  const rules = parseIgnoreFile('\xef\xbb\xbfa\r\n# b\n\\#c\nd\\ \n\n/e\nf/g\n!h\n//\ni**/j\n');
   const is = (path: string) => isIgnored([{ prefix: '', rules }], path, false);
-  expect(['a', 'x/a', '#c', 'd ', 'e', 'f/g'].map(is)).toEqual([true, true, true, true, true, true]);
+  expect(['a', 'x/a', '#c', 'd ', 'e', 'f/g', 'ix/y/j'].map(is)).toEqual(Array.from({ length: 7 }, () => true));
   expect(['# b', 'b', 'd', 'x/e', 'x/f/g', 'h'].map(is)).toEqual([false, false, false, false, false, false]);
+});
+
+test('patterns with many stars take no time, whatever they are held against (T2)', () => {
+  const long = 'a'.repeat(250);
+  const deep = Array.from({ length: 40 }, () => 'a'.repeat(50)).join('/');
+  const stars = '*a'.repeat(60);
+  const lines = [
+    `${stars}*b`,
+    `${'**/'.repeat(30)}${stars}*b`,
+    `${'**/*a*a/'.repeat(20)}b`,
+    `${'a*'.repeat(99)}/b`,
+    `a/**\\/${stars}b`,
+  ];
+  const ask = (path: string) =>
+    lines.map((line) => isIgnored([{ prefix: '', rules: parseIgnoreFile(line) }], path, false));
+  expect([long, deep, `${deep}/${long}`].map(ask)).toEqual(Array.from({ length: 3 }, () => lines.map(() => false)));
+  expect(ask(`${deep}/${long}b`)).toEqual([true, true, false, false, false]);
 });
