@@ -269,6 +269,7 @@ export class FolderCapture {
   async #changesSince(before: string | null, last: Last): Promise<Pick<Snapshot, 'before' | 'changes'>> {
     const from = before === null ? null : await this.#filesOf(before, last);
     if (from === null || from === last.files) return { before: from && before, changes: [] };
+    if (this.#compare?.isOver === true) this.#compare = null;
     this.#compare ??= new Comparison(this.#git, this.#place);
     return { before, changes: parseChanges(await this.#compare.compare(from, last.files)) };
   }

@@ -10,6 +10,7 @@ const END = 'end\n';
 export class Comparison {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   #said = '';
+  #isOver = false;
 
   constructor(git: string, place: ShadowPlace) {
     const [program = '', ...args] = gitArguments(git, place, DIFF);
@@ -19,7 +20,13 @@ export class Comparison {
     this.#child.stderr.setEncoding('latin1').on('data', (text: string) => (this.#said += text));
     // The comparison says how it ended.
     this.#child.stdin.on('error', () => undefined);
+    this.#child.once('close', () => (this.#isOver = true)).once('error', () => (this.#isOver = true));
     this.#child.unref();
+  }
+
+  /** Git may have been killed since it was last asked. */
+  get isOver(): boolean {
+    return this.#isOver || this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
   compare(from: string, to: string): Promise<string> {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { FolderCapture } from '../../../store/snapshots/capture-folder.ts';
 import { FolderIndex, OutOfBounds } from '../../../store/snapshots/folder-index.ts';
 import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
@@ -182,6 +182,29 @@ test('a snapshot without changes starts no process, and the later ones share the
     ({ id } = await capture(id));
   }
   expect(started()).toBe(1);
+});
+
+test('the process that compares is started anew after it was killed (T3)', async () => {
+  const { sh, place, means } = shadowed();
+  const git = join(tempFolder(), 'git');
+  const log = `${git}.log`;
+  writeFileSync(git, `#!/bin/sh\necho $$ >> ${log}\nexec git "$@"\n`, { mode: 0o755 });
+  const pids = () => readFileSync(log, 'utf8').trim().split('\n').map(Number);
+  const folder = new FolderCapture({ place, git });
+  onTestFinished(() => folder.close());
+  const capture = (before: string | null) => folder.capture({ place, git, caps: means.caps, include: [], before });
+  sh('echo 1 > one');
+  let { id } = await capture(null);
+  sh('echo 2 > one');
+  ({ id } = await capture(id));
+  const [pid = 0] = pids();
+  process.kill(pid, 'SIGKILL');
+  // Its parent has been told of its end when nothing has this id.
+  await vi.waitUntil(() => !existsSync(`/proc/${pid}`), { timeout: 60_000 });
+  await new Promise(setImmediate);
+  sh('echo 3 > one');
+  expect((await capture(id)).changes.map(({ path }) => path)).toEqual(['one']);
+  expect(pids()).toHaveLength(2);
 });
 
 test('a sparse file of 4 GB, 20 GB of them, a pipe and a socket hold nothing up, and the rest is captured (T2)', async () => {
