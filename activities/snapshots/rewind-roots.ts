@@ -83,7 +83,7 @@ async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewi
     throw new RestoreProblem(`the snapshot of ${root} is not on this machine`);
   const { now, leftOut } = await capture(means);
   const begun = await readBegun(place.own, about.step);
-  // What an earlier attempt has written is not foreign.
+  // Files that an earlier attempt has written are not foreign.
   if (begun !== null && about.force !== true) {
     const [foreign] = await findForeignChanges({ ...means, ...place }, { begun, now, to });
     if (foreign !== undefined) throw new ForeignProblem(foreign);
