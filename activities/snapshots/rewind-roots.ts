@@ -97,11 +97,11 @@ async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewi
 }
 
 /** Looks once more right before a folder is written: the others may have taken long. */
-async function prepareAgain({ step, force = false }: RewindAbout, prepared: Prepared): Promise<Prepared> {
+async function prepareAgain({ step, force }: RewindAbout, prepared: Prepared): Promise<Prepared> {
   const { means, asked, now: known, before } = prepared;
   const { now, leftOut } = await capture(means);
   if (now === known) return prepared;
-  const changes = await previewRestore(means, { known, now, leftOut, to: asked.to, force });
+  const changes = await previewRestore(means, { known, now, leftOut, to: asked.to, force: force === true });
   if (before !== known) return { ...prepared, now, changes };
   await writeBegun(means.place.own, { step, before: now });
   return { ...prepared, now, before: now, changes, files: changes.length };
