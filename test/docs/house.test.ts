@@ -73,6 +73,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'snapshots',
     'activities/snapshots/capture-pool.ts',
     'activities/snapshots/check-out.ts',
+    'activities/snapshots/foreign-changes.ts',
     'activities/snapshots/rewind-roots.ts',
     'activities/snapshots/run-git-held.ts',
     'activities/snapshots/snapshots.ts',
