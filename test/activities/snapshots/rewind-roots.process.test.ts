@@ -56,7 +56,7 @@ function restoringBy(sandbox: Sandbox, script: string): Sandbox {
 
 /** Restores all files, and then fails with an error of git's, on the way to one snapshot. */
 const failsTo = (to: string) =>
-  `case "$*" in *' ${to} '*) "$@"; echo 'error: unable to write file b' >&2; exit 1;; esac; exec "$@"`;
+  `case "$*" in *' ${to}:files '*) "$@"; echo 'error: unable to write file b' >&2; exit 1;; esac; exec "$@"`;
 
 test('a rewind that git cannot end is refused with its sentence, and takes back what it has written (T7)', async () => {
   const sandbox = await probeSandbox({ kinds: ['group'] });

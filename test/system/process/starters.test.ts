@@ -15,7 +15,7 @@ const starters: Readonly<Record<string, string>> = {
   'cli/open-page.ts': 'the browser on a person’s own screen, which outlives the command',
   'client/agent-sdk/command-hooks.ts': 'hooks of a program’s own settings, which end with the program’s query',
   'cli/typing/persons-editor.ts': 'the editor on a person’s own terminal',
-  'store/snapshots/capture-folder.ts': 'git in a process that is itself held as commands are, and ends with it',
+  'store/snapshots/comparison.ts': 'git in a process that is itself held as commands are, and ends with it',
   'store/snapshots/git-objects.ts': 'git in that same process',
   'worker/embedded/binary-version.ts': 'asks a Temporal server for its version, which tells it and ends',
   'worker/embedded/server-record.ts': 'asks ps, which looks once and ends',
