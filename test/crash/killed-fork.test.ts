@@ -37,7 +37,7 @@ test('a fork whose worker is killed in the middle of its files is there whole or
   // then, and the folder has not got its name.
   const { own } = placeOfRoot(h.dataDir, fork, folder);
   mkdirSync(own, { recursive: true, mode: 0o700 });
-  expect(spawnSync('mkfifo', [join(own, 'fork-folders')]).status).toBe(0);
+  expect(spawnSync('mkfifo', [join(own, 'fork-folders.made')]).status).toBe(0);
   const forked = await client.fork(session.id, { newId: fork, files: folder, prompt: 'Another way.' });
   onTestFinished(async () => {
     const handle = h.client.workflow.getHandle(fork);
@@ -48,7 +48,7 @@ test('a fork whose worker is killed in the middle of its files is there whole or
   await first.kill();
   expect(existsSync(folder)).toBe(false);
   expect((await client.describe(fork)).forkFiles).toEqual({ state: 'pending', folder });
-  rmSync(join(own, 'fork-folders'));
+  rmSync(join(own, 'fork-folders.made'));
 
   const second = await h.worker();
   await until(async () => (await client.describe(fork)).last?.run === 2);

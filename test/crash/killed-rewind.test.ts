@@ -59,7 +59,7 @@ test('a rewind whose workers are killed in the middle of the files is ended by t
   goOn();
 
   // Only empty folders are missing.
-  const end = standsStillAt('folders.to');
+  const end = standsStillAt('folders.to.made');
   const second = await h.worker();
   await until(() => !has('c'));
   await second.kill();
