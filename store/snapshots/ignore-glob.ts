@@ -1,6 +1,6 @@
 // Matches names and paths against patterns of `.gitignore` as git does, in time bounded by path ×
-// pattern: they come from the workspace, and a matcher that goes back to every star could be made to
-// hang. Names are bytes, kept as latin1.
+// pattern: they come from the workspace, and a matcher that goes back to every star could be made
+// to hang. Names are bytes, kept as latin1.
 
 type Token =
   | { readonly kind: 'byte'; readonly byte: number }

@@ -1,5 +1,5 @@
-// Counts how often the steps of a run began or ended, by five minutes, for the column of a list that
-// shows the last hour.
+// Counts how often the steps of a run began or ended, by five minutes, for the column of a list
+// that shows the last hour.
 
 /** Milliseconds of a beat, and how many beats lists show. */
 export const BEAT_MS = 5 * 60_000;
