@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { overlapPolicies, type OverlapPolicy } from '../../client/schedules/plan.ts';
 import type { Schedules } from '../../client/schedules/schedules.ts';
 import { present } from '../../workflows/contract/present.ts';
+import { DialogHead } from '../dialog-head.tsx';
 import type { PagePorts } from '../ports.ts';
 import { readForm } from '../session/actions.ts';
 
@@ -19,12 +20,7 @@ export async function newScheduleForm({ page }: Pick<PagePorts, 'page'>) {
   const { sessions } = await page({ size: 1 });
   return (
     <form id="schedule-form" hx-post="/schedules" hx-target="#schedule-said">
-      <header class="row">
-        <h2 id="new-schedule-title">New schedule</h2>
-        <button type="button" class="plain small far" data-closes>
-          Close <kbd>Esc</kbd>
-        </button>
-      </header>
+      <DialogHead id="new-schedule-title" title="New schedule" />
       <label>
         <span>Task</span>
         <textarea name="task" rows={3} required maxlength={100_000} autofocus />
@@ -46,14 +42,7 @@ export async function newScheduleForm({ page }: Pick<PagePorts, 'page'>) {
           <span>Folder on the worker</span>
           <input name="cwd" required value={sessions[0]?.cwd ?? ''} autocomplete="off" spellcheck={false} />
         </label>
-        <label>
-          <span>While the one before runs</span>
-          <select name="overlap">
-            {overlapPolicies.map((policy) => (
-              <option value={policy}>{OVERLAPS[policy]}</option>
-            ))}
-          </select>
-        </label>
+        <OverlapField />
       </div>
       <p class="quiet">No one is asked when it fires: what needs a person is denied.</p>
       <p id="schedule-said" role="alert" />
@@ -61,6 +50,21 @@ export async function newScheduleForm({ page }: Pick<PagePorts, 'page'>) {
         <button class="first">Create</button>
       </div>
     </form>
+  );
+}
+
+function OverlapField({ now }: { readonly now?: OverlapPolicy }) {
+  return (
+    <label>
+      <span>While the one before runs</span>
+      <select name="overlap">
+        {overlapPolicies.map((policy) => (
+          <option value={policy} selected={policy === now}>
+            {OVERLAPS[policy]}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -80,12 +84,7 @@ export async function editScheduleForm({ schedules }: Pick<PagePorts, 'schedules
   const amount = (value: number | null | undefined): string => (value == null ? '' : String(value));
   return (
     <form id="edit-schedule-form" hx-post={`/schedules/${encodeURIComponent(name)}/update`} hx-target="#edit-said">
-      <header class="row">
-        <h2 id="edit-schedule-title">{`Change ${name}`}</h2>
-        <button type="button" class="plain small far" data-closes>
-          Close <kbd>Esc</kbd>
-        </button>
-      </header>
+      <DialogHead id="edit-schedule-title" title={`Change ${name}`} />
       <label>
         <span>Task</span>
         <textarea name="task" rows={3} required maxlength={100_000}>
@@ -101,18 +100,7 @@ export async function editScheduleForm({ schedules }: Pick<PagePorts, 'schedules
           <span>Time zone</span>
           <input name="timeZone" value={timeZone} autocomplete="off" spellcheck={false} />
         </label>
-        {overlap === null ? null : (
-          <label>
-            <span>While the one before runs</span>
-            <select name="overlap">
-              {overlapPolicies.map((policy) => (
-                <option value={policy} selected={policy === overlap}>
-                  {OVERLAPS[policy]}
-                </option>
-              ))}
-            </select>
-          </label>
-        )}
+        {overlap === null ? null : <OverlapField now={overlap} />}
         <label>
           <span>Model</span>
           <input name="model" value={options.model ?? ''} placeholder="as the worker says" autocomplete="off" />

@@ -7,6 +7,7 @@ import { ClientProblem } from '../../client/problem.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import { present } from '../../workflows/contract/present.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
+import { DialogHead } from '../dialog-head.tsx';
 import type { PagePorts } from '../ports.ts';
 
 const MODES: Readonly<Record<PermissionMode, string>> = {
@@ -27,12 +28,7 @@ export async function newTaskForm({ page }: Pick<PagePorts, 'page'>) {
   const models = offers(sessions, ({ facts }) => facts?.model);
   return (
     <form id="task-form" hx-post="/tasks" hx-target="#task-said">
-      <header class="row">
-        <h2 id="new-task-title">New task</h2>
-        <button type="button" class="plain small far" data-closes>
-          Close <kbd>Esc</kbd>
-        </button>
-      </header>
+      <DialogHead id="new-task-title" title="New task" />
       <label>
         <span>Task</span>
         <textarea name="task" rows={4} required maxlength={100_000} autofocus placeholder="What shall it do?" />
