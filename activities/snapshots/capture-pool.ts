@@ -10,9 +10,8 @@ import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
 import { openShadow, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { captureProgram, readCapture } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
+import { LONGEST_CAPTURE_MS } from './run-git-held.ts';
 
-/** A folder that takes longer than that is not captured. */
-const LONGEST_MS = 120_000;
 const IDLE_MS = 60_000;
 const MOST_PROCESSES = 3;
 
@@ -120,13 +119,13 @@ class CaptureProcess {
     const timer = setTimeout(() => {
       isLate = true;
       void killTree(process.tree, { graceMs: 0 });
-    }, LONGEST_MS);
+    }, LONGEST_CAPTURE_MS);
     try {
       process.stdin.write(`${JSON.stringify(request)}\n`);
       const { value, done } = await this.#answers.next();
       if (done !== true) return readCapture(value);
       this.isOver = true;
-      if (isLate) throw new OutOfBounds(`it took longer than ${LONGEST_MS / 1_000} s`);
+      if (isLate) throw new OutOfBounds(`it took longer than ${LONGEST_CAPTURE_MS / 1_000} s`);
       throw new Error(this.#said.trim() || 'the process that captures files ended');
     } finally {
       clearTimeout(timer);

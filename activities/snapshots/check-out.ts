@@ -1,8 +1,10 @@
 // Checks a snapshot out into a new folder for a fork (T10). The folder is there with all its files
 // or not at all: it is filled under another name first. A second attempt finds what the first made.
 import { existsSync, lstatSync } from 'node:fs';
-import { mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
+import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
 import {
@@ -87,7 +89,7 @@ async function makeFolder(means: Means): Promise<void> {
   const { snapshot } = means;
   const { root } = means.place;
   const filled = join(dirname(root), `.perdure-${keySegment(means.attempt.session)}`);
-  if (await isMade(means.place)) return;
+  if (isMade(means.place)) return;
   await requireFree(root);
   await rm(filled, { recursive: true, force: true });
   await mkdir(filled).catch((error: unknown) => {
@@ -95,7 +97,7 @@ async function makeFolder(means: Means): Promise<void> {
   });
   await checkOut(means, snapshot, filled).catch((error: unknown) => dropFilled(means, filled, error));
   await requireCurrent(means);
-  await noteMade(means.place, filled);
+  noteMade(means.place, filled);
   await rename(filled, root);
 }
 
@@ -132,13 +134,13 @@ async function makeWorktree(means: Means, from: string): Promise<string> {
     throw new CheckOutProblem(`${from} is a part of its repository, and a work tree holds all: give a folder instead`);
   const ready = join(place.own, 'fork-ready');
   if (existsSync(ready)) return branch;
-  if (!(await isMade(place))) await requireFree(root);
+  if (!isMade(place)) await requireFree(root);
   await requireCurrent(means);
   await rm(root, { recursive: true, force: true });
   await mkdir(root).catch((error: unknown) => {
     throw new CheckOutProblem(`${root} cannot be made: ${reasonOf(error)}`);
   });
-  await noteMade(place, root);
+  noteMade(place, root);
   const git = createHeldGit(sandbox, dataDir, attempt.signal);
   const at = { holder: root, tree: root, common: repository.common };
   const base = await git.resolve(at, 'HEAD^{commit}', repository.gitDir);
@@ -153,22 +155,19 @@ async function makeWorktree(means: Means, from: string): Promise<string> {
   return branch;
 }
 
+const identity = z.tuple([z.number(), z.number()]);
+
+const madeFile = ({ own }: ShadowPlace): string => join(own, 'fork.json');
+
 /** Notes which folder this fork has made, before it gets its name. */
-async function noteMade({ own }: ShadowPlace, folder: string): Promise<void> {
+function noteMade(place: ShadowPlace, folder: string): void {
   const { ino, dev } = lstatSync(folder);
-  const path = join(own, 'fork.json');
-  await writeFile(`${path}.new`, JSON.stringify([dev, ino]));
-  await rename(`${path}.new`, path);
+  writeJsonFile(madeFile(place), [dev, ino], 'not durable');
 }
 
 /** Tells whether the folder is the one that an earlier attempt has made. */
-async function isMade({ own, root }: ShadowPlace): Promise<boolean> {
-  const stats = lstatSync(root, { throwIfNoEntry: false });
-  if (!stats) return false;
-  try {
-    return (await readFile(join(own, 'fork.json'), 'utf8')) === JSON.stringify([stats.dev, stats.ino]);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false;
-    throw error;
-  }
+function isMade(place: ShadowPlace): boolean {
+  const stats = lstatSync(place.root, { throwIfNoEntry: false });
+  const made = readJsonFile(madeFile(place), identity);
+  return stats !== undefined && made.kind === 'read' && made.value[0] === stats.dev && made.value[1] === stats.ino;
 }

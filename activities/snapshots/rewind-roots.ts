@@ -2,9 +2,10 @@
 // of them before anything is, and the files as they are now are captured first. The record of that
 // makes a second attempt go on where the first was killed.
 import { existsSync } from 'node:fs';
-import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, reasonOf } from '../../system/text.ts';
+import { z } from 'zod';
+import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { reasonOf } from '../../system/text.ts';
 import type { FilesRewound, RewindFiles, RootRewind, RootRewound } from '../../workflows/contract/rewind.ts';
 import type { SnapshotChange } from '../../store/snapshots/listing.ts';
 import {
@@ -19,8 +20,7 @@ import { fetchPacks } from '../../store/snapshots/packs.ts';
 import { openShadow, placeOfRoot, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { readChain } from '../../store/log/read-chain.ts';
 import type { Store } from '../../store/values/store.ts';
-import { compareSnapshots, takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
-import type { SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
+import { compareSnapshots, type SnapshotMeans, takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import { createGivenUpError, type Attempt } from '../attempt.ts';
 import { findForeignChanges } from './foreign-changes.ts';
@@ -72,17 +72,20 @@ export async function rewindRoots(options: RewindMeans, about: RewindAbout): Pro
 
 const isStop = (error: unknown): error is Error => error instanceof RestoreProblem || isGitRefusal(error);
 
-async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewind): Promise<Prepared> {
-  const { session, signal } = about.attempt;
-  const { root, known, to } = asked;
-  const place = placeOfRoot(options.dataDir, session, root);
-  if (!existsSync(root)) throw new RestoreProblem(`${root} is not there any longer`);
+function openMeans(options: RewindMeans, { session, signal }: Attempt, root: string): SnapshotMeans {
   const git = options.sandbox.programs.at('git');
-  const means: SnapshotMeans = { ...options, place, git, run: runGitHeld(options, signal) };
+  return { ...options, place: placeOfRoot(options.dataDir, session, root), git, run: runGitHeld(options, signal) };
+}
+
+async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewind): Promise<Prepared> {
+  const { root, known, to } = asked;
+  if (!existsSync(root)) throw new RestoreProblem(`${root} is not there any longer`);
+  const means = openMeans(options, about.attempt, root);
+  const { place } = means;
   if (!(await hasSnapshot({ ...means, ...place }, to)))
     throw new RestoreProblem(`the snapshot of ${root} is not on this machine`);
   const { now, leftOut } = await capture(means);
-  const begun = await readBegun(place.own, about.step);
+  const begun = readBegun(place.own, about.step);
   // Files that an earlier attempt has written are not foreign.
   if (begun !== null && about.force !== true) {
     const [foreign] = await findForeignChanges({ ...means, ...place }, { begun, now, to });
@@ -91,7 +94,7 @@ async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewi
   const force = about.force === true || begun !== null;
   // The comparison has read what is to be written: nothing of it is missing or damaged.
   const changes = await previewRestore(means, { known, now, leftOut, to, force });
-  if (begun === null) await writeBegun(place.own, { step: about.step, before: now });
+  if (begun === null) writeBegun(place.own, { step: about.step, before: now });
   const files = begun === null ? changes.length : (await compareSnapshots(means, begun, to)).length;
   return { means, asked, now, before: begun ?? now, changes, files };
 }
@@ -103,7 +106,7 @@ async function prepareAgain({ step, force }: RewindAbout, prepared: Prepared): P
   if (now === known) return prepared;
   const changes = await previewRestore(means, { known, now, leftOut, to: asked.to, force: force === true });
   if (before !== known) return { ...prepared, now, changes };
-  await writeBegun(means.place.own, { step, before: now });
+  writeBegun(means.place.own, { step, before: now });
   return { ...prepared, now, before: now, changes, files: changes.length };
 }
 
@@ -151,11 +154,10 @@ async function takeBack(
   { step, attempt }: RewindAbout,
   { root, to }: RootRewind,
 ): Promise<readonly string[]> {
-  const place = placeOfRoot(options.dataDir, attempt.session, root);
-  const begun = await readBegun(place.own, step);
+  const means = openMeans(options, attempt, root);
+  const { place } = means;
+  const begun = readBegun(place.own, step);
   if (begun === null) return [];
-  const git = options.sandbox.programs.at('git');
-  const means: SnapshotMeans = { ...options, place, git, run: runGitHeld(options, attempt.signal) };
   try {
     const { now, leftOut } = await capture(means);
     if (now === begun) return [];
@@ -171,21 +173,16 @@ async function takeBack(
   }
 }
 
-type Begun = { readonly step: number; readonly before: string };
+const begunSchema = z.object({ step: z.number(), before: z.string() });
+
+const begunFile = (own: string): string => join(own, 'rewind.json');
 
 /** Returns the snapshot that an earlier attempt took right before it began; null without one. */
-async function readBegun(own: string, step: number): Promise<string | null> {
-  try {
-    const begun = JSON.parse(await readFile(join(own, 'rewind.json'), 'utf8')) as Begun;
-    return begun.step === step ? begun.before : null;
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT' || error instanceof SyntaxError) return null;
-    throw error;
-  }
+function readBegun(own: string, step: number): string | null {
+  const begun = readJsonFile(begunFile(own), begunSchema);
+  return begun.kind === 'read' && begun.value.step === step ? begun.value.before : null;
 }
 
-async function writeBegun(own: string, begun: Begun): Promise<void> {
-  const path = join(own, 'rewind.json');
-  await writeFile(`${path}.new`, JSON.stringify(begun));
-  await rename(`${path}.new`, path);
+function writeBegun(own: string, begun: z.infer<typeof begunSchema>): void {
+  writeJsonFile(begunFile(own), begun, 'not durable');
 }

@@ -9,7 +9,7 @@ import type { Sandbox } from '../../tools/sandbox.ts';
 import { GitProblem } from '../worktrees/held-git.ts';
 
 /** A folder that takes longer than that is not captured. */
-const LONGEST_MS = 120_000;
+export const LONGEST_CAPTURE_MS = 120_000;
 const MOST_PRINTED = 64 * 1024 * 1024;
 
 type HeldOptions = { readonly sandbox: Sandbox; readonly dataDir: string };
@@ -29,7 +29,7 @@ export function isGitRefusal(error: unknown): error is Error {
  * error, with another one when it was killed.
  */
 export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSignal): RunHeld {
-  return async (argv, { env, cwd, writes, timeoutMs = LONGEST_MS }) => {
+  return async (argv, { env, cwd, writes, timeoutMs = LONGEST_CAPTURE_MS }) => {
     const folders = writes === undefined ? [] : [writes];
     const wrapped = sandbox.wrap(argv, { cwd: snapshotsFolderOf(dataDir), folders, dir: cwd, dataDir, offline: true });
     const { cut, exit, stdout, stderr } = await runProgram(wrapped, {

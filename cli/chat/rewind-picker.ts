@@ -1,6 +1,7 @@
 // Goes back to an earlier prompt from within a chat: a list of prompts with what going back to each
 // would do, then a choice between conversation and files.
 import type { Paint } from '../../client/paint.ts';
+import { effectText } from '../../client/render/effect-text.ts';
 import { rewoundPartsText } from '../../client/render/steered-words.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import type { RewindOptions, SessionRewound } from '../../client/sessions/files/rewind-session.ts';
@@ -8,7 +9,7 @@ import type { SessionReading } from '../../client/sessions/read.ts';
 import { formatCount } from '../../client/units.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { shortPrompt } from '../render/event-line.ts';
-import { effectText, statText } from '../render/rewind-plan.ts';
+import { statText } from '../render/rewind-plan.ts';
 import type { Input } from '../typing/input.ts';
 import type { Menu, MenuOption } from '../typing/menu.ts';
 import type { PickerItem } from '../typing/picker.ts';

@@ -7,6 +7,7 @@ import { rewoundPartsText } from '../../client/render/steered-words.ts';
 import { formatCount } from '../../client/units.ts';
 import type { RewindOptions, SessionRewound } from '../../client/sessions/files/rewind-session.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
+import { effectText } from '../../client/render/effect-text.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Rewound } from '../../workflows/contract/rewind.ts';
@@ -14,7 +15,7 @@ import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { withEndingWorker } from '../stop-session.ts';
 import { withSession } from '../with-server.ts';
-import { effectText, statText } from '../render/rewind-plan.ts';
+import { statText } from '../render/rewind-plan.ts';
 
 type Flags = {
   readonly to?: string;

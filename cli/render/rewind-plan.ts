@@ -1,8 +1,7 @@
-// Formats what going back to an earlier point changes and what it leaves done.
+// Formats the changes of files that going back to an earlier point makes.
 import { oneLine, type Paint } from '../../client/paint.ts';
 import { markRows } from '../../client/render/width.ts';
 import type { ChangedFile } from '../../client/sessions/files/diff-session.ts';
-import type { LeftEffect } from '../../client/sessions/files/plan-rewind.ts';
 import { formatCount } from '../../client/units.ts';
 
 export function statText(paint: Paint, files: readonly ChangedFile[]): string {
@@ -19,10 +18,4 @@ export function statText(paint: Paint, files: readonly ChangedFile[]): string {
     .flatMap((line) => markRows(paint.columns(), line))
     .map((line) => `${line}\n`)
     .join('');
-}
-
-export function effectText({ name, input, outcome }: LeftEffect): string {
-  const { command } = (input ?? {}) as { readonly command?: unknown };
-  const words = typeof command === 'string' ? command : JSON.stringify(input);
-  return `${oneLine(`${name} ${words}`, 160)}${outcome === 'ok' ? '' : ` (${outcome})`}`;
 }

@@ -5,6 +5,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onOneLine } from '../../system/text.ts';
 import { gitArguments, openShadow, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
+import { isSnapshotId } from '../../store/snapshots/snapshot-ids.ts';
 import { hashOf, keySegment } from '../../store/values/store.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
@@ -28,7 +29,6 @@ const LARGEST = 180 * 1024 * 1024;
 const LONGEST_MS = 10 * 60_000;
 /** The name of the ref of snapshots that other sessions have captured: no folder has it. */
 const SHARED = '0'.repeat(16);
-const isObjectId = (id: string): boolean => /^[0-9a-f]{40}$/.test(id);
 
 /** Returns the ids of all snapshots that a transcript names: a fork's, those that it shares too. */
 export async function listSnapshotIds(
@@ -36,7 +36,7 @@ export async function listSnapshotIds(
 ): Promise<ReadonlySet<string>> {
   const ids = new Set<string>();
   for await (const { entry } of transcript)
-    if (entry.kind === 'files') for (const { id } of entry.roots) if (isObjectId(id)) ids.add(id);
+    if (entry.kind === 'files') for (const { id } of entry.roots) if (isSnapshotId(id)) ids.add(id);
   return ids;
 }
 
@@ -84,7 +84,7 @@ type Shared = { readonly prefix: string; readonly ids: ReadonlySet<string> };
  * any. One ref keeps them all.
  */
 async function treeOfShared(git: Git, folder: string, { prefix, ids }: Shared): Promise<string | null> {
-  const own = new Set((await git(['rev-list', '--format=%T', `--glob=${prefix}`])).split('\n').filter(isObjectId));
+  const own = new Set((await git(['rev-list', '--format=%T', `--glob=${prefix}`])).split('\n').filter(isSnapshotId));
   const asked = [...ids].filter((id) => !own.has(id));
   if (asked.length === 0) return null;
   const [from, to] = [join(folder, 'asked'), join(folder, 'found')];

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import { codeOf, reasonOf } from '../../system/text.ts';
+import { isSnapshotId } from '../../store/snapshots/snapshot-ids.ts';
 import { hashOf } from '../../store/values/store.ts';
 import type { ForkedFrom } from '../../workflows/contract/fork.ts';
 import { type Hash, isHash } from '../../workflows/contract/ids.ts';
@@ -81,7 +82,7 @@ const header = z.object({
   snapshots: z
     .object({
       pack: hash,
-      refs: z.record(z.string().regex(/^[0-9a-f]{16}$/), z.string().regex(/^[0-9a-f]{40}$/)),
+      refs: z.record(z.string().regex(/^[0-9a-f]{16}$/), z.custom<string>(isSnapshotId)),
     })
     .optional(),
 });

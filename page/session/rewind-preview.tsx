@@ -1,10 +1,9 @@
 // Says what going back to before a prompt would do, for a person who is asked whether to: which
 // part of the conversation is left behind, which files change, and what stays done.
 import { z } from 'zod';
-import { oneLine } from '../../client/paint.ts';
 import { showUnseen } from '../../system/text.ts';
+import { effectText } from '../../client/render/effect-text.ts';
 import { formatCount } from '../../client/units.ts';
-import type { LeftEffect } from '../../client/sessions/files/plan-rewind.ts';
 import type { RewindOptions, SessionRewound } from '../../client/sessions/files/rewind-session.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { htmlOf } from '../layout.tsx';
@@ -97,7 +96,7 @@ function PlanList({ plan: { rewind, prompt, turns, files, effects } }: { readonl
           <ul class="plain-list">
             {effects.slice(0, MOST).map((effect) => (
               <li>
-                <code class="cut">{effectText(effect)}</code>
+                <code class="cut">{showUnseen(effectText(effect))}</code>
               </li>
             ))}
           </ul>
@@ -106,12 +105,6 @@ function PlanList({ plan: { rewind, prompt, turns, files, effects } }: { readonl
       {Math.max(files?.length ?? 0, effects.length) > MOST ? <p class="quiet">and more</p> : null}
     </>
   );
-}
-
-function effectText({ name, input, outcome }: LeftEffect): string {
-  const { command } = (input ?? {}) as { readonly command?: unknown };
-  const words = typeof command === 'string' ? command : JSON.stringify(input);
-  return showUnseen(`${oneLine(`${name} ${words}`, 160)}${outcome === 'ok' ? '' : ` (${outcome})`}`);
 }
 
 export function RewindRefused({ why }: { readonly why: string }) {

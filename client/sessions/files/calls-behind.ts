@@ -1,7 +1,7 @@
 // Finds the calls that have changed what a capture of files tells of (T5), and lists all captures.
 import { findCauses, type WrittenCall } from '../../../store/snapshots/snapshot-points.ts';
 import type { RootSnapshot } from '../../../store/snapshots/files-entry.ts';
-import type { Entry } from '../../../store/log/entries.ts';
+import type { Entry, Outcome, ReplyEntry } from '../../../store/log/entries.ts';
 import type { BuiltinName } from '../../../tools/builtin/builtin-names.ts';
 import { judgeShell } from '../../../tools/builtin/shell/read-only-shell.ts';
 
@@ -23,6 +23,13 @@ export function mayChangeFiles({ name, input }: WrittenCall): boolean {
   if (READING.has(name)) return false;
   const command = (input as { readonly command?: unknown } | null)?.command;
   return name !== 'bash' || typeof command !== 'string' || !judgeShell(command, { cwd: '/' }).readOnly;
+}
+
+/** Returns the call of an outcome that may have changed files; null for one that was not let run. */
+export function findChangingCall(reply: ReplyEntry | undefined, { index, log }: Outcome): WrittenCall | null {
+  const block = reply?.message.content[index];
+  if (block?.type !== 'tool_use' || log.decision !== 'allowed' || log.outcome === 'not_run') return null;
+  return mayChangeFiles(block) ? block : null;
 }
 
 /** Returns the calls that have changed what the capture at index `at` of the entries tells of. */

@@ -1,8 +1,8 @@
 // Tells which snapshots hold the files that belong to a conversation up to a position, and where
 // the effects of calls begin that no snapshot holds yet (T8, T10).
-import type { Entry, Outcome, ReplyEntry } from '../../../store/log/entries.ts';
+import type { Entry } from '../../../store/log/entries.ts';
 import { lastSnapshots, snapshotsAt, type SnapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
-import { mayChangeFiles } from './calls-behind.ts';
+import { findChangingCall } from './calls-behind.ts';
 
 /**
  * Returns the snapshots of the files before the entry at a position. A step that begins with
@@ -34,13 +34,7 @@ export function findUncaptured(shared: readonly Entry[], rest: readonly Entry[])
     (entry, index) =>
       index > Math.max(at, captured) &&
       entry.kind === 'outcomes' &&
-      entry.outcomes.some((outcome) => mayHaveChanged(reply, outcome)),
+      entry.outcomes.some((outcome) => findChangingCall(reply, outcome) !== null),
   );
   return found < 0 ? null : found;
-}
-
-function mayHaveChanged({ message }: ReplyEntry, { index, log }: Outcome): boolean {
-  const block = message.content[index];
-  if (block?.type !== 'tool_use' || log.decision !== 'allowed' || log.outcome === 'not_run') return false;
-  return mayChangeFiles(block);
 }

@@ -7,7 +7,7 @@ import { findPosition, lastSnapshots, parsePoint } from '../../../store/snapshot
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import type { Rewind, RootRewind } from '../../../workflows/contract/rewind.ts';
 import { ClientProblem } from '../../problem.ts';
-import { mayChangeFiles } from './calls-behind.ts';
+import { findChangingCall } from './calls-behind.ts';
 import { snapshotsBefore } from './captured-files.ts';
 
 /** `conversation: false` leaves the conversation as it is, `files: false` the files. */
@@ -116,11 +116,10 @@ function listLeftEffects(left: readonly Entry[], kept: readonly Entry[]): readon
   for (const entry of left) {
     if (entry.kind === 'reply') reply = entry;
     if (entry.kind !== 'outcomes') continue;
-    for (const { index, log } of entry.outcomes) {
-      const block = reply?.message.content[index];
-      if (block?.type !== 'tool_use' || log.decision !== 'allowed' || log.outcome === 'not_run') continue;
-      const { name, input } = block;
-      if (!FILE_TOOLS.has(name) && mayChangeFiles({ name, input })) effects.push({ name, input, outcome: log.outcome });
+    for (const outcome of entry.outcomes) {
+      const call = findChangingCall(reply, outcome);
+      if (call && !FILE_TOOLS.has(call.name))
+        effects.push({ name: call.name, input: call.input, outcome: outcome.log.outcome });
     }
   }
   return effects;
