@@ -25,7 +25,9 @@ export function mayChangeFiles({ name, input }: WrittenCall): boolean {
   return name !== 'bash' || typeof command !== 'string' || !judgeShell(command, { cwd: '/' }).readOnly;
 }
 
-/** Returns the call of an outcome that may have changed files; null for one that was not let run. */
+/**
+ * Returns the call of an outcome that may have changed files; null for one that was not let run.
+ */
 export function findChangingCall(reply: ReplyEntry | undefined, { index, log }: Outcome): WrittenCall | null {
   const block = reply?.message.content[index];
   if (block?.type !== 'tool_use' || log.decision !== 'allowed' || log.outcome === 'not_run') return null;
