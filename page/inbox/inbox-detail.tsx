@@ -41,6 +41,7 @@ export function InboxDetail(props: DetailProps) {
       data-session={name}
       data-call={call}
       data-hash={inputHash}
+      data-alike={item.alike.length}
       data-kind={isQuestion ? 'question' : 'call'}
     >
       <div class="inbox-body">
@@ -123,7 +124,7 @@ function Alike({ item: { alike, approval } }: { readonly item: InboxItem }) {
     <section class="inbox-alike" aria-label="Alike">
       <b>{`${alike.length} more like this`}</b>
       <span class="quiet">{`in ${formatCount(new Set(alike.map(runOf)).size, 'session')}`}</span>
-      <button type="button" data-do="allow-alike" data-needs="decide" data-alike={JSON.stringify(all)}>
+      <button type="button" data-do="allow-alike" data-needs="decide" data-calls={JSON.stringify(all)}>
         {`Allow all ${all.length}`} <kbd>⇧A</kbd>
       </button>
     </section>

@@ -172,6 +172,7 @@ function ItemRow({ item: { id, approval, session, summary, alike, isSoon } }: { 
         data-session={approval.session}
         data-call={call}
         data-hash={inputHash}
+        data-alike={alike.length}
       >
         <Icon name={summary.icon} />
         <span class="task">{showUnseen(session.title.slice(0, 200))}</span>

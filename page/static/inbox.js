@@ -7,7 +7,10 @@ const pane = document.getElementById('inbox-pane');
 const inbox = document.getElementById('inbox');
 const said = document.getElementById('said');
 
-const rows = () => [...list.querySelectorAll('a[data-item]:not([data-leaving])')];
+/** Items whose decision is on its way to the server. */
+const deciding = new Set();
+/** Rows of what can still be decided. */
+const rows = () => [...list.querySelectorAll('a[data-item]')].filter(({ dataset }) => !deciding.has(dataset.item));
 const rowOf = (id) => list.querySelector(`a[data-item="${CSS.escape(id ?? '')}"]`);
 const detail = () => document.getElementById('inbox-detail');
 const part = (selector) => detail()?.querySelector(selector);
@@ -20,6 +23,7 @@ function mark() {
   for (const row of list.querySelectorAll('a[data-item]')) {
     if (row.dataset.item === selected) row.setAttribute('aria-current', 'true');
     else row.removeAttribute('aria-current');
+    row.toggleAttribute('data-leaving', deciding.has(row.dataset.item));
   }
 }
 
@@ -27,7 +31,7 @@ const addressOf = ({ session, call }) => `?${new URLSearchParams({ session, call
 
 /** Details that were asked for ahead, by call and input: they are shown once, and then asked for anew. */
 const ahead = new Map();
-const keyOf = ({ item, hash }) => `${item} ${hash}`;
+const keyOf = ({ item, hash, alike }) => `${item} ${hash} ${alike}`;
 
 function ask(row) {
   return fetch(`/inbox/item${addressOf(row.dataset)}`, { headers: { Accept: 'text/html' } }).then((answer) => {
@@ -83,8 +87,9 @@ async function showEmpty() {
   mark();
 }
 
-let clearing = 0;
+const MOST_LINES = 3;
 
+/** Answers of decisions that were made one right after the other stand below each other. */
 function say(text, kind = 'good', undo) {
   const line = document.createElement('p');
   line.className = kind;
@@ -97,9 +102,9 @@ function say(text, kind = 'good', undo) {
     button.addEventListener('click', () => void takeBack(undo));
     line.append(' ', button);
   }
-  said.replaceChildren(line);
-  clearTimeout(clearing);
-  clearing = setTimeout(() => line.remove(), undo ? 30_000 : 8_000);
+  said.append(line);
+  while (said.childElementCount > MOST_LINES) said.firstElementChild.remove();
+  setTimeout(() => line.remove(), undo ? 30_000 : 8_000);
 }
 
 /** Resolves with what was said and whether it was done. */
@@ -128,22 +133,24 @@ async function takeBack(undo) {
 
 /** The next call is chosen at once; if the decision is refused, the one that it was about comes back. */
 async function decide(items, path, body) {
+  if (items.some((item) => deciding.has(item))) return;
   const all = rows();
-  const leaving = items.map(rowOf).filter(Boolean);
-  const at = all.indexOf(leaving[0]);
-  for (const row of leaving) row.dataset.leaving = '';
-  const rest = all.filter((row) => !leaving.includes(row));
+  const at = all.indexOf(rowOf(items[0]));
+  for (const item of items) deciding.add(item);
+  mark();
+  const rest = rows();
   const next = rest.find((row) => all.indexOf(row) > at) ?? rest.at(-1);
-  const chosen = choose(next);
+  // The last call stays in the pane until the server has answered: it would draw the same one again.
+  const chosen = next && choose(next);
   const { said: text, ok, undo } = await post(path, body);
   say(text, ok ? 'good' : 'bad', undo);
   await chosen;
-  if (ok) for (const row of leaving) row.closest('li')?.remove();
-  else {
-    for (const row of leaving) delete row.dataset.leaving;
-    if (leaving[0]?.isConnected) await choose(leaving[0]);
-  }
-  if (ok && rows().length === 0) await showEmpty();
+  if (ok) for (const item of items) rowOf(item)?.closest('li')?.remove();
+  for (const item of items) deciding.delete(item);
+  mark();
+  const refused = ok ? null : rowOf(items[0]);
+  if (refused) await choose(refused);
+  else if (!rowOf(selected)) await choose(rows()[0]);
 }
 
 const here = () => {
@@ -167,7 +174,7 @@ const actions = {
     return decide([item], `/sessions/${session}/deny`, { call, reason: part('input[name=reason]')?.value ?? '' });
   },
   'allow-alike': () => {
-    const alike = JSON.parse(part('[data-alike]').dataset.alike);
+    const alike = JSON.parse(part('[data-calls]').dataset.calls);
     // A call that was decided a moment ago is still in what the page was told.
     const there = rows();
     const rowFor = ({ session, call }) =>
@@ -322,19 +329,27 @@ function inDialog(event, dialog) {
   event.stopImmediatePropagation();
 }
 
+/** Other input is always drawn; another number of calls that are alike only where nothing is written. */
+function isOutdated({ item, hash, alike }) {
+  if (deciding.has(item) || document.getElementById('always')?.open) return false;
+  const shown = detail()?.dataset;
+  const fields = [...(detail()?.querySelectorAll('textarea, input:not([type=radio])') ?? [])];
+  const isWritten = fields.some((field) => field.value !== field.defaultValue || field === document.activeElement);
+  return hash !== shown?.hash || (alike !== shown?.alike && !isWritten);
+}
+
 /** What others decided leaves the list; what was changed meanwhile is drawn anew unless it is being edited. */
 document.addEventListener('perdure:changed', () => {
   mark();
   ahead.clear();
   const row = rowOf(selected);
   if (row) {
-    const isOther = row.dataset.hash !== detail()?.dataset.hash && !('leaving' in row.dataset);
-    if (isOther && !document.getElementById('always')?.open) void choose(row, { focus: false });
+    if (isOutdated(row.dataset)) void choose(row, { focus: false });
     return;
   }
   const [first] = rows();
   const gone = detail()?.dataset.item;
-  if (gone && gone === selected) say('It was decided elsewhere, or its time is over.', 'quiet');
+  if (gone && gone === selected && !deciding.has(gone)) say('It was decided elsewhere, or its time is over.', 'quiet');
   if (first) void choose(first, { focus: false });
   else if (gone || selected) void showEmpty();
 });
