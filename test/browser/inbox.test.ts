@@ -131,6 +131,32 @@ test('calls that are alike are allowed together, in all their sessions (O8)', as
   await close();
 });
 
+test('answers of two decisions stand together, whichever comes first; a call that is alike is counted (O8)', async () => {
+  const first = await ask('Retries of one.', folder('one'), [toolUse('edit', payments)]);
+  const second = await ask('Retries of two.', folder('two'), [toolUse('edit', payments)]);
+  const { tab, problems, close } = await stage.visit('/inbox');
+  await detail(tab, '1 more like this').waitFor();
+  const third = await ask('Retries of three.', folder('three'), [toolUse('edit', payments)]);
+  await detail(tab, '2 more like this').waitFor();
+  let answer = () => {};
+  const later = new Promise<void>((resolve) => (answer = resolve));
+  await tab.route(`**/sessions/${first}/approve`, async (route) => {
+    await later;
+    await route.continue();
+  });
+  await tab.keyboard.press('a');
+  await detail(tab, 'Retries of two.').waitFor();
+  await tab.keyboard.press('A');
+  await tab.locator('#said', { hasText: 'Allowed 2 calls.' }).waitFor();
+  answer();
+  await tab.locator('#said', { hasText: /Allowed 2 calls\.\s*Allowed\./ }).waitFor();
+  await tab.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+  expect(await tab.locator('#said').innerText()).not.toContain('elsewhere');
+  for (const session of [first, second, third]) await expectEnd(session, 'Done.');
+  expect(problems).toEqual([]);
+  await close();
+});
+
 test('an "always" holds in the run under way, says what it covers, and can be taken back (L55 O8)', async () => {
   const cwd = folder('always');
   const call = (nth: number) => reply([toolUse('bash', { command: `touch made-${nth}` })]);
