@@ -11,9 +11,10 @@ import { offerRules, type InboxItem } from './inbox-items.ts';
 
 export async function inboxPage(feed: InboxFeed, ports: PagePorts, chosen: InboxItem | undefined): Promise<string> {
   const item = chosen ?? feed.items[0];
+  const detail = item ? await detailHtml(feed, ports, item) : await emptyHtml(ports);
+  // The list and its place in the feed are read together, or a viewer would miss what came between.
   const { parts, ring } = feed;
   const into = (container: string) => raw(parts.flatMap((part) => (part.into === container ? part.html : [])).join(''));
-  const detail = item ? await detailHtml(feed, ports, item) : await emptyHtml(ports);
   return htmlOf(
     <Layout
       title="Inbox"

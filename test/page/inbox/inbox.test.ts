@@ -129,6 +129,26 @@ test('a call is denied without a reason, and allowed as it is without its input 
   ]);
 });
 
+test('what is decided while the page is being drawn is not in its list (O8)', async () => {
+  let tell = (_words: string): void => undefined;
+  const said = new Promise<string>((resolve) => (tell = resolve));
+  let isAsked = false;
+  const { post, text } = await stagedPage({
+    ports: {
+      inbox: () => Promise.resolve([waiting('s-1', { command: 'ls' }), waiting('s-2', { command: 'pwd' })]),
+      approvals: () => Promise.resolve([waiting('s-2', { command: 'pwd' })]),
+      said: () => ((isAsked = true), said),
+      deny: () => Promise.resolve() as never,
+    },
+  });
+  const drawn = text('/inbox');
+  await expect.poll(() => isAsked).toBe(true);
+  await post('/sessions/s-2/deny', { call: '1.1.0', reason: '' });
+  tell('Let me look.');
+  expect(await drawn).toContain('Let me look.');
+  expect(await drawn).not.toContain('data-session="s-2"');
+});
+
 test('a stranger reads no inbox (O12)', async () => {
   const { ask } = await stagedPage();
   const headers = { authorization: basic('guess') };
