@@ -136,17 +136,18 @@ test('what is decided while the page is being drawn is not in its list (O8)', as
   const { post, text } = await stagedPage({
     ports: {
       inbox: () => Promise.resolve([waiting('s-1', { command: 'ls' }), waiting('s-2', { command: 'pwd' })]),
-      approvals: () => Promise.resolve([waiting('s-2', { command: 'pwd' })]),
+      approvals: () => Promise.resolve([waiting('s-1', { command: 'ls' })]),
       said: () => ((isAsked = true), said),
       deny: () => Promise.resolve() as never,
     },
   });
-  const drawn = text('/inbox');
+  const drawn = text('/inbox?session=s-2&call=1.1.0');
   await expect.poll(() => isAsked).toBe(true);
-  await post('/sessions/s-2/deny', { call: '1.1.0', reason: '' });
+  const denied = await post('/sessions/s-1/deny', { call: '1.1.0', reason: '' });
+  expect([denied.status, await denied.text()]).toEqual([200, expect.any(String)]);
   tell('Let me look.');
   expect(await drawn).toContain('Let me look.');
-  expect(await drawn).not.toContain('data-session="s-2"');
+  expect(await drawn).not.toContain('data-session="s-1"');
 });
 
 test('a stranger reads no inbox (O12)', async () => {
