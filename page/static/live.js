@@ -177,7 +177,8 @@ if (feed) {
   document.addEventListener('visibilitychange', () => (document.hidden ? silence() : listen()));
   addEventListener('pagehide', silence);
   addEventListener('pageshow', listen);
-  listen();
+  // The other scripts of the page have run by then, and hear of every change.
+  document.addEventListener('DOMContentLoaded', listen);
   if (document.getElementById('items')) begin();
 }
 

@@ -157,6 +157,25 @@ test('answers of two decisions stand together, whichever comes first; a call tha
   await close();
 });
 
+test('what comes while the scripts of the page load is drawn when they have loaded (O8)', async () => {
+  const { tab, problems, close } = await stage.visit('/');
+  let load = () => {};
+  const loading = new Promise<void>((resolve) => (load = resolve));
+  await tab.route('**/static/inbox.js', async (route) => {
+    await loading;
+    await route.continue();
+  });
+  await tab.goto(new URL('/inbox', tab.url()).href, { waitUntil: 'commit' });
+  await tab.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+  await ask('Come early.', folder('early'), [toolUse('edit', payments)]);
+  const list = async () => (await tab.request.get(new URL('/inbox', tab.url()).href)).text();
+  await expect.poll(list, { timeout: 600_000 }).toContain('Come early.');
+  load();
+  await detail(tab, 'Come early.').waitFor();
+  expect(problems).toEqual([]);
+  await close();
+});
+
 test('an "always" holds in the run under way, says what it covers, and can be taken back (L55 O8)', async () => {
   const cwd = folder('always');
   const call = (nth: number) => reply([toolUse('bash', { command: `touch made-${nth}` })]);
