@@ -138,7 +138,7 @@ export class OpsPage {
       name,
       body,
     );
-    await withFeed(this.feeds, session, async (feed) => feed.wake(message));
+    this.feeds.tell(session, (feed) => feed.wake(message));
     await settleInInbox(this.#inboxes, session, name, body);
     if (undo !== undefined) return <AnswerWithUndo said={said} path={`/sessions/${session}/${undo}`} />;
     return link === undefined ? said : <AnswerWithLink said={said} link={link} />;
