@@ -7,31 +7,30 @@ import { type Abortable, untilAborted } from './async.ts';
 import { answerQuestion, approveCall, sendDenial } from './sessions/decide.ts';
 import type { WaitingApproval } from './sessions/waiting-approval.ts';
 import { ClientMeans } from './sessions/client-means.ts';
-import { follow } from './follow/follow.ts';
 import { entriesFrom } from './sessions/entries-from.ts';
-import { listCaptures } from './sessions/files/calls-behind.ts';
-import { hasPacks } from '../store/snapshots/packs.ts';
-import { diffSession } from './sessions/files/diff-session.ts';
-import { type ForkPorts, startFork } from './sessions/fork/fork-session.ts';
-import { rewindSession, undoRewind, type RewindPorts } from './sessions/files/rewind-session.ts';
+import type { ForkPorts } from './sessions/fork/fork-session.ts';
+import type { RewindPorts } from './sessions/files/rewind-session.ts';
 import { withPorts } from './sessions/folder-ports.ts';
 import { knownOptions, refuseUnknown } from './options.ts';
 import { present } from '../workflows/contract/present.ts';
 import type { PerdureClient } from './perdure-client.ts';
-import { createSchedules, type Schedules } from './schedules/schedules.ts';
+import type { Schedules } from './schedules/schedules.ts';
 import { ClientProblem } from './problem.ts';
 import { type CreateClient, startSession } from './sessions/start.ts';
-import { askAside } from './sessions/updates/ask-aside.ts';
 import { sessionClosedProblem, sendSignal } from './sessions/send.ts';
 import { messageOf } from './sessions/message.ts';
-import { examineDamage } from './sessions/repair.ts';
 import { parseSessionId } from './sessions/session-id.ts';
 import { countSessions, listSessions, listPage } from './sessions/find/list-sessions.ts';
-import { snipEntries } from './sessions/snip.ts';
 import { observeHosts } from './sessions/observed-phase.ts';
 import { cancel, changeRules, setOptions, topUp } from './sessions/steer.ts';
 
 const LOOK_MS = 1_000;
+
+// Loaded when they are used: a command that lists sessions needs none of them.
+const loadSchedules = () => import('./schedules/schedules.ts');
+const loadRepair = () => import('./sessions/repair.ts');
+const loadRewind = () => import('./sessions/files/rewind-session.ts');
+type Follow = typeof import('./follow/follow.ts');
 
 /**
  * Creates a client. Like every method it throws ClientProblem for an unknown option; it throws
@@ -50,7 +49,7 @@ export function createClient(given: CreateClient): PerdureClient {
     ...createSearch(means, waits),
     ...createReading(means, waits),
     ...createFiles(means, waits),
-    schedules: guardSchedules(createSchedules(options), waits),
+    schedules: guardSchedules(async () => (await loadSchedules()).createSchedules(options), waits),
   };
 }
 
@@ -102,9 +101,10 @@ function createSteering(
         return setOptions(decisions, parseSessionId(id), changes, means.actor(asked));
       }),
     askAside: (id, question, asked) =>
-      wait('askAside()', asked, knownOptions.act, () =>
-        askAside(options, decisions, { session: parseSessionId(id), question, by: means.actor(asked) }),
-      ),
+      wait('askAside()', asked, knownOptions.act, async () => {
+        const { askAside } = await import('./sessions/updates/ask-aside.ts');
+        return askAside(options, decisions, { session: parseSessionId(id), question, by: means.actor(asked) });
+      }),
   };
 }
 
@@ -150,18 +150,21 @@ function createRepairs(means: ClientMeans, { wait }: MethodWaits): Pick<PerdureC
   } = means;
   return {
     snip: (id, entries, asked) =>
-      wait('snip()', asked, knownOptions.act, () => {
+      wait('snip()', asked, knownOptions.act, async () => {
+        const { snipEntries } = await import('./sessions/snip.ts');
         const by = means.actor(asked);
         const send = (session: SessionId) => sendSignal(temporal, session, SIGNALS.snip, [{ entries, by }]);
         const now = async (session: SessionId) => reader.entries(session, await means.head(session));
         return snipEntries({ look: means.look, entries: now, send }, parseSessionId(id), entries);
       }),
     damage: (id, waiting) =>
-      wait('damage()', waiting, knownOptions.wait, async () =>
-        examineDamage({ temporal, store }, await means.look(parseSessionId(id))),
-      ),
+      wait('damage()', waiting, knownOptions.wait, async () => {
+        const { examineDamage } = await loadRepair();
+        return examineDamage({ temporal, store }, await means.look(parseSessionId(id)));
+      }),
     repair: (id, asked) =>
       wait('repair()', asked, knownOptions.act, async () => {
+        const { examineDamage } = await loadRepair();
         const described = await means.look(parseSessionId(id));
         if (described.status !== 'open') throw sessionClosedProblem(described);
         const damage = await examineDamage({ temporal, store }, described);
@@ -205,7 +208,9 @@ function createReading(
     follow: (id, followed) => {
       refuseUnknown('follow()', followed, knownOptions.follow);
       const look = async (session: SessionId) => observeHost(await means.look(session));
-      return follow({ ...reader, live, look, head: means.head, everyMs: lookMs }, parseSessionId(id), followed);
+      const ports = { ...reader, live, look, head: means.head, everyMs: lookMs };
+      const session = parseSessionId(id);
+      return following(ports, session, followed);
     },
     result: (id, run, waiting) =>
       wait('result()', waiting, knownOptions.wait, async () => {
@@ -238,23 +243,31 @@ function createFiles(
   return {
     files: (id, waiting) =>
       wait('files()', waiting, knownOptions.wait, async () => {
+        const { listCaptures } = await import('./sessions/files/calls-behind.ts');
         const { session } = await means.look(parseSessionId(id));
         return listCaptures(await means.readTranscript(session));
       }),
     rewind: (id, asked = {}) =>
-      wait('rewind()', asked, knownOptions.rewind, () =>
-        rewindSession(ports, parseSessionId(id), { ...asked, by: means.actor(asked) }),
-      ),
+      wait('rewind()', asked, knownOptions.rewind, async () => {
+        const { rewindSession } = await loadRewind();
+        return rewindSession(ports, parseSessionId(id), { ...asked, by: means.actor(asked) });
+      }),
     undoRewind: (id, asked = {}) =>
-      wait('undoRewind()', asked, knownOptions.undoRewind, () =>
-        undoRewind(ports, parseSessionId(id), { ...asked, by: means.actor(asked) }),
-      ),
+      wait('undoRewind()', asked, knownOptions.undoRewind, async () => {
+        const { undoRewind } = await loadRewind();
+        return undoRewind(ports, parseSessionId(id), { ...asked, by: means.actor(asked) });
+      }),
     fork: (id, asked = {}) =>
-      wait('fork()', asked, knownOptions.fork, () =>
-        startFork(forking, parseSessionId(id), { ...asked, by: means.actor(asked) }),
-      ),
+      wait('fork()', asked, knownOptions.fork, async () => {
+        const { startFork } = await import('./sessions/fork/fork-session.ts');
+        return startFork(forking, parseSessionId(id), { ...asked, by: means.actor(asked) });
+      }),
     diff: (id, asked = {}) =>
       wait('diff()', asked, knownOptions.diff, async () => {
+        const [{ diffSession }, { hasPacks }] = await Promise.all([
+          import('./sessions/files/diff-session.ts'),
+          import('../store/snapshots/packs.ts'),
+        ]);
         const { session, cwd } = await means.look(parseSessionId(id));
         const entries = await means.readTranscript(session);
         if (!options.snapshots) throw new ClientProblem('refused', 'this client has no data folder with snapshots');
@@ -264,24 +277,36 @@ function createFiles(
   };
 }
 
-function guardSchedules(schedules: Schedules, { wait, each }: MethodWaits): Schedules {
-  const named = <T>(name: string, options: Abortable | undefined, work: () => Promise<T>): Promise<T> =>
-    wait(`schedules.${name}()`, options, knownOptions.wait, work);
+async function* following(...asked: Parameters<Follow['follow']>): ReturnType<Follow['follow']> {
+  const { follow } = await import('./follow/follow.ts');
+  yield* follow(...asked);
+}
+
+function guardSchedules(load: () => Promise<Schedules>, { wait, each }: MethodWaits): Schedules {
+  const named = <T>(
+    name: string,
+    options: Abortable | undefined,
+    work: (schedules: Schedules) => Promise<T>,
+  ): Promise<T> => wait(`schedules.${name}()`, options, knownOptions.wait, async () => work(await load()));
   return {
     create: (cron, task, given = {}) =>
-      wait('schedules.create()', given, knownOptions.schedule, () => schedules.create(cron, task, given)),
+      wait('schedules.create()', given, knownOptions.schedule, async () => (await load()).create(cron, task, given)),
     list: (asked = {}) => {
       refuseUnknown('schedules.list()', asked, knownOptions.wait);
-      return each(asked, () => schedules.list());
+      return each(asked, async function* () {
+        yield* (await load()).list();
+      });
     },
-    describe: (name, asked) => named('describe', asked, () => schedules.describe(name)),
-    settings: (name, asked) => named('settings', asked, () => schedules.settings(name)),
+    describe: (name, asked) => named('describe', asked, (schedules) => schedules.describe(name)),
+    settings: (name, asked) => named('settings', asked, (schedules) => schedules.settings(name)),
     update: (name, changes) =>
-      wait('schedules.update()', changes, knownOptions.scheduleChanges, () => schedules.update(name, changes)),
-    pause: (name, asked) => named('pause', asked, () => schedules.pause(name)),
-    resume: (name, asked) => named('resume', asked, () => schedules.resume(name)),
-    delete: (name, asked) => named('delete', asked, () => schedules.delete(name)),
-    trigger: (name, asked) => named('trigger', asked, () => schedules.trigger(name, asked)),
+      wait('schedules.update()', changes, knownOptions.scheduleChanges, async () =>
+        (await load()).update(name, changes),
+      ),
+    pause: (name, asked) => named('pause', asked, (schedules) => schedules.pause(name)),
+    resume: (name, asked) => named('resume', asked, (schedules) => schedules.resume(name)),
+    delete: (name, asked) => named('delete', asked, (schedules) => schedules.delete(name)),
+    trigger: (name, asked) => named('trigger', asked, (schedules) => schedules.trigger(name, asked)),
   };
 }
 

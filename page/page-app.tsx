@@ -138,7 +138,9 @@ export class OpsPage {
       name,
       body,
     );
-    await withFeed(this.feeds, session, async (feed) => feed.wake(message));
+    // The page shows a message until the session takes it, whoever reads it first.
+    if (message !== undefined) await withFeed(this.feeds, session, (feed) => feed.wake(message));
+    else this.feeds.tell(session, (feed) => feed.wake());
     await settleInInbox(this.#inboxes, session, name, body);
     if (undo !== undefined) return <AnswerWithUndo said={said} path={`/sessions/${session}/${undo}`} />;
     return link === undefined ? said : <AnswerWithLink said={said} link={link} />;

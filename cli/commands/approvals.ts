@@ -2,7 +2,7 @@
 // answer, from the memo and the store alone (L55, L81).
 import type { Command } from 'commander';
 import { oneLine } from '../../client/paint.ts';
-import { approvalsTable } from '../../client/render/tables.ts';
+import { approvalsTable } from '../../client/render/approvals-table.ts';
 import { shortAge } from '../../client/units.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';

@@ -1,8 +1,6 @@
-// Formats sessions, schedules and waiting calls as tables.
+// Formats sessions and schedules as tables.
 import { type Paint, oneLine } from '../paint.ts';
 import { displayWidth, markRows } from './width.ts';
-import type { WaitingApproval } from '../sessions/waiting-approval.ts';
-import { approvalWhat, approvalWhy } from './approval-text.ts';
 import { formatMoment, formatMoney, shortAge, shortTime } from '../units.ts';
 import type { ClockChange } from '../schedules/clock-changes.ts';
 import type { ScheduleInfo } from '../schedules/schedules.ts';
@@ -14,7 +12,7 @@ import { reasonText } from './words.ts';
  * Formats rows with each column as wide as its widest cell, and the last column unpadded. Ends with
  * a line break.
  */
-function formatTable(paint: Paint, headings: readonly string[], rows: readonly (readonly string[])[]): string {
+export function formatTable(paint: Paint, headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...rows.map((row) => displayWidth(row[column] ?? ''))),
   );
@@ -27,21 +25,6 @@ function formatTable(paint: Paint, headings: readonly string[], rows: readonly (
       .join('  ');
   const lines = [line(headings), ...rows.map(line)].map((text) => markRows(paint.columns(), text.trimEnd()).join('\n'));
   return lines.map((text, at) => `${at === 0 ? paint.dim(text) : text}\n`).join('');
-}
-
-const APPROVAL_HEADINGS = ['SESSION', 'CALL', 'TOOL', 'WAITING UNTIL', 'WHAT', 'REASON'] as const;
-
-/** Formats calls that wait for a decision. Ends with a line break. */
-export function approvalsTable(paint: Paint, approvals: readonly WaitingApproval[]): string {
-  const rows = approvals.map((approval) => [
-    oneLine(approval.session, 200),
-    oneLine(approval.call, 40),
-    oneLine(approval.tool, 40),
-    formatMoment(approval.deadline),
-    approvalWhat(approval),
-    approvalWhy(approval),
-  ]);
-  return formatTable(paint, APPROVAL_HEADINGS, rows);
 }
 
 const SESSION_HEADINGS = ['SESSION', 'PHASE', 'RUNS', 'TURNS', 'COST', 'LAST', 'AGE', 'TITLE'] as const;

@@ -100,7 +100,7 @@ export async function planSchedule(client: ClientOptions, { cron, task, given }:
   const facts = { cron: cron.trim(), timeZone, title: titleOf(task) };
   const times = { name, clock: planClockChanges(cron, timeZone, Date.now()), catchUpMs };
   if (session !== undefined) {
-    refuse(given.overlap === undefined ? findWrongOption(changes) : sessionConflict('an overlap policy'));
+    refuse(given.overlap === undefined ? await findWrongOption(changes) : sessionConflict('an overlap policy'));
     refuse(workers === undefined ? undefined : sessionConflict('workers'));
     const there = await describeOwnSession(client, parseSessionId(session));
     if (there.status !== 'open') throw sessionClosedProblem(there);

@@ -43,10 +43,9 @@ export class ClientMeans {
       name: options.by ?? options.temporal.options.identity,
       look: this.look,
       update: (session, name, arg, signed) =>
-        few(async () => {
-          const { taskQueue, configuration } = await this.look(session);
-          return update({ temporal: options.temporal, session, name, arg, signed, taskQueue, configuration });
-        }),
+        few(() =>
+          update({ temporal: options.temporal, session, name, arg, signed, workers: () => this.look(session) }),
+        ),
     };
   }
 

@@ -15,7 +15,6 @@ import { ClientProblem } from '../problem.ts';
 import { type Prompt, type PromptParts, parsePrompt } from './prompt.ts';
 import { parseMessageId, newMessageId } from './message-id.ts';
 import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
-import { schemaProblem } from '../../system/schema/json-schema.ts';
 import type { Store } from '../../store/values/store.ts';
 import { modelProblem } from '../../models/find-model.ts';
 
@@ -51,7 +50,7 @@ export async function messageOf(
     unsigned ??
     querySourceProblem(how.querySource ?? client.querySource) ??
     traceparentProblem(traceparent) ??
-    (options && findWrongOption(options)) ??
+    (options && (await findWrongOption(options))) ??
     instructionsProblem(how.compact);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const checked = parseMessageId(id);
@@ -78,7 +77,12 @@ export function nameProblem(by: string): string | undefined {
 }
 
 /** Returns a sentence that says what is wrong with the options, or undefined. */
-export function findWrongOption(changes: OptionChanges): string | undefined {
+export async function findWrongOption(changes: OptionChanges): Promise<string | undefined> {
   const options = withChanges<Partial<RunOptions>>({}, changes);
-  return optionsProblem(options) ?? modelProblem(options) ?? schemaProblem(options.outputSchema);
+  const { outputSchema } = options;
+  const problem = optionsProblem(options) ?? modelProblem(options);
+  if (problem !== undefined || outputSchema === undefined) return problem;
+  // Few have a schema, and its compiler takes long to load.
+  const { schemaProblem } = await import('../../system/schema/json-schema.ts');
+  return schemaProblem(outputSchema);
 }

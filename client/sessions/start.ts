@@ -80,7 +80,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
   // An open session has options of its own: the given ones apply from its next run on.
   const facts = { id: messageId, options: id === undefined ? undefined : given, traceparent, by, querySource, compact };
   const message = await messageOf(client, task, facts);
-  const problem = findWrongOption(options);
+  const problem = await findWrongOption(options);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const input = await sessionInput(client, options, titleOf(parsePrompt(task).text));
   const any = { taskQueue: client.taskQueue ?? TASK_QUEUE, configuration: null };

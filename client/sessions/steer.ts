@@ -55,7 +55,7 @@ export async function setOptions(
   by: string,
 ): Promise<void> {
   const problem =
-    Object.keys(changes).length === 0 ? 'no option is given: name what is to change' : findWrongOption(changes);
+    Object.keys(changes).length === 0 ? 'no option is given: name what is to change' : await findWrongOption(changes);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const seen = await look(session);
   if (seen.status !== 'open') throw sessionClosedProblem(seen);

@@ -4,6 +4,11 @@
 export type OpenFeeds<Key, Feed> = {
   /** Opens or joins a feed. Call `leave` once. Throws the error of opening it. */
   enter(key: Key): Promise<{ readonly feed: Feed; leave(): void }>;
+  /**
+   * Tells something to a feed that is open, or as soon as it is, and opens none. Why it could not
+   * be opened is for those who enter it.
+   */
+  tell(key: Key, told: (feed: Feed) => void): void;
   /** Number of open feeds. */
   readonly size: number;
   /** Number of viewers. */
@@ -62,6 +67,7 @@ export function openFeeds<Key, Feed extends { close(): void }>(
         throw error;
       }
     },
+    tell: (key, told) => void kept.get(key)?.feed.then(told, () => undefined),
     close: () => {
       for (const [key, entry] of kept) shut(key, entry);
     },

@@ -8,7 +8,7 @@ import { s3Care } from './s3/s3-care.ts';
 import { s3Objects, type Bucket } from './s3/s3-objects.ts';
 import { s3Store } from './s3/s3-store.ts';
 import { openStoreMemory } from './s3/sealed-since.ts';
-import { storeIdentity } from './store-folder.ts';
+import { storeIdOf } from './store-folder.ts';
 import type { Network } from '../../system/network.ts';
 import type { StoreCare } from './store-care.ts';
 import type { Store } from './store.ts';
@@ -43,7 +43,8 @@ export type OpenStore = {
 /** Opens the store without reaching out yet. */
 export function openStore({ storePlace: place, dataDir, storeKeys: keys, network }: OpenStore): OpenedStore {
   if (!place.startsWith(SCHEME)) {
-    const [store, id] = [fileStore({ dir: place }), async () => (await storeIdentity(place)).id];
+    const store = fileStore({ dir: place });
+    const id = () => storeIdOf(place);
     return { store, ofHost: store, care: fileCare(place), id, sealing: () => Promise.resolve(null) };
   }
   const objects = s3Objects({ ...bucketOf(place), network });

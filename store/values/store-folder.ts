@@ -1,6 +1,7 @@
 // A store folder names its version in a file that is written once. A folder of another version is
 // refused before anything is read or written.
 import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { z } from 'zod';
 import { type Files, nodeFiles } from './file-io.ts';
 import { createFileWrites } from './file-writes.ts';
@@ -11,8 +12,30 @@ export type StoreIdentity = { readonly version: 1; readonly id: string };
 
 const shape = z.object({ version: z.number(), id: z.string().min(1) });
 
-/** Ids of the stores that this process has opened, by their folders. */
-const opened = new Map<string, string>();
+/** The stores that this process has opened, by their folders. */
+const opened = new Map<string, { readonly id: string; readonly stamp: string | null }>();
+
+/**
+ * Returns the store's id, as `storeIdentity` does. A `store.json` that is still the same file, with
+ * no change since it was read, is not read again.
+ */
+export async function storeIdOf(dir: string): Promise<string> {
+  const known = opened.get(dir);
+  if (known !== undefined && known.stamp !== null && known.stamp === stampOf(dir)) return known.id;
+  return (await storeIdentity(dir)).id;
+}
+
+/** Tells one state of `store.json` from each other one; null when it cannot be looked at. */
+function stampOf(dir: string): string | null {
+  try {
+    const { dev, ino, ctimeNs } = statSync(`${dir}/store.json`, { bigint: true });
+    return `${dev} ${ino} ${ctimeNs}`;
+  } catch (error) {
+    // Reading it says why.
+    if (isErrno(error)) return null;
+    throw error;
+  }
+}
 
 /**
  * Reads `<dir>/store.json`, or creates folder and file. Throws StoreError for a folder that this
@@ -22,13 +45,15 @@ const opened = new Map<string, string>();
 export async function storeIdentity(dir: string, files: Files = nodeFiles): Promise<StoreIdentity> {
   const path = `${dir}/store.json`;
   try {
-    const known = files === nodeFiles ? opened.get(dir) : undefined;
+    const known = files === nodeFiles ? opened.get(dir)?.id : undefined;
     if (known !== undefined && !files.exists(path)) throw goneError(dir);
     files.makeFolder(`${dir}/tmp`);
     if (!files.exists(path)) await create(files, dir, path);
+    // Taken before it is read: a change in between shows at the next look.
+    const stamp = stampOf(dir);
     const found = parseStoreIdentity(dir, path, await files.read(path));
     if (known !== undefined && known !== found.id) throw goneError(dir);
-    if (files === nodeFiles) opened.set(dir, found.id);
+    if (files === nodeFiles) opened.set(dir, { id: found.id, stamp });
     return found;
   } catch (error) {
     throw toStoreError('open the store', dir, error);

@@ -52,6 +52,13 @@ test('the program knows each command without loading it, and looking commands br
   }
 });
 
+test('a client of the server loads schedules, forks, rewinds and checks of schemas when they are used (O22)', () => {
+  const { files, packages } = loadedBy('client/runtime/open-server.ts', 'cli/commands/list.ts');
+  expect(packages.filter((one) => /^(?:ajv|diff)/.test(one))).toEqual([]);
+  const later = /^client\/(?:schedules|follow|sessions\/(?:fork|repair|snip|files\/(?:rewind|diff)))/;
+  expect(files.filter((file) => later.test(file))).toEqual([]);
+});
+
 test('a command that is named is the only one that is loaded; for help and for a wrong name all are (O22)', async () => {
   const cli = cliOf(process, false, () => undefined);
   const names = async (name?: string) => (await createProgram(cli, name)).commands.map((command) => command.name());

@@ -13,6 +13,15 @@ test.each(['interrupt', 'resume', 'cancel'])('%s reaches the session, and it is 
   expect(await answer.text()).toMatch(/^<p class="good">Asked to/);
 });
 
+test('a decision about a session that nobody watches opens no view of it, which would read all of it (O8)', async () => {
+  const { page, post, text, done } = await stagedPage();
+  expect((await post('/sessions/s-1/deny', { call: '1.1.0' })).status).toBe(200);
+  expect([done, page.feeds.size]).toEqual([['deny'], 0]);
+  await text('/sessions/s-1');
+  expect((await post('/sessions/s-1/interrupt', {})).status).toBe(200);
+  expect(page.feeds.size).toBe(1);
+});
+
 test('a message that was sent is shown as waiting until it is taken (O8)', async () => {
   const { post, text } = await stagedPage({ entries: [user('x')] });
   expect((await post('/sessions/s-1/send', { text: 'one more thing' })).status).toBe(200);

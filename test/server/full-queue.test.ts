@@ -55,7 +55,8 @@ const BURST = 3_000;
 async function approve(session: OpenSession, { client: temporal, taskQueue }: Harness): Promise<void> {
   const [asked] = (await session.memo())?.approvals ?? [];
   const arg = { call: asked?.call, inputHash: asked?.inputHash };
-  await update({ temporal, session: session.id, name: UPDATES.approve, arg, taskQueue });
+  const workers = () => Promise.resolve({ taskQueue, configuration: null });
+  await update({ temporal, session: session.id, name: UPDATES.approve, arg, workers });
 }
 
 /** Texts of the messages that wait, in the order of the history. */

@@ -142,12 +142,9 @@ function openReading(open: () => ShadowReading | undefined): ShadowReading | nul
   }
 }
 
-function send(
-  { temporal }: RewindPorts,
-  { session, taskQueue, configuration }: SessionDescription,
-  rewind: Rewind,
-  by: string,
-): Promise<Rewound> {
-  const about = { temporal, session, name: UPDATES.rewind, arg: rewind, signed: { by }, taskQueue, configuration };
+function send({ temporal }: RewindPorts, seen: SessionDescription, rewind: Rewind, by: string): Promise<Rewound> {
+  const { session } = seen;
+  const workers = () => Promise.resolve(seen);
+  const about = { temporal, session, name: UPDATES.rewind, arg: rewind, signed: { by }, workers };
   return updateAndWait<Rewound>(about, ANSWER_MS);
 }

@@ -88,7 +88,7 @@ export async function startFork(
   origin: SessionId,
   { at, newId, workers, ...asked }: ForkOptions & { readonly by: string },
 ): Promise<SessionForked> {
-  const wrong = asked.options && findWrongOption(asked.options);
+  const wrong = asked.options && (await findWrongOption(asked.options));
   if (wrong !== undefined) throw new ClientProblem('refused', wrong);
   const derived = asked.messageId === undefined ? undefined : sessionIdOfMessage(asked.by, asked.messageId);
   const session = parseSessionId(newId ?? derived ?? newSessionId());

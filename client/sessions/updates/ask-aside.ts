@@ -34,8 +34,8 @@ export async function askAside(
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const seen = await look(session);
   if (seen.status !== 'open') throw sessionClosedProblem(seen);
-  const { taskQueue, configuration } = seen;
-  const about = { temporal, session, name: UPDATES.aside, arg: { question }, signed: { by }, taskQueue, configuration };
+  const workers = () => Promise.resolve(seen);
+  const about = { temporal, session, name: UPDATES.aside, arg: { question }, signed: { by }, workers };
   const { text: answer, usd: costUsd, ...rest } = await updateAndWait<AsideAnswer>(about, ANSWER_MS);
   return { answer, costUsd, ...rest };
 }

@@ -10,9 +10,9 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import type { Configuration } from '../../../workflows/contract/session.ts';
 import type { Signature } from '../../../workflows/contract/steered.ts';
 import { ClientProblem } from '../../problem.ts';
+import type { SessionDescription } from '../info.ts';
 import { NotYet, patience, type Patience, callUntilAnswered } from '../persist.ts';
 import { sessionClosedProblem, describe } from '../send.ts';
 import { lastPollTime } from '../worker-polls.ts';
@@ -27,14 +27,16 @@ export const MOST_UPDATES = 8;
  */
 const updatePatience: Patience = { ...patience, oneCall: 8_000 };
 
+type NeededWorkers = Pick<SessionDescription, 'taskQueue' | 'configuration'>;
+
 type Update = {
   readonly temporal: Client;
   readonly session: SessionId;
   readonly name: string;
   readonly arg: unknown;
   readonly signed?: Signature | undefined;
-  readonly taskQueue: string;
-  readonly configuration?: Configuration | null;
+  /** Looks up which workers the session needs; asked only when the update is not answered. */
+  readonly workers: () => Promise<NeededWorkers>;
   readonly patience?: Patience;
 };
 
@@ -94,13 +96,14 @@ function sendUpdate<T>(asked: Update, send: (handle: WorkflowHandle, options: Op
 type Asking = Update & { tries: number; polled: number | null };
 
 async function problemOf(asking: Asking, error: unknown): Promise<unknown> {
-  const { temporal, session, taskQueue, tries } = asking;
+  const { temporal, session, workers, tries } = asking;
   if (error instanceof WorkflowUpdateFailedError) {
     // The effect of an earlier try is unknown, since its answer was lost.
     return refusalProblem(session, error, tries > 1 ? DOUBT : '');
   }
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
-    return noAnswerError(asking, await lastPollTime({ temporal, taskQueue }));
+    const needed = await workers();
+    return noAnswerError(asking, needed, await lastPollTime({ temporal, taskQueue: needed.taskQueue }));
   }
   if (error instanceof WorkflowNotFoundError) {
     const described = await describe(temporal, session);
@@ -125,8 +128,8 @@ function refusalProblem(session: SessionId, error: WorkflowUpdateFailedError, do
  * where the SDK fetches it and polls again, even without JavaScript; a worker that takes over polls
  * as well. A worker that froze or went away shows only its last poll.
  */
-function noAnswerError(asking: Asking, last: number | null): Error {
-  const { session, taskQueue, configuration = null } = asking;
+function noAnswerError(asking: Asking, { taskQueue, configuration }: NeededWorkers, last: number | null): Error {
+  const { session } = asking;
   if (last === null) {
     const nobody = describeNoWorker({ taskQueue, configuration }, session);
     return new ClientProblem('no_worker', `${nobody}; nothing was decided`);

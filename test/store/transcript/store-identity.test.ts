@@ -1,9 +1,9 @@
 // A store folder knows what it is.
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fileStore } from '../../../store/values/file-store.ts';
-import { storeIdentity } from '../../../store/values/store-folder.ts';
+import { storeIdentity, storeIdOf } from '../../../store/values/store-folder.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 test('of many that open a new folder at once, all get the same identity, and it stays', async () => {
@@ -46,6 +46,22 @@ test('no new store is made in the place of one that has gone since it was opened
   expect(existsSync(dir)).toBe(false);
   renameSync(`${dir}.away`, dir);
   expect((await storeIdentity(dir)).id).toBe(id);
+});
+
+test('a store that was replaced or removed since it was opened is missed at the next look at its id (F13)', async () => {
+  const dir = join(tempDir(), 'store');
+  const id = await storeIdOf(dir);
+  expect(await storeIdOf(dir)).toBe(id);
+  const gone = { problem: 'unavailable', message: expect.stringMatching(/has gone since it was opened/) };
+  const path = `${dir}/store.json`;
+  const own = readFileSync(path);
+  writeFileSync(`${path}.other`, own.toString().replace(id, 'another'));
+  renameSync(`${path}.other`, path);
+  await expect(storeIdOf(dir)).rejects.toMatchObject(gone);
+  rmSync(path);
+  await expect(storeIdOf(dir)).rejects.toMatchObject(gone);
+  writeFileSync(path, own);
+  expect(await storeIdOf(dir)).toBe(id);
 });
 
 test('a store that is moved away while it is used is missed, and used again when it is back', async () => {
