@@ -20,6 +20,7 @@ import { headOf } from '../client/sessions/newest-head.ts';
 import { transcriptReader } from '../client/sessions/transcript-reader.ts';
 import { isByNumbers, type ListOptions, type SessionCounts } from '../client/sessions/find/list-sessions.ts';
 import { backgroundReader, type BackgroundReader } from '../client/sessions/history/background-reader.ts';
+import { findLastDecision, type LastDecision } from '../client/sessions/find/last-decision.ts';
 import { type ReadRunning, lookAtRunning, runningReader } from '../client/sessions/running/read-running.ts';
 import { readRecent, type RecentRequests } from '../client/sessions/history/recent.ts';
 import { readStartOptions } from '../client/sessions/history/start-options.ts';
@@ -83,6 +84,10 @@ export type PagePorts = Acting &
      * old.
      */
     inbox(): Promise<readonly WaitingApproval[]>;
+    /**
+     * Finds who decided last, among the newest sessions; the result is at most some seconds old.
+     */
+    lastDecision(): Promise<LastDecision | null>;
     /** Looks at server, store and workers; the result is at most a few seconds old. */
     health(): Promise<FrameHealth>;
     /** Returns who polls a queue; the result is at most a few seconds old. */
@@ -199,16 +204,19 @@ function fleetPorts(
 
 type SharedLooks = Pick<
   PagePorts,
-  'counts' | 'inbox' | 'health' | 'scheduleCount' | 'pollers' | 'steps' | 'nobodyWorks'
+  'counts' | 'inbox' | 'lastDecision' | 'health' | 'scheduleCount' | 'pollers' | 'steps' | 'nobodyWorks'
 >;
 
 /** Looks that all viewers share for some seconds. */
-function shareLooks({ temporal: { client }, store, sessions }: Opened): SharedLooks {
+function shareLooks(opened: Opened): SharedLooks {
+  const { temporal, store, sessions } = opened;
+  const { client } = temporal;
   const hold = <Key, Answer>(ask: (key: Key) => Promise<Answer>, ms: number) => holdAnswers(ask, () => ms);
   const count = (filter: string): Promise<SessionCounts> => sessions.counts({ filter });
   const counts = holdAnswers(count, ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS));
   const filtered = hold((filter: string) => sessions.counts({ filter, running: true }), SLOW_COUNTS_HOLD_MS);
   const inbox = hold((_all: 'all') => sessions.approvals(), INBOX_HOLD_MS);
+  const last = hold((_all: 'all') => findLastDecision(opened), HEALTH_HOLD_MS);
   const health = hold((_all: 'all') => lookAtHealth(client, store), HEALTH_HOLD_MS);
   const schedules = hold((_all: 'all') => countSchedules(sessions.schedules), SCHEDULES_HOLD_MS);
   const polls = hold((taskQueue: string) => isQueuePolled({ temporal: client, taskQueue }), POLLS_HOLD_MS);
@@ -217,6 +225,7 @@ function shareLooks({ temporal: { client }, store, sessions }: Opened): SharedLo
   return {
     counts: ({ filter = '' } = {}) => (filter === '' ? counts : filtered)(filter),
     inbox: () => inbox('all'),
+    lastDecision: () => last('all'),
     health: () => health('all'),
     scheduleCount: () => schedules('all'),
     pollers: hold((queue: string) => readPollers(client, queue), HEALTH_HOLD_MS),

@@ -90,6 +90,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
       id === 's-1' ? Promise.resolve(described) : Promise.reject(new ClientProblem('no_session', `no session ${id}`)),
     health: () => Promise.resolve({ server: { ms: 4 }, store: { ms: 9 }, workers: 1 }),
     pollers: () => Promise.resolve([{ identity: '1@host', seen: 0 }]),
+    lastDecision: () => Promise.resolve(null),
     scheduleCount: () => Promise.resolve(0),
     recent: () => Promise.resolve(noRecentRequests),
     startOptions: () => Promise.resolve({ cwd: '/work', maxTurns: 7 }),
