@@ -8,6 +8,7 @@ import type { Env } from '../connection/data-folder.ts';
 import { Client } from '@temporalio/client';
 import { createClientConverter } from '../connection/payloads/data-converter.ts';
 import { createClient } from '../client/client.ts';
+import { readBeats, type WorkerBeat } from '../connection/worker-beats.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
@@ -92,6 +93,8 @@ export type PagePorts = Acting &
     health(): Promise<FrameHealth>;
     /** Returns who polls a queue; the result is at most a few seconds old. */
     readonly pollers: ReadPollers;
+    /** Returns the heartbeats of workers; null where the server keeps none. */
+    beats(): Promise<readonly WorkerBeat[] | null>;
     /** Counts the schedules; the result may be half a minute old. */
     scheduleCount(): Promise<number>;
     /** Throws ClientProblem when the session does not exist. */
@@ -204,7 +207,7 @@ function fleetPorts(
 
 type SharedLooks = Pick<
   PagePorts,
-  'counts' | 'inbox' | 'lastDecision' | 'health' | 'scheduleCount' | 'pollers' | 'steps' | 'nobodyWorks'
+  'counts' | 'inbox' | 'lastDecision' | 'health' | 'scheduleCount' | 'pollers' | 'beats' | 'steps' | 'nobodyWorks'
 >;
 
 /** Looks that all viewers share for some seconds. */
@@ -228,6 +231,7 @@ function shareLooks(opened: Opened): SharedLooks {
     lastDecision: () => last('all'),
     health: () => health('all'),
     scheduleCount: () => schedules('all'),
+    beats: () => readBeats(client),
     pollers: hold((queue: string) => readPollers(client, queue), HEALTH_HOLD_MS),
     steps: (...asked) => steps(JSON.stringify(asked)),
     nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : describeNoWorker(seen, seen.session)),

@@ -195,6 +195,21 @@ test('a new task is started from any page with one key, and its session opens (O
   await close();
 });
 
+test('a worker tells its version and its slots, and one that ends is gone from the page within seconds (O10)', async () => {
+  const { tab, problems, close } = await stage.visit('/workers');
+  await tab.locator('#workforce', { hasText: 'perdure-records · 0 of 100 in use' }).waitFor();
+  expect(await tab.locator('#workforce tbody tr').first().innerText()).toContain('0.1.0');
+  await stage.worker.stop();
+  const ended = Date.now();
+  await tab.locator('#workforce', { hasText: 'No worker polls' }).waitFor();
+  // Without heartbeats the server names a poller for more than a minute after its end.
+  expect(Date.now() - ended).toBeLessThan(60_000);
+  stage.worker = await stage.work();
+  await tab.locator('#workforce', { hasText: 'perdure-records · 0 of 100 in use' }).waitFor();
+  expect(problems).toEqual([]);
+  await close();
+});
+
 test('the filter is that of the command line, in its order, with turns and cost in each row (O3 O4)', async () => {
   const two = await stage.play('Two small steps.', [reply([toolUse('glob', { pattern: '*' })]), reply('Done.')]);
   const one = await stage.play('One small step.', [reply('Done.')]);

@@ -157,11 +157,26 @@ test('many sessions are reached by a filter, and no more than the person was ask
   expect(done).toEqual(['interrupt', 'interrupt']);
 });
 
+test('a worker stands with its version and its slots where the server keeps heartbeats (O4 O10)', async () => {
+  const beat = { identity: '1@host', version: '0.1.0', at: 0, isLive: true, endSeenAt: null } as const;
+  const beats = [
+    { ...beat, queue: 'perdure', slots: { used: 3, most: 100 } },
+    { ...beat, queue: 'perdure-records', slots: null },
+    { ...beat, queue: 'perdure.gone', slots: null, isLive: false },
+  ];
+  const workers = await (await stagedPage({ ports: { beats: () => Promise.resolve(beats) } })).text('/workers');
+  expect(workers).toContain(
+    '<td>0.1.0</td><td><small>perdure · 3 of 100 in use</small><small>perdure-records</small></td>',
+  );
+  expect(workers).not.toContain('keeps no heartbeats');
+});
+
 test('workers stand with their queues, usage with its groups, and both are pages of the frame (O4)', async () => {
   const { text } = await stagedPage();
   const workers = await text('/workers');
   for (const part of ['1@host', 'every staying worker', 'aria-current="page" title="Workers"'])
     expect(workers).toContain(part);
+  expect(workers).toContain('This server keeps no heartbeats of workers');
   const usage = await text('/usage?days=30');
   for (const part of ['By day', 'By model', 'By agent type', 'By tag', '/usage.csv?days=30'])
     expect(usage).toContain(part);
