@@ -47,6 +47,34 @@ test('agents stand below the session that called them, and a circle of parents e
   ]);
 });
 
+test('a fork stands below the session that it comes from, marked as one, and each keeps its own state (O4 T10)', async () => {
+  const fork = (id: string, session: string): SessionInfo => ({
+    ...info(id),
+    phase: 'running',
+    forkedFrom: { session: session as SessionId, position: 3 },
+  });
+  const sessions = [
+    fork('f', 'a'),
+    { ...agent('g', 'f'), title: 'of the fork' },
+    info('a'),
+    agent('b', 'a'),
+    fork('o', 'gone'),
+  ];
+  expect(treeRows(sessions).map(({ session, depth, below }) => [session.session, depth, below.length])).toEqual([
+    ['a', 0, 1],
+    ['f', 1, 1],
+    ['g', 2, 0],
+    ['b', 1, 0],
+    ['o', 0, 0],
+  ]);
+  const { text } = await stagedPage({ ports: { page: () => Promise.resolve({ sessions, next: null }) } });
+  const page = await text('/');
+  expect(page.indexOf('id="row-a"')).toBeLessThan(page.indexOf('id="row-f"'));
+  expect(page).toContain('<a href="/sessions/a">fork</a> · ');
+  expect(page).toContain('<a href="/sessions/gone">fork</a> · ');
+  expect((await text('/?flat=1')).indexOf('id="row-f"')).toBeLessThan((await text('/?flat=1')).indexOf('id="row-a"'));
+});
+
 test('rows stand together by what a person asks for, in the order of the list (O4)', () => {
   const sessions = [
     info('a', { tags: { team: 'web' } }),
