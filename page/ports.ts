@@ -35,6 +35,7 @@ import { RecentMap } from '../system/recent-map.ts';
 import { countBy, type FleetHistorian, fleetHistorian } from './fleet/fleet-history.ts';
 import { readPrometheusAddress } from './fleet/prometheus-range.ts';
 import { type FrameHealth, lookAtHealth } from './frame/health.ts';
+import { countStrayed } from './frame/strayed-sessions.ts';
 import { type ReadPollers, readPollers } from './workers/pollers.ts';
 
 /** Methods that act on sessions for a person. */
@@ -91,6 +92,8 @@ export type PagePorts = Acting &
     lastDecision(): Promise<LastDecision | null>;
     /** Looks at server, store and workers; the result is at most a few seconds old. */
     health(): Promise<FrameHealth>;
+    /** Counts open sessions whose transcripts are in another store; may be half a minute old. */
+    strayed(): Promise<number>;
     /** Returns who polls a queue; the result is at most a few seconds old. */
     readonly pollers: ReadPollers;
     /** Returns the heartbeats of workers; null where the server keeps none. */
@@ -207,7 +210,16 @@ function fleetPorts(
 
 type SharedLooks = Pick<
   PagePorts,
-  'counts' | 'inbox' | 'lastDecision' | 'health' | 'scheduleCount' | 'pollers' | 'beats' | 'steps' | 'nobodyWorks'
+  | 'counts'
+  | 'inbox'
+  | 'lastDecision'
+  | 'health'
+  | 'scheduleCount'
+  | 'strayed'
+  | 'pollers'
+  | 'beats'
+  | 'steps'
+  | 'nobodyWorks'
 >;
 
 /** Looks that all viewers share for some seconds. */
@@ -221,6 +233,7 @@ function shareLooks(opened: Opened): SharedLooks {
   const inbox = hold((_all: 'all') => sessions.approvals(), INBOX_HOLD_MS);
   const last = hold((_all: 'all') => findLastDecision(opened), HEALTH_HOLD_MS);
   const health = hold((_all: 'all') => lookAtHealth(client, store), HEALTH_HOLD_MS);
+  const strayed = hold((_all: 'all') => countStrayed(opened), SCHEDULES_HOLD_MS);
   const schedules = hold((_all: 'all') => countSchedules(sessions.schedules), SCHEDULES_HOLD_MS);
   const polls = hold((taskQueue: string) => isQueuePolled({ temporal: client, taskQueue }), POLLS_HOLD_MS);
   const read = stepReader(client);
@@ -230,6 +243,7 @@ function shareLooks(opened: Opened): SharedLooks {
     inbox: () => inbox('all'),
     lastDecision: () => last('all'),
     health: () => health('all'),
+    strayed: () => strayed('all'),
     scheduleCount: () => schedules('all'),
     beats: () => readBeats(client),
     pollers: hold((queue: string) => readPollers(client, queue), HEALTH_HOLD_MS),

@@ -2,9 +2,11 @@
 // opened.
 import { expect, test } from 'vitest';
 import { fleetAddress, fleetQuery, readFleetView, sortColumnOf, wholeFilter } from '../../page/fleet/fleet-view.ts';
+import { countStrayed } from '../../page/frame/strayed-sessions.ts';
 import { groupSessions, treeRows } from '../../page/fleet/session-tree.ts';
 import type { FrameState } from '../../page/frame/frame-state.tsx';
 import { addToUsage, usageCsv } from '../../page/usage/usage.ts';
+import type { Opened } from '../../client/runtime/open-server.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { description } from '../client/support.ts';
@@ -145,6 +147,22 @@ test('the frame says what waits, how the parts are, and that no worker polls (O1
   expect(frame.health).toEqual({ state: 'fail', text: 'server 4 ms · no worker · store does not answer' });
   for (const part of ['No worker polls.', '1 session waits', 'The store cannot be read.', 'it is gone'])
     expect(frame.alarms).toContain(part);
+});
+
+test('a banner counts the open sessions whose store was emptied or replaced, on a server of our own alone (O10)', async () => {
+  const sessions = [{ ...info('a'), store: 'before' }, { ...info('b'), store: 'now' }, info('c')];
+  const asked: unknown[] = [];
+  const page = (which: unknown) => (asked.push(which), Promise.resolve({ sessions, next: null }));
+  const opened = { embedded: {}, sessions: { page }, storeId: () => Promise.resolve('now') } as unknown as Opened;
+  expect(await countStrayed(opened)).toBe(1);
+  expect(await countStrayed({ ...opened, embedded: null })).toBe(0);
+  expect(asked).toEqual([{ filter: 'status:open', size: 1_000 }]);
+  const alarms = async (strayed: number): Promise<string> => {
+    const { ask } = await stagedPage({ ports: { strayed: () => Promise.resolve(strayed) } });
+    return ((await (await ask('/frame')).json()) as FrameState).alarms;
+  };
+  expect(await alarms(2)).toContain('the transcripts of 2 open sessions are not in it.');
+  expect(await alarms(0)).toBe('');
 });
 
 test('a new task starts with its limits and tags, and a tag that is none is refused in a sentence (O8)', async () => {
