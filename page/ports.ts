@@ -93,7 +93,7 @@ export type PagePorts = Acting &
     /** Looks at server, store and workers; the result is at most a few seconds old. */
     health(): Promise<FrameHealth>;
     /** Counts open sessions whose transcripts are in another store; may be half a minute old. */
-    strayed(): Promise<number>;
+    strayedCount(): Promise<number>;
     /** Returns who polls a queue; the result is at most a few seconds old. */
     readonly pollers: ReadPollers;
     /** Returns the heartbeats of workers; null where the server keeps none. */
@@ -215,7 +215,7 @@ type SharedLooks = Pick<
   | 'lastDecision'
   | 'health'
   | 'scheduleCount'
-  | 'strayed'
+  | 'strayedCount'
   | 'pollers'
   | 'beats'
   | 'steps'
@@ -243,7 +243,7 @@ function shareLooks(opened: Opened): SharedLooks {
     inbox: () => inbox('all'),
     lastDecision: () => last('all'),
     health: () => health('all'),
-    strayed: () => strayed('all'),
+    strayedCount: () => strayed('all'),
     scheduleCount: () => schedules('all'),
     beats: () => readBeats(client),
     pollers: hold((queue: string) => readPollers(client, queue), HEALTH_HOLD_MS),

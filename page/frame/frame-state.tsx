@@ -31,14 +31,14 @@ const SLOW_MS = 1_000;
 const MOST_TOLD = 200;
 
 export async function readFrame(
-  ports: Pick<PagePorts, 'health' | 'counts' | 'inbox' | 'scheduleCount' | 'strayed'>,
+  ports: Pick<PagePorts, 'health' | 'counts' | 'inbox' | 'scheduleCount' | 'strayedCount'>,
 ): Promise<FrameState> {
   const [health, counts, waiting, schedules, strayed] = await Promise.all([
     ports.health(),
     orElse(ports.counts(), null),
     orElse(ports.inbox(), []),
     orElse(ports.scheduleCount(), 0),
-    orElse(ports.strayed(), 0),
+    orElse(ports.strayedCount(), 0),
   ]);
   const looked: Looked = { health, counts, waiting, schedules, strayed };
   const all = counts === null ? 0 : sumCounts(counts);

@@ -158,7 +158,7 @@ test('a banner counts the open sessions whose store was emptied or replaced, on 
   expect(await countStrayed({ ...opened, embedded: null })).toBe(0);
   expect(asked).toEqual([{ filter: 'status:open', size: 1_000 }]);
   const alarms = async (strayed: number): Promise<string> => {
-    const { ask } = await stagedPage({ ports: { strayed: () => Promise.resolve(strayed) } });
+    const { ask } = await stagedPage({ ports: { strayedCount: () => Promise.resolve(strayed) } });
     return ((await (await ask('/frame')).json()) as FrameState).alarms;
   };
   expect(await alarms(2)).toContain('the transcripts of 2 open sessions are not in it.');

@@ -92,7 +92,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     beats: () => Promise.resolve(null),
     pollers: () => Promise.resolve([{ identity: '1@host', seen: 0 }]),
     lastDecision: () => Promise.resolve(null),
-    strayed: () => Promise.resolve(0),
+    strayedCount: () => Promise.resolve(0),
     scheduleCount: () => Promise.resolve(0),
     recent: () => Promise.resolve(noRecentRequests),
     startOptions: () => Promise.resolve({ cwd: '/work', maxTurns: 7 }),
