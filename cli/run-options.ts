@@ -65,9 +65,14 @@ function flagsOf(name: OptionName): readonly Option[] {
 
 const names = Object.keys(RUN_OPTIONS) as readonly OptionName[];
 
-export function addRunOptions(command: Command): Command {
+/** Adds the flags of options alone, for a command that names no session. */
+export function addOptionFlags(command: Command): Command {
   for (const flag of names.flatMap(flagsOf)) command.addOption(flag);
-  return command
+  return command;
+}
+
+export function addRunOptions(command: Command): Command {
+  return addOptionFlags(command)
     .option('--session <id>', 'the session’s id; if that session is open, the task becomes its next message')
     .addHelpText('after', HELP);
 }

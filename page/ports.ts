@@ -8,6 +8,7 @@ import type { Env } from '../connection/data-folder.ts';
 import { Client } from '@temporalio/client';
 import { createClientConverter } from '../connection/payloads/data-converter.ts';
 import { createClient } from '../client/client.ts';
+import { readBeats, type WorkerBeat } from '../connection/worker-beats.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
@@ -20,6 +21,7 @@ import { headOf } from '../client/sessions/newest-head.ts';
 import { transcriptReader } from '../client/sessions/transcript-reader.ts';
 import { isByNumbers, type ListOptions, type SessionCounts } from '../client/sessions/find/list-sessions.ts';
 import { backgroundReader, type BackgroundReader } from '../client/sessions/history/background-reader.ts';
+import { findLastDecision, type LastDecision } from '../client/sessions/find/last-decision.ts';
 import { type ReadRunning, lookAtRunning, runningReader } from '../client/sessions/running/read-running.ts';
 import { readRecent, type RecentRequests } from '../client/sessions/history/recent.ts';
 import { readStartOptions } from '../client/sessions/history/start-options.ts';
@@ -33,6 +35,7 @@ import { RecentMap } from '../system/recent-map.ts';
 import { countBy, type FleetHistorian, fleetHistorian } from './fleet/fleet-history.ts';
 import { readPrometheusAddress } from './fleet/prometheus-range.ts';
 import { type FrameHealth, lookAtHealth } from './frame/health.ts';
+import { countStrayed } from './frame/strayed-sessions.ts';
 import { type ReadPollers, readPollers } from './workers/pollers.ts';
 
 /** Methods that act on sessions for a person. */
@@ -83,10 +86,18 @@ export type PagePorts = Acting &
      * old.
      */
     inbox(): Promise<readonly WaitingApproval[]>;
+    /**
+     * Finds who decided last, among the newest sessions; the result is at most some seconds old.
+     */
+    lastDecision(): Promise<LastDecision | null>;
     /** Looks at server, store and workers; the result is at most a few seconds old. */
     health(): Promise<FrameHealth>;
+    /** Counts open sessions whose transcripts are in another store; may be half a minute old. */
+    strayedCount(): Promise<number>;
     /** Returns who polls a queue; the result is at most a few seconds old. */
     readonly pollers: ReadPollers;
+    /** Returns the heartbeats of workers; null where the server keeps none. */
+    beats(): Promise<readonly WorkerBeat[] | null>;
     /** Counts the schedules; the result may be half a minute old. */
     scheduleCount(): Promise<number>;
     /** Throws ClientProblem when the session does not exist. */
@@ -199,17 +210,30 @@ function fleetPorts(
 
 type SharedLooks = Pick<
   PagePorts,
-  'counts' | 'inbox' | 'health' | 'scheduleCount' | 'pollers' | 'steps' | 'nobodyWorks'
+  | 'counts'
+  | 'inbox'
+  | 'lastDecision'
+  | 'health'
+  | 'scheduleCount'
+  | 'strayedCount'
+  | 'pollers'
+  | 'beats'
+  | 'steps'
+  | 'nobodyWorks'
 >;
 
 /** Looks that all viewers share for some seconds. */
-function shareLooks({ temporal: { client }, store, sessions }: Opened): SharedLooks {
+function shareLooks(opened: Opened): SharedLooks {
+  const { temporal, store, sessions } = opened;
+  const { client } = temporal;
   const hold = <Key, Answer>(ask: (key: Key) => Promise<Answer>, ms: number) => holdAnswers(ask, () => ms);
   const count = (filter: string): Promise<SessionCounts> => sessions.counts({ filter });
   const counts = holdAnswers(count, ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS));
   const filtered = hold((filter: string) => sessions.counts({ filter, running: true }), SLOW_COUNTS_HOLD_MS);
   const inbox = hold((_all: 'all') => sessions.approvals(), INBOX_HOLD_MS);
+  const last = hold((_all: 'all') => findLastDecision(opened), HEALTH_HOLD_MS);
   const health = hold((_all: 'all') => lookAtHealth(client, store), HEALTH_HOLD_MS);
+  const strayed = hold((_all: 'all') => countStrayed(opened), SCHEDULES_HOLD_MS);
   const schedules = hold((_all: 'all') => countSchedules(sessions.schedules), SCHEDULES_HOLD_MS);
   const polls = hold((taskQueue: string) => isQueuePolled({ temporal: client, taskQueue }), POLLS_HOLD_MS);
   const read = stepReader(client);
@@ -217,8 +241,11 @@ function shareLooks({ temporal: { client }, store, sessions }: Opened): SharedLo
   return {
     counts: ({ filter = '' } = {}) => (filter === '' ? counts : filtered)(filter),
     inbox: () => inbox('all'),
+    lastDecision: () => last('all'),
     health: () => health('all'),
+    strayedCount: () => strayed('all'),
     scheduleCount: () => schedules('all'),
+    beats: () => readBeats(client),
     pollers: hold((queue: string) => readPollers(client, queue), HEALTH_HOLD_MS),
     steps: (...asked) => steps(JSON.stringify(asked)),
     nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : describeNoWorker(seen, seen.session)),

@@ -3,6 +3,8 @@
 import type { Log } from '../system/log.ts';
 import type { Observe } from '../store/live/observe.ts';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
+import { BEAT_NAME } from '../connection/worker-beats.ts';
+import { VERSION } from './version.ts';
 import { formatIdentity, processIdentity } from '../system/process/identity.ts';
 import {
   activityType,
@@ -98,6 +100,7 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
     connection,
     namespace,
     identity: formatIdentity(processIdentity()),
+    plugins: [{ name: `${BEAT_NAME}${VERSION}` }],
     dataConverter: createWorkerConverter(settings.keys, settings.log),
     activities: registerActivities(activities),
   };

@@ -50,15 +50,12 @@ async function showApprovals(
   return id === undefined ? withServer(cli, list) : withSession(cli, id, list);
 }
 
-const VERBS: Readonly<Record<string, string>> = { approve: 'allowed', deny: 'denied', answer: 'answered' };
-
 /** Says at a terminal who decided last; a program gets nothing of it. */
 async function lastDecisionText(cli: Cli, opened: Opened): Promise<string> {
   if (!cli.isTerminal) return '';
   const { findLastDecision } = await import('../../client/sessions/find/last-decision.ts');
   const last = await findLastDecision(opened);
-  const verb = VERBS[last?.decision.kind ?? ''];
-  if (!last || verb === undefined) return '';
-  const { decision, session } = last;
+  if (!last) return '';
+  const { decision, session, verb } = last;
   return `; the last one: ${oneLine(decision.by, 100)} ${verb} ${oneLine(session.title, 60)}, ${shortAge(Date.now() - decision.at)} ago`;
 }

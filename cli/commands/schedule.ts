@@ -6,13 +6,14 @@ import type { Opened } from '../../client/runtime/open-server.ts';
 import { clockChangeText, scheduleTable } from '../../client/render/tables.ts';
 import { type OverlapPolicy, overlapPolicies } from '../../client/schedules/plan.ts';
 import { cronProblem, timeZoneProblem } from '../../client/schedules/cron.ts';
+import type { ScheduleChanges } from '../../client/schedules/change-schedule.ts';
 import type { Triggered } from '../../client/schedules/firings.ts';
 import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
 import { formatMoment } from '../../client/units.ts';
 import { readPrompt } from '../prompt-argument.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { addRunOptions, parseTime, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
+import { addOptionFlags, addRunOptions, parseTime, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withServer } from '../with-server.ts';
 import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
 import { present } from '../../workflows/contract/present.ts';
@@ -30,9 +31,15 @@ const CREATE_HELP = `
 Nobody is there when it fires: unless --permission-mode says otherwise, calls that would have to be asked about are refused (dontAsk).
 A session of its own closes when its run has ended. With --session, the options hold for that session from then on, and its own mode stays.`;
 
+const UPDATE_HELP = `
+The value "none" returns an option of its runs to the worker's own setting. Sessions under way go on as they are.`;
+
+type UpdateFlags = Omit<Flags, 'name' | 'session'> & { readonly cron?: string; readonly task?: string };
+
 export function scheduleCommand(program: Command, cli: Cli): void {
   const group = program.command('schedule').description('run tasks at the times of a cron expression');
   addCreate(group, cli);
+  addUpdate(group, cli);
   group
     .command('list')
     .description('list the schedules')
@@ -51,22 +58,41 @@ function addCreate(group: Command, cli: Cli): void {
     )
     .argument('[task]', 'the task; - reads standard input, and what is piped in beside a text is put behind it')
     .option('--name <name>', 'the schedule’s name, with which its sessions’ ids begin (default: one is made)')
-    .option('--time-zone <zone>', 'in which the times are meant, such as Europe/Berlin (default: this machine’s)')
+    .option(...CONFIG_OPTION);
+  addRunOptions(addPlanOptions(create))
+    .addHelpText('after', CREATE_HELP)
+    .action(async (cron: string, task: string | undefined, flags: Flags) => {
+      cli.exit(await createSchedule(cli, { cron, task, flags }));
+    });
+}
+
+/** Adds what `create` sets and `update` changes. */
+function addPlanOptions(command: Command): Command {
+  return command
+    .option('--time-zone <zone>', 'in which the times are meant, such as Europe/Berlin (a new one: this machine’s)')
     .addOption(
-      new Option('--overlap <policy>', 'what happens when the firing before still runs (default: skip)').choices(
+      new Option('--overlap <policy>', 'what happens when the firing before still runs (a new one: skip)').choices(
         overlapPolicies,
       ),
     )
     .option(
       '--catch-up <time>',
-      'how long after its time a firing that was due while no server ran is made up for, as in 1h (default: 1d)',
+      'how long after its time a firing that was due while no server ran is made up for, as in 1h (a new one: 1d)',
     )
-    .option('--prompt-file <file>', 'read the task from a file')
-    .option(...CONFIG_OPTION);
-  addRunOptions(create)
-    .addHelpText('after', CREATE_HELP)
-    .action(async (cron: string, task: string | undefined, flags: Flags) => {
-      cli.exit(await createSchedule(cli, { cron, task, flags }));
+    .option('--prompt-file <file>', 'read the task from a file');
+}
+
+function addUpdate(group: Command, cli: Cli): void {
+  const update = group
+    .command('update')
+    .description('change a schedule from its next firing on; what is not given stays as it is')
+    .argument('<name>', 'the schedule’s name')
+    .option('--cron <cron>', 'the times, as `create` takes them')
+    .option('--task <task>', 'the task');
+  addOptionFlags(addPlanOptions(update))
+    .addHelpText('after', UPDATE_HELP)
+    .action(async (name: string, flags: UpdateFlags) => {
+      cli.exit(await updateSchedule(cli, name, flags));
     });
 }
 
@@ -142,6 +168,31 @@ async function createSchedule(cli: Cli, { cron, task, flags }: Given): Promise<n
     cli.say(nextText(made));
     for (const change of made.clockChanges) cli.say(clockChangeText(made, change));
     await sayIfNobodyStays(cli, opened, made);
+    return STATUS.ok;
+  });
+}
+
+async function updateSchedule(cli: Cli, name: string, flags: UpdateFlags): Promise<number> {
+  const { cron, overlap, timeZone, catchUp, promptFile } = flags;
+  const options = runOptions(flags, cli.cwd);
+  const isTask = flags.task !== undefined || promptFile !== undefined;
+  const changes: ScheduleChanges = present({
+    cron,
+    timeZone,
+    overlap,
+    catchUpMs: catchUp === undefined ? undefined : parseTime('--catch-up', catchUp),
+    task: isTask ? await readPrompt(cli, flags.task, promptFile) : undefined,
+    options: Object.keys(options).length > 0 ? options : undefined,
+  });
+  const problem =
+    (cron === undefined ? undefined : cronProblem(cron)) ??
+    (timeZone === undefined ? undefined : timeZoneProblem(timeZone)) ??
+    (Object.keys(changes).length > 0 ? undefined : 'nothing is given to change: `--help` lists what can be');
+  if (problem !== undefined) throw new UsageError(problem);
+  return withServer(cli, async ({ sessions }) => {
+    const changed = await sessions.schedules.update(name, changes);
+    cli.say(nextText(changed));
+    for (const change of changed.clockChanges) cli.say(clockChangeText(changed, change));
     return STATUS.ok;
   });
 }

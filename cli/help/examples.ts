@@ -21,6 +21,7 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
   schedule: [
     ['perdure schedule create "0 6 * * 1" "update the dependencies" --name deps', 'a session each Monday at six'],
     ['perdure schedule create @daily "what is new?" --session s-4k2', 'the next prompt of this session'],
+    ['perdure schedule update deps --time-zone Europe/Berlin --max-turns none', 'from its next firing on'],
     ['perdure schedule list', 'when each is due next, and its newest session'],
   ],
   watch: [['perdure watch s-4k2', 'follows it to the end of its run']],

@@ -48,6 +48,7 @@ export type Opened = {
   readonly folder: DataFolder;
   readonly temporal: Connected;
   readonly store: Store;
+  readonly storeId: () => Promise<string>;
   readonly sessions: PerdureClient;
   /** Null when the server is not ours. */
   readonly embedded: EmbeddedServer | null;
@@ -96,7 +97,9 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
       await temporal.close();
       await embedded?.leave();
     };
-    return { target, folder, temporal, store: ports.store, sessions, embedded, close: () => (closed ??= close()) };
+    const { store, storeId } = ports;
+    const leave = (): Promise<void> => (closed ??= close());
+    return { target, folder, temporal, store, storeId, sessions, embedded, close: leave };
   } catch (error) {
     await embedded?.leave();
     throw error;

@@ -20,6 +20,16 @@ export type ScheduleChanges = Abortable & {
   readonly options?: OptionChanges;
 };
 
+/** Names what can be changed; the command line and HTTP take each of these. */
+export const CHANGEABLE = [
+  'cron',
+  'task',
+  'timeZone',
+  'overlap',
+  'catchUpMs',
+  'options',
+] as const satisfies readonly Exclude<keyof ScheduleChanges, keyof Abortable>[];
+
 /** All that a schedule was made of. */
 export type ScheduleSettings = ScheduleFacts & {
   readonly task: string;

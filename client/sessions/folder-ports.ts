@@ -15,7 +15,8 @@ import type { ClientOptions, CreateClient } from './start.ts';
 export function folderPorts(
   temporal: Client,
   env: Env,
-): Pick<ClientOptions, 'store' | 'storeId' | 'live' | 'peek' | 'visibility' | 'snapshots'> {
+): Pick<ClientOptions, 'store' | 'live' | 'peek' | 'visibility' | 'snapshots'> &
+  Required<Pick<ClientOptions, 'storeId'>> {
   const folder = openDataFolder(env);
   const { store, id } = openStore({ ...folder, dataDir: folder.root });
   const live = openLive(folder);

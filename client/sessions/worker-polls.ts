@@ -4,6 +4,7 @@ import type { Client } from '@temporalio/client';
 import { isAlive, parseIdentity } from '../../system/process/identity.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 
+import { readBeats } from '../../connection/worker-beats.ts';
 import { pause } from '../../system/async.ts';
 
 /** A poll waits up to a minute for work, and counts from its beginning. */
@@ -31,8 +32,8 @@ export async function isQueuePolled(polls: PollQuery): Promise<boolean> {
 
 /**
  * Returns when the last poll began, in milliseconds since the epoch by the server's clock, or null.
- * The server remembers pollers that are gone, so those provably dead on this host and those silent
- * for long do not count.
+ * The server remembers pollers that are gone, so those provably dead on this host, those whose
+ * heartbeats have ended, and those silent for long do not count.
  */
 export async function lastPollTime(polls: PollQuery): Promise<number | null> {
   const begun = (await livePollers(polls)).map(({ seen }) => seen);
@@ -47,13 +48,20 @@ export async function livePollers({ temporal, taskQueue = TASK_QUEUE, of }: Poll
     taskQueue: { name: taskQueue },
     ...(of && { taskQueueType: ACTIVITIES as NonNullable<Request['taskQueueType']> }),
   };
-  const { pollers } = await temporal.withDeadline(Date.now() + CALL_MS, () =>
-    temporal.workflowService.describeTaskQueue(request),
-  );
+  const [{ pollers }, beats] = await Promise.all([
+    temporal.withDeadline(Date.now() + CALL_MS, () => temporal.workflowService.describeTaskQueue(request)),
+    readBeats(temporal),
+  ]);
+  const isGone = (identity: string, seen: number): boolean => {
+    const own = (beats ?? []).filter((beat) => beat.identity === identity);
+    return own.length > 0 && own.every(({ isLive, endSeenAt }) => !isLive && seen < (endSeenAt ?? Infinity));
+  };
   return (pollers ?? []).flatMap(({ identity, lastAccessTime }) => {
     const known = parseIdentity(identity ?? '');
     const seen = Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1e6;
-    return Date.now() - seen < RECENT_MS && (known === null || isAlive(known) !== 'dead')
+    return Date.now() - seen < RECENT_MS &&
+      !isGone(identity ?? '', seen) &&
+      (known === null || isAlive(known) !== 'dead')
       ? [{ identity: identity ?? '', seen }]
       : [];
   });

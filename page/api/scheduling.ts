@@ -45,6 +45,18 @@ export const scheduling: readonly Operation[] = [
     shapes.schedule,
     createOnce,
   ),
+  postOperation(
+    {
+      name: 'updateSchedule',
+      path: '/schedules/{schedule}/update',
+      role: 'steer',
+      says: 'Changes what is given, from its next firing on; an option that is null is as the workers say. Sessions under way go on.',
+      answer: shapes.scheduled,
+    },
+    shapes.scheduleChanges,
+    ({ acting, schedule, signal }, { options, ...changes }) =>
+      acting.schedules.update(schedule, present({ ...changes, options: options && checkRunOptions(options), signal })),
+  ),
   ...(['pause', 'resume', 'delete'] as const).map((name) =>
     postOperation(
       {

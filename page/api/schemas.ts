@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { eventSchema, resultSchema } from '../../client/event-schema.ts';
 import { LIMITS, type NewLimits, type OptionKind, RUN_OPTIONS } from '../../workflows/contract/run-options.ts';
 import { IMAGE_TYPES } from '../../workflows/contract/people.ts';
+import { CHANGEABLE } from '../../client/schedules/change-schedule.ts';
 import { overlapPolicies } from '../../client/schedules/plan.ts';
 import type { Prompt } from '../../client/sessions/prompt.ts';
 
@@ -285,6 +286,11 @@ export const schedule = z.strictObject({
     .optional(),
   options: options.optional(),
 });
+/** What is absent stays as it is; an option that is null goes back to what the workers say. */
+export const scheduleChanges = schedule
+  .pick(Object.fromEntries(CHANGEABLE.map((name) => [name, true])) as Record<(typeof CHANGEABLE)[number], true>)
+  .extend({ timeZone: text.describe('a name such as Europe/Berlin') })
+  .partial();
 export const scheduled = z.looseObject({
   name: text,
   cron: text,

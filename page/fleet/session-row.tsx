@@ -89,7 +89,7 @@ function Heading({ name, sort, view, className }: HeadingProps) {
 }
 
 export function SessionRow({ row: { session, depth, below }, now }: { readonly row: TreeRow; readonly now: number }) {
-  const { session: id, title } = session;
+  const { session: id, title, forkedFrom } = session;
   const name = showUnseen(title) || '(no title)';
   const own = stateOf(session, now);
   const state = stateOfTree(
@@ -112,6 +112,12 @@ export function SessionRow({ row: { session, depth, below }, now }: { readonly r
           {name}
         </a>
         <small class={state.tone === 'fail' ? 'cut bad' : 'cut'} title={does}>
+          {forkedFrom === undefined ? null : (
+            <>
+              <a href={`/sessions/${encodeURIComponent(forkedFrom.session)}`}>fork</a>
+              {' · '}
+            </>
+          )}
           {does}
         </small>
       </td>

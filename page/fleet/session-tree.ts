@@ -1,5 +1,5 @@
-// Puts agents below the session that called them, in the order of the list, or rows together that
-// have something in common. Pure.
+// Puts agents below the session that called them and forks below the one that they come from, in
+// the order of the list, or rows together that have something in common. Pure.
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { workerName } from '../../client/sessions/history/bars.ts';
 import { tagValues } from '../../workflows/contract/facts.ts';
@@ -8,19 +8,19 @@ import type { Grouping } from './fleet-view.ts';
 export type TreeRow = {
   readonly session: SessionInfo;
   readonly depth: number;
-  /** All agents below it, nearest first. */
+  /** All agents below it, nearest first; a fork is a session of its own, and its agents are its. */
   readonly below: readonly SessionInfo[];
 };
 
 /** Deeper rows are not moved further to the right. */
 export const DEEPEST = 4;
 
-/** An agent whose parent is not in the list stands at the top. */
+/** An agent or a fork whose parent is not in the list stands at the top. */
 export function treeRows(sessions: readonly SessionInfo[]): readonly TreeRow[] {
   const known = new Set<string>(sessions.map(({ session }) => session));
   const children = new Map<string | null, SessionInfo[]>();
   for (const session of sessions) {
-    const parent = session.facts?.agent?.parent;
+    const parent = session.facts?.agent?.parent ?? session.forkedFrom?.session;
     const place = parent !== undefined && known.has(parent) ? parent : null;
     children.set(place, [...(children.get(place) ?? []), session]);
   }
@@ -29,8 +29,9 @@ export function treeRows(sessions: readonly SessionInfo[]): readonly TreeRow[] {
     // Facts come from a memo that anyone may write: a circle ends here.
     if (seen.has(session.session)) return [];
     seen.add(session.session);
-    const rows = (children.get(session.session) ?? []).flatMap((child) => rowsOf(child, depth + 1));
-    return [{ session, depth: Math.min(depth, DEEPEST), below: rows.map((row) => row.session) }, ...rows];
+    const trees = (children.get(session.session) ?? []).map((child) => rowsOf(child, depth + 1));
+    const below = trees.flatMap(([top]) => (top?.session.facts?.agent ? [top.session, ...top.below] : []));
+    return [{ session, depth: Math.min(depth, DEEPEST), below }, ...trees.flat()];
   };
   const rows = (children.get(null) ?? []).flatMap((session) => rowsOf(session, 0));
   return [...rows, ...sessions.flatMap((session) => rowsOf(session, 0))];

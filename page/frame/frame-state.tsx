@@ -23,6 +23,7 @@ type Looked = {
   readonly counts: SessionCounts | null;
   readonly waiting: readonly WaitingApproval[];
   readonly schedules: number;
+  readonly strayed: number;
 };
 
 /** Milliseconds above which a part counts as slow. */
@@ -30,15 +31,16 @@ const SLOW_MS = 1_000;
 const MOST_TOLD = 200;
 
 export async function readFrame(
-  ports: Pick<PagePorts, 'health' | 'counts' | 'inbox' | 'scheduleCount'>,
+  ports: Pick<PagePorts, 'health' | 'counts' | 'inbox' | 'scheduleCount' | 'strayedCount'>,
 ): Promise<FrameState> {
-  const [health, counts, waiting, schedules] = await Promise.all([
+  const [health, counts, waiting, schedules, strayed] = await Promise.all([
     ports.health(),
     orElse(ports.counts(), null),
     orElse(ports.inbox(), []),
     orElse(ports.scheduleCount(), 0),
+    orElse(ports.strayedCount(), 0),
   ]);
-  const looked: Looked = { health, counts, waiting, schedules };
+  const looked: Looked = { health, counts, waiting, schedules, strayed };
   const all = counts === null ? 0 : sumCounts(counts);
   return {
     counts: { inbox: waiting.length, sessions: all, schedules, workers: health.workers ?? 0 },
@@ -77,7 +79,7 @@ function healthOf({ health, counts }: Looked): FrameState['health'] {
   return { state: failed ? 'fail' : slow ? 'wait' : 'ok', text };
 }
 
-function Alarms({ health: { server, store, workers }, counts }: Looked) {
+function Alarms({ health: { server, store, workers }, counts, strayed }: Looked) {
   const waits = counts?.waiting_worker ?? 0;
   return (
     <>
@@ -91,6 +93,12 @@ function Alarms({ health: { server, store, workers }, counts }: Looked) {
           What was said since cannot be shown.
         </Alarm>
       ) : null}
+      {strayed > 0 ? (
+        <Alarm kind="strayed" title="The store is not the one that sessions wrote to.">
+          {`It was emptied or replaced: the transcripts of ${formatCount(strayed, 'open session')} are not in it. `}
+          Nothing is sent to them until their store is put back, or <code>PERDURE_STORE</code> names it.
+        </Alarm>
+      ) : null}
       {waits > 0 ? (
         <Alarm kind="workers" title={workers === 0 ? 'No worker polls.' : 'Sessions wait for a worker.'}>
           {`${formatCount(waits, 'session')} ${waits === 1 ? 'waits' : 'wait'}; nothing is lost. `}
@@ -102,7 +110,7 @@ function Alarms({ health: { server, store, workers }, counts }: Looked) {
 }
 
 type AlarmProps = {
-  readonly kind: 'server' | 'store' | 'workers';
+  readonly kind: 'server' | 'store' | 'strayed' | 'workers';
   readonly title: string;
   readonly detail?: string;
   readonly children: unknown;

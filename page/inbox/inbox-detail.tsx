@@ -2,6 +2,7 @@
 // it would do, and the answers.
 import { showUnseen } from '../../system/text.ts';
 import { isElicited } from '../../workflows/contract/people.ts';
+import type { LastDecision } from '../../client/sessions/find/last-decision.ts';
 import { ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
 import { formatCount, formatMoment } from '../../client/units.ts';
 import { runOf } from '../call-views/call-place.ts';
@@ -10,6 +11,7 @@ import type { FileNow } from '../call-views/file-change.ts';
 import { Icon } from '../icons.tsx';
 import { Moment } from '../layout.tsx';
 import { jsonOf } from '../call-views/json-of.ts';
+import { PersonName } from '../session/lately.tsx';
 import type { InboxItem, OfferedRule } from './inbox-items.ts';
 
 export type DetailProps = {
@@ -254,7 +256,7 @@ function AlwaysDialog({ rules, waiting }: DetailProps) {
 }
 
 /** Shown when nothing waits. */
-export function NothingWaits({ working }: { readonly working: number }) {
+export function NothingWaits({ working, last }: { readonly working: number; readonly last: LastDecision | null }) {
   return (
     <article id="inbox-detail" class="inbox-detail" data-empty>
       <div class="empty">
@@ -265,6 +267,14 @@ export function NothingWaits({ working }: { readonly working: number }) {
             ? 'No session works now.'
             : `${formatCount(working, 'session')} work${working === 1 ? 's' : ''}.`}
         </p>
+        {last === null ? null : (
+          <p>
+            <PersonName by={last.decision.by} />
+            {` ${last.verb} last: `}
+            <a href={`/sessions/${encodeURIComponent(last.session.session)}`}>{showUnseen(last.session.title)}</a>,{' '}
+            <Moment at={last.decision.at} />
+          </p>
+        )}
         <a class="button" href="/">
           All sessions
         </a>

@@ -41,9 +41,9 @@ export async function inboxPage(feed: InboxFeed, ports: PagePorts, chosen: Inbox
   );
 }
 
-export async function emptyHtml(ports: Pick<PagePorts, 'counts'>): Promise<string> {
-  const { running } = await ports.counts();
-  return htmlOf(<NothingWaits working={running} />);
+export async function emptyHtml(ports: Pick<PagePorts, 'counts' | 'lastDecision'>): Promise<string> {
+  const [{ running }, last] = await Promise.all([ports.counts(), ports.lastDecision()]);
+  return htmlOf(<NothingWaits working={running} last={last} />);
 }
 
 /** The chosen call in full. The page looks at the file only where it is on this host. */

@@ -34,7 +34,7 @@ export function RequestList({ recent: { asked, next } }: { readonly recent: Rece
 const OWNER_HERE = identityOfPerson(OWNER, 'on the ops page');
 
 /** The sheet shows the owner `you`, and others who it was: all of them watch the same feed. */
-function PersonName({ by }: { readonly by: string }) {
+export function PersonName({ by }: { readonly by: string }) {
   if (by !== OWNER_HERE) return <>{personName(by)}</>;
   return (
     <>

@@ -17,7 +17,7 @@ import { type InHand, readWorkforce, type SeenWorker, type Workforce } from './w
 
 export type WorkersFeed = { readonly ring: Ring; readonly parts: readonly FramePart[]; close(): void };
 
-type WorkersPorts = Pick<PagePorts, 'page' | 'pollers' | 'health'>;
+type WorkersPorts = Pick<PagePorts, 'page' | 'pollers' | 'beats' | 'health'>;
 
 /** Milliseconds between looks. */
 const LOOK_MS = 4_000;
@@ -83,7 +83,7 @@ export function workersPage({ ring, parts }: WorkersFeed) {
 }
 
 function WorkforceView({
-  workforce: { workers, queues },
+  workforce: { workers, queues, hasBeats },
   health,
 }: {
   readonly workforce: Workforce;
@@ -108,7 +108,8 @@ function WorkforceView({
             <thead>
               <tr>
                 <th scope="col">Worker</th>
-                <th scope="col">Queues</th>
+                <th scope="col">Version</th>
+                <th scope="col">Queues and slots</th>
                 <th scope="col">Has in hand</th>
                 <th scope="col" class="number">
                   Last sign
@@ -122,6 +123,12 @@ function WorkforceView({
             </tbody>
           </table>
         </div>
+      )}
+      {hasBeats || workers.length === 0 ? null : (
+        <p class="quiet">
+          This server keeps no heartbeats of workers: versions and slots are not known, and a worker that is gone is
+          seen after 75 s.
+        </p>
       )}
       <h2>Queues</h2>
       <div class="wide" tabindex={0} role="region" aria-label="Queues">
@@ -163,15 +170,20 @@ const answerText = (answer: HealthAnswer): string =>
 
 const MOST_IN_HAND = 8;
 
-function WorkerRow({ worker: { identity, queues, inHand, seen } }: { readonly worker: SeenWorker }) {
+function WorkerRow({ worker: { identity, queues, beats, inHand, seen } }: { readonly worker: SeenWorker }) {
+  const versions = new Set(beats.flatMap(({ version }) => version ?? []));
   return (
     <tr>
       <td>
         <code>{showUnseen(identity)}</code>
       </td>
+      <td>{versions.size === 0 ? <span class="quiet">–</span> : showUnseen([...versions].join(', '))}</td>
       <td>
-        {queues.map((queue) => (
-          <small>{showUnseen(queue)}</small>
+        {queuesOf(queues, beats).map(([queue, slots]) => (
+          <small>
+            {showUnseen(queue)}
+            {slots === undefined ? null : ` · ${slots.used} of ${slots.most} in use`}
+          </small>
         ))}
       </td>
       <td>
@@ -186,6 +198,12 @@ function WorkerRow({ worker: { identity, queues, inHand, seen } }: { readonly wo
       </td>
     </tr>
   );
+}
+
+/** Every queue that the worker polls, with its slots for activities where it tells them. */
+function queuesOf(queues: readonly string[], beats: SeenWorker['beats']) {
+  const named = new Set([...queues, ...beats.map(({ queue }) => queue)]);
+  return [...named].map((queue) => [queue, beats.find((beat) => beat.queue === queue)?.slots ?? undefined] as const);
 }
 
 function InHandLine({ session, doing }: InHand) {

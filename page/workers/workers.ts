@@ -3,6 +3,7 @@
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { Doing } from '../../client/sessions/running/running-row.ts';
 import { hostQueue, TASK_QUEUE } from '../../workflows/contract/session.ts';
+import type { WorkerBeat } from '../../connection/worker-beats.ts';
 import type { PagePorts } from '../ports.ts';
 import type { Poller } from './pollers.ts';
 
@@ -19,19 +20,29 @@ export type InHand = { readonly session: SessionInfo; readonly doing: Doing };
 
 export type SeenWorker = {
   readonly identity: string;
-  /** When its last poll began. */
+  /** When its last poll began, or its last heartbeat came. */
   readonly seen: number;
   readonly queues: readonly string[];
+  /** Its heartbeats, one for each queue; empty where the server keeps none. */
+  readonly beats: readonly WorkerBeat[];
   readonly inHand: readonly InHand[];
 };
 
-export type Workforce = { readonly queues: readonly PolledQueue[]; readonly workers: readonly SeenWorker[] };
+export type Workforce = {
+  readonly queues: readonly PolledQueue[];
+  readonly workers: readonly SeenWorker[];
+  /** Whether the server keeps heartbeats. */
+  readonly hasBeats: boolean;
+};
 
 /** Most open sessions whose queues are looked at. */
 const MOST = 1_000;
 
-export async function readWorkforce(ports: Pick<PagePorts, 'page' | 'pollers'>): Promise<Workforce> {
-  const { sessions } = await ports.page({ filter: 'status:open', size: MOST, running: true });
+export async function readWorkforce(ports: Pick<PagePorts, 'page' | 'pollers' | 'beats'>): Promise<Workforce> {
+  const [{ sessions }, beats] = await Promise.all([
+    ports.page({ filter: 'status:open', size: MOST, running: true }),
+    ports.beats(),
+  ]);
   const named = new Map<string, { readonly of: string; sessions: number }>();
   const note = (queue: string, of: string, busy: boolean): void => {
     const known = named.get(queue) ?? { of, sessions: 0 };
@@ -53,10 +64,14 @@ export async function readWorkforce(ports: Pick<PagePorts, 'page' | 'pollers'>):
       pollers: await ports.pollers(queue),
     })),
   );
-  return { queues, workers: workersOf(queues, sessions) };
+  return { queues, workers: workersOf(queues, sessions, beats ?? []), hasBeats: beats !== null };
 }
 
-function workersOf(queues: readonly PolledQueue[], sessions: readonly SessionInfo[]): readonly SeenWorker[] {
+function workersOf(
+  queues: readonly PolledQueue[],
+  sessions: readonly SessionInfo[],
+  beats: readonly WorkerBeat[],
+): readonly SeenWorker[] {
   const workers = new Map<string, { seen: number; queues: string[] }>();
   for (const { queue, pollers } of queues)
     for (const { identity, seen } of pollers) {
@@ -67,10 +82,16 @@ function workersOf(queues: readonly PolledQueue[], sessions: readonly SessionInf
     (session.running?.doing ?? []).flatMap((doing) => (doing.isTaken ? [{ session, doing }] : [])),
   );
   return [...workers]
-    .map(([identity, worker]) => ({
+    .map(([identity, { seen, ...worker }]) => ({
       identity,
       ...worker,
+      ...beatsOf(beats, identity, seen),
       inHand: taken.filter(({ doing }) => doing.worker === identity),
     }))
     .toSorted((one, other) => other.inHand.length - one.inHand.length || (one.identity < other.identity ? -1 : 1));
+}
+
+function beatsOf(beats: readonly WorkerBeat[], identity: string, seen: number): Pick<SeenWorker, 'beats' | 'seen'> {
+  const own = beats.filter((beat) => beat.identity === identity && beat.isLive);
+  return { beats: own, seen: Math.max(seen, ...own.map(({ at }) => at)) };
 }

@@ -60,6 +60,48 @@ test('schedules stand with their next firing, change in place, and are deleted w
   await close();
 });
 
+test('a schedule is made in its dialog, changed there and paused, and each stands in the list at once (L87 O8 O11)', async () => {
+  const { schedules } = stage.opened.sessions;
+  const { tab, problems, close } = await stage.visit('/schedules');
+  await tab.getByRole('button', { name: 'New schedule' }).click();
+  const made = tab.getByRole('dialog', { name: 'New schedule' });
+  await made.getByLabel('Task').fill('Count the lamps.');
+  await made.getByLabel('Times, as cron').fill('0 6 * *');
+  await made.getByLabel('Name').fill('lamps');
+  await made.getByLabel('Folder on the worker').fill(stage.cwd);
+  await made.getByRole('button', { name: 'Create' }).click();
+  await made.getByRole('alert').filter({ hasText: 'has 4 fields' }).waitFor();
+  expect(await axeFindings(tab)).toEqual([]);
+  await made.getByLabel('Times, as cron').fill('0 6 * * 1');
+  await made.getByRole('button', { name: 'Create' }).click();
+  const row = tab.locator('#schedule-lamps');
+  await row.getByText('active').waitFor();
+  await made.waitFor({ state: 'hidden' });
+
+  await row.getByRole('button', { name: 'Change' }).click();
+  const change = tab.getByRole('dialog', { name: 'Change lamps' });
+  expect(await change.getByLabel('Task').inputValue()).toBe('Count the lamps.');
+  await change.getByLabel('Times, as cron').fill('30 7 * * *');
+  await change.getByLabel('Time zone').fill('Europe/Berlin');
+  await change.getByLabel('Turns, at most').fill('9');
+  await shoot(tab, 'change-schedule');
+  expect(await axeFindings(tab)).toEqual([]);
+  await change.getByRole('button', { name: 'Change' }).click();
+  await row.getByText('30 7 * * *').waitFor();
+  await row.getByText('Europe/Berlin').waitFor();
+  await change.waitFor({ state: 'hidden' });
+  expect(await schedules.settings('lamps')).toMatchObject({ task: 'Count the lamps.', options: { maxTurns: 9 } });
+
+  await row.getByRole('button', { name: 'Pause' }).click();
+  await row.getByText('paused').waitFor();
+  expect(await schedules.describe('lamps')).toMatchObject({ paused: true, next: null });
+  await row.getByRole('button', { name: 'Resume' }).click();
+  await row.getByText('active').waitFor();
+  await schedules.delete('lamps');
+  expect(problems.filter((problem) => !problem.includes('status of 400'))).toEqual([]);
+  await close();
+});
+
 test('with sixteen that wait the list begins on the first screen, and the title counts them (O4 O8)', async () => {
   const sessions: string[] = [];
   for (let at = 0; at < 16; at += 1)
@@ -149,6 +191,21 @@ test('a new task is started from any page with one key, and its session opens (O
   await tab.locator('#workforce', { hasText: 'every staying worker' }).waitFor();
   await shoot(tab, 'workers');
   expect(await axeFindings(tab)).toEqual([]);
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test('a worker tells its version and its slots, and one that ends is gone from the page within seconds (O10)', async () => {
+  const { tab, problems, close } = await stage.visit('/workers');
+  await tab.locator('#workforce', { hasText: 'perdure-records · 0 of 100 in use' }).waitFor();
+  expect(await tab.locator('#workforce tbody tr').first().innerText()).toContain('0.1.0');
+  await stage.worker.stop();
+  const ended = Date.now();
+  await tab.locator('#workforce', { hasText: 'No worker polls' }).waitFor();
+  // Without heartbeats the server names a poller for more than a minute after its end.
+  expect(Date.now() - ended).toBeLessThan(60_000);
+  stage.worker = await stage.work();
+  await tab.locator('#workforce', { hasText: 'perdure-records · 0 of 100 in use' }).waitFor();
   expect(problems).toEqual([]);
   await close();
 });

@@ -1,6 +1,6 @@
 // Who works while a command waits, and how it is told when nobody does. No server, no worker: both
 // are fakes.
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
 import { keepWorker } from '../../client/runtime/keep-worker.ts';
@@ -74,7 +74,7 @@ test('tells when its worker cannot be started', async () => {
 
 type Poller = { readonly identity: string; readonly ageMs: number };
 
-function server(pollers: () => readonly Poller[]): Client {
+function server(pollers: () => readonly Poller[], beats: () => readonly object[] = () => []): Client {
   const describeTaskQueue = () =>
     Promise.resolve({
       pollers: pollers().map(({ identity, ageMs }) => ({
@@ -82,11 +82,12 @@ function server(pollers: () => readonly Poller[]): Client {
         lastAccessTime: { seconds: Math.floor((Date.now() - ageMs) / 1_000) },
       })),
     });
+  const listWorkers = () => Promise.resolve({ workersInfo: beats().map((workerHeartbeat) => ({ workerHeartbeat })) });
   const withDeadline = <T>(_at: unknown, call: () => Promise<T>) => call();
   return {
     options: { namespace: 'default' },
     withDeadline,
-    workflowService: { describeTaskQueue },
+    workflowService: { describeTaskQueue, listWorkers },
   } as unknown as Client;
 }
 
@@ -109,6 +110,43 @@ test.each<[string, readonly Poller[], boolean]>([
   ],
 ])('knows whether someone polls: %s', async (_who, pollers, polls) => {
   expect(await isQueuePolled({ temporal: server(() => pollers) })).toBe(polls);
+});
+
+/** RUNNING and SHUTTING_DOWN, as the server tells them. */
+const [RUNNING, ENDS] = [1, 2];
+
+test('a worker is gone when it has said so, or gave no new heartbeat for half a minute, and not before (O10)', async () => {
+  vi.useFakeTimers({ now: 0 });
+  onTestFinished(() => void vi.useRealTimers());
+  let [beats, ageMs]: [readonly object[], number] = [[], 50_000];
+  // The clock of the worker's machine is an hour behind.
+  const beat = (seconds: number, status: number) => ({
+    workerInstanceKey: 'w',
+    workerIdentity: 'elsewhere',
+    heartbeatTime: { seconds: seconds - 3_600 },
+    status,
+  });
+  const temporal = server(
+    () => [{ identity: 'elsewhere', ageMs }],
+    () => beats,
+  );
+  const isPolledAt = (seconds: number, ...found: readonly object[]): Promise<boolean> => {
+    vi.setSystemTime(seconds * 1_000);
+    beats = found;
+    return isQueuePolled({ temporal });
+  };
+  expect(await isPolledAt(0)).toBe(true);
+  expect(await isPolledAt(2, beat(2, RUNNING))).toBe(true);
+  expect(await isPolledAt(29, beat(12, RUNNING))).toBe(true);
+  expect(await isPolledAt(58, beat(12, RUNNING))).toBe(true);
+  expect(await isPolledAt(60, beat(12, RUNNING))).toBe(false);
+  expect(await isPolledAt(70, beat(70, RUNNING))).toBe(true);
+  expect(await isPolledAt(80, beat(71, ENDS))).toBe(false);
+  // Another worker of the same process polls, and has given no heartbeat yet.
+  ageMs = 0;
+  expect(await isPolledAt(82, beat(71, ENDS))).toBe(true);
+  ageMs = 50_000;
+  expect(await isPolledAt(90, beat(71, ENDS), { ...beat(90, RUNNING), workerInstanceKey: 'v' })).toBe(true);
 });
 
 const patience = { first: 20, look: 1, later: 1 };

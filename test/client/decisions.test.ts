@@ -72,6 +72,7 @@ function sessions(store: Store, { approvals = [], status = 'RUNNING', update, po
     workflow: { getHandle: () => handle },
     workflowService: {
       describeTaskQueue: () => Promise.resolve({ pollers }),
+      listWorkers: () => Promise.resolve({}),
       listWorkflowExecutions: () => Promise.resolve({ executions, nextPageToken: new Uint8Array() }),
     },
     withDeadline: <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call(),

@@ -70,7 +70,7 @@ function reference(): string {
   const options = addRunOptions(program.createCommand('run')).options;
   const shared = new Set(options.map(({ flags }) => flags));
   const rows = options.map((option): Row => [option.flags, meaning(option)]);
-  const ofRun = `### Options of a run\n\n\`run\`, \`start\` and \`schedule create\` take these.\n${table(['option', 'meaning'], rows)}`;
+  const ofRun = `### Options of a run\n\n\`run\`, \`start\` and \`schedule create\` take these, and \`schedule update\` all but \`--session\`.\n${table(['option', 'meaning'], rows)}`;
   return `\n${[...commands().map((command) => section(command, shared)), ofRun].join('\n')}\n`;
 }
 

@@ -6,9 +6,11 @@ import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { addRunOptions, readFlags, RunFlag } from '../../cli/run-options.ts';
+import { cliOf } from '../../cli/cli.ts';
+import { CHANGEABLE } from '../../client/schedules/change-schedule.ts';
 import { knownOptions, refuseUnknown } from '../../client/options.ts';
 import { openapiDocument } from '../../page/api/openapi.ts';
-import { eventKinds, limits, options } from '../../page/api/schemas.ts';
+import { eventKinds, limits, options, scheduleChanges } from '../../page/api/schemas.ts';
 import { checkRunOptions } from '../../page/api/steering.ts';
 import { steered } from '../../store/live/event-parts.ts';
 import { checkConfig, CONFIG_KEYS } from '../../worker/config/config.ts';
@@ -56,6 +58,22 @@ test('each option of a run has its flag, and a field with its sentence over HTTP
   expect(JSON.stringify(openapiDocument())).toContain(RUN_OPTIONS.maxTurns.says);
   expect(Object.keys(options.shape)).toEqual(names);
   expect(Object.keys(limits.shape)).toEqual([...Object.keys(LIMITS), 'exact']);
+});
+
+test('what can be changed of a schedule is one list for HTTP, the command line and the client (L87)', async () => {
+  expect(Object.keys(scheduleChanges.shape)).toEqual([...CHANGEABLE]);
+  const { scheduleCommand } = await import('../../cli/commands/schedule.ts');
+  const program = new Command();
+  scheduleCommand(
+    program,
+    cliOf(process, false, () => undefined),
+  );
+  const update = program.commands[0]?.commands.find((command) => command.name() === 'update');
+  const flags = new Set(update?.options.map((option) => option.attributeName()));
+  const { catchUpMs, options: _, ...plain } = Object.fromEntries(CHANGEABLE.map((name) => [name, name]));
+  for (const name of [...Object.keys(plain), 'catchUp', 'maxTurns', 'model'])
+    expect([name, flags.has(name)]).toEqual([name, true]);
+  expect([catchUpMs, flags.has('session'), flags.has('name')]).toEqual(['catchUpMs', false, false]);
 });
 
 test('a flag is read to the option that its row names, as the kind of the row says (L57)', () => {

@@ -2,9 +2,11 @@
 // opened.
 import { expect, test } from 'vitest';
 import { fleetAddress, fleetQuery, readFleetView, sortColumnOf, wholeFilter } from '../../page/fleet/fleet-view.ts';
+import { countStrayed } from '../../page/frame/strayed-sessions.ts';
 import { groupSessions, treeRows } from '../../page/fleet/session-tree.ts';
 import type { FrameState } from '../../page/frame/frame-state.tsx';
 import { addToUsage, usageCsv } from '../../page/usage/usage.ts';
+import type { Opened } from '../../client/runtime/open-server.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { description } from '../client/support.ts';
@@ -45,6 +47,34 @@ test('agents stand below the session that called them, and a circle of parents e
     ['p', 0],
     ['q', 1],
   ]);
+});
+
+test('a fork stands below the session that it comes from, marked as one, and each keeps its own state (O4 T10)', async () => {
+  const fork = (id: string, session: string): SessionInfo => ({
+    ...info(id),
+    phase: 'running',
+    forkedFrom: { session: session as SessionId, position: 3 },
+  });
+  const sessions = [
+    fork('f', 'a'),
+    { ...agent('g', 'f'), title: 'of the fork' },
+    info('a'),
+    agent('b', 'a'),
+    fork('o', 'gone'),
+  ];
+  expect(treeRows(sessions).map(({ session, depth, below }) => [session.session, depth, below.length])).toEqual([
+    ['a', 0, 1],
+    ['f', 1, 1],
+    ['g', 2, 0],
+    ['b', 1, 0],
+    ['o', 0, 0],
+  ]);
+  const { text } = await stagedPage({ ports: { page: () => Promise.resolve({ sessions, next: null }) } });
+  const page = await text('/');
+  expect(page.indexOf('id="row-a"')).toBeLessThan(page.indexOf('id="row-f"'));
+  expect(page).toContain('<a href="/sessions/a">fork</a> · ');
+  expect(page).toContain('<a href="/sessions/gone">fork</a> · ');
+  expect((await text('/?flat=1')).indexOf('id="row-f"')).toBeLessThan((await text('/?flat=1')).indexOf('id="row-a"'));
 });
 
 test('rows stand together by what a person asks for, in the order of the list (O4)', () => {
@@ -119,6 +149,22 @@ test('the frame says what waits, how the parts are, and that no worker polls (O1
     expect(frame.alarms).toContain(part);
 });
 
+test('a banner counts the open sessions whose store was emptied or replaced, on a server of our own alone (O10)', async () => {
+  const sessions = [{ ...info('a'), store: 'before' }, { ...info('b'), store: 'now' }, info('c')];
+  const asked: unknown[] = [];
+  const page = (which: unknown) => (asked.push(which), Promise.resolve({ sessions, next: null }));
+  const opened = { embedded: {}, sessions: { page }, storeId: () => Promise.resolve('now') } as unknown as Opened;
+  expect(await countStrayed(opened)).toBe(1);
+  expect(await countStrayed({ ...opened, embedded: null })).toBe(0);
+  expect(asked).toEqual([{ filter: 'status:open', size: 1_000 }]);
+  const alarms = async (strayed: number): Promise<string> => {
+    const { ask } = await stagedPage({ ports: { strayedCount: () => Promise.resolve(strayed) } });
+    return ((await (await ask('/frame')).json()) as FrameState).alarms;
+  };
+  expect(await alarms(2)).toContain('the transcripts of 2 open sessions are not in it.');
+  expect(await alarms(0)).toBe('');
+});
+
 test('a new task starts with its limits and tags, and a tag that is none is refused in a sentence (O8)', async () => {
   const started: unknown[] = [];
   const { post } = await stagedPage({
@@ -157,11 +203,26 @@ test('many sessions are reached by a filter, and no more than the person was ask
   expect(done).toEqual(['interrupt', 'interrupt']);
 });
 
+test('a worker stands with its version and its slots where the server keeps heartbeats (O4 O10)', async () => {
+  const beat = { identity: '1@host', version: '0.1.0', at: 0, isLive: true, endSeenAt: null } as const;
+  const beats = [
+    { ...beat, queue: 'perdure', slots: { used: 3, most: 100 } },
+    { ...beat, queue: 'perdure-records', slots: null },
+    { ...beat, queue: 'perdure.gone', slots: null, isLive: false },
+  ];
+  const workers = await (await stagedPage({ ports: { beats: () => Promise.resolve(beats) } })).text('/workers');
+  expect(workers).toContain(
+    '<td>0.1.0</td><td><small>perdure · 3 of 100 in use</small><small>perdure-records</small></td>',
+  );
+  expect(workers).not.toContain('keeps no heartbeats');
+});
+
 test('workers stand with their queues, usage with its groups, and both are pages of the frame (O4)', async () => {
   const { text } = await stagedPage();
   const workers = await text('/workers');
   for (const part of ['1@host', 'every staying worker', 'aria-current="page" title="Workers"'])
     expect(workers).toContain(part);
+  expect(workers).toContain('This server keeps no heartbeats of workers');
   const usage = await text('/usage?days=30');
   for (const part of ['By day', 'By model', 'By agent type', 'By tag', '/usage.csv?days=30'])
     expect(usage).toContain(part);

@@ -89,7 +89,10 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     describe: (id) =>
       id === 's-1' ? Promise.resolve(described) : Promise.reject(new ClientProblem('no_session', `no session ${id}`)),
     health: () => Promise.resolve({ server: { ms: 4 }, store: { ms: 9 }, workers: 1 }),
+    beats: () => Promise.resolve(null),
     pollers: () => Promise.resolve([{ identity: '1@host', seen: 0 }]),
+    lastDecision: () => Promise.resolve(null),
+    strayedCount: () => Promise.resolve(0),
     scheduleCount: () => Promise.resolve(0),
     recent: () => Promise.resolve(noRecentRequests),
     startOptions: () => Promise.resolve({ cwd: '/work', maxTurns: 7 }),

@@ -17,6 +17,9 @@ const dynamicConfig = (httpHost: string): readonly string[] => [
   'history.timerProcessorMaxTimeShift="10ms"',
   // An activity starts in the answer to the workflow task that asked for it.
   'system.enableActivityEagerExecution=true',
+  // Workers tell of themselves: versions, slots, and that they live.
+  'frontend.WorkerHeartbeatsEnabled=true',
+  'frontend.ListWorkersEnabled=true',
   // The HTTP API would do what any web page in the user's browser asks: it has no key, and answers
   // any host and origin. This host is known to no one.
   `frontend.httpAllowedHosts=["${httpHost}"]`,

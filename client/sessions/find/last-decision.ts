@@ -4,11 +4,12 @@ import { type PersonRequest, readRecent } from '../history/recent.ts';
 import type { SessionInfo } from '../info.ts';
 import type { SessionPage } from './list-sessions.ts';
 
-export type LastDecision = { readonly session: SessionInfo; readonly decision: PersonRequest };
+/** `verb` says for people what was decided: "allowed". */
+export type LastDecision = { readonly session: SessionInfo; readonly decision: PersonRequest; readonly verb: string };
 
 /** Sessions that are looked at, the newest ones. */
 const LOOKED_AT = 10;
-const DECISIONS: ReadonlySet<string> = new Set(['approve', 'deny', 'answer']);
+const VERBS: Readonly<Record<string, string>> = { approve: 'allowed', deny: 'denied', answer: 'answered' };
 
 type Ports = {
   readonly temporal: { readonly client: Client };
@@ -21,8 +22,8 @@ export async function findLastDecision({ temporal, sessions }: Ports): Promise<L
   const found = await Promise.all(
     newest.map(async (session) => {
       const { asked } = await readRecent(temporal.client, session.session);
-      const decision = asked.findLast(({ kind }) => DECISIONS.has(kind));
-      return decision ? [{ session, decision }] : [];
+      const decision = asked.findLast(({ kind }) => Object.hasOwn(VERBS, kind));
+      return decision ? [{ session, decision, verb: VERBS[decision.kind] ?? '' }] : [];
     }),
   );
   return found.flat().toSorted((one, other) => other.decision.at - one.decision.at)[0] ?? null;

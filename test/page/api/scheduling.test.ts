@@ -44,6 +44,21 @@ test('a schedule is made, looked at, paused, resumed, fired and deleted as it wa
   ]);
 });
 
+test('a schedule is changed as it was asked: what is absent stays, and null takes an option back (Q11 L87)', async () => {
+  const { calls, schedules } = schedulesOf({ update: nightly });
+  const { ask } = await stagedApi({ ports: { schedules } });
+  const change = (body: unknown) => ask('/schedules/nightly/update', { body });
+  const options = { maxTurns: null, model: 'claude-sonnet-5-5' };
+  expect(await (await change({ cron: '@daily', catchUpMs: 60_000, options })).json()).toEqual(nightly);
+  await change({ task: 'Go on.' });
+  expect(calls).toEqual([
+    ['update', 'nightly', { cron: '@daily', catchUpMs: 60_000, options, signal: undefined }],
+    ['update', 'nightly', { task: 'Go on.', signal: undefined }],
+  ]);
+  for (const wrong of [{ name: 'weekly' }, { session: 's-1' }, { options: { maxTurn: 1 } }])
+    expect(await problemFrom(change(wrong))).toMatchObject({ status: 400 });
+});
+
 test('a list has at most 200, and says that there are others (Q11 L87)', async () => {
   let there = 200;
   const list = async function* () {

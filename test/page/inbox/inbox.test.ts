@@ -174,3 +174,12 @@ test('a file is shown from the session’s folder alone: no link out of it, no o
     why: expect.stringContaining('host b') as string,
   });
 });
+
+test('an inbox in which nothing waits says who decided last, about which session (O8 O12)', async () => {
+  const { ports } = await stagedPage({ seen: { title: 'Mend <it>.' } });
+  const decision = { kind: 'deny', call: '1.1.0', reason: 'no', at: 60_000, by: 'ana' } as const;
+  const last = { session: await ports.describe('s-1'), decision, verb: 'denied' };
+  const shown = await (await stagedPage({ ports: { lastDecision: () => Promise.resolve(last) } })).text('/inbox');
+  expect(shown).toMatch(/ana denied last: <a href="\/sessions\/s-1">Mend &lt;it&gt;\.<\/a>, <time/);
+  expect(await (await stagedPage()).text('/inbox')).not.toContain(' last: ');
+});

@@ -133,6 +133,8 @@ onLinux('the server is tuned, on loopback, in a session of its own, and sees no 
       '--dynamic-config-value history.timerProcessorMaxPollRPS=1000 ' +
       '--dynamic-config-value history.timerProcessorMaxTimeShift="10ms" ' +
       '--dynamic-config-value system.enableActivityEagerExecution=true ' +
+      '--dynamic-config-value frontend.WorkerHeartbeatsEnabled=true ' +
+      '--dynamic-config-value frontend.ListWorkersEnabled=true ' +
       '--dynamic-config-value frontend.httpAllowedHosts=["UUID.invalid"]',
   );
   expect(proc(pid, 'stat').split(') ')[1]?.split(' ').slice(2, 4)).toEqual([`${pid}`, `${pid}`]);

@@ -1,0 +1,124 @@
+// Reads the heartbeats of workers, which a server keeps for as long as a day: what each worker is,
+// and whether it still works.
+import type { Client } from '@temporalio/client';
+import { GRPC, readGrpcFailure } from './grpc-failure.ts';
+
+/** Milliseconds between the heartbeats of our own workers. */
+export const BEAT_MS = 10_000;
+/** Milliseconds without a new heartbeat after which a worker counts as gone. */
+export const SILENT_MS = 3 * BEAT_MS;
+/** Milliseconds before a call to the server is given up. */
+const CALL_MS = 5_000;
+/** Milliseconds for which one answer serves all who ask. */
+const HOLD_MS = 1_000;
+const REFUSED_HOLD_MS = 60_000;
+const PAGE = 1_000;
+
+/** Our own workers name themselves so in their heartbeats. */
+export const BEAT_NAME = 'perdure ';
+
+export type WorkerBeat = {
+  readonly identity: string;
+  readonly queue: string;
+  /** Perdure's version; null for a worker that does not say it. */
+  readonly version: string | null;
+  /** Slots for activities; null for a worker that sets no number. */
+  readonly slots: { readonly used: number; readonly most: number } | null;
+  /** Milliseconds since the epoch at which the last one came, as far as this process saw. */
+  readonly at: number;
+  /** False for a worker that has said that it ends, or was silent while this process looked. */
+  readonly isLive: boolean;
+  /** When this process first saw that it ends; polls that began later are another worker's. */
+  readonly endSeenAt: number | null;
+};
+
+type Answer = Awaited<ReturnType<Client['workflowService']['listWorkers']>>;
+type Told = NonNullable<NonNullable<Answer['workersInfo']>[number]['workerHeartbeat']>;
+
+/** WORKER_STATUS_RUNNING, whose enum comes with no package of ours. */
+const RUNNING: unknown = 1;
+
+/**
+ * Compares looks of this process, since the time in a heartbeat is by the clock of the worker's
+ * machine.
+ */
+class BeatReader {
+  readonly #client: Client;
+  /** When this process first saw the newest heartbeat of each worker. */
+  #changes = new Map<string, { readonly beat: number; readonly since: number }>();
+  #last: { readonly answer: Promise<readonly WorkerBeat[] | null>; until: number } | null = null;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  read(): Promise<readonly WorkerBeat[] | null> {
+    if (this.#last !== null && Date.now() < this.#last.until) return this.#last.answer;
+    const asked = { answer: this.#ask(), until: Infinity };
+    this.#last = asked;
+    asked.answer.then(
+      (beats) => (asked.until = Date.now() + (beats === null ? REFUSED_HOLD_MS : HOLD_MS)),
+      () => (asked.until = 0),
+    );
+    return asked.answer;
+  }
+
+  async #ask(): Promise<readonly WorkerBeat[] | null> {
+    const told: Told[] = [];
+    const { namespace } = this.#client.options;
+    let nextPageToken: Answer['nextPageToken'] = new Uint8Array();
+    do {
+      const request = { namespace, pageSize: PAGE, nextPageToken };
+      const answer = await this.#client
+        .withDeadline(Date.now() + CALL_MS, () => this.#client.workflowService.listWorkers(request))
+        .catch(refusalOnly);
+      if (answer === null) return null;
+      told.push(...(answer.workersInfo ?? []).flatMap(({ workerHeartbeat }) => workerHeartbeat ?? []));
+      ({ nextPageToken } = answer);
+    } while (nextPageToken?.length > 0);
+    const now = Date.now();
+    const before = this.#changes;
+    this.#changes = new Map();
+    return told.map((one) => this.#note(one, before, now));
+  }
+
+  #note(told: Told, before: ReadonlyMap<string, { beat: number; since: number }>, now: number): WorkerBeat {
+    const { workerInstanceKey, workerIdentity, taskQueue, heartbeatTime, status, plugins, activityTaskSlotsInfo } =
+      told;
+    const key = workerInstanceKey ?? '';
+    const beat = Number(heartbeatTime?.seconds ?? 0) * 1_000 + (heartbeatTime?.nanos ?? 0) / 1e6;
+    const known = before.get(key);
+    const isNew = known?.beat !== beat;
+    const since = isNew ? now : known.since;
+    this.#changes.set(key, { beat, since });
+    const name = plugins?.find((plugin) => plugin.name?.startsWith(BEAT_NAME))?.name;
+    const used = activityTaskSlotsInfo?.currentUsedSlots ?? 0;
+    const free = activityTaskSlotsInfo?.currentAvailableSlots ?? -1;
+    return {
+      identity: workerIdentity ?? '',
+      queue: taskQueue ?? '',
+      version: name?.slice(BEAT_NAME.length) ?? null,
+      slots: free < 0 || used + free === 0 ? null : { used, most: used + free },
+      at: Math.min(beat, since),
+      isLive: status === RUNNING && now - since < SILENT_MS,
+      endSeenAt: status === RUNNING ? null : since,
+    };
+  }
+}
+
+/** Returns null for an older server, and for one that lets us list no workers. */
+function refusalOnly(error: unknown): null {
+  const { code } = readGrpcFailure(error);
+  if (code === GRPC.unimplemented || code === GRPC.permissionDenied) return null;
+  throw error;
+}
+
+const readers = new WeakMap<object, BeatReader>();
+
+/** Returns the heartbeats that the server keeps; null where it keeps none. */
+export function readBeats(client: Client): Promise<readonly WorkerBeat[] | null> {
+  const { workflowService } = client;
+  const reader = readers.get(workflowService) ?? new BeatReader(client);
+  readers.set(workflowService, reader);
+  return reader.read();
+}

@@ -1,0 +1,86 @@
+// The keys of `perdure top`.
+import { expect, test } from 'vitest';
+import type { Cli } from '../../../cli/cli.ts';
+import type { TopFrame } from '../../../cli/render/top.ts';
+import { runTop } from '../../../cli/top/run-top.ts';
+import type { Keyboard } from '../../../cli/typing/input.ts';
+import { createPaint } from '../../../client/paint.ts';
+import type { Opened } from '../../../client/runtime/open-server.ts';
+import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
+import { description } from '../../client/support.ts';
+import { until } from '../../support/until.ts';
+
+const counts = { running: 0, waiting_worker: 0, waiting_approval: 1, parked: 0, idle: 0, closed: 0 };
+const session = description({ phase: 'waiting_approval', title: 'Mend it.' });
+const asksFor = (call: string, command: string): TopFrame => {
+  const asked = { session: session.session, call, tool: 'bash', input: { command }, reason: 'it writes' };
+  const approvals = new Map([[session.session as string, [asked as unknown as WaitingApproval]]]);
+  return { counts, sessions: [session], approvals, trouble: null, filter: '' };
+};
+
+/** The screen, whose next look finds `frame`. */
+function openTop(first: TopFrame) {
+  const stage = { frame: first, looks: 0, screen: '', done: [] as unknown[] };
+  let press: Parameters<Keyboard['start']>[0] = () => undefined;
+  const cli = {
+    out: createPaint(false),
+    self: 'perdure',
+    print: (text: string) => (stage.screen = text),
+    size: () => ({ rows: 24, columns: 100 }),
+    unread: new AbortController().signal,
+    openKeys: () => ({ start: (onKey: typeof press) => (press = onKey), stop: () => undefined }),
+  } as unknown as Cli;
+  const note =
+    (what: string) =>
+    (...given: readonly unknown[]): Promise<void> =>
+      Promise.resolve(void stage.done.push([what, ...given]));
+  const sessions = { approve: note('approve'), deny: note('deny'), interrupt: note('interrupt') };
+  const look = (): Promise<TopFrame> => ((stage.looks += 1), Promise.resolve(stage.frame));
+  const ended = runTop(cli, { embedded: null, sessions } as unknown as Opened, { frame: first, everyMs: 1, look });
+  return {
+    stage,
+    ended,
+    key: (name: string): void => press(name, { name }),
+    /** Resolves when a look after now is drawn. */
+    show: async (frame: TopFrame): Promise<void> => {
+      stage.frame = frame;
+      const { looks } = stage;
+      await until(() => stage.looks > looks + 1);
+    },
+  };
+}
+
+test('a key decides the call that is shown, also when another one waits in its place by then (O19 L55)', async () => {
+  const { key, show, stage, ended } = openTop(asksFor('1.1.0', 'make one'));
+  key('a');
+  expect(stage.screen).toContain('make one');
+  expect(stage.done).toEqual([]);
+  await show(asksFor('1.1.1', 'make two'));
+  expect(stage.screen).toContain('make one');
+  key('a');
+  await until(() => stage.done.length === 1);
+  // The first key on the other call shows it, and decides nothing.
+  key('d');
+  expect(stage.screen).toContain('make two');
+  key('d');
+  await until(() => stage.done.length === 2);
+  key('q');
+  await ended;
+  expect(stage.done).toEqual([
+    ['approve', session.session, '1.1.0'],
+    ['deny', session.session, '1.1.1', 'the user denied it'],
+  ]);
+});
+
+test('a key acts on the session that is shown, also when the list has it no longer (O19 L47)', async () => {
+  const { key, show, stage, ended } = openTop(asksFor('1.1.0', 'make one'));
+  key('l');
+  const other = description({ phase: 'running', session: 's-other' as typeof session.session });
+  await show({ ...asksFor('1.1.0', 'make one'), sessions: [other], approvals: new Map() });
+  key('i');
+  await until(() => stage.done.length === 1);
+  key('q');
+  key('q');
+  await ended;
+  expect(stage.done).toEqual([['interrupt', session.session]]);
+});
