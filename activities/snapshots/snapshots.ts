@@ -106,7 +106,7 @@ export class WorkerSnapshots implements Snapshots {
 
   captureEarly({ config, head, view, files }: EarlyAbout): void {
     const known = files ? [files] : [];
-    const roots = new Map(rootsOf(config).map((root) => [root, this.#take(config.session, root, { view, known })]));
+    const roots = new Map(rootsOf(config).map((root) => [root, this.#take(config.session, root, { view, known }, true)]));
     this.#early.set(config.session, { head, roots });
   }
 
@@ -120,10 +120,12 @@ export class WorkerSnapshots implements Snapshots {
     const isSame = last !== undefined && view.at(last.position) === last.entry;
     const fresh = [...view.from(isSame ? last.position + 1 : 0), ...added];
     if (!mayHaveChanged(this.#options, config, fresh)) return null;
+    // What the system did not tell of is found where a run begins or ends.
+    const isWithin = !fresh.some(({ kind }) => kind === 'run_started' || kind === 'run_ended');
     const roots: RootSnapshot[] = [];
     for (const root of rootsOf(config)) {
       const before = lastSnapshotOf({ view, known: [] }, root);
-      const taken = await (early?.get(root) ?? this.#take(session, root, { view, known: [] }));
+      const taken = await (early?.get(root) ?? this.#take(session, root, { view, known: [] }, isWithin));
       if (signal.aborted) return null;
       if (taken && taken.id !== before) roots.push(taken.described);
     }
@@ -161,7 +163,12 @@ export class WorkerSnapshots implements Snapshots {
   }
 
   /** Captures a folder; null where that cannot be done. */
-  async #take(session: SessionId, root: string, stored: StoredFiles): Promise<Taken | null> {
+  async #take(
+    session: SessionId,
+    root: string,
+    stored: StoredFiles,
+    trustsWatch: boolean,
+  ): Promise<Taken | null> {
     const { dataDir, sandbox, host, log } = this.#options;
     const name = `${session} ${root}`;
     if (this.#givenUp.has(name) || !existsSync(root)) return null;
@@ -170,7 +177,8 @@ export class WorkerSnapshots implements Snapshots {
       const run = runGitHeld(this.#options, new AbortController().signal);
       const git = sandbox.programs.at('git');
       const packs = host !== undefined;
-      const taken = await takeSnapshot({ ...this.#options, place, git, run, packs }, lastSnapshotOf(stored, root));
+      const means = { ...this.#options, place, git, run, packs, trustsWatch };
+      const taken = await takeSnapshot(means, lastSnapshotOf(stored, root));
       const sent = packs ? await this.#sendPacks(session, place, stored) : [];
       return { id: taken.id, described: { ...describeSnapshot(root, taken), ...(sent.length > 0 && { packs: sent }) } };
     } catch (error) {

@@ -10,6 +10,12 @@ const MOST_BYTES = 1024 * 1024;
 
 export class RepositoryRules {
   readonly #parsed = new Map<RawPath, { readonly text: string; readonly rules: readonly IgnoreRule[] }>();
+  #version = 0;
+
+  /** Grows where a file differs from what was read before. */
+  get version(): number {
+    return this.#version;
+  }
 
   /**
    * Returns the rules that hold for the folder `root` from outside of it, the weakest first. Rules
@@ -51,6 +57,7 @@ export class RepositoryRules {
     const known = this.#parsed.get(path);
     if (known?.text === text) return known.rules;
     const rules = parseIgnoreFile(text);
+    this.#version += 1;
     this.#parsed.set(path, { text, rules });
     return rules;
   }
