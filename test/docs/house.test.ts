@@ -39,6 +39,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'store/snapshots/comparison.ts',
     'store/snapshots/files-entry.ts',
     'store/snapshots/folder-index.ts',
+    'store/snapshots/folder-watch.ts',
     'store/snapshots/git-objects.ts',
     'store/snapshots/ignore-glob.ts',
     'store/snapshots/ignore-rules.ts',
