@@ -209,8 +209,7 @@ export class FolderIndex {
       } else if (this.#lookAtFolder(folder, entry, here, looking)) folders.add(name);
     }
     for (const name of folder.files.keys()) if (isMeant(name) && !files.has(name)) this.remove(folder, name);
-    for (const name of folder.folders.keys())
-      if (isMeant(name) && !folders.has(name)) this.#removeFolder(folder, name);
+    for (const name of folder.folders.keys()) if (isMeant(name) && !folders.has(name)) this.#removeFolder(folder, name);
   }
 
   #list(path: RawPath, { unreadable }: Looking): readonly Dirent[] | null {

@@ -22,32 +22,49 @@ const CHANGES: readonly (readonly [what: string, script: string, looks: 'changes
   ['a file becomes a folder', 'rm a/one; mkdir -p a/one/deep; echo 1 > a/one/deep/er', 'changes'],
   ['folders are made, filled and emptied', 'mkdir -p c/d/e; echo 1 > c/d/e/f; rm a/one a/two', 'changes'],
   ['a folder moves with all that it has', 'mv a c; echo 1 > c/new', 'changes'],
-  ['a folder takes the place of another', 'mkdir c; echo other > c/other; rm -r a; mv c a; echo 2 > a/after', 'changes'],
+  [
+    'a folder takes the place of another',
+    'mkdir c; echo other > c/other; rm -r a; mv c a; echo 2 > a/after',
+    'changes',
+  ],
   ['a folder is removed and made anew', 'rm -r b; mkdir -p b/deep; echo again > b/deep/two', 'changes'],
   ['ignored files and those of git change', 'echo 1 > x.log; mkdir out; echo 1 > out/x; echo 1 > .git/x', 'changes'],
-  ['names are odd', `printf 1 > "$(printf 'od\\377d')"; printf 2 > 'new
-line'`, 'changes'],
+  [
+    'names are odd',
+    `printf 1 > "$(printf 'od\\377d')"; printf 2 > 'new
+line'`,
+    'changes',
+  ],
   ['rules change', `echo '*.txt' >> .gitignore; echo 1 > new.txt`, 'all'],
   ['rules outside of the folder change', `echo 'a-*' >> .git/info/exclude; echo 1 > a-new`, 'all'],
   ['a folder becomes a repository', `git init -q b; echo skip > b/.gitignore; echo 1 > b/skip`, 'all'],
   ['more changes than the system keeps', 'i=0; while [ $i -lt 3000 ]; do : > a/$i; i=$((i+1)); done', 'all'],
-  ['the folder itself is another one', 'cp -r "$PWD" "$PWD-2"; rm -rf "$PWD"; mv "$PWD-2" "$PWD"; echo 3 > "$PWD/three"', 'all'],
+  [
+    'the folder itself is another one',
+    'cp -r "$PWD" "$PWD-2"; rm -rf "$PWD"; mv "$PWD-2" "$PWD"; echo 3 > "$PWD/three"',
+    'all',
+  ],
 ];
 
-test.each(CHANGES)('a snapshot by what the system tells has all that has changed when %s (T1)', async (_, script, looks) => {
-  const { sh, take, takeAnew } = shadowed();
-  sh(`git init -q . && printf '*.log\\nout/\\n' > .gitignore && mkdir -p a b/deep empty && echo one > a/one && echo two > a/two && echo 1 > b/deep/1`);
-  sh('touch -d @1700000000 a/one');
-  const first = await take();
-  const all = countLooks();
-  for (const more of [script, 'mkdir -p last/deep; echo 1 > last/deep/file', 'rm -r last; echo 2 > a-last']) {
-    sh(more);
-    const { id, files } = await take(first.id, true);
-    if (more === script && isLinux) expect(all.count()).toBe(looks === 'all' ? 1 : 0);
-    expect(await takeAnew()).toMatchObject({ id, files });
-    all.forget();
-  }
-});
+test.each(CHANGES)(
+  'a snapshot by what the system tells has all that has changed when %s (T1)',
+  async (_, script, looks) => {
+    const { sh, take, takeAnew } = shadowed();
+    sh(
+      `git init -q . && printf '*.log\\nout/\\n' > .gitignore && mkdir -p a b/deep empty && echo one > a/one && echo two > a/two && echo 1 > b/deep/1`,
+    );
+    sh('touch -d @1700000000 a/one');
+    const first = await take();
+    const all = countLooks();
+    for (const more of [script, 'mkdir -p last/deep; echo 1 > last/deep/file', 'rm -r last; echo 2 > a-last']) {
+      sh(more);
+      const { id, files } = await take(first.id, true);
+      if (more === script && isLinux) expect(all.count()).toBe(looks === 'all' ? 1 : 0);
+      expect(await takeAnew()).toMatchObject({ id, files });
+      all.forget();
+    }
+  },
+);
 
 test('a run begins and ends with a look at everything, which finds what the system did not tell of (T1)', async () => {
   const { root, sh, take, takeAnew } = shadowed();
