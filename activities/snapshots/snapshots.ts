@@ -128,8 +128,8 @@ export class WorkerSnapshots implements Snapshots {
     const isSame = last !== undefined && view.at(last.position) === last.entry;
     const fresh = [...view.from(isSame ? last.position + 1 : 0), ...added];
     if (!mayHaveChanged(this.#options, config, fresh)) return null;
-    // What the system did not tell of is found where a run begins or ends.
-    const isWithin = !fresh.some(({ kind }) => kind === 'run_started' || kind === 'run_ended');
+    // What the system did not tell of is found where a run begins.
+    const isWithin = !fresh.some(({ kind }) => kind === 'run_started');
     const roots: RootSnapshot[] = [];
     for (const root of rootsOf(config)) {
       const before = lastSnapshotOf({ view, known: [] }, root);

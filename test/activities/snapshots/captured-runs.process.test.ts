@@ -1,5 +1,5 @@
 // Which runs are captured: as they were told, as the configuration says, and with neither.
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openRun } from '../../../activities/run/open-run.ts';
@@ -24,7 +24,8 @@ async function openWorker(config: PerdureConfig) {
   const places = { storePlace: join(dataDir, 'store'), liveDir: join(dataDir, 'live'), dataDir };
   const deps = await createDeps({ ...config, ...places, access, env, log });
   onTestFinished(() => deps.snapshots?.close());
-  /** Returns the names of what is captured as a run begins in a folder; null when nothing is. */
+  const ids = new Map<string, string>();
+  /** Says what is captured as a run begins in a folder; null when nothing is. */
   const begin = async (folder: string, options: { readonly snapshots?: boolean } = {}) => {
     const opened = await openRun(deps)(fakeAttempt(), {
       chain: 'c',
@@ -38,9 +39,10 @@ async function openWorker(config: PerdureConfig) {
     const { signal } = new AbortController();
     const config = await deps.config(opened.config);
     const captured = await deps.snapshots?.capture({ config, head: null, base, signal });
+    for (const { root, id } of captured?.roots ?? []) ids.set(root, id);
     return captured?.roots.map(({ root, files }) => `${files} of ${root}`) ?? null;
   };
-  return { above, home, cwd, said, begin };
+  return { above, home, cwd, said, begin, idOf: (root: string) => ids.get(root) };
 }
 
 test('files are captured unless the configuration or the run says no, and the run has the last word (T2)', async () => {
@@ -50,6 +52,16 @@ test('files are captured unless the configuration or the run says no, and the ru
   expect(await off.begin(off.cwd)).toBeNull();
   expect(await off.begin(off.cwd, { snapshots: true })).toEqual([`1 of ${off.cwd}`]);
   expect([...none.said, ...off.said]).toEqual([]);
+});
+
+test('a run begins with a look at everything, which finds what the system does not tell of (T1)', async () => {
+  const { above, cwd, begin, idOf } = await openWorker({});
+  linkSync(join(cwd, 'one'), join(above, 'linked'));
+  await begin(cwd);
+  const before = idOf(cwd);
+  writeFileSync(join(above, 'linked'), 'two\n');
+  await begin(cwd);
+  expect(idOf(cwd)).not.toBe(before);
 });
 
 test('a home folder, and what is above it, is captured only for someone who asks, and one line says so (T2)', async () => {

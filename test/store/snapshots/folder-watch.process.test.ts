@@ -66,7 +66,7 @@ test.each(CHANGES)(
   },
 );
 
-test('a run begins and ends with a look at everything, which finds what the system did not tell of (T1)', async () => {
+test('a look at everything finds what the system did not tell of (T1)', async () => {
   const { root, sh, take, takeAnew } = shadowed();
   sh('mkdir a && echo 1 > a/one && ln a/one "$PWD-linked"');
   const first = await take();
