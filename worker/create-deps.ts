@@ -139,7 +139,7 @@ export async function createDeps(
   const { snapshots } = settings;
   const { include = [], ...bounds } = typeof snapshots === 'object' ? snapshots : {};
   const setting = typeof snapshots === 'object' ? true : snapshots;
-  const capturing = { setting, caps: { ...DEFAULT_CAPS, ...bounds }, include, home: env['HOME'] || homedir() };
+  const capturing = { setting, caps: { ...DEFAULT_CAPS, ...bounds }, include, env, home: env['HOME'] || homedir() };
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
   return {
     store,

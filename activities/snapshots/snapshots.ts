@@ -22,6 +22,7 @@ import { takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { CallRunner } from '../calls/call-port.ts';
 import { CapturePool } from './capture-pool.ts';
 import { type CheckOutAbout, checkOutRoot } from './check-out.ts';
+import { PersonalRules } from './personal-rules.ts';
 import { rewindRoots, type RewindAbout, type RewindMeans } from './rewind-roots.ts';
 import { runGitHeld } from './run-git-held.ts';
 
@@ -69,7 +70,8 @@ export type EarlyAbout = Pick<CaptureAbout, 'config'> & {
   readonly files: FilesEntry | null;
 };
 
-type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'store'> & {
+type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'store'> & {
+  readonly env: NodeJS.ProcessEnv;
   /** What is not captured still goes back to the snapshots that are there. */
   readonly setting: boolean | undefined;
   /** The home folder of the person: one with it is captured only where someone said so. */
@@ -92,7 +94,7 @@ type TakenEarly = { readonly head: Hash; readonly roots: ReadonlyMap<string, Pro
 
 export class WorkerSnapshots implements Snapshots {
   readonly setting: boolean | undefined;
-  readonly #options: SnapshotsOptions & Pick<RewindMeans, 'capture'>;
+  readonly #options: SnapshotsOptions & Pick<RewindMeans, 'capture' | 'personal'>;
   readonly #pool: CapturePool;
   /** By session, the last entry that was looked at, and its position. */
   readonly #looked = new RecentMap<SessionId, { readonly position: number; readonly entry: Entry | undefined }>(
@@ -104,7 +106,12 @@ export class WorkerSnapshots implements Snapshots {
   constructor(options: SnapshotsOptions) {
     const pool = new CapturePool(options);
     this.#pool = pool;
-    this.#options = { ...options, capture: (request) => pool.capture(request) };
+    const rules = new PersonalRules(options);
+    this.#options = {
+      ...options,
+      capture: (request) => pool.capture(request),
+      personal: () => rules.read(),
+    };
     this.setting = options.setting;
   }
 

@@ -64,6 +64,8 @@ export type CaptureRequest = {
   readonly caps: SnapshotCaps;
   /** Patterns of ignored files that are captured all the same, as lines of `.gitignore`. */
   readonly include: readonly string[];
+  /** What the person ignores in all repositories, as the text of a file; absent: nothing. */
+  readonly personal?: string;
   /** The snapshot to compare with. */
   readonly before: string | null;
   /** Leaves packs of what is new in the folder `outgoing` of the place, by their SHA-256. */
@@ -191,13 +193,14 @@ export class FolderCapture {
     };
   }
 
-  async #look({ caps, include, trustsWatch = false }: CaptureRequest): Promise<FolderLook> {
+  async #look({ caps, include, personal = '', trustsWatch = false }: CaptureRequest): Promise<FolderLook> {
     const now = performance.now();
     const bounds: LookBounds = {
       files: caps.files,
       until: now + LOOKING_MS,
       leaveOut: leaveOutData(this.#place),
       include: parseIgnoreFile(include.join('\n')),
+      personal,
       isWatched: this.#isWatched && include.length === 0,
     };
     const isFresh = now - this.#lookedAt < TRUSTED_MS;

@@ -60,6 +60,8 @@ export type LookBounds = {
   readonly leaveOut: RawPath;
   /** Ignored files that are captured all the same. */
   readonly include: readonly IgnoreRule[];
+  /** What the person ignores in all repositories, as the text of a file. */
+  readonly personal: string;
   /** Whether changes are watched for from here on. Ignored folders are not. */
   readonly isWatched: boolean;
 };
@@ -115,6 +117,7 @@ export class FolderIndex {
   /** Looks for what may have changed. Throws OutOfBounds, and what the file system said. */
   look(bounds: LookBounds): FolderLook {
     const looking: Looking = { bounds, known: [], added: [], beyond: [], unreadable: [], repositories: 0 };
+    this.#repositories.setPersonal(bounds.personal);
     const rules = this.#repositories.rulesAbove(this.#root);
     this.#watch.restart(bounds.isWatched);
     this.#lookInto(this.top, { path: '', rules, depth: 0, isIgnored: false }, looking);
@@ -129,6 +132,7 @@ export class FolderIndex {
    */
   async lookAtChanges(bounds: LookBounds): Promise<FolderLook | null> {
     const changed = await this.#watch.takeChanges();
+    this.#repositories.setPersonal(bounds.personal);
     const above = this.#describeAbove(this.#repositories.rulesAbove(this.#root));
     if (changed === null || above !== this.#above) return null;
     const looking: Looking = { bounds, known: [], added: [], beyond: [], unreadable: [], repositories: this.#nested };
@@ -227,17 +231,13 @@ export class FolderIndex {
   #rulesIn(folder: IndexedFolder, place: Place, entries: readonly Dirent[], looking: Looking): Place {
     const { path, depth } = place;
     const isRepository = path !== '' && entries.some((entry) => entry.name === '.git' && this.#isGit(path, entry));
-    const from = isRepository ? { ...place, rules: this.#rulesOf(path), depth: depth + 1 } : place;
+    const from = isRepository ? { ...place, rules: this.#repositories.rulesOf(`${this.#root}/${path.slice(0, -1)}`, path), depth: depth + 1 } : place;
     looking.repositories += isRepository ? 1 : 0;
     const own = entries.find(({ name }) => name === '.gitignore');
     const text = own?.isFile() === true ? readBeginning(`${this.#root}/${path}.gitignore`) : null;
     if (text === null) return from;
     if (folder.ignore?.text !== text) folder.ignore = { text, rules: parseIgnoreFile(text) };
     return { ...from, rules: [...from.rules, { prefix: path, rules: folder.ignore.rules }] };
-  }
-
-  #rulesOf(path: RawPath): readonly IgnoreRules[] {
-    return [{ prefix: path, rules: this.#repositories.rulesOf(`${this.#root}/${path.slice(0, -1)}`) }];
   }
 
   #isGit(path: RawPath, entry: Dirent): boolean {

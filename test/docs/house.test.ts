@@ -75,6 +75,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'activities/snapshots/capture-pool.ts',
     'activities/snapshots/check-out.ts',
     'activities/snapshots/foreign-changes.ts',
+    'activities/snapshots/personal-rules.ts',
     'activities/snapshots/rewind-roots.ts',
     'activities/snapshots/run-git-held.ts',
     'activities/snapshots/snapshots.ts',
