@@ -231,7 +231,9 @@ export class FolderIndex {
   #rulesIn(folder: IndexedFolder, place: Place, entries: readonly Dirent[], looking: Looking): Place {
     const { path, depth } = place;
     const isRepository = path !== '' && entries.some((entry) => entry.name === '.git' && this.#isGit(path, entry));
-    const from = isRepository ? { ...place, rules: this.#repositories.rulesOf(`${this.#root}/${path.slice(0, -1)}`, path), depth: depth + 1 } : place;
+    const from = isRepository
+      ? { ...place, rules: this.#repositories.rulesOf(`${this.#root}/${path.slice(0, -1)}`, path), depth: depth + 1 }
+      : place;
     looking.repositories += isRepository ? 1 : 0;
     const own = entries.find(({ name }) => name === '.gitignore');
     const text = own?.isFile() === true ? readBeginning(`${this.#root}/${path}.gitignore`) : null;
