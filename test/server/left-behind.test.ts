@@ -84,8 +84,8 @@ test('what rewinds have left behind is shown before each of them, once, also wha
   for await (const piece of fullTranscript({ paint: createPaint(false), reading, whole, exact: (each) => each, left }))
     full += piece;
   expect(full).toMatch(/left behind: \d+ entries\n[^]*Third\.[^]*the conversation goes on[^]*went back/);
-  const lines = [];
-  for await (const line of sessionJson(reading, null, left)) lines.push(line as Record<string, unknown>);
+  const lines: Record<string, unknown>[] = [];
+  for await (const line of sessionJson(reading, null, left)) lines.push({ ...line });
   const behind = lines.filter(({ leftBehind }) => leftBehind !== undefined);
   expect(new Set(behind.map(({ leftBehind }) => leftBehind))).toEqual(new Set(left.keys()));
   expect(behind).toHaveLength(all.reduce((sum, { entries }) => sum + entries.length, 0));

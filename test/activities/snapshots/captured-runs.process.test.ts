@@ -37,8 +37,8 @@ async function openWorker(config: PerdureConfig) {
     const started = { kind: 'run_started', run: 1, config: opened.config, at: 0 } as const;
     const base = { view: emptyView(SESSION), added: [started] };
     const { signal } = new AbortController();
-    const config = await deps.config(opened.config);
-    const captured = await deps.snapshots?.capture({ config, head: null, base, signal });
+    const opening = await deps.config(opened.config);
+    const captured = await deps.snapshots?.capture({ config: opening, head: null, base, signal });
     for (const { root, id } of captured?.roots ?? []) ids.set(root, id);
     return captured?.roots.map(({ root, files }) => `${files} of ${root}`) ?? null;
   };
