@@ -47,7 +47,7 @@ async function captureLast(
   const { snapshots } = deps;
   const ended = base.added.find((entry) => entry.kind === 'run_ended')?.ended;
   // Looking for the start copies all entries, which is for nothing where nothing is captured.
-  if (!ended || !snapshots?.captures) return null;
+  if (!ended || !snapshots) return null;
   const started = findRunStart(base.view.entries, base.added, ended.run);
   return started
     ? await snapshots.captureLast({ config: await deps.config(started.config), head, base, signal })

@@ -43,7 +43,7 @@ async function measureFolder(sandbox: Sandbox, files: number): Promise<SnapshotR
     const place = placeOfRoot(dataDir, 's-bench' as SessionId, root);
     const git = sandbox.programs.at('git');
     let before: string | null = null;
-    const capture = () => pool.capture({ place, git, caps: DEFAULT_CAPS, include: [], before });
+    const capture = () => pool.capture({ place, git, caps: DEFAULT_CAPS, include: [], before, trustsWatch: true });
     const take = () => timed(async () => void ({ id: before } = await capture()));
     const first = await take();
     await take();

@@ -61,6 +61,8 @@ export type RunConfig = {
   readonly thinkingTokens: number | null;
   /** Absent: the model's own default (X2). */
   readonly effort?: Effort;
+  /** Whether its folders are captured, as someone said; absent: as its workers do unless told. */
+  readonly snapshots?: boolean;
   /** Tools under other names for the model (L89); absent: under our own. */
   readonly toolNames?: ToolNames;
   /** The API may search the web (L88); absent: it is not offered to. */

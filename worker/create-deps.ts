@@ -1,4 +1,5 @@
 // Turns the settings of a worker into the dependencies of its activities.
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Log, LogFields } from '../system/log.ts';
 import type { Observe } from '../store/live/observe.ts';
@@ -135,9 +136,10 @@ export async function createDeps(
     seen: createSeenByTools(transcripts.view),
     ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
   });
-  const { snapshots = false } = settings;
+  const { snapshots } = settings;
   const { include = [], ...bounds } = typeof snapshots === 'object' ? snapshots : {};
-  const capturing = { captures: snapshots !== false, caps: { ...DEFAULT_CAPS, ...bounds }, include };
+  const setting = typeof snapshots === 'object' ? true : snapshots;
+  const capturing = { setting, caps: { ...DEFAULT_CAPS, ...bounds }, include, env, home: env['HOME'] || homedir() };
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
   return {
     store,

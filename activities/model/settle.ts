@@ -105,7 +105,7 @@ async function settleJudged(
 
 /** Begins the next capture where all calls have run, and one may have changed files (T1). */
 async function captureEarly({ deps, config, base, files }: ModelStep, answer: ModelCallAnswer): Promise<void> {
-  if (!deps.snapshots?.captures || answer.kind !== 'message') return;
+  if (!deps.snapshots?.captures(config) || answer.kind !== 'message') return;
   const { calls, head } = answer;
   const mayHaveChanged = calls.some(({ ran, safe }) => ran && !safe);
   if (!mayHaveChanged || !calls.every(({ ran, outcome }) => ran ?? outcome)) return;

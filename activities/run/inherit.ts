@@ -114,8 +114,9 @@ export function endWorktree({
   };
 }
 
-function parentOptions({ models: [primary, ...fallbacks], rules }: RunConfig): Partial<RunOptions> {
+function parentOptions({ models: [primary, ...fallbacks], rules, snapshots }: RunConfig): Partial<RunOptions> {
   return {
+    ...present({ snapshots }),
     model: primary.name,
     fallbackModels: fallbacks.map(({ name }) => name),
     wrapUp: rules.wrapUp,

@@ -144,6 +144,7 @@ function takeSnapshot(
     ...(!agent && deps.memory && (options.memory ?? defaults.memory) ? { memory: true as const } : {}),
     ...(!agent && (options.suggestPrompts ?? defaults.suggestPrompts) ? { suggestPrompts: true as const } : {}),
     ...present({ toolEnv: options.toolEnv }),
+    ...present({ snapshots: options.snapshots ?? deps.snapshots?.setting }),
     ...(folders.length === 0 ? {} : { folders }),
     scripted,
     thinkingTokens: options.thinkingTokens ?? null,

@@ -26,7 +26,8 @@ export async function tellRunEnd(
 }
 
 export function findRunStart(entries: readonly Entry[], added: readonly Entry[], run: number) {
-  const found = [...entries, ...added].findLast((entry) => entry.kind === 'run_started');
+  const isStart = (entry: Entry) => entry.kind === 'run_started';
+  const found = added.findLast(isStart) ?? entries.findLast(isStart);
   return found?.run === run ? found : undefined;
 }
 

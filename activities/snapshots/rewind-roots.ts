@@ -28,7 +28,7 @@ import { isGitRefusal, runGitHeld } from './run-git-held.ts';
 
 export type RewindAbout = RewindFiles & { readonly attempt: Attempt };
 
-export type RewindMeans = Pick<SnapshotMeans, 'caps' | 'include' | 'capture'> & {
+export type RewindMeans = Pick<SnapshotMeans, 'caps' | 'include' | 'personal' | 'capture'> & {
   readonly sandbox: Sandbox;
   readonly dataDir: string;
   /** Has what other hosts have captured. */

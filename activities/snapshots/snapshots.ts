@@ -3,7 +3,7 @@
 // told of once, and the session goes on.
 import { existsSync } from 'node:fs';
 import { clip, onOneLine, reasonOf } from '../../system/text.ts';
-import { isInside } from '../../system/process/places.ts';
+import { isInside, realOf } from '../../system/process/places.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import type { Log } from '../../system/log.ts';
 import type { FilesCheckedOut } from '../../workflows/contract/fork.ts';
@@ -22,12 +22,15 @@ import { takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { CallRunner } from '../calls/call-port.ts';
 import { CapturePool } from './capture-pool.ts';
 import { type CheckOutAbout, checkOutRoot } from './check-out.ts';
+import { PersonalRules } from './personal-rules.ts';
 import { rewindRoots, type RewindAbout, type RewindMeans } from './rewind-roots.ts';
 import { runGitHeld } from './run-git-held.ts';
 
 export type Snapshots = {
-  /** False where nothing is captured. */
-  readonly captures: boolean;
+  /** What the configuration says of all runs; undefined: it says nothing. */
+  readonly setting: boolean | undefined;
+  /** Tells whether the folders of a run are captured. */
+  captures(config: RunConfig): boolean;
   /**
    * Returns what has changed since the last entry of its kind; null when nothing has, or nothing
    * can be captured. Never rejects.
@@ -67,9 +70,12 @@ export type EarlyAbout = Pick<CaptureAbout, 'config'> & {
   readonly files: FilesEntry | null;
 };
 
-type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'store'> & {
-  /** False takes no snapshots, and still goes back to those that are there. */
-  readonly captures: boolean;
+type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'store'> & {
+  readonly env: NodeJS.ProcessEnv;
+  /** What is not captured still goes back to the snapshots that are there. */
+  readonly setting: boolean | undefined;
+  /** The home folder of the person: one with it is captured only where someone said so. */
+  readonly home: string;
   readonly host: SessionHost | undefined;
   readonly store: Store;
   readonly tools: Pick<CallRunner, 'bind'>;
@@ -87,8 +93,8 @@ type Taken = { readonly id: string; readonly described: RootSnapshot };
 type TakenEarly = { readonly head: Hash; readonly roots: ReadonlyMap<string, Promise<Taken | null>> };
 
 export class WorkerSnapshots implements Snapshots {
-  readonly captures: boolean;
-  readonly #options: SnapshotsOptions & Pick<RewindMeans, 'capture'>;
+  readonly setting: boolean | undefined;
+  readonly #options: SnapshotsOptions & Pick<RewindMeans, 'capture' | 'personal'>;
   readonly #pool: CapturePool;
   /** By session, the last entry that was looked at, and its position. */
   readonly #looked = new RecentMap<SessionId, { readonly position: number; readonly entry: Entry | undefined }>(
@@ -100,18 +106,27 @@ export class WorkerSnapshots implements Snapshots {
   constructor(options: SnapshotsOptions) {
     const pool = new CapturePool(options);
     this.#pool = pool;
-    this.#options = { ...options, capture: (request) => pool.capture(request) };
-    this.captures = options.captures;
+    const rules = new PersonalRules(options);
+    this.#options = {
+      ...options,
+      capture: (request) => pool.capture(request),
+      personal: () => rules.read(),
+    };
+    this.setting = options.setting;
+  }
+
+  captures({ snapshots = this.setting ?? true }: RunConfig): boolean {
+    return snapshots;
   }
 
   captureEarly({ config, head, view, files }: EarlyAbout): void {
     const known = files ? [files] : [];
-    const roots = new Map(rootsOf(config).map((root) => [root, this.#take(config.session, root, { view, known })]));
+    const roots = new Map(rootsOf(config).map((root) => [root, this.#take(config, root, { view, known }, true)]));
     this.#early.set(config.session, { head, roots });
   }
 
   async capture({ config, head, base: { view, added }, signal }: CaptureAbout): Promise<FilesEntry | null> {
-    if (!this.captures) return null;
+    if (!this.captures(config)) return null;
     const { now, host } = this.#options;
     const { session } = config;
     const early = this.#takeEarly(session, head, added);
@@ -120,10 +135,12 @@ export class WorkerSnapshots implements Snapshots {
     const isSame = last !== undefined && view.at(last.position) === last.entry;
     const fresh = [...view.from(isSame ? last.position + 1 : 0), ...added];
     if (!mayHaveChanged(this.#options, config, fresh)) return null;
+    // What the system did not tell of is found where a run begins.
+    const isWithin = !fresh.some(({ kind }) => kind === 'run_started');
     const roots: RootSnapshot[] = [];
     for (const root of rootsOf(config)) {
       const before = lastSnapshotOf({ view, known: [] }, root);
-      const taken = await (early?.get(root) ?? this.#take(session, root, { view, known: [] }));
+      const taken = await (early?.get(root) ?? this.#take(config, root, { view, known: [] }, isWithin));
       if (signal.aborted) return null;
       if (taken && taken.id !== before) roots.push(taken.described);
     }
@@ -161,16 +178,24 @@ export class WorkerSnapshots implements Snapshots {
   }
 
   /** Captures a folder; null where that cannot be done. */
-  async #take(session: SessionId, root: string, stored: StoredFiles): Promise<Taken | null> {
+  async #take(config: RunConfig, root: string, stored: StoredFiles, trustsWatch: boolean): Promise<Taken | null> {
     const { dataDir, sandbox, host, log } = this.#options;
+    const { session } = config;
     const name = `${session} ${root}`;
     if (this.#givenUp.has(name) || !existsSync(root)) return null;
+    const why = this.#whyNot(config, root);
+    if (why !== null) {
+      if (!this.#givenUp.has(why)) log('info', why, { session });
+      this.#givenUp.set(why, true);
+      return null;
+    }
     try {
       const place = placeOfRoot(dataDir, session, root);
       const run = runGitHeld(this.#options, new AbortController().signal);
       const git = sandbox.programs.at('git');
       const packs = host !== undefined;
-      const taken = await takeSnapshot({ ...this.#options, place, git, run, packs }, lastSnapshotOf(stored, root));
+      const means = { ...this.#options, place, git, run, packs, trustsWatch };
+      const taken = await takeSnapshot(means, lastSnapshotOf(stored, root));
       const sent = packs ? await this.#sendPacks(session, place, stored) : [];
       return { id: taken.id, described: { ...describeSnapshot(root, taken), ...(sent.length > 0 && { packs: sent }) } };
     } catch (error) {
@@ -178,6 +203,15 @@ export class WorkerSnapshots implements Snapshots {
       log('warn', `files of ${root} are not captured: ${clip(onOneLine(reasonOf(error)), 300)}`, { session });
       return null;
     }
+  }
+
+  /** Says what keeps a folder from being captured unless someone asks for it. */
+  #whyNot({ snapshots = this.setting ?? false }: RunConfig, root: string): string | null {
+    const { home, sandbox } = this.#options;
+    if (snapshots) return null;
+    if (!existsSync(sandbox.programs.at('git'))) return 'files are not captured, for git is not installed';
+    if (!isInside(root, realOf(home) ?? home)) return null;
+    return `files of ${root} are not captured, for the home folder lies in it: --snapshots captures them`;
   }
 
   /** Sends new packs to the store. Those that fail are sent with the next capture. */

@@ -25,7 +25,7 @@ type Flags = {
 
 const HELP = `
 Without --at the fork has all that is there now, also while the session runs; with it, what was before that point.
-Where files were captured ("snapshots": true), it works in a copy of them in a new folder beside the session's own; else,
+Where files were captured, it works in a copy of them in a new folder beside the session's own; else,
 and with --no-files, in the same folder.`;
 
 export function forkCommand(program: Command, cli: Cli): void {

@@ -5,11 +5,17 @@ import type { Opened } from '../../client/runtime/open-server.ts';
 import { jsonLine, showUnseen } from '../../system/text.ts';
 import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
 import type { SessionReading } from '../../client/sessions/read.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { withSession } from '../with-server.ts';
 
-type Flags = { readonly json?: boolean; readonly full?: boolean; readonly timeline?: boolean };
+type Flags = {
+  readonly json?: boolean;
+  readonly full?: boolean;
+  readonly all?: boolean;
+  readonly timeline?: boolean;
+};
 
 export function showCommand(program: Command, cli: Cli): void {
   program
@@ -17,6 +23,7 @@ export function showCommand(program: Command, cli: Cli): void {
     .description('print a session: its transcript, transitions, runs and results')
     .argument('<id>', 'the session')
     .option('--full', 'print every text as it is stored, including what was compacted or sent as a preview')
+    .option('--all', 'print what rewinds have left behind as well, each stretch before its rewind')
     .option('--timeline', 'instead: a bar for each iteration, what it spent its time with, and who worked on it')
     .option('--json', 'print one JSON object per entry, the session first')
     .action(async (id: string, flags: Flags) => {
@@ -24,16 +31,19 @@ export function showCommand(program: Command, cli: Cli): void {
     });
 }
 
-async function show(cli: Cli, id: string, { json = false, full = false, timeline = false }: Flags): Promise<number> {
-  if (timeline && (json || full)) throw new UsageError('--timeline stands alone: leave --json and --full out');
+async function show(cli: Cli, id: string, flags: Flags): Promise<number> {
+  const { json = false, full = false, all = false, timeline = false } = flags;
+  if (timeline && (json || full || all))
+    throw new UsageError('--timeline stands alone: leave --json, --full and --all out');
   return withSession(cli, id, async (opened, session) => {
     const { readSession } = await import('../../client/sessions/read.ts');
     const reading = await readSession(opened, session);
+    const shown = { reading, full, left: all ? await readLeft(opened, session) : new Map() };
     const pieces = timeline
       ? timelinePieces(cli, opened, reading)
       : json
-        ? jsonPieces(opened, reading, full)
-        : textPieces(cli, opened, reading, full);
+        ? jsonPieces(opened, shown)
+        : textPieces(cli, opened, shown);
     for await (const piece of pieces) {
       if (cli.unread.aborted) return STATUS.unread;
       cli.print(piece);
@@ -43,26 +53,33 @@ async function show(cli: Cli, id: string, { json = false, full = false, timeline
   });
 }
 
-async function* jsonPieces({ store }: Opened, reading: SessionReading, full: boolean): AsyncIterable<string> {
+type Shown = { readonly reading: SessionReading; readonly full: boolean; readonly left: Left };
+type Left = Awaited<ReturnType<typeof readLeft>>;
+
+async function readLeft(opened: Opened, session: SessionId) {
+  const { readLeftBehind } = await import('../../client/sessions/history/left-behind.ts');
+  return readLeftBehind(opened, session);
+}
+
+async function* jsonPieces({ store }: Opened, { reading, full, left }: Shown): AsyncIterable<string> {
   const [{ sessionJson }, { readWholeResult: wholeResult }] = await Promise.all([
     import('../../client/sessions/dump.ts'),
     import('../../client/sessions/dump.ts'),
   ]);
-  for await (const line of sessionJson(reading, full ? wholeResult(store) : null)) yield `${jsonLine(line)}\n`;
+  for await (const line of sessionJson(reading, full ? wholeResult(store) : null, left)) yield `${jsonLine(line)}\n`;
 }
 
 async function* textPieces(
   { out, isTerminal }: Cli,
   opened: Opened,
-  reading: SessionReading,
-  full: boolean,
+  { reading, full, left }: Shown,
 ): AsyncIterable<string> {
   const { store, folder } = opened;
   const { backgroundText, transcriptHeading, transcriptText } = await import('../render/transcript.ts');
   const inBackground = backgroundText(out, await commandsOf(folder, reading));
   if (!full) {
     const { readOpenAgents } = await import('../../client/sessions/history/open-agents.ts');
-    return yield `${transcriptText(out, reading, await readOpenAgents(opened, reading))}${inBackground}`;
+    return yield `${transcriptText(out, reading, { agents: await readOpenAgents(opened, reading), left })}${inBackground}`;
   }
   const [{ fullTranscript }, { readWholeResult: wholeResult }] = await Promise.all([
     import('../../client/render/full-transcript.ts'),
@@ -70,7 +87,7 @@ async function* textPieces(
   ]);
   yield `${transcriptHeading(out, reading)}\n`;
   const exact = isTerminal ? showUnseen : (text: string): string => text;
-  yield* fullTranscript({ paint: out, reading, whole: wholeResult(store), exact });
+  yield* fullTranscript({ paint: out, reading, whole: wholeResult(store), exact, left });
   yield inBackground;
 }
 

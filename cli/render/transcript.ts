@@ -7,6 +7,7 @@ import type { Hash } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import type { MessageBody } from '../../workflows/contract/people.ts';
 import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
+import type { LeftBehind } from '../../client/sessions/history/left-behind.ts';
 import type { SessionReading } from '../../client/sessions/read.ts';
 import { epochText } from '../../client/render/epoch-words.ts';
 import { isOrdinary, noticeText, reasonText, transitionText } from '../../client/render/words.ts';
@@ -30,18 +31,44 @@ import { formatCount, formatMoment, formatMoney, shortTime } from '../../client/
 /** Most characters of one message. */
 const SHOWN = 20_000;
 
-/** Ends with a line break. `agents` are those whose calls have no outcome yet. */
-export function transcriptText(paint: Paint, reading: SessionReading, agents: OpenAgents = new Map()): string {
-  const { description, entries } = reading;
+type Others = {
+  /** Those whose calls have no outcome yet. */
+  readonly agents?: OpenAgents;
+  /** What rewinds have left behind, by the positions of their entries. */
+  readonly left?: ReadonlyMap<number, readonly LeftBehind[]>;
+};
+
+/** Ends with a line break. */
+export function transcriptText(
+  paint: Paint,
+  reading: SessionReading,
+  { agents = new Map(), left = new Map() }: Others = {},
+): string {
+  const { description, entries, first } = reading;
   const { last } = description;
   const lines = [transcriptHeading(paint, reading)];
   const paired = pairOutcomes(entries);
-  for (const position of entries.keys()) lines.push(...entryLines(paint, position, reading, { paired, agents }));
+  for (const index of entries.keys()) {
+    for (const stretch of left.get(first + index) ?? []) lines.push(...leftLines(paint, reading, stretch));
+    lines.push(...entryLines(paint, index, reading, { paired, agents }));
+  }
   if (entries.length === 0 && last)
     lines.push('', `the transcript cannot be read; run ${last.run} ended: ${reasonText(last.terminal.reason)}`);
   lines.push(...taskLines(paint, entries));
   if (isUnderWay(description)) lines.push(paint.dim(`(a run is under way: perdure watch ${description.session})`));
   return `${lines.join('\n')}\n`;
+}
+
+/** Formats what a rewind has left behind, which waits for nobody. */
+function leftLines(paint: Paint, reading: SessionReading, stretch: LeftBehind): readonly string[] {
+  const { entries, first, problem } = stretch;
+  if (problem !== undefined) return [paint.yellow(`! what was left behind cannot be read: ${problem}`)];
+  const { approvals: _, ...description } = reading.description;
+  const calls = { paired: pairOutcomes(entries), agents: new Map() };
+  const own = { ...reading, ...stretch, description };
+  const lines = [...entries.keys()].flatMap((index) => entryLines(paint, index, own, calls));
+  const last = first + entries.length - 1;
+  return ['', paint.dim(`┌─ left behind: entries ${first} to ${last}`), ...lines, paint.dim('└─'), ''];
 }
 
 /** Formats the task list as it stands now (L83). */

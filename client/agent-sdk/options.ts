@@ -65,6 +65,7 @@ export function translateOptions(options: Options, say: (line: string) => void, 
   if (!skills && isGiven(options.skills)) say('there are no skills: settingSources without "project" leaves them out');
   const config: PerdureConfig = {
     toolNames: MODEL_TOOL_NAMES,
+    snapshots: options.enableFileCheckpointing ?? false,
     ...present({
       webSearch: searches || undefined,
       workspaceSkills: skills ? skillsToLoad(options) : undefined,
@@ -73,7 +74,6 @@ export function translateOptions(options: Options, say: (line: string) => void, 
       hooks: hooks && toHookConfig(hooks, say, options.permissionMode, afterClear ? 'clear' : 'startup'),
       agents: agents && toAgentTypes(agents, [...names, ...wanted], serverNames(Object.keys(mcpServers)), say),
       toolEnv,
-      snapshots: options.enableFileCheckpointing || undefined,
     }),
   };
   const cwd = options.cwd ?? process.cwd();

@@ -5,6 +5,7 @@ import { mediaNote } from '../../store/log/bodies.ts';
 import type { Entry, EpochEntry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
 import type { PreambleChanged } from '../../workflows/contract/activities.ts';
 import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
+import type { LeftBehind } from '../sessions/history/left-behind.ts';
 import type { SessionReading } from '../sessions/read.ts';
 import { epochText } from './epoch-words.ts';
 import { noticeText, transitionText } from './words.ts';
@@ -23,6 +24,8 @@ export type FullTranscript = {
   readonly whole: (outcome: Outcome) => Promise<string>;
   /** Makes a text safe for its destination: a terminal needs it, a pipe gets the text as it is. */
   readonly exact: (text: string) => string;
+  /** What rewinds have left behind, by the positions of their entries. */
+  readonly left?: ReadonlyMap<number, readonly LeftBehind[]>;
 };
 
 /** Yields the transcript in pieces, since a result may be large. */
@@ -33,12 +36,20 @@ export async function* fullTranscript(full: FullTranscript): AsyncIterable<strin
   }
 }
 
-type Reading = Pick<FullTranscript, 'reading' | 'whole'>;
+type Reading = Pick<FullTranscript, 'reading' | 'whole' | 'left'>;
 
 /** Yields every text of a transcript in order, each with the position of its entry. */
 export async function* transcriptParts(full: Reading): AsyncIterable<TranscriptPart & { readonly position: number }> {
-  for (const [position, entry] of full.reading.entries.entries())
-    for await (const part of entryParts(full, entry, position)) yield { position, ...part };
+  const { reading, whole, left } = full;
+  for (const [index, entry] of reading.entries.entries()) {
+    const position = reading.first + index;
+    for (const stretch of left?.get(position) ?? []) {
+      yield { position, ...markLine(leftMark(stretch)) };
+      yield* transcriptParts({ whole, reading: { ...reading, ...stretch } });
+      yield { position, ...markLine('the conversation goes on') };
+    }
+    for await (const part of entryParts(full, entry, index)) yield { position, ...part };
+  }
 }
 
 /** `mark` names the part; `text` is the stored text, or null. */
@@ -136,4 +147,10 @@ const markLine = (mark: string): TranscriptPart => ({ mark, text: null });
 
 function endWithBreak(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}
+
+function leftMark({ entries, problem }: LeftBehind): string {
+  return problem === undefined
+    ? `left behind: ${formatCount(entries.length, 'entry', 'entries')}`
+    : `what was left behind cannot be read: ${problem}`;
 }

@@ -1,20 +1,31 @@
 // Writes a session as lines of JSON: its description, then each entry, then the damage.
 import type { Entry, Outcome } from '../../store/log/entries.ts';
+import type { LeftBehind } from './history/left-behind.ts';
 import type { SessionReading } from './read.ts';
 import { isDamage, type Store } from '../../store/values/store.ts';
 
 /**
  * Yields one object per line. `whole` fills in prompts and whole results that are stored apart;
- * with null they stay hashes.
+ * with null they stay hashes. What a rewind has left behind names the position of its entry, and
+ * comes before that.
  */
 export async function* sessionJson(
   { description, runs, entries, first, bodies, problems }: SessionReading,
   whole: ((outcome: Outcome) => Promise<string>) | null,
+  left: ReadonlyMap<number, readonly LeftBehind[]> = new Map(),
 ): AsyncIterable<object> {
   const { session, ...rest } = description;
   yield { kind: 'session', sessionId: session, ...rest, results: runs };
-  for (const [index, entry] of entries.entries())
-    yield { position: first + index, ...(whole ? await fillBodies(entry, bodies, whole) : entry) };
+  const lines = async function* (part: LeftBehind, leftBehind?: number): AsyncIterable<object> {
+    for (const [index, entry] of part.entries.entries()) {
+      const position = part.first + index;
+      for (const stretch of leftBehind === undefined ? (left.get(position) ?? []) : []) yield* lines(stretch, position);
+      const filled = whole ? await fillBodies(entry, part.bodies, whole) : entry;
+      yield { position, ...(leftBehind !== undefined && { leftBehind }), ...filled };
+    }
+    if (part.problem !== undefined) yield { kind: 'problem', position: leftBehind, problem: part.problem };
+  };
+  yield* lines({ entries, first, bodies });
   for (const { entry, problem } of problems) yield { kind: 'problem', position: entry, problem };
 }
 

@@ -53,7 +53,15 @@ export async function runInMemory({ prompt, script, account, config = {}, option
   const access = await openModelAccess(env);
   const places = { storePlace: join(root, 'store'), liveDir: join(root, 'live'), dataDir: join(root, 'data') };
   const defaults = defaultsOfConfig(checked);
-  const deps = await createDeps({ ...checked, ...places, env, access, defaults, log: () => undefined });
+  const deps = await createDeps({
+    snapshots: false,
+    ...checked,
+    ...places,
+    env,
+    access,
+    defaults,
+    log: () => undefined,
+  });
   try {
     const session = `t-${randomUUID()}` as SessionId;
     const run = await memoryLoop(deps, {

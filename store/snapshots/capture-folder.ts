@@ -25,9 +25,11 @@ import {
   FolderIndex,
   modeOf,
   OutOfBounds,
+  type FolderLook,
   type FoundFile,
   type IndexedFile,
   type IndexedFolder,
+  type LookBounds,
 } from './folder-index.ts';
 import { FOLDER_MODE, loosePath, ObjectWriter, runWithInput, syncData, type TreeEntry } from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
@@ -62,14 +64,20 @@ export type CaptureRequest = {
   readonly caps: SnapshotCaps;
   /** Patterns of ignored files that are captured all the same, as lines of `.gitignore`. */
   readonly include: readonly string[];
+  /** What the person ignores in all repositories, as the text of a file; absent: nothing. */
+  readonly personal?: string;
   /** The snapshot to compare with. */
   readonly before: string | null;
   /** Leaves packs of what is new in the folder `outgoing` of the place, by their SHA-256. */
   readonly packs?: boolean;
+  /** Looks at what the system has told of where it can, not at all that lies in the folder. */
+  readonly trustsWatch?: boolean;
 };
 
 /** A home folder, or a whole machine, is not looked through for longer than that. */
 const LOOKING_MS = 20_000;
+/** All that lies in a folder is looked at when the last such look is older. */
+const TRUSTED_MS = 30_000;
 const MOST_NAMED = 100;
 const LOCK_MS = 2_000;
 const OLD_LOCK_MS = 60_000;
@@ -95,6 +103,10 @@ export class FolderCapture {
   /** Whether all that was captured so far went into packs. */
   #isPacked = false;
   #isSaved = true;
+  /** When all was looked at, as `performance.now` tells it. */
+  #lookedAt = -Infinity;
+  /** What was left out is told each time, and found by a look at everything. */
+  #isWatched = true;
   #compare: Comparison | null = null;
 
   constructor({ place, git }: Pick<CaptureRequest, 'place' | 'git'>) {
@@ -130,8 +142,9 @@ export class FolderCapture {
     this.#isSaved = true;
   }
 
-  /** Ends the process that compares. */
+  /** Ends the process that compares, and the watch over the folder. */
   close(): void {
+    this.#index.close();
     this.#compare?.close();
     this.#compare = null;
   }
@@ -151,15 +164,11 @@ export class FolderCapture {
     this.#isOpen = true;
   }
 
-  async #attempt({ caps, include, before, packs = false }: CaptureRequest): Promise<Snapshot> {
+  async #attempt(request: CaptureRequest): Promise<Snapshot> {
+    const { caps, before, packs = false } = request;
     if (!this.#isOpen || !this.#hasLast() || (packs && !this.#isPacked)) await this.#open(packs);
     const collect = packs ? (pack: Buffer) => this.#leavePack(pack) : undefined;
-    const look = this.#index.look({
-      files: caps.files,
-      until: performance.now() + LOOKING_MS,
-      leaveOut: leaveOutData(this.#place),
-      include: parseIgnoreFile(include.join('\n')),
-    });
+    const look = await this.#look(request);
     const leftOut: LeftOut[] = look.unreadable.map((path) => ({ path, why: 'unreadable' }));
     let bytes = 0;
     for (const found of [...look.known, ...look.added.toSorted((a, b) => (a.path < b.path ? -1 : 1))]) {
@@ -171,6 +180,8 @@ export class FolderCapture {
     }
     this.#isSaved &&= look.known.length + look.added.length === 0;
     const named = [...leftOut, ...look.beyond.slice(0, MOST_NAMED).map((path) => ({ path, why: 'files' }) as const)];
+    this.#isWatched = named.length === 0;
+    if (!this.#isWatched) this.#index.close();
     const last = await this.#write(collect);
     return {
       id: last.id,
@@ -180,6 +191,23 @@ export class FolderCapture {
       leftOut: named.slice(0, MOST_NAMED),
       leftOutCount: leftOut.length + look.beyond.length,
     };
+  }
+
+  async #look({ caps, include, personal = '', trustsWatch = false }: CaptureRequest): Promise<FolderLook> {
+    const now = performance.now();
+    const bounds: LookBounds = {
+      files: caps.files,
+      until: now + LOOKING_MS,
+      leaveOut: leaveOutData(this.#place),
+      include: parseIgnoreFile(include.join('\n')),
+      personal,
+      isWatched: this.#isWatched && include.length === 0,
+    };
+    const isFresh = now - this.#lookedAt < TRUSTED_MS;
+    const changes = trustsWatch && isFresh ? await this.#index.lookAtChanges(bounds) : null;
+    if (changes) return changes;
+    this.#lookedAt = now;
+    return this.#index.look(bounds);
   }
 
   /** Captures a file, or says why not; null when it is captured. */

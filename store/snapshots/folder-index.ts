@@ -1,7 +1,9 @@
 // Knows what lies in a folder without reading all of it again: names, stats and the ids of contents
-// that were captured. A look costs one stat for each file. Paths are bytes, kept as latin1.
+// that were captured. A look costs one stat for each file, or for each name of which the system has
+// told that it changed. Paths are bytes, kept as latin1.
 import { lstatSync, readdirSync, type Dirent, type Stats } from 'node:fs';
 import { codeOf } from '../../system/text.ts';
+import { FolderWatch } from './folder-watch.ts';
 import { isIgnored, parseIgnoreFile, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
 import type { RawPath } from './listing.ts';
 import { readBeginning, RepositoryRules } from './repository-rules.ts';
@@ -26,6 +28,8 @@ export type IndexedFolder = {
   tree: string | null;
   /** Its `.gitignore`, as it was read. */
   ignore: { readonly text: string; readonly rules: readonly IgnoreRule[] } | null;
+  /** Where it was at the last look at all of it, and the rules in it. */
+  place: Place | null;
 };
 
 /** A file that may differ from what was captured of it, or was not captured yet. */
@@ -56,6 +60,10 @@ export type LookBounds = {
   readonly leaveOut: RawPath;
   /** Ignored files that are captured all the same. */
   readonly include: readonly IgnoreRule[];
+  /** What the person ignores in all repositories, as the text of a file. */
+  readonly personal: string;
+  /** Whether changes are watched for from here on. Ignored folders are not. */
+  readonly isWatched: boolean;
 };
 
 /** The problem with a folder that takes too long, or has too much, to be captured. */
@@ -96,6 +104,10 @@ export class FolderIndex {
   bytes = 0;
   readonly #root: string;
   readonly #repositories = new RepositoryRules();
+  readonly #watch = new FolderWatch<IndexedFolder>();
+  /** How it was around the folder at the last look at everything. */
+  #above = '';
+  #nested = 0;
 
   /** `root` is an absolute path. */
   constructor(root: string) {
@@ -105,9 +117,42 @@ export class FolderIndex {
   /** Looks for what may have changed. Throws OutOfBounds, and what the file system said. */
   look(bounds: LookBounds): FolderLook {
     const looking: Looking = { bounds, known: [], added: [], beyond: [], unreadable: [], repositories: 0 };
+    this.#repositories.setPersonal(bounds.personal);
     const rules = this.#repositories.rulesAbove(this.#root);
+    this.#watch.restart(bounds.isWatched);
     this.#lookInto(this.top, { path: '', rules, depth: 0, isIgnored: false }, looking);
+    this.#above = this.#describeAbove(rules);
+    this.#nested = looking.repositories;
     return looking;
+  }
+
+  /**
+   * Looks for what has changed since the last look, as the system has told it. Returns null where
+   * that may not be all.
+   */
+  async lookAtChanges(bounds: LookBounds): Promise<FolderLook | null> {
+    const changed = await this.#watch.takeChanges();
+    this.#repositories.setPersonal(bounds.personal);
+    const above = this.#describeAbove(this.#repositories.rulesAbove(this.#root));
+    if (changed === null || above !== this.#above) return null;
+    const looking: Looking = { bounds, known: [], added: [], beyond: [], unreadable: [], repositories: this.#nested };
+    for (const [folder, names] of changed) {
+      const hasRules = [...names].some((name) => ['.git', '.gitignore'].includes(name.toLowerCase()));
+      if (hasRules || folder.place?.isIgnored === true) return null;
+      if (folder.place) this.#lookInto(folder, folder.place, looking, names);
+    }
+    return looking;
+  }
+
+  /** Ends the watch over its folders. */
+  close(): void {
+    this.#watch.close();
+  }
+
+  /** Returns a text that is another where the folder, or what rules it from outside, is. */
+  #describeAbove(rules: readonly IgnoreRules[]): string {
+    const { dev, ino } = lstatSync(this.placeOf(''));
+    return [dev, ino, rules.length, this.#repositories.version].join(' ');
   }
 
   placeOf(path: RawPath): string | Buffer {
@@ -144,25 +189,31 @@ export class FolderIndex {
     for (const file of child.files.keys()) this.remove(child, file);
     for (const below of child.folders.keys()) this.#removeFolder(child, below);
     folder.folders.delete(name);
+    this.#watch.remove(child);
+    child.place = null;
     invalidate(folder);
   }
 
-  #lookInto(folder: IndexedFolder, place: Place, looking: Looking): void {
+  /** `names`: looks at these alone, where the last look at the folder has left its place. */
+  #lookInto(folder: IndexedFolder, place: Place, looking: Looking, names?: ReadonlySet<string>): void {
     if (performance.now() > looking.bounds.until) throw new OutOfBounds('looking through it takes too long');
+    if (!names) this.#watch.add(folder, this.placeOf(place.path));
     const entries = this.#list(place.path, looking);
     // What was captured of a folder that may not be read stays.
     if (entries === null) return;
-    const here = this.#rulesIn(folder, place, entries, looking);
+    const here = names ? place : this.#rulesIn(folder, place, entries, looking);
+    folder.place = here;
+    const isMeant = (name: string): boolean => names?.has(name) ?? true;
     const [files, folders] = [new Set<string>(), new Set<string>()];
     for (const entry of entries) {
       const { name } = entry;
-      if (name.toLowerCase() === '.git') continue;
+      if (!isMeant(name) || name.toLowerCase() === '.git') continue;
       if (!entry.isDirectory()) {
         if (this.#lookAtFile(folder, entry, here, looking)) files.add(name);
       } else if (this.#lookAtFolder(folder, entry, here, looking)) folders.add(name);
     }
-    for (const name of folder.files.keys()) if (!files.has(name)) this.remove(folder, name);
-    for (const name of folder.folders.keys()) if (!folders.has(name)) this.#removeFolder(folder, name);
+    for (const name of folder.files.keys()) if (isMeant(name) && !files.has(name)) this.remove(folder, name);
+    for (const name of folder.folders.keys()) if (isMeant(name) && !folders.has(name)) this.#removeFolder(folder, name);
   }
 
   #list(path: RawPath, { unreadable }: Looking): readonly Dirent[] | null {
@@ -180,17 +231,15 @@ export class FolderIndex {
   #rulesIn(folder: IndexedFolder, place: Place, entries: readonly Dirent[], looking: Looking): Place {
     const { path, depth } = place;
     const isRepository = path !== '' && entries.some((entry) => entry.name === '.git' && this.#isGit(path, entry));
-    const from = isRepository ? { ...place, rules: this.#rulesOf(path), depth: depth + 1 } : place;
+    const from = isRepository
+      ? { ...place, rules: this.#repositories.rulesOf(`${this.#root}/${path.slice(0, -1)}`, path), depth: depth + 1 }
+      : place;
     looking.repositories += isRepository ? 1 : 0;
     const own = entries.find(({ name }) => name === '.gitignore');
     const text = own?.isFile() === true ? readBeginning(`${this.#root}/${path}.gitignore`) : null;
     if (text === null) return from;
     if (folder.ignore?.text !== text) folder.ignore = { text, rules: parseIgnoreFile(text) };
     return { ...from, rules: [...from.rules, { prefix: path, rules: folder.ignore.rules }] };
-  }
-
-  #rulesOf(path: RawPath): readonly IgnoreRules[] {
-    return [{ prefix: path, rules: this.#repositories.rulesOf(`${this.#root}/${path.slice(0, -1)}`) }];
   }
 
   #isGit(path: RawPath, entry: Dirent): boolean {
@@ -213,7 +262,7 @@ export class FolderIndex {
     this.#lookInto(child, { ...place, path, isIgnored: isLeft }, looking);
     const isKept =
       !isLeft || child.files.size + child.folders.size > 0 || looking.added.some((one) => one.folder === child);
-    if (!isKept) folder.folders.delete(name);
+    if (!isKept) this.#removeFolder(folder, name);
     return isKept;
   }
 
@@ -250,7 +299,7 @@ export class FolderIndex {
 }
 
 export function newFolder(parent: IndexedFolder | null): IndexedFolder {
-  return { files: new Map(), folders: new Map(), parent, tree: null, ignore: null };
+  return { files: new Map(), folders: new Map(), parent, tree: null, ignore: null, place: null };
 }
 
 function openFolder(folder: IndexedFolder, name: string): IndexedFolder {

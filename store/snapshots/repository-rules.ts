@@ -1,5 +1,6 @@
 // Reads what a repository ignores by files outside of a captured folder: the `.gitignore` of the
-// folders above it, and `info/exclude`. Paths are bytes, kept as latin1.
+// folders above it, `info/exclude`, and what a person ignores everywhere, the weakest. Paths are
+// bytes, kept as latin1.
 import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { isIgnored, parseIgnoreFile, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
@@ -10,6 +11,20 @@ const MOST_BYTES = 1024 * 1024;
 
 export class RepositoryRules {
   readonly #parsed = new Map<RawPath, { readonly text: string; readonly rules: readonly IgnoreRule[] }>();
+  #version = 0;
+  #personal = { text: '', rules: parseIgnoreFile('') };
+
+  /** Grows where a file differs from what was read before. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Takes the rules that hold in all repositories, as the text of their file. */
+  setPersonal(text: string): void {
+    if (text === this.#personal.text) return;
+    this.#personal = { text, rules: parseIgnoreFile(text) };
+    this.#version += 1;
+  }
 
   /**
    * Returns the rules that hold for the folder `root` from outside of it, the weakest first. Rules
@@ -17,14 +32,14 @@ export class RepositoryRules {
    */
   rulesAbove(root: RawPath): readonly IgnoreRules[] {
     const top = findTop(root);
-    if (top === null) return [];
+    if (top === null) return [{ prefix: '', rules: this.#personal.rules }];
     const parts = root.slice(top.length).split('/').filter(Boolean);
     const pathTo = (count: number): RawPath => parts.slice(0, count).join('/');
     const levels = parts.map((_, at): IgnoreRules => {
       const prefix = at === 0 ? '' : `${pathTo(at)}/`;
       return { prefix, rules: this.#read(`${top}/${prefix}.gitignore`) };
     });
-    const stack = [{ prefix: '', rules: this.rulesOf(top) }, ...levels];
+    const stack = [...this.rulesOf(top, ''), ...levels];
     const folders = parts.map((_, at) => pathTo(at + 1));
     const ignores = (rules: readonly IgnoreRules[], folder: RawPath): boolean =>
       isIgnored(
@@ -41,9 +56,13 @@ export class RepositoryRules {
     });
   }
 
-  /** Returns the rules that a repository has in `info/exclude`. */
-  rulesOf(top: RawPath): readonly IgnoreRule[] {
-    return this.#read(`${findCommonFolder(top)}/info/exclude`);
+  /**
+   * Returns the rules of a repository that lie in none of its files, the weakest first. Its paths
+   * begin with `prefix`.
+   */
+  rulesOf(top: RawPath, prefix: RawPath): readonly IgnoreRules[] {
+    const own = this.#read(`${findCommonFolder(top)}/info/exclude`);
+    return [this.#personal.rules, own].map((rules) => ({ prefix, rules }));
   }
 
   #read(path: RawPath): readonly IgnoreRule[] {
@@ -51,6 +70,7 @@ export class RepositoryRules {
     const known = this.#parsed.get(path);
     if (known?.text === text) return known.rules;
     const rules = parseIgnoreFile(text);
+    this.#version += 1;
     this.#parsed.set(path, { text, rules });
     return rules;
   }

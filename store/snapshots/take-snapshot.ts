@@ -41,8 +41,12 @@ export type SnapshotMeans = {
   readonly run: RunHeld;
   readonly caps: SnapshotCaps;
   readonly include?: readonly string[];
+  /** Reads what the person ignores in all repositories. */
+  readonly personal?: () => Promise<string>;
   /** Leaves packs of what is new beside the index, where hosts share a store. */
   readonly packs?: boolean;
+  /** Takes what the system told of changes for all that has changed, where it can be told. */
+  readonly trustsWatch?: boolean;
   /** Captures by a process that stays; absent: by one of its own. */
   readonly capture?: ((request: CaptureRequest) => Promise<Snapshot>) | undefined;
 };
@@ -61,8 +65,9 @@ export const captureProgram = (): readonly string[] => [
  * file system said.
  */
 export async function takeSnapshot(means: SnapshotMeans, before: string | null): Promise<Snapshot> {
-  const { place, git, caps, run, include = [], packs = false, capture } = means;
-  const request: CaptureRequest = { place, git, caps, include, before, packs };
+  const { place, git, caps, run, include = [], packs = false, trustsWatch = false, capture } = means;
+  const personal = (await means.personal?.()) ?? '';
+  const request: CaptureRequest = { place, git, caps, include, personal, before, packs, trustsWatch };
   if (capture) return await capture(request);
   await openShadow(place);
   const argv = [...captureProgram(), JSON.stringify(request)];

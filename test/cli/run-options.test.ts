@@ -98,9 +98,11 @@ test.each([
   [['--no-wrap-up'], { wrapUp: false }],
   [['--instructions'], { instructions: true }],
   [['--no-instructions'], { instructions: false }],
+  [['--snapshots'], { snapshots: true }],
+  [['--no-snapshots'], { snapshots: false }],
   [[], {}],
 ])(
-  'a wrap-up, or a workspace’s instructions, are asked for, refused, or left to the worker: %j (L51 L78)',
+  'a wrap-up, a workspace’s instructions and captures are asked for, refused, or left to the worker: %j (L51 L78 T2)',
   (written, given) => {
     expect(options(addRunOptions(new Command()).parse(written, { from: 'user' }).opts<RunFlags>())).toEqual(given);
   },

@@ -88,6 +88,7 @@ async function memoryDeps(url: string) {
   const env = { PATH: process.env.PATH };
   const { random: _, ...deps } = await createDeps({
     env,
+    snapshots: false,
     ...folders,
     access,
     log: () => {},

@@ -183,7 +183,7 @@ export const fleetRules: readonly Rule[] = [
 export const timeRules: readonly Rule[] = [
   { id: 'T1', rule: 'What a step has changed in the folders of a run is captured beside the next model call' },
   { id: 'T2', rule: 'What is captured, and what is not' },
-  { id: 'T3', rule: 'A snapshot costs a look at each file, and what has changed' },
+  { id: 'T3', rule: 'A later snapshot looks at what the system tells has changed, and costs as little' },
   { id: 'T4', rule: 'Snapshots go where hosts share a store, and are freed when their sessions are gone' },
   { id: 'T5', rule: 'What changed files says so' },
   { id: 'T6', rule: 'A session goes back to an earlier point, and that is undone' },

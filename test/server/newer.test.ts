@@ -20,7 +20,15 @@ import { until } from '../support/until.ts';
 async function startOldWorker({ storePlace, liveDir, cwd, taskQueue }: Harness): Promise<{ stop(): Promise<void> }> {
   const env = { PATH: process.env['PATH'] };
   const access = await openModelAccess({ ANTHROPIC_API_KEY: 'test' });
-  const own = await createDeps({ storePlace, liveDir, dataDir: join(cwd, '..', 'data'), access, env, log: () => {} });
+  const own = await createDeps({
+    snapshots: false,
+    storePlace,
+    liveDir,
+    dataDir: join(cwd, '..', 'data'),
+    access,
+    env,
+    log: () => {},
+  });
   const store = newerWrote(fileStore({ dir: storePlace }));
   const deps = {
     ...own,

@@ -43,10 +43,11 @@ export function cliPlace(model: ScriptedModel | null) {
   const data = join(root, 'data');
   const cwd = join(root, 'workspace');
   mkdirSync(cwd);
-  // Notes are another call after each run: tests that are about them ask for them (L80).
+  // Notes are another call after each run, and captures are entries of transcripts: tests that are
+  // about them ask for them (L80 T1).
   const settings = join(root, 'settings');
   mkdirSync(join(settings, 'perdure'), { recursive: true });
-  writeFileSync(join(settings, 'perdure', 'perdure.config.mjs'), 'export default { memory: false };');
+  writeFileSync(join(settings, 'perdure', 'perdure.config.mjs'), 'export default { memory: false, snapshots: false };');
   const env: Record<string, string | undefined> = {
     PATH: process.env.PATH,
     HOME: process.env.HOME,

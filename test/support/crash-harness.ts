@@ -81,7 +81,7 @@ export async function crashHarness(options: CrashOptions) {
         taskQueue,
         env: { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url },
         defaults: { backoff: fastBackoff, permissionMode: 'bypass' },
-        ...(config ? { config } : {}),
+        config: { snapshots: false, ...config },
         ...(configFile === undefined ? {} : { configFile }),
         processEnv: options.ownThread ? {} : ONE_THREAD,
       }),

@@ -87,6 +87,8 @@ async function harnessOn(
       ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
       ...settings,
       ...other,
+      // Tests that are about captured files ask for them.
+      config: { snapshots: false, ...(other.config ?? settings?.config) },
       defaults: { backoff: fastBackoff, permissionMode: 'bypass', ...settings?.defaults },
     });
   const worker = await start();

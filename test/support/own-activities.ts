@@ -38,5 +38,5 @@ async function depsOf({ storePlace, liveDir, model }: Harness): Promise<Deps> {
   const env = { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
   const defaults = { backoff: fastBackoff, permissionMode: 'bypass' } as const;
   const settings = { storePlace, liveDir, dataDir: join(storePlace, '..', 'data'), env, defaults, log: () => {} };
-  return createDeps({ ...settings, access: await openModelAccess(env) });
+  return createDeps({ ...settings, snapshots: false, access: await openModelAccess(env) });
 }

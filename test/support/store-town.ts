@@ -52,7 +52,13 @@ export async function storeTown(kind: StoreKind, script: ScriptedModelOptions['s
   if (script !== null) {
     const places = { storePlace, storeKeys, liveDir, dataDir, env, taskQueue };
     const defaults = { backoff: fastBackoff, permissionMode: 'bypass' } as const;
-    const worker = await startWorker({ ...target, ...places, log: () => undefined, defaults });
+    const worker = await startWorker({
+      ...target,
+      ...places,
+      log: () => undefined,
+      defaults,
+      config: { snapshots: false },
+    });
     onTestFinished(() => worker.stop());
   }
   const { care, id } = openStore({ ...folder, dataDir });

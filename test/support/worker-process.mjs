@@ -6,7 +6,7 @@ import { installRuntime } from '../../dist/worker/install-runtime.js';
 import { createWorkerLog } from '../../dist/worker/log.js';
 
 const { configFile, ...settings } = JSON.parse(process.argv[2]);
-if (configFile) settings.config = (await import(configFile)).default;
+if (configFile) settings.config = { snapshots: false, ...(await import(configFile)).default };
 const log = createWorkerLog(process.stderr, settings.env);
 installRuntime(log);
 const worker = await startWorker({ ...settings, log });

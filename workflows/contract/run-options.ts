@@ -227,6 +227,13 @@ export const RUN_OPTIONS = {
     hint: ' (the default)',
     off: 'neither tell the model notes of earlier sessions nor make one',
   }),
+  /** Files are captured after each step that may have changed them (T1). */
+  snapshots: switchOption('snapshots', {
+    flag: '--snapshots',
+    says: 'capture the files of the workspace after each step that may change them',
+    hint: ' (the default)',
+    off: 'capture no files: the session can be neither compared nor taken back with them',
+  }),
   /**
    * After a natural end, the small model suggests what the person may write next, and the memo
    * tells it (L56).

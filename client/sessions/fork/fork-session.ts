@@ -234,7 +234,7 @@ async function planFiles(
     if (files === undefined && !worktree) return null;
     throw new ClientProblem(
       'refused',
-      `no files of session ${described.session} were captured there: have "snapshots": true, or fork it without files`,
+      `no files of session ${described.session} were captured there: fork it without files`,
     );
   }
   return { from: cwd, snapshot, to: files ?? `${cwd}-${session}`, ...(worktree && { worktree }) };

@@ -300,7 +300,7 @@ test('an agent that ended says how and what, before the outcome of its call is s
     first: 0,
     problems: [],
   };
-  const text = transcriptText(createPaint(false), reading, new Map([[calls, agents]]));
+  const text = transcriptText(createPaint(false), reading, { agents: new Map([[calls, agents]]) });
   expect(text.split('\n').slice(5)).toEqual([
     expect.stringContaining('▸ agent Audit it'),
     '  │ Two faults.',

@@ -134,7 +134,7 @@ test("a folder that holds Perdure's own data is captured without it (T2)", async
 test('a folder that takes too long to look through is given up, and is not looked through once more (T2)', () => {
   const { root, sh } = shadowed();
   sh('echo 1 > one');
-  const bounds = { files: 10, until: performance.now() - 1, leaveOut: '', include: [] };
+  const bounds = { files: 10, until: performance.now() - 1, leaveOut: '', include: [], personal: '', isWatched: false };
   expect(() => new FolderIndex(root).look(bounds)).toThrow(OutOfBounds);
 });
 

@@ -1,14 +1,19 @@
 // Rules of a repository that lie outside of the captured folder, held against git's own answers (T2).
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import { shadowed } from './support.ts';
 
 const GIT = 'GIT_CONFIG_GLOBAL=/dev/null git -c user.name=n -c user.email=e';
 
 type Shadowed = ReturnType<typeof shadowed>;
 
-async function expectAsGit({ sh, take, files }: Shadowed): Promise<readonly string[]> {
+async function expectAsGit({ sh, take, files }: Shadowed, more = ''): Promise<readonly string[]> {
   const held = (await files((await take()).id)).map((line) => line.slice('100644 '.length));
-  const listed = sh(`${GIT} -c core.quotePath=false ls-files -co --exclude-standard`).split('\n').filter(Boolean);
+  const list = `${GIT} ${more} -c core.quotePath=false ls-files -co --exclude-standard`;
+  const listed = sh(list).split('\n').filter(Boolean);
   expect(held.toSorted()).toEqual(listed.toSorted());
   return held;
 }
@@ -27,6 +32,31 @@ test('what a repository ignores above the captured folder is not captured, and a
   expect(held).toEqual(['.gitignore', 'deep/.env', 'deep/b.tmp', 'kept.log', 'lib/l', 'src/c', 'top/t']);
   sh("printf 'new\\n' >> ../../.gitignore && printf 'later\\n' >> ../../.git/info/exclude && touch new later other");
   expect(await expectAsGit(folder)).toEqual([...held.slice(0, 5), 'other', ...held.slice(5)]);
+});
+
+test('what a person ignores everywhere is the weakest rule of each repository, and a change of it counts (T2)', async () => {
+  const plain = shadowed({}, 'repo/app');
+  const { sh, means, place } = plain;
+  const personal = join(place.gitDir, 'personal');
+  mkdirSync(place.gitDir, { recursive: true });
+  const take = (before: string | null = null) =>
+    takeSnapshot({ ...means, personal: () => readFile(personal, 'latin1'), trustsWatch: true }, before);
+  const folder = { ...plain, take };
+  writeFileSync(personal, '*.swp\n.env\n/app/notes\n/build/\n');
+  sh(`
+    (cd .. && git init -q . && printf '!kept.swp\n' > .git/info/exclude) && printf '!.env\n' > .gitignore
+    touch a.swp kept.swp .env notes seen && mkdir build deep && touch build/x deep/b.swp deep/notes
+  `);
+  const given = `-c core.excludesFile=${personal}`;
+  expect(await expectAsGit(folder, given)).toEqual(['.env', '.gitignore', 'build/x', 'deep/notes', 'kept.swp', 'seen']);
+  sh('mkdir nested && cd nested && git init -q . && mkdir app && touch app/notes n.swp own');
+  expect((await plain.files((await take()).id)).filter((line) => line.includes('nested'))).toEqual([
+    '100644 nested/own',
+  ]);
+  sh('rm -r nested');
+  writeFileSync(personal, 'new\n');
+  sh('touch new c.swp');
+  expect(await expectAsGit(folder, given)).not.toContain('new');
 });
 
 test('a work tree, a submodule and a repository in a folder have the exclusions of their own repository (T2)', async () => {

@@ -42,7 +42,16 @@ export function shadowed(caps: Partial<SnapshotCaps> = {}, below = '') {
       if (done.status !== 0) throw new Error(done.stderr);
       return done.stdout;
     },
-    take: (before: string | null = null) => takeSnapshot(means, before),
+    take: (before: string | null = null, trustsWatch = false) => takeSnapshot({ ...means, trustsWatch }, before),
+    /** Takes it as a process that knows nothing of the folder. */
+    takeAnew: async (before: string | null = null) => {
+      const other = new FolderCapture({ place: { ...place, own: tempFolder() }, git: 'git' });
+      try {
+        return await takeSnapshot({ ...means, capture: (request) => other.capture(request) }, before);
+      } finally {
+        other.close();
+      }
+    },
     /** Mode and path of all files of a snapshot. */
     files: async (id: string): Promise<readonly string[]> => {
       const argv = ['git', `--git-dir=${place.gitDir}`, '-c', 'core.quotePath=false', 'ls-tree', '-r', `${id}:files`];

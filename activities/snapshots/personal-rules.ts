@@ -1,0 +1,71 @@
+// Reads which files a person ignores in all repositories, as git does: the file of
+// `core.excludesFile` in their own configuration or that of the machine, else `git/ignore` in their
+// folder of configurations. Configurations of workspaces have no say.
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipePlace } from '../../system/process/pipes.ts';
+import { runProgram } from '../../system/process/spawn-piped.ts';
+import { codeOf } from '../../system/text.ts';
+import type { Sandbox } from '../../tools/sandbox.ts';
+
+type PersonalOptions = {
+  readonly sandbox: Pick<Sandbox, 'programs'>;
+  readonly dataDir: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** The home folder of the person. */
+  readonly home: string;
+};
+
+/** Of a longer file only the beginning counts. Bytes. */
+const MOST_BYTES = 64 * 1024;
+const LONGEST_MS = 10_000;
+const OWN = ['XDG_CONFIG_HOME', 'GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CONFIG_NOSYSTEM'];
+
+export class PersonalRules {
+  readonly #options: PersonalOptions;
+  #place: Promise<string> | undefined;
+
+  constructor(options: PersonalOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the text of the file as latin1, empty without one. The place of it is found once. */
+  async read(): Promise<string> {
+    this.#place ??= this.#findPlace();
+    const path = await this.#place;
+    try {
+      if (!(await stat(path)).isFile()) return '';
+      const parts: Buffer[] = [];
+      for await (const part of createReadStream(path, { end: MOST_BYTES - 1 })) parts.push(part as Buffer);
+      return Buffer.concat(parts).toString('latin1');
+    } catch (error) {
+      // Git passes over one that it cannot read, too.
+      if (codeOf(error) !== undefined) return '';
+      throw error;
+    }
+  }
+
+  async #findPlace(): Promise<string> {
+    const { env, home } = this.#options;
+    const named = (await this.#ask('--global')) ?? (await this.#ask('--system'));
+    return named ?? join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'git', 'ignore');
+  }
+
+  /** Returns null where a configuration does not name a file. */
+  async #ask(scope: '--global' | '--system'): Promise<string | null> {
+    const { sandbox, dataDir, env, home } = this.#options;
+    const { programs } = sandbox;
+    const own = Object.fromEntries(OWN.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
+    const argv = [programs.at('git'), 'config', scope, '--includes', '--type=path', '--get', 'core.excludesFile'];
+    const { exit, stdout } = await runProgram(argv, {
+      env: { ...programs.environment(), HOME: home, ...own },
+      cwd: '/',
+      pipes: pipePlace(programs, dataDir),
+      timeoutMs: LONGEST_MS,
+      mostOutput: MOST_BYTES,
+      encoding: 'utf8',
+    });
+    return exit.code === 0 ? stdout.replace(/\n$/, '') : null;
+  }
+}

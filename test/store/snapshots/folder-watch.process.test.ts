@@ -1,0 +1,101 @@
+// Snapshots that look at what the system has told, held against those of a process that looks at
+// everything.
+import { readFileSync } from 'node:fs';
+import { expect, test, vi } from 'vitest';
+import { FolderIndex } from '../../../store/snapshots/folder-index.ts';
+import { shadowed } from './support.ts';
+
+const isLinux = process.platform === 'linux';
+
+/** Counts looks at everything. */
+function countLooks() {
+  const looks = vi.spyOn(FolderIndex.prototype, 'look').mockClear();
+  return { count: () => looks.mock.calls.length, forget: () => looks.mockClear() };
+}
+
+const CHANGES: readonly (readonly [what: string, script: string, looks: 'changes' | 'all'])[] = [
+  ['a file is written in place', 'echo more >> a/one', 'changes'],
+  ['a file has another content of the same size and time', 'echo eno > a/one; touch -d @1700000000 a/one', 'changes'],
+  ['a file is replaced by a rename', 'echo new > .tmp; mv .tmp a/one', 'changes'],
+  ['a file becomes executable', 'chmod +x a/one', 'changes'],
+  ['a file becomes a link, and a folder a file', 'rm -r b a/one; ln -s two a/one; echo b > b', 'changes'],
+  ['a file becomes a folder', 'rm a/one; mkdir -p a/one/deep; echo 1 > a/one/deep/er', 'changes'],
+  ['folders are made, filled and emptied', 'mkdir -p c/d/e; echo 1 > c/d/e/f; rm a/one a/two', 'changes'],
+  ['a folder moves with all that it has', 'mv a c; echo 1 > c/new', 'changes'],
+  [
+    'a folder takes the place of another',
+    'mkdir c; echo other > c/other; rm -r a; mv c a; echo 2 > a/after',
+    'changes',
+  ],
+  ['a folder is removed and made anew', 'rm -r b; mkdir -p b/deep; echo again > b/deep/two', 'changes'],
+  ['ignored files and those of git change', 'echo 1 > x.log; mkdir out; echo 1 > out/x; echo 1 > .git/x', 'changes'],
+  [
+    'names are odd',
+    `printf 1 > "$(printf 'od\\377d')"; printf 2 > 'new
+line'`,
+    'changes',
+  ],
+  ['rules change', `echo '*.txt' >> .gitignore; echo 1 > new.txt`, 'all'],
+  ['rules outside of the folder change', `echo 'a-*' >> .git/info/exclude; echo 1 > a-new`, 'all'],
+  ['a folder becomes a repository', `git init -q b; echo skip > b/.gitignore; echo 1 > b/skip`, 'all'],
+  ['more changes than the system keeps', 'i=0; while [ $i -lt 3000 ]; do : > a/$i; i=$((i+1)); done', 'all'],
+  [
+    'the folder itself is another one',
+    'cp -r "$PWD" "$PWD-2"; rm -rf "$PWD"; mv "$PWD-2" "$PWD"; echo 3 > "$PWD/three"',
+    'all',
+  ],
+];
+
+test.each(CHANGES)(
+  'a snapshot by what the system tells has all that has changed when %s (T1)',
+  async (_, script, looks) => {
+    const { sh, take, takeAnew } = shadowed();
+    sh(
+      `git init -q . && printf '*.log\\nout/\\n' > .gitignore && mkdir -p a b/deep empty && echo one > a/one && echo two > a/two && echo 1 > b/deep/1`,
+    );
+    sh('touch -d @1700000000 a/one');
+    const first = await take();
+    const all = countLooks();
+    for (const more of [script, 'mkdir -p last/deep; echo 1 > last/deep/file', 'rm -r last; echo 2 > a-last']) {
+      sh(more);
+      const { id, files } = await take(first.id, true);
+      if (more === script && isLinux) expect(all.count()).toBe(looks === 'all' ? 1 : 0);
+      expect(await takeAnew()).toMatchObject({ id, files });
+      all.forget();
+    }
+  },
+);
+
+test('a look at everything finds what the system did not tell of (T1)', async () => {
+  const { root, sh, take, takeAnew } = shadowed();
+  sh('mkdir a && echo 1 > a/one && ln a/one "$PWD-linked"');
+  const first = await take();
+  // The system tells of it where the other name lies alone.
+  sh('echo 2 > "$PWD-linked"');
+  expect(readFileSync(`${root}/a/one`, 'utf8')).toBe('2\n');
+  const all = countLooks();
+  const later = await take(first.id);
+  expect(all.count()).toBe(1);
+  expect(later.changes.map(({ path }) => path)).toEqual(['a/one']);
+  expect((await takeAnew()).id).toBe(later.id);
+});
+
+test('where something is left out or ignored files are included, every look is at everything (T2)', async () => {
+  const { sh, take, takeAnew } = shadowed({ fileBytes: 1_000 });
+  sh('head -c 2000 /dev/zero > large; echo 1 > one');
+  const first = await take();
+  const all = countLooks();
+  sh('echo 2 > two');
+  const second = await take(first.id, true);
+  expect(second.leftOut).toMatchObject([{ path: 'large' }]);
+  expect(all.count()).toBe(1);
+  sh('rm large');
+  await take(second.id, true);
+  sh('echo 3 > three');
+  await take(second.id, true);
+  all.forget();
+  sh('echo 4 > four');
+  const last = await take(second.id, true);
+  if (isLinux) expect(all.count()).toBe(0);
+  expect((await takeAnew()).id).toBe(last.id);
+});
