@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { isInside, realOf } from '../../system/process/places.ts';
-import { codeOf } from '../../system/text.ts';
+import { codeOf, reasonOf } from '../../system/text.ts';
 import { parseStored } from '../values/store.ts';
 import { Comparison } from './comparison.ts';
 import {
@@ -29,7 +29,15 @@ import {
   type IndexedFile,
   type IndexedFolder,
 } from './folder-index.ts';
-import { FOLDER_MODE, loosePath, ObjectWriter, runWithInput, syncData, type TreeEntry } from './git-objects.ts';
+import {
+  FOLDER_MODE,
+  loosePath,
+  ObjectWriter,
+  receivePack,
+  runWithInput,
+  syncData,
+  type TreeEntry,
+} from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
 import { namesIn, parseChanges, type RawPath, type SnapshotChange } from './listing.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
@@ -74,7 +82,10 @@ const MOST_NAMED = 100;
 const LOCK_MS = 2_000;
 const OLD_LOCK_MS = 60_000;
 
-const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
+/** The file system says so by a code, git by a sentence. */
+const isFull = (error: unknown): boolean =>
+  ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '') ||
+  /No space left on device|Disk quota exceeded/.test(reasonOf(error));
 
 /** Packs that wait to be stored where other hosts find them. */
 export const outgoingOf = ({ own }: Pick<ShadowPlace, 'own'>): string => join(own, 'outgoing');
@@ -137,8 +148,9 @@ export class FolderCapture {
   }
 
   #openWriter(): ObjectWriter {
+    const { gitDir } = this.#place;
     const indexPack = gitArguments(this.#git, this.#place, ['index-pack', '--stdin']);
-    return new ObjectWriter(this.#place.gitDir, (pack) => runWithInput(indexPack, pack, shadowEnvironment()));
+    return new ObjectWriter(gitDir, (pack) => receivePack(gitDir, (env) => runWithInput(indexPack, pack, env)));
   }
 
   #forget(): void {
