@@ -80,8 +80,7 @@ function openMeans(options: RewindMeans, { session, signal }: Attempt, root: str
 
 async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewind): Promise<Prepared> {
   const { root, known, to } = asked;
-  if (realOf(root) !== root)
-    throw new RestoreProblem(`${root} is not there any longer, or a link is in its place`);
+  if (realOf(root) !== root) throw new RestoreProblem(`${root} is not there any longer, or a link is in its place`);
   const means = openMeans(options, about.attempt, root);
   const { place } = means;
   if (!(await hasSnapshot({ ...means, ...place }, to)))

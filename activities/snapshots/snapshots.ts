@@ -197,10 +197,8 @@ export class WorkerSnapshots implements Snapshots {
   /** Sends new packs to the store. Those that fail are sent with the next capture. */
   async #sendPacks(session: SessionId, place: ShadowPlace, stored: StoredFiles): Promise<readonly Hash[]> {
     const { store, log } = this.#options;
-    const isNamed = (hash: Hash): boolean =>
-      findLastFiles(stored, ({ roots }) => roots.some(({ packs }) => packs?.includes(hash))) !== null;
     try {
-      return await sendPacks(store, place, isNamed);
+      return await sendPacks(store, place, (waiting) => findNamedPacks(stored, waiting));
     } catch (error) {
       const why = clip(onOneLine(reasonOf(error)), 300);
       log('warn', `snapshots of ${place.root} are on this host alone until the next: ${why}`, { session });
@@ -251,6 +249,16 @@ function lastSnapshotOf({ view, known }: StoredFiles, root: string): string | nu
     if (id !== undefined) return id;
   }
   return null;
+}
+
+/** Looks through the transcript once. */
+function findNamedPacks(stored: StoredFiles, waiting: readonly Hash[]): ReadonlySet<Hash> {
+  const left = new Set(waiting);
+  findLastFiles(stored, ({ roots }) => {
+    for (const hash of roots.flatMap(({ packs = [] }) => packs)) left.delete(hash);
+    return left.size === 0;
+  });
+  return new Set(waiting.filter((hash) => !left.has(hash)));
 }
 
 function findLastFiles({ view, known }: StoredFiles, fits: (entry: FilesEntry) => boolean): FilesEntry | null {

@@ -21,14 +21,15 @@ import { isSnapshotId } from './snapshot-ids.ts';
 export async function sendPacks(
   store: Pick<Store, 'put'>,
   place: ShadowPlace,
-  isNamed: (hash: Hash) => boolean,
+  findNamed: (waiting: readonly Hash[]) => ReadonlySet<Hash>,
 ): Promise<readonly Hash[]> {
   const folder = outgoingOf(place);
-  const names = existsSync(folder) ? await readdir(folder) : [];
+  const waiting = (existsSync(folder) ? await readdir(folder) : []).filter(isHash);
+  const named = findNamed(waiting);
   const sent: Hash[] = [];
-  for (const name of names.filter((each) => /^[0-9a-f]{64}$/.test(each))) {
-    const path = join(folder, name);
-    if (isNamed(name as Hash)) await rm(path, { force: true });
+  for (const hash of waiting) {
+    const path = join(folder, hash);
+    if (named.has(hash)) await rm(path, { force: true });
     else sent.push(await store.put(await readFile(path)));
   }
   return sent;

@@ -43,7 +43,7 @@ test('packs of another host for which there is no room are told in a sentence, a
   const store = fileStore({ dir: tempFolder() });
   here.sh('head -c 3000000 /dev/urandom > large');
   const taken = await takeSnapshot({ ...here.means, packs: true }, null);
-  const packs = await sendPacks(store, here.place, () => false);
+  const packs = await sendPacks(store, here.place, () => new Set());
   const roots = [{ ...describeSnapshot(here.root, taken), packs }];
   const { gitDir } = there.place;
   mkdirSync(gitDir);
