@@ -90,6 +90,9 @@ const isFull = (error: unknown): boolean =>
 /** Packs that wait to be stored where other hosts find them. */
 export const outgoingOf = ({ own }: Pick<ShadowPlace, 'own'>): string => join(own, 'outgoing');
 
+/** A file that no stats match is read. */
+const UNREAD = { size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0, readAt: 0 };
+
 /** A snapshot, the tree of its files, and its commit. */
 type Last = { readonly id: string; readonly files: string; readonly commit: string };
 
@@ -164,7 +167,7 @@ export class FolderCapture {
   }
 
   async #attempt({ caps, include, before, packs = false }: CaptureRequest): Promise<Snapshot> {
-    if (!this.#isOpen || !this.#hasLast() || (packs && !this.#isPacked)) await this.#open(packs);
+    if (!this.#isOpen || !this.#hasLast() || (packs && !this.#isPacked)) await this.#open(packs, before);
     const collect = packs ? (pack: Buffer) => this.#leavePack(pack) : undefined;
     const look = this.#index.look({
       files: caps.files,
@@ -306,16 +309,16 @@ export class FolderCapture {
   }
 
   /** Reads what an earlier process has kept, as far as the repository still has it. */
-  async #open(packs: boolean): Promise<void> {
+  async #open(packs: boolean, before: string | null): Promise<void> {
     await openShadow(this.#place);
     this.save();
     const saved = readSaved(join(this.#place.own, 'stats'));
     this.#forget();
     this.#isPacked = packs;
     // What no pack holds is captured once more.
-    if (saved === null || (packs && saved.isPacked !== true)) return;
+    if (saved === null || (packs && saved.isPacked !== true)) return await this.#recall(before);
     const existing = await this.#findExisting(saved.last);
-    if (existing === null) return;
+    if (existing === null) return await this.#recall(before);
     for (const [path, mode, size, mtimeMs, ctimeMs, ino, readAt, id] of saved.files) {
       if (!existing.has(id)) continue;
       const name = path.slice(path.lastIndexOf('/') + 1);
@@ -324,6 +327,17 @@ export class FolderCapture {
     this.#writer.remember(existing);
     this.#last = saved.last;
     this.#isPacked = saved.isPacked === true;
+  }
+
+  /** Takes files for captured that the snapshot before has, and that a rule may ignore since. */
+  async #recall(before: string | null): Promise<void> {
+    if (!isSnapshotId(before)) return;
+    const args = ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', nameTree(before, 'files')];
+    for (const line of namesIn(await this.#runGit(args).catch(() => ''))) {
+      const [about = '', path = ''] = line.split(/\t(.*)/s);
+      const [mode = '', , id = ''] = about.split(' ');
+      this.#index.set(this.#index.folderOf(path), path.slice(path.lastIndexOf('/') + 1), { ...UNREAD, mode, id });
+    }
   }
 
   #leavePack(pack: Buffer): void {
