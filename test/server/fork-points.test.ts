@@ -71,7 +71,7 @@ test('agents at work stay with the origin: the fork has neither their answers no
   await h.sound(forked.session);
 });
 
-test('a command in the background stays with the origin, whose folder alone it writes to, and the fork cannot reach it (T10 L84)', async () => {
+test('a command in the background writes to the folder of the origin alone, and the fork cannot reach it (T10 L84)', async () => {
   const h = await forkHarness({
     script: (request) => {
       const said = saidTo(request);

@@ -65,7 +65,7 @@ test('a session that one machine starts is done by another, watched by a third, 
   expect(await second.status).toBe(0);
 });
 
-test('what a session has changed is read on a machine that did not work on it, goes back and is forked without its snapshots (T4 T10 T11)', async () => {
+test('what a session has changed is read on another machine, goes back and is forked without its snapshots (T4 T10 T11)', async () => {
   const { machine } = await cluster(
     await modelFor([
       reply([toolUse('bash', { command: 'echo one > a; echo two > b' })]),
