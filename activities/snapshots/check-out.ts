@@ -7,27 +7,28 @@ import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
-import {
-  gitArguments,
-  openShadow,
-  placeOfRoot,
-  shadowEnvironment,
-  type ShadowPlace,
-} from '../../store/snapshots/shadow.ts';
+import { readChain } from '../../store/log/read-chain.ts';
+import { openShadow, placeOfRoot, type ShadowPlace } from '../../store/snapshots/shadow.ts';
 import { checkOut } from '../../store/snapshots/check-out.ts';
-import { nameTree } from '../../store/snapshots/snapshot-ids.ts';
+import { hasSnapshot } from '../../store/snapshots/compare.ts';
+import { fetchPacks } from '../../store/snapshots/packs.ts';
 import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
-import { keySegment } from '../../store/values/store.ts';
+import { keySegment, type Store } from '../../store/values/store.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import type { CheckOutFiles, FilesCheckedOut } from '../../workflows/contract/fork.ts';
 import { createGivenUpError, type Attempt } from '../attempt.ts';
-import { createHeldGit } from '../worktrees/held-git.ts';
-import { findRepository } from '../worktrees/repository.ts';
+import { createHeldGit, GitProblem } from '../worktrees/held-git.ts';
+import { findRepository, type Repository } from '../worktrees/repository.ts';
 import { isGitRefusal, runGitHeld } from './run-git-held.ts';
 
 export type CheckOutAbout = CheckOutFiles & { readonly attempt: Attempt };
 
-type CheckOutOptions = { readonly sandbox: Sandbox; readonly dataDir: string };
+type CheckOutOptions = {
+  readonly sandbox: Sandbox;
+  readonly dataDir: string;
+  /** Has what other hosts have captured. */
+  readonly store?: Store;
+};
 
 type Means = CheckOutOptions & {
   readonly attempt: Attempt;
@@ -44,22 +45,24 @@ class CheckOutProblem extends Error {
 
 export async function checkOutRoot(options: CheckOutOptions, about: CheckOutAbout): Promise<FilesCheckedOut> {
   try {
-    const { attempt, from, to, snapshot, worktree } = about;
+    const { attempt, from, to, snapshot, worktree, origin } = about;
     const folder = await findFolder(options, from, to);
     const place = placeOfRoot(options.dataDir, attempt.session, folder);
     const run = runGitHeld(options, attempt.signal);
     const means = { ...options, attempt, git: options.sandbox.programs.at('git'), run, place, snapshot };
     await openShadow(place);
-    await requireSnapshot(means);
+    await requireSnapshot(means, origin);
     if (worktree) return { kind: 'done', folder, branch: await makeWorktree(means, from) };
     await makeFolder(means);
     return { kind: 'done', folder };
   } catch (error) {
     about.attempt.signal.throwIfAborted();
-    if (error instanceof CheckOutProblem || isGitRefusal(error)) return { kind: 'refused', problem: error.message };
+    if (isRefusal(error)) return { kind: 'refused', problem: error.message };
     throw error;
   }
 }
+
+const isRefusal = (error: unknown): error is Error => error instanceof CheckOutProblem || isGitRefusal(error);
 
 async function findFolder({ dataDir }: CheckOutOptions, from: string, to: string): Promise<string> {
   const above = await realpath(dirname(to)).catch((error: unknown) => {
@@ -72,17 +75,21 @@ async function findFolder({ dataDir }: CheckOutOptions, from: string, to: string
   return folder;
 }
 
-async function requireSnapshot({ run, git, place, snapshot }: Means): Promise<void> {
-  try {
-    await run(gitArguments(git, place, ['cat-file', '-e', '--end-of-options', nameTree(snapshot, 'files')]), {
-      env: shadowEnvironment(),
-      cwd: place.own,
-    });
-  } catch (error) {
-    if (!existsSync(git)) throw new CheckOutProblem('git is not installed on this worker');
-    if (!isGitRefusal(error)) throw error;
-    throw new CheckOutProblem(`the files of that point are not on this machine: ${reasonOf(error)}`);
-  }
+/** Brings what another host has captured, where it is not here. */
+async function requireSnapshot(means: Means, origin: CheckOutFiles['origin']): Promise<void> {
+  const { git, run, place, snapshot, store } = means;
+  if (!existsSync(git)) throw new CheckOutProblem('git is not installed on this worker');
+  const reading = { gitDir: place.gitDir, git, run };
+  if (await hasSnapshot(reading, snapshot)) return;
+  const chain = store && origin ? await readChain(store, origin.session, origin.head) : [];
+  const entries = chain.flatMap(({ segment }) => segment.entries);
+  if (store) await fetchPacks(reading, store, entries);
+  if (await hasSnapshot(reading, snapshot)) return;
+  const captured = entries.find((entry) => entry.kind === 'files' && entry.roots.some(({ id }) => id === snapshot));
+  const host = captured?.kind === 'files' && captured.host !== undefined ? `host ${captured.host}` : 'the machine';
+  throw new CheckOutProblem(
+    `the files of that point are not on this machine: they are in the data folder of ${host}, which captured them, unless that is damaged`,
+  );
 }
 
 async function makeFolder(means: Means): Promise<void> {
@@ -95,19 +102,22 @@ async function makeFolder(means: Means): Promise<void> {
   await mkdir(filled).catch((error: unknown) => {
     throw new CheckOutProblem(`${root} cannot be made: ${reasonOf(error)}`);
   });
-  await checkOut(means, snapshot, filled).catch((error: unknown) => dropFilled(means, filled, error));
+  try {
+    await checkOut(means, snapshot, filled);
+  } catch (error) {
+    if (await isRefusedNow(means, error)) await rm(filled, { recursive: true, force: true });
+    throw error;
+  }
   await requireCurrent(means);
   noteMade(means.place, filled);
   await rename(filled, root);
 }
 
-/** Removes what was filled in part, unless another attempt will do so, and throws the error. */
-async function dropFilled(means: Means, folder: string, error: unknown): Promise<never> {
-  if (!means.attempt.signal.aborted && isGitRefusal(error)) {
-    await requireCurrent(means);
-    await rm(folder, { recursive: true, force: true });
-  }
-  throw error;
+/** Tells whether no other attempt follows, or is under way already: this one has to tidy up. */
+async function isRefusedNow(means: Means, error: unknown): Promise<boolean> {
+  if (means.attempt.signal.aborted || !isRefusal(error)) return false;
+  await requireCurrent(means);
+  return true;
 }
 
 async function requireFree(folder: string): Promise<void> {
@@ -125,7 +135,7 @@ async function requireCurrent({ attempt }: Means): Promise<void> {
 
 /** Makes a work tree of the repository of `from`, and returns its branch. */
 async function makeWorktree(means: Means, from: string): Promise<string> {
-  const { attempt, place, sandbox, dataDir, snapshot } = means;
+  const { attempt, place } = means;
   const { root } = place;
   const branch = `perdure/${keySegment(attempt.session)}`;
   const repository = findRepository(from);
@@ -141,18 +151,50 @@ async function makeWorktree(means: Means, from: string): Promise<string> {
     throw new CheckOutProblem(`${root} cannot be made: ${reasonOf(error)}`);
   });
   noteMade(place, root);
+  try {
+    await fillWorktree(means, repository, { branch, from });
+  } catch (error) {
+    if (await isRefusedNow(means, error)) await dropWorktree(means, repository, branch);
+    throw error;
+  }
+  await writeFile(ready, '');
+  return branch;
+}
+
+type Branch = { readonly branch: string; readonly from: string };
+
+async function fillWorktree(means: Means, { common, gitDir }: Repository, { branch, from }: Branch): Promise<void> {
+  const { attempt, sandbox, dataDir, snapshot } = means;
+  const { root } = means.place;
   const git = createHeldGit(sandbox, dataDir, attempt.signal);
-  const at = { holder: root, tree: root, common: repository.common };
-  const base = await git.resolve(at, 'HEAD^{commit}', repository.gitDir);
+  const at = { holder: root, tree: root, common };
+  const base = await git.resolve(at, 'HEAD^{commit}', gitDir);
   if (base === null) throw new CheckOutProblem(`${from} has no commit yet, and a work tree begins at one`);
   await git.refs(at, ['worktree', 'add', '--force', '--force', '--no-checkout', '-B', branch, root, base]);
   const made = findRepository(root);
-  if (typeof made === 'string' || made.common !== repository.common)
+  if (typeof made === 'string' || made.common !== common)
     throw new CheckOutProblem('git has made no work tree of this repository');
   await git.refs(at, ['read-tree', base], made.gitDir);
-  await checkOut(means, snapshot, root).catch((error: unknown) => dropFilled(means, root, error));
-  await writeFile(ready, '');
-  return branch;
+  await checkOut(means, snapshot, root);
+}
+
+/** Removes what was made of a work tree, and its branch, which holds nothing of its own. */
+async function dropWorktree(
+  { attempt, place, sandbox, dataDir }: Means,
+  { common }: Repository,
+  branch: string,
+): Promise<void> {
+  const git = createHeldGit(sandbox, dataDir, attempt.signal);
+  const at = { holder: place.own, tree: place.root, common };
+  await rm(place.root, { recursive: true, force: true });
+  for (const args of [
+    ['worktree', 'remove', '--force', '--force', place.root],
+    ['branch', '-D', '--', branch],
+  ])
+    await git.refs(at, args).catch((error: unknown) => {
+      // It was refused before it was made.
+      if (!(error instanceof GitProblem)) throw error;
+    });
 }
 
 const identity = z.tuple([z.number(), z.number()]);

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import { realOf } from '../../system/process/places.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { FilesRewound, RewindFiles, RootRewind, RootRewound } from '../../workflows/contract/rewind.ts';
 import type { SnapshotChange } from '../../store/snapshots/listing.ts';
@@ -79,7 +80,7 @@ function openMeans(options: RewindMeans, { session, signal }: Attempt, root: str
 
 async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewind): Promise<Prepared> {
   const { root, known, to } = asked;
-  if (!existsSync(root)) throw new RestoreProblem(`${root} is not there any longer`);
+  if (realOf(root) !== root) throw new RestoreProblem(`${root} is not there any longer, or a link is in its place`);
   const means = openMeans(options, about.attempt, root);
   const { place } = means;
   if (!(await hasSnapshot({ ...means, ...place }, to)))

@@ -1,4 +1,5 @@
 // Runs git on the shadow repository for a worker, held as the commands of agents are.
+import { statfs } from 'node:fs/promises';
 import { clip, codeOf, onOneLine } from '../../system/text.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
@@ -45,8 +46,20 @@ export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSigna
     if (cut === undefined && exit.code === 0) return stdout;
     if (cut === 'time') throw new OutOfBounds(`it took longer than ${timeoutMs / 1000} s`);
     if (cut === 'output') throw new OutOfBounds(`git printed more than ${MOST_PRINTED} bytes`);
+    const room = writes !== undefined && stderr.includes(UNABLE) ? await describeRoom(writes) : '';
     const said = clip(onOneLine(stderr.trim()), 300) || `git ended with ${exit.signal ?? `status ${exit.code}`}`;
     const isKilled = exit.signal !== null || (exit.code ?? 0) > LAST_STATUS;
-    throw isKilled ? new Error(said) : new GitProblem(said, exit.code);
+    throw isKilled ? new Error(said) : new GitProblem(`${said}${room}`, exit.code);
   };
+}
+
+/** Git does not say why a file cannot be written. */
+const UNABLE = 'unable to write file';
+/** Kibibytes. A disk with more has room for any file that is captured by default. */
+const LITTLE_ROOM = 64 * 1024;
+
+async function describeRoom(folder: string): Promise<string> {
+  const { bavail, bsize } = await statfs(folder);
+  const room = Math.floor((bavail * bsize) / 1024);
+  return room < LITTLE_ROOM ? `; its disk has room for ${room} KiB` : '';
 }

@@ -1,7 +1,6 @@
 // Captures the folders of a run beside its next model call (T1): after a call that may have changed
 // files, and at the beginning of a run. It never fails a step: a folder that cannot be captured is
 // told of once, and the session goes on.
-import { existsSync } from 'node:fs';
 import { clip, onOneLine, reasonOf } from '../../system/text.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { RecentMap } from '../../system/recent-map.ts';
@@ -15,6 +14,7 @@ import type { Entry } from '../../store/log/entries.ts';
 import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import type { View } from '../../store/view/view.ts';
 import { describeSnapshot, type FilesEntry, type RootSnapshot } from '../../store/snapshots/files-entry.ts';
+import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
 import { sendPacks } from '../../store/snapshots/packs.ts';
 import type { Store } from '../../store/values/store.ts';
 import { placeOfRoot, type ShadowPlace } from '../../store/snapshots/shadow.ts';
@@ -88,6 +88,9 @@ type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'store'> & {
  */
 const SESSIONS = 1_000;
 
+/** A folder that could not be captured is left alone for so long. */
+const AGAIN_MS = 60_000;
+
 /** A snapshot with what it says of itself in the transcript. */
 type Taken = { readonly id: string; readonly described: RootSnapshot };
 type TakenEarly = { readonly head: Hash; readonly roots: ReadonlyMap<string, Promise<Taken | null>> };
@@ -101,7 +104,8 @@ export class WorkerSnapshots implements Snapshots {
     SESSIONS,
   );
   readonly #early = new RecentMap<SessionId, TakenEarly>(SESSIONS);
-  readonly #givenUp = new RecentMap<string, true>(SESSIONS);
+  /** By session and folder, what kept it from being captured, and until when it is left alone. */
+  readonly #givenUp = new RecentMap<string, { readonly until: number; readonly problem: string }>(SESSIONS);
 
   constructor(options: SnapshotsOptions) {
     const pool = new CapturePool(options);
@@ -179,14 +183,14 @@ export class WorkerSnapshots implements Snapshots {
 
   /** Captures a folder; null where that cannot be done. */
   async #take(config: RunConfig, root: string, stored: StoredFiles, trustsWatch: boolean): Promise<Taken | null> {
-    const { dataDir, sandbox, host, log } = this.#options;
+    const { dataDir, sandbox, host, now } = this.#options;
     const { session } = config;
     const name = `${session} ${root}`;
-    if (this.#givenUp.has(name) || !existsSync(root)) return null;
+    if (now() < (this.#givenUp.get(name)?.until ?? 0) || realOf(root) !== root) return null;
     const why = this.#whyNot(config, root);
     if (why !== null) {
-      if (!this.#givenUp.has(why)) log('info', why, { session });
-      this.#givenUp.set(why, true);
+      if (!this.#givenUp.has(why)) this.#options.log('info', why, { session });
+      this.#givenUp.set(why, { until: 0, problem: why });
       return null;
     }
     try {
@@ -199,8 +203,7 @@ export class WorkerSnapshots implements Snapshots {
       const sent = packs ? await this.#sendPacks(session, place, stored) : [];
       return { id: taken.id, described: { ...describeSnapshot(root, taken), ...(sent.length > 0 && { packs: sent }) } };
     } catch (error) {
-      this.#givenUp.set(name, true);
-      log('warn', `files of ${root} are not captured: ${clip(onOneLine(reasonOf(error)), 300)}`, { session });
+      this.#giveUp(session, root, error);
       return null;
     }
   }
@@ -214,13 +217,22 @@ export class WorkerSnapshots implements Snapshots {
     return `files of ${root} are not captured, for the home folder lies in it: --snapshots captures them`;
   }
 
+  /** One that takes too long does so again; a disk that is full may have room soon. */
+  #giveUp(session: SessionId, root: string, error: unknown): void {
+    const { log, now } = this.#options;
+    const name = `${session} ${root}`;
+    const problem = clip(onOneLine(reasonOf(error)), 300);
+    if (this.#givenUp.get(name)?.problem !== problem)
+      log('warn', `files of ${root} are not captured: ${problem}`, { session });
+    const until = error instanceof OutOfBounds ? Number.POSITIVE_INFINITY : now() + AGAIN_MS;
+    this.#givenUp.set(name, { until, problem });
+  }
+
   /** Sends new packs to the store. Those that fail are sent with the next capture. */
   async #sendPacks(session: SessionId, place: ShadowPlace, stored: StoredFiles): Promise<readonly Hash[]> {
     const { store, log } = this.#options;
-    const isNamed = (hash: Hash): boolean =>
-      findLastFiles(stored, ({ roots }) => roots.some(({ packs }) => packs?.includes(hash))) !== null;
     try {
-      return await sendPacks(store, place, isNamed);
+      return await sendPacks(store, place, (waiting) => findNamedPacks(stored, waiting));
     } catch (error) {
       const why = clip(onOneLine(reasonOf(error)), 300);
       log('warn', `snapshots of ${place.root} are on this host alone until the next: ${why}`, { session });
@@ -271,6 +283,16 @@ function lastSnapshotOf({ view, known }: StoredFiles, root: string): string | nu
     if (id !== undefined) return id;
   }
   return null;
+}
+
+/** Looks through the transcript once. */
+function findNamedPacks(stored: StoredFiles, waiting: readonly Hash[]): ReadonlySet<Hash> {
+  const left = new Set(waiting);
+  findLastFiles(stored, ({ roots }) => {
+    for (const hash of roots.flatMap(({ packs = [] }) => packs)) left.delete(hash);
+    return left.size === 0;
+  });
+  return new Set(waiting.filter((hash) => !left.has(hash)));
 }
 
 function findLastFiles({ view, known }: StoredFiles, fits: (entry: FilesEntry) => boolean): FilesEntry | null {

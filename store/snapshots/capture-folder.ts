@@ -18,7 +18,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { isInside, realOf } from '../../system/process/places.ts';
-import { codeOf } from '../../system/text.ts';
+import { codeOf, reasonOf } from '../../system/text.ts';
 import { parseStored } from '../values/store.ts';
 import { Comparison } from './comparison.ts';
 import {
@@ -31,7 +31,15 @@ import {
   type IndexedFolder,
   type LookBounds,
 } from './folder-index.ts';
-import { FOLDER_MODE, loosePath, ObjectWriter, runWithInput, syncData, type TreeEntry } from './git-objects.ts';
+import {
+  FOLDER_MODE,
+  loosePath,
+  ObjectWriter,
+  receivePack,
+  runWithInput,
+  syncData,
+  type TreeEntry,
+} from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
 import { namesIn, parseChanges, type RawPath, type SnapshotChange } from './listing.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
@@ -82,10 +90,16 @@ const MOST_NAMED = 100;
 const LOCK_MS = 2_000;
 const OLD_LOCK_MS = 60_000;
 
-const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '');
+/** The file system says so by a code, git by a sentence. */
+const isFull = (error: unknown): boolean =>
+  ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '') ||
+  /No space left on device|Disk quota exceeded/.test(reasonOf(error));
 
 /** Packs that wait to be stored where other hosts find them. */
 export const outgoingOf = ({ own }: Pick<ShadowPlace, 'own'>): string => join(own, 'outgoing');
+
+/** A file that no stats match is read. */
+const UNREAD = { size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0, readAt: 0 };
 
 /** A snapshot, the tree of its files, and its commit. */
 type Last = { readonly id: string; readonly files: string; readonly commit: string };
@@ -150,8 +164,9 @@ export class FolderCapture {
   }
 
   #openWriter(): ObjectWriter {
+    const { gitDir } = this.#place;
     const indexPack = gitArguments(this.#git, this.#place, ['index-pack', '--stdin']);
-    return new ObjectWriter(this.#place.gitDir, (pack) => runWithInput(indexPack, pack, shadowEnvironment()));
+    return new ObjectWriter(gitDir, (pack) => receivePack(gitDir, (env) => runWithInput(indexPack, pack, env)));
   }
 
   #forget(): void {
@@ -166,7 +181,7 @@ export class FolderCapture {
 
   async #attempt(request: CaptureRequest): Promise<Snapshot> {
     const { caps, before, packs = false } = request;
-    if (!this.#isOpen || !this.#hasLast() || (packs && !this.#isPacked)) await this.#open(packs);
+    if (!this.#isOpen || !this.#hasLast() || (packs && !this.#isPacked)) await this.#open(packs, before);
     const collect = packs ? (pack: Buffer) => this.#leavePack(pack) : undefined;
     const look = await this.#look(request);
     const leftOut: LeftOut[] = look.unreadable.map((path) => ({ path, why: 'unreadable' }));
@@ -322,16 +337,16 @@ export class FolderCapture {
   }
 
   /** Reads what an earlier process has kept, as far as the repository still has it. */
-  async #open(packs: boolean): Promise<void> {
+  async #open(packs: boolean, before: string | null): Promise<void> {
     await openShadow(this.#place);
     this.save();
     const saved = readSaved(join(this.#place.own, 'stats'));
     this.#forget();
     this.#isPacked = packs;
     // What no pack holds is captured once more.
-    if (saved === null || (packs && saved.isPacked !== true)) return;
+    if (saved === null || (packs && saved.isPacked !== true)) return await this.#recall(before);
     const existing = await this.#findExisting(saved.last);
-    if (existing === null) return;
+    if (existing === null) return await this.#recall(before);
     for (const [path, mode, size, mtimeMs, ctimeMs, ino, readAt, id] of saved.files) {
       if (!existing.has(id)) continue;
       const name = path.slice(path.lastIndexOf('/') + 1);
@@ -340,6 +355,17 @@ export class FolderCapture {
     this.#writer.remember(existing);
     this.#last = saved.last;
     this.#isPacked = saved.isPacked === true;
+  }
+
+  /** Takes files for captured that the snapshot before has, and that a rule may ignore since. */
+  async #recall(before: string | null): Promise<void> {
+    if (!isSnapshotId(before)) return;
+    const args = ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', nameTree(before, 'files')];
+    for (const line of namesIn(await this.#runGit(args).catch(() => ''))) {
+      const [about = '', path = ''] = line.split(/\t(.*)/s);
+      const [mode = '', , id = ''] = about.split(' ');
+      this.#index.set(this.#index.folderOf(path), path.slice(path.lastIndexOf('/') + 1), { ...UNREAD, mode, id });
+    }
   }
 
   #leavePack(pack: Buffer): void {

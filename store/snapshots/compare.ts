@@ -1,5 +1,6 @@
 // Compares two snapshots by the shadow repository (T11): the changed files, the patch, and
 // contents. Only its objects are read, whatever lies in the workspace now.
+import { existsSync } from 'node:fs';
 import type { SnapshotChange, RawPath } from './listing.ts';
 import { parseChanges } from './listing.ts';
 import { gitArguments, shadowEnvironment } from './shadow.ts';
@@ -44,13 +45,15 @@ async function compare(reading: ShadowReading, { from, to, paths }: Pair, how: r
   return runGit(reading, ['--literal-pathspecs', ...args]);
 }
 
-/** Tells whether a snapshot is in the repository. */
-export async function hasSnapshot(reading: ShadowReading, id: string): Promise<boolean> {
-  if (!isSnapshotId(id)) return false;
-  return runGit(reading, ['cat-file', '-e', '--end-of-options', nameTree(id, 'files')]).then(
-    () => true,
-    () => false,
-  );
+/** Git ends with 1 or 128 when it finds nothing, or damage. */
+const HAS_SCRIPT = '"$@" || { status=$?; case $status in 1|128) echo absent;; *) exit $status;; esac; }';
+
+/** Tells whether a snapshot is in the repository. Rejects where git could not tell. */
+export async function hasSnapshot({ gitDir, git, run }: ShadowReading, id: string): Promise<boolean> {
+  if (!isSnapshotId(id) || !existsSync(gitDir)) return false;
+  const args = gitArguments(git, { gitDir }, ['cat-file', '-e', '--end-of-options', nameTree(id, 'files')]);
+  const printed = await run(['sh', '-c', HAS_SCRIPT, 'sh', ...args], { env: shadowEnvironment(), cwd: gitDir });
+  return printed === '';
 }
 
 /** A file of a snapshot: its mode as git writes it, and the hash of its content. */

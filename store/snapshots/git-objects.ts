@@ -2,11 +2,22 @@
 // disk before anything names it.
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { closeSync, fdatasync, mkdirSync, openSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fdatasync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflateSync } from 'node:zlib';
 import { codeOf } from '../../system/text.ts';
+import { shadowEnvironment } from './shadow.ts';
 
 type ObjectKind = 'commit' | 'tree' | 'blob';
 type GitObject = { readonly kind: ObjectKind; readonly id: string; readonly content: Buffer };
@@ -97,6 +108,27 @@ export class ObjectWriter {
   }
 }
 
+/**
+ * Adds a pack to a repository. `index` runs `git index-pack` with this environment, in which git
+ * writes to a folder of its own: it leaves what it has written of a pack for which there is no room.
+ */
+export async function receivePack(
+  gitDir: string,
+  index: (env: Readonly<Record<string, string>>) => Promise<unknown>,
+): Promise<void> {
+  const folder = join(gitDir, 'incoming', `pack-${randomBytes(6).toString('hex')}`);
+  const [from, to] = [join(folder, 'pack'), join(gitDir, 'objects', 'pack')];
+  try {
+    mkdirSync(from, { recursive: true, mode: 0o700 });
+    await index({ ...shadowEnvironment(), GIT_OBJECT_DIRECTORY: folder });
+    // Git takes a pack for whole as soon as it has an index.
+    const names = readdirSync(from).toSorted((a, b) => Number(a.endsWith('.idx')) - Number(b.endsWith('.idx')));
+    for (const name of names) renameSync(join(from, name), join(to, name));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 /** A file that is there counts as young, so that no `gc` takes it before it is named. */
 function freshen(path: string): boolean {
   try {
@@ -133,7 +165,8 @@ function buildPack(objects: readonly GitObject[]): Buffer {
   header.writeUInt32BE(objects.length, 8);
   const parts = [
     header,
-    ...objects.flatMap(({ kind, content }) => [packHeader(kind, content), deflateSync(content, FAST)]),
+    // What zlib returns is a view of 16 KiB, however little it is.
+    ...objects.flatMap(({ kind, content }) => [packHeader(kind, content), Buffer.from(deflateSync(content, FAST))]),
   ];
   const hash = createHash('sha1');
   for (const part of parts) hash.update(part);

@@ -10,6 +10,7 @@ import { isDamage, type Store } from '../values/store.ts';
 import type { ShadowReading } from './compare.ts';
 import { outgoingOf } from './capture-folder.ts';
 import type { RootSnapshot } from './files-entry.ts';
+import { receivePack } from './git-objects.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { isSnapshotId } from './snapshot-ids.ts';
 
@@ -20,14 +21,15 @@ import { isSnapshotId } from './snapshot-ids.ts';
 export async function sendPacks(
   store: Pick<Store, 'put'>,
   place: ShadowPlace,
-  isNamed: (hash: Hash) => boolean,
+  findNamed: (waiting: readonly Hash[]) => ReadonlySet<Hash>,
 ): Promise<readonly Hash[]> {
   const folder = outgoingOf(place);
-  const names = existsSync(folder) ? await readdir(folder) : [];
+  const waiting = (existsSync(folder) ? await readdir(folder) : []).filter(isHash);
+  const named = findNamed(waiting);
   const sent: Hash[] = [];
-  for (const name of names.filter((each) => /^[0-9a-f]{64}$/.test(each))) {
-    const path = join(folder, name);
-    if (isNamed(name as Hash)) await rm(path, { force: true });
+  for (const hash of waiting) {
+    const path = join(folder, hash);
+    if (named.has(hash)) await rm(path, { force: true });
     else sent.push(await store.put(await readFile(path)));
   }
   return sent;
@@ -76,16 +78,20 @@ async function findMissing(reading: ShadowReading, roots: readonly Packed[]): Pr
 
 async function addPack(reading: ShadowReading, hash: Hash, bytes: Uint8Array): Promise<void> {
   const script = 'pack=$1; shift; exec "$@" index-pack --stdin < "$pack"';
-  await runOnFile(reading, script, { name: hash, content: bytes });
+  await receivePack(reading.gitDir, (env) => runOnFile(reading, script, { name: hash, content: bytes, env }));
 }
 
-type Incoming = { readonly name: string; readonly content: string | Uint8Array };
+type Incoming = {
+  readonly name: string;
+  readonly content: string | Uint8Array;
+  readonly env?: Readonly<Record<string, string>>;
+};
 
 /** Runs a script that is given the path of a file, and git. The file is there for as long. */
 async function runOnFile(
   { gitDir, git, run }: ShadowReading,
   script: string,
-  { name, content }: Incoming,
+  { name, content, env = shadowEnvironment() }: Incoming,
 ): Promise<string> {
   const incoming = join(gitDir, 'incoming');
   await mkdir(incoming, { recursive: true, mode: 0o700 });
@@ -93,7 +99,7 @@ async function runOnFile(
   await writeFile(path, content, { mode: 0o600 });
   try {
     const argv = ['sh', '-c', script, 'sh', path, ...gitArguments(git, { gitDir }, [])];
-    return await run(argv, { env: shadowEnvironment(), cwd: gitDir });
+    return await run(argv, { env, cwd: gitDir });
   } finally {
     await rm(path, { force: true });
   }

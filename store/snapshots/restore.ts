@@ -69,8 +69,14 @@ function describeUnheld(path: RawPath, leftOut: readonly LeftOut[] = []): string
 /** Finds a file that would be overwritten and that no snapshot holds. */
 async function findInTheWay(place: ShadowPlace, changes: readonly SnapshotChange[]): Promise<RawPath | null> {
   const deleted = new Set(changes.flatMap(({ kind, path }) => (kind === 'deleted' ? [path] : [])));
-  for (const { kind, path } of changes) {
-    if (kind === 'deleted') continue;
+  // Below a file or a link that goes lies nothing of this folder.
+  const written = changes.filter(
+    ({ kind, path }) => kind !== 'deleted' && !foldersOf(path).some((folder) => deleted.has(folder)),
+  );
+  // Git would remove what stands where a folder is to be.
+  for (const folder of new Set(written.flatMap(({ path }) => foldersOf(path))))
+    if ((await kindAt(place, folder)) === 'file') return folder;
+  for (const { kind, path } of written) {
     const there = await kindAt(place, path);
     if (there === 'file' && kind === 'added') return path;
     if (there !== 'folder') continue;

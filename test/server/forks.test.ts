@@ -3,61 +3,16 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createClient } from '../../client/client.ts';
-import type { PerdureClient } from '../../client/perdure-client.ts';
 import { gate, reply, text, thinking, toolUse } from '../../scripted-model/index.ts';
-import { verifyTranscript } from '../../store/log/audit.ts';
-import { fileStore } from '../../store/values/file-store.ts';
-import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import type { MessageId } from '../../workflows/contract/ids.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';
 import { continuationProblem } from '../support/continuation.ts';
-import { harness, type HarnessOptions } from '../support/harness.ts';
+import { forkHarness } from '../support/fork-harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
 
 const bash = (command: string) => toolUse('bash', { command });
-
-async function forkHarness(options: HarnessOptions) {
-  const h = await harness(options);
-  const store = fileStore({ dir: h.storePlace });
-  const client = createClient({
-    temporal: h.client,
-    store,
-    live: async function* () {},
-    visibility: async () => false,
-  });
-  /** Ends a fork with the test. */
-  const fork: PerdureClient['fork'] = async (id, asked) => {
-    const forked = await client.fork(id, asked);
-    onTestFinished(async () => {
-      const handle = h.client.workflow.getHandle(forked.session);
-      if ((await handle.describe()).status.name === 'RUNNING') await handle.terminate();
-    });
-    return forked;
-  };
-  const ended = (session: string, run: number) =>
-    until(async () => {
-      const { last } = await client.describe(session);
-      return last && last.run >= run ? last : null;
-    });
-  const entries = async (session: string) => {
-    const found = [];
-    for await (const { entry } of client.transcript(session)) found.push(entry);
-    return found;
-  };
-  const sound = async (session: SessionId) => {
-    const { head } = await client.describe(session);
-    expect((await verifyTranscript(store, session, head)).problems).toEqual([]);
-  };
-  const checkedOut = (session: string) =>
-    until(async () => {
-      const { forkFiles } = await client.describe(session);
-      return forkFiles?.state === 'pending' ? null : forkFiles;
-    });
-  const sent = () => JSON.stringify(h.bodies().at(-1)?.messages);
-  return { ...h, store, sessions: client, fork, entriesOf: entries, endedRun: ended, sound, checkedOut, sent };
-}
 
 test('a fork goes on from the whole of its origin, as a session of its own that has spent nothing (T10)', async () => {
   const h = await forkHarness({ script: [reply('First.'), reply('Forked.'), reply('Own way.')] });

@@ -1,7 +1,7 @@
 // Machines with disks of their own that share a Temporal server and a bucket: the commands as
 // people run them on each (W1).
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { gate, reply, toolUse, type ScriptedModel } from '../../scripted-model/index.ts';
@@ -65,7 +65,7 @@ test('a session that one machine starts is done by another, watched by a third, 
   expect(await second.status).toBe(0);
 });
 
-test('what a session has changed is read on a machine that did not work on it, and goes back without its snapshots (T4 T11)', async () => {
+test('what a session has changed is read on another machine, goes back and is forked without its snapshots (T4 T10 T11)', async () => {
   const { machine } = await cluster(
     await modelFor([
       reply([toolUse('bash', { command: 'echo one > a; echo two > b' })]),
@@ -90,6 +90,11 @@ test('what a session has changed is read on a machine that did not work on it, a
   expect(back).toMatchObject({ status: 0 });
   expect(readFileSync(join(works.cwd, 'a'), 'utf8')).toBe('one\n');
   expect(readFileSync(join(works.cwd, 'b'), 'utf8')).toBe('two\n');
+  rmSync(join(works.data, 'snapshots'), { recursive: true });
+  const forked = `${works.cwd}-forked`;
+  expect(await reads.run('fork', String(id), '--files', forked)).toMatchObject({ status: 0 });
+  await until(() => existsSync(join(forked, 'a')) && existsSync(join(forked, 'b')));
+  expect(readFileSync(join(forked, 'b'), 'utf8')).toBe('two\n');
   worker.signal('SIGTERM');
   expect(await worker.status).toBe(0);
 });

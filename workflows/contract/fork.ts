@@ -34,6 +34,8 @@ export type CheckOut = {
   readonly to: string;
   /** It becomes a git work tree of the origin's repository, on a branch of its own. */
   readonly worktree?: true;
+  /** The transcript that names the snapshot; absent in older histories. */
+  readonly origin?: { readonly session: SessionId; readonly head: Hash };
 };
 
 export type CheckOutFiles = CheckOut & { readonly step: number };

@@ -15,7 +15,7 @@ import {
   type ForkedFrom,
   type ForkFiles,
 } from '../../../workflows/contract/fork.ts';
-import type { SessionId } from '../../../workflows/contract/ids.ts';
+import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import { withChanges } from '../../../workflows/contract/options-problem.ts';
 import { present } from '../../../workflows/contract/present.ts';
 import type { OptionChanges, RunOptions, SessionInput, UserMessage } from '../../../workflows/contract/session.ts';
@@ -102,7 +102,7 @@ export async function startFork(
   if (!entriesAt(askedPoint).some(({ kind }) => kind === 'user' || kind === 'boundary'))
     throw new ClientProblem('refused', 'nothing was before that: start a session of its own instead');
   const given = await optionsOf(ports.temporal, origin);
-  const files = await planFiles({ described, point: askedPoint, session }, asked);
+  const files = await planFiles({ described, point: askedPoint, session, head: newest.head }, asked);
   // The conversation tells of nothing that its files do not have yet.
   const uncaptured = files && findUncaptured(entriesAt(askedPoint), askedPoint.rest);
   const point = uncaptured === null ? askedPoint : await findPoint(String(uncaptured));
@@ -216,6 +216,8 @@ type FilesAbout = {
   readonly described: SessionDescription;
   readonly point: ForkPoint;
   readonly session: SessionId;
+  /** The newest head of the origin. */
+  readonly head: Hash | null;
 };
 
 /** Returns what is checked out; null where the fork works in the same folder. */
@@ -227,7 +229,7 @@ async function planFiles(
   if (files === false) return null;
   if (files !== undefined && !isAbsolute(files))
     throw new ClientProblem('refused', `${JSON.stringify(files)} is no absolute path`);
-  const { described, session } = about;
+  const { described, session, head } = about;
   const cwd = await realpath(described.cwd).catch(() => described.cwd);
   const snapshot = snapshotsAtPoint(about.point).get(cwd);
   if (snapshot === undefined) {
@@ -237,7 +239,13 @@ async function planFiles(
       `no files of session ${described.session} were captured there: fork it without files`,
     );
   }
-  return { from: cwd, snapshot, to: files ?? `${cwd}-${session}`, ...(worktree && { worktree }) };
+  return {
+    from: cwd,
+    snapshot,
+    to: files ?? `${cwd}-${session}`,
+    ...(worktree && { worktree }),
+    ...(head !== null && { origin: { session: described.session, head } }),
+  };
 }
 
 function snapshotsAtPoint(point: ForkPoint): SnapshotsAt {

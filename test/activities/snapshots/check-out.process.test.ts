@@ -1,15 +1,20 @@
 // Files of a fork that cannot be checked out.
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import type { Attempt } from '../../../activities/attempt.ts';
 import { checkOutRoot } from '../../../activities/snapshots/check-out.ts';
 import { runGitHeld } from '../../../activities/snapshots/run-git-held.ts';
+import type { Entry } from '../../../store/log/entries.ts';
+import { describeSnapshot } from '../../../store/snapshots/files-entry.ts';
+import { sendPacks } from '../../../store/snapshots/packs.ts';
+import { fileStore } from '../../../store/values/file-store.ts';
 import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import { DEFAULT_CAPS, takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
-import { probeSandbox } from '../../../tools/sandbox.ts';
+import { probeSandbox, type Sandbox } from '../../../tools/sandbox.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { stored } from '../../support/transcript.ts';
 import { tempFolder } from '../../tools/support.ts';
 
 const session = 's-1' as SessionId;
@@ -27,6 +32,10 @@ async function openForked() {
     cwd: root,
   });
   const means = { place, git: 'git', run: runGitHeld(options, signal), caps: DEFAULT_CAPS };
+  const capture = async () => {
+    const taken = await takeSnapshot({ ...means, packs: true }, null);
+    return { id: taken.id, described: describeSnapshot(root, taken) };
+  };
   const { id: snapshot } = await takeSnapshot(means, null);
   const { stdout } = spawnSync('git', ['hash-object', '--stdin'], { input: 'b\n', encoding: 'utf8' });
   const hash = stdout.trim();
@@ -37,7 +46,7 @@ async function openForked() {
   };
   const attempt = { session: 's-2', signal, fence: () => Promise.resolve(true) } as unknown as Attempt;
   const about = { from: root, to: join(above, 'fork'), snapshot, step: 1, attempt };
-  return { options, above, about, damage, hash };
+  return { options, above, about, damage, hash, place, capture };
 }
 
 test('a fork whose files are damaged is refused with the sentence of git, and leaves no folder (T10)', async () => {
@@ -48,4 +57,46 @@ test('a fork whose files are damaged is refused with the sentence of git, and le
   expect(readdirSync(above)).toEqual([]);
   expect(await checkOutRoot(options, { ...about, worktree: true })).toMatchObject(refused);
   expect(existsSync(about.to)).toBe(false);
+  const { stdout } = spawnSync('git', ['-C', about.from, 'for-each-ref', '--format=%(refname)'], { encoding: 'utf8' });
+  expect(stdout.split('\n').filter((ref) => ref.includes('perdure'))).toEqual([]);
+  expect(existsSync(join(about.from, '.git', 'worktrees'))).toBe(false);
+});
+
+test('a fork of a repository without a commit is refused a work tree, and leaves no folder (T10)', async () => {
+  const { options, above, about } = await openForked();
+  rmSync(join(about.from, '.git'), { recursive: true });
+  spawnSync('git', ['init', '-q'], { cwd: about.from });
+  const problem = expect.stringContaining('has no commit yet') as string;
+  expect(await checkOutRoot(options, { ...about, worktree: true })).toEqual({ kind: 'refused', problem });
+  expect(readdirSync(above)).toEqual([]);
+});
+
+test('a fork on a host without its snapshot brings it from the store, or says where it is (T4 T10)', async () => {
+  const { options, about, place, capture } = await openForked();
+  const store = fileStore({ dir: tempFolder() });
+  const { id, described } = await capture();
+  const packs = await sendPacks(store, place, () => new Set());
+  const files = (root: object): Entry => ({ kind: 'files', roots: [{ ...described, ...root }], at: 0, host: 'h-1' });
+  const entry = files({ packs });
+  const { head } = await stored(store, [entry]);
+  const { head: without } = await stored(store, [files({})]);
+  const there = { ...options, dataDir: join(tempFolder(), 'data'), store };
+  mkdirSync(there.dataDir);
+  const from = (at: typeof head) => ({ ...about, snapshot: id, ...(at && { origin: { session, head: at } }) });
+  const problem = expect.stringContaining('in the data folder of host h-1, which captured them') as string;
+  expect(await checkOutRoot(there, from(without))).toEqual({ kind: 'refused', problem });
+  expect(await checkOutRoot(there, from(null))).toMatchObject({ kind: 'refused' });
+  expect(await checkOutRoot(there, from(head))).toMatchObject({ kind: 'done' });
+  expect(readFileSync(join(about.to, 'b'), 'utf8')).toBe('b\n');
+});
+
+test('a git that is killed while it looks for a snapshot is no sign that it is missing (T10)', async () => {
+  const { options, about } = await openForked();
+  const { sandbox } = options;
+  const killing = {
+    ...sandbox,
+    wrap: (argv: readonly string[], confinement: Parameters<Sandbox['wrap']>[1]) =>
+      sandbox.wrap(argv.includes('cat-file') ? ['sh', '-c', 'kill -9 $$'] : argv, confinement),
+  };
+  await expect(checkOutRoot({ ...options, sandbox: killing }, about)).rejects.toThrow(/SIGKILL|137/);
 });

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { FolderCapture } from '../../../store/snapshots/capture-folder.ts';
 import { FolderIndex, OutOfBounds } from '../../../store/snapshots/folder-index.ts';
+import { previewRestore, restore } from '../../../store/snapshots/restore.ts';
 import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
@@ -217,6 +218,25 @@ test('a sparse file of 4 GB, 20 GB of them, a pipe and a socket hold nothing up,
   expect(await files(id)).toEqual(['100644 one']);
   const names = ['large', 'more-1', 'more-2', 'more-3', 'more-4'];
   expect(leftOut).toEqual(names.map((path) => ({ path, why: 'large' })));
+});
+
+test('devices, and a link to an endless one, hold nothing up, and are never overwritten (T2 T7)', async ({ skip }) => {
+  const { sh, take, files, means } = shadowed();
+  skip(process.getuid?.() !== 0, 'needs a user who may make devices');
+  sh('echo 1 > one; echo 2 > two; mkdir d; echo 3 > d/three; ln -s /dev/zero link');
+  const first = await take();
+  expect(await files(first.id)).toEqual(['100644 d/three', '120000 link', '100644 one', '100644 two']);
+  sh('mknod zero c 1 5; mknod disk b 7 200; rm two d/three; mknod two c 1 5; rmdir d; mknod d c 1 3');
+  const { id: now, leftOut } = await take(first.id);
+  expect(await files(now)).toEqual(['120000 link', '100644 one']);
+  expect(leftOut).toEqual([{ path: 'two', why: 'no_file' }]);
+  const back = { known: now, now, to: first.id, leftOut };
+  await expect(previewRestore(means, { ...back, force: true })).rejects.toThrow(/is in the way/);
+  sh('rm two');
+  await expect(previewRestore(means, { ...back, force: true })).rejects.toThrow('d is in the way');
+  sh('rm d');
+  await restore(means, first.id, await previewRestore(means, { ...back, force: false }));
+  expect(sh('cat two d/three; test -c zero; test -b disk')).toBe('2\n3\n');
 });
 
 test('two sessions that capture one folder at once have each a history of their own (T1)', async () => {

@@ -25,7 +25,11 @@ test('packs of what is new carry all snapshots of a session to another host, eac
   const capture = async (script: string): Promise<string> => {
     here.sh(script);
     const taken = await takeSnapshot({ ...here.means, packs: true }, before);
-    const packs = await sendPacks(store, here.place, (hash) => named.includes(hash));
+    const packs = await sendPacks(
+      store,
+      here.place,
+      (waiting) => new Set(waiting.filter((hash) => named.includes(hash))),
+    );
     named = [...named, ...packs];
     entries.push({ kind: 'files', roots: [{ ...describeSnapshot(here.root, taken), packs }], at: 0 });
     return (before = taken.id);
@@ -62,7 +66,7 @@ test('packs are whole after a restart, and where a session had none before (T4)'
     await folder.capture(request);
     folder.save();
     folder.close();
-    return await sendPacks(store, here.place, () => false);
+    return await sendPacks(store, here.place, () => new Set());
   };
   here.sh('echo 3 > three');
   const [all] = await packsOf();
@@ -82,10 +86,10 @@ test('a pack that cannot be stored goes with the next, and one that the store lo
   const failing = { put: () => Promise.reject(new Error('the store is away')) };
   here.sh('echo 1 > one');
   await takeSnapshot({ ...here.means, packs: true }, null);
-  await expect(sendPacks(failing, here.place, () => false)).rejects.toThrow('away');
+  await expect(sendPacks(failing, here.place, () => new Set())).rejects.toThrow('away');
   here.sh('echo 2 > two');
   const second = await takeSnapshot({ ...here.means, packs: true }, null);
-  const packs = await sendPacks(store, here.place, () => false);
+  const packs = await sendPacks(store, here.place, () => new Set());
   expect(packs).toHaveLength(2);
   const roots = [{ ...describeSnapshot(here.root, second), packs: [...packs, 'f'.repeat(64) as Hash] }];
   await fetchPacks(readingOf(there), store, [{ kind: 'files', roots, at: 0 }]);
@@ -97,7 +101,7 @@ test('a session with ten thousand snapshots fetches what is missing, and nothing
   const store = fileStore({ dir: tempFolder() });
   here.sh('echo 1 > one');
   const taken = await takeSnapshot({ ...here.means, packs: true }, null);
-  const packs = await sendPacks(store, here.place, () => false);
+  const packs = await sendPacks(store, here.place, () => new Set());
   const described = describeSnapshot(here.root, taken);
   const rootOf = (id: string) => ({ ...described, id, packs: id === taken.id ? packs : ['f'.repeat(64) as Hash] });
   const others = Array.from({ length: 10_000 }, (_, at) => at.toString(16).padStart(40, '0'));

@@ -74,6 +74,21 @@ test('what no snapshot holds is never overwritten (T7)', async () => {
   sh('rm two; mkdir two; echo i > two/ignored');
   await expect(goBack(folder, id)).rejects.toThrow('two/ignored is in the way, and no snapshot holds it');
   expect(sh('cat two/ignored')).toBe('i\n');
+  sh('rm -r two; mkdir deep; echo d > deep/d');
+  const deep = await take();
+  sh('rm -r deep; ln -s . deep; echo deep >> .gitignore');
+  await expect(goBack(folder, deep.id)).rejects.toThrow('deep is in the way, and no snapshot holds it');
+  expect(sh('readlink deep')).toBe('.\n');
+});
+
+test('a link in whose place a folder is to be goes, and what lies where it leads is not in the way (T7)', async () => {
+  const folder = shadowed();
+  const { sh, take } = folder;
+  sh('mkdir a b; echo a > a/inside; echo b > b/inside');
+  const { id } = await take();
+  sh('rm -r b; ln -s a b');
+  await goBack(folder, id);
+  expect(sh('cat a/inside b/inside')).toBe('a\nb\n');
 });
 
 test('folders in empty folders come back, and go again, each of them (T7)', async () => {

@@ -1,8 +1,12 @@
 // Snapshots of folders as they lie on disks of people.
-import { expect, test } from 'vitest';
+import { dirname } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { checkOut } from '../../../store/snapshots/check-out.ts';
 import { showPath } from '../../../store/snapshots/listing.ts';
 import { FolderCapture } from '../../../store/snapshots/capture-folder.ts';
+import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { shadowed } from './support.ts';
 
 test('a snapshot has all files that are not ignored, as they lie: links, modes, line ends, nested repositories, any name (T2)', async () => {
@@ -99,6 +103,29 @@ test('ignored files that are included by name are captured, and those beside the
     'changed .env',
     'deleted out/report.json',
   ]);
+});
+
+test('a file that was captured stays so when a rule ignores it later, also in a fork, as git keeps what it tracks (T2 T10)', async () => {
+  const { root, place, means, sh, take } = shadowed();
+  sh('mkdir out; echo 1 > out/built; echo 1 > note');
+  const first = await take();
+  sh(`printf 'out/\\nnote\\nnew\\n' > .gitignore; echo 2 > out/built; echo 2 > note; echo 2 > new; echo 2 > out/new`);
+  const second = await take(first.id);
+  expect(second.changes.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
+    'added .gitignore',
+    'changed note',
+    'changed out/built',
+  ]);
+  const copy = `${root}-fork`;
+  sh(`mkdir '${copy}'`);
+  await checkOut(means, second.id, copy);
+  const forked = placeOfRoot(dirname(place.gitDir), 's-2' as SessionId, copy);
+  const folder = new FolderCapture({ place: forked, git: 'git' });
+  onTestFinished(() => folder.close());
+  const request = { place: forked, git: 'git', caps: means.caps, include: [], before: second.id };
+  expect(await folder.capture(request)).toMatchObject({ id: second.id, changes: [], files: 3 });
+  sh(`rm '${copy}/note'`);
+  expect((await folder.capture(request)).changes.map(({ kind, path }) => `${kind} ${path}`)).toEqual(['deleted note']);
 });
 
 test('a file that changed within the same moment, with its size and times, is captured (T1)', async () => {

@@ -1,14 +1,14 @@
 // A disk that fails: whatever operation it is, nothing is acknowledged that cannot be read back,
 // and the error says what to do.
-import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { fileStore } from '../../../store/values/file-store.ts';
 import { fileLayout } from '../../../store/values/file-layout.ts';
 import type { Files } from '../../../store/values/file-io.ts';
 import { hashOf, type Store, StoreError } from '../../../store/values/store.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { failingFiles } from '../../support/failing-files.ts';
+import { MAY_NOT_MOUNT, mountSmall } from '../../support/small-disk.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const SEGMENT = Buffer.from('segment');
@@ -74,8 +74,7 @@ test('a record that cannot be read for lack of descriptors is unavailable, not a
 
 test('a full disk: what was acknowledged before reads back, the rest says so (F6)', async ({ skip }) => {
   const dir = tempDir();
-  skip(!mounted(dir), 'needs a user who may mount');
-  onTestFinished(() => void execFileSync('umount', [dir]));
+  skip(!mountSmall(dir, '256k'), MAY_NOT_MOUNT);
   const store = fileStore({ dir });
   const stored: Hash[] = [];
   const fill = async (): Promise<never> => {
@@ -86,10 +85,6 @@ test('a full disk: what was acknowledged before reads back, the rest says so (F6
   for (const [n, hash] of stored.entries()) expect(await store.get(hash)).toEqual(Buffer.alloc(10_000, n));
   expect(readdirSync(`${dir}/tmp`)).toEqual([]);
 });
-
-function mounted(dir: string): boolean {
-  return spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', dir]).status === 0;
-}
 
 test('temp files older than a day are removed when the store is opened, younger ones stay', async () => {
   const dir = tempDir();

@@ -1,0 +1,47 @@
+// A folder that cannot be captured now, and can later.
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { WorkerSnapshots } from '../../../activities/snapshots/snapshots.ts';
+import type { RunConfig } from '../../../store/configuration.ts';
+import { emptyView } from '../../../store/view/view.ts';
+import { DEFAULT_CAPS } from '../../../store/snapshots/take-snapshot.ts';
+import { memoryStore } from '../../../store/values/memory-store.ts';
+import { probeSandbox } from '../../../tools/sandbox.ts';
+import { runStarted, session } from '../../support/transcript.ts';
+import { tempFolder } from '../../tools/support.ts';
+
+test('a folder that cannot be captured is told of once, and is captured a minute after that has changed (T2)', async () => {
+  const [root, dataDir] = [tempFolder(), tempFolder()];
+  writeFileSync(join(root, 'one'), '1\n');
+  const inTheWay = join(dataDir, 'snapshots');
+  writeFileSync(inTheWay, 'not a folder');
+  const lines: string[] = [];
+  let time = 0;
+  const snapshots = new WorkerSnapshots({
+    store: memoryStore(),
+    sandbox: await probeSandbox({ kinds: ['group'] }),
+    dataDir,
+    host: undefined,
+    captures: true,
+    caps: DEFAULT_CAPS,
+    tools: { bind: () => expect.unreachable() },
+    log: (_level, line) => void lines.push(line),
+    now: () => time,
+  });
+  onTestFinished(() => snapshots.close());
+  const config = { session, cwd: root } as RunConfig;
+  const { signal } = new AbortController();
+  const capture = () =>
+    snapshots.capture({ config, head: null, base: { view: emptyView(session), added: [runStarted(1)] }, signal });
+  expect(await capture()).toBe(null);
+  time += 60_000;
+  expect(await capture()).toBe(null);
+  expect(lines).toEqual([expect.stringContaining(`files of ${root} are not captured: `)]);
+  rmSync(inTheWay);
+  time += 59_000;
+  expect(await capture()).toBe(null);
+  time += 1_000;
+  expect(await capture()).toMatchObject({ roots: [{ root, files: 1 }] });
+  expect(lines).toHaveLength(1);
+});
