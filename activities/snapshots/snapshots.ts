@@ -1,6 +1,7 @@
 // Captures the folders of a run beside its next model call (T1): after a call that may have changed
 // files, and at the beginning of a run. It never fails a step: a folder that cannot be captured is
 // told of once, and the session goes on.
+import { existsSync } from 'node:fs';
 import { clip, onOneLine, reasonOf } from '../../system/text.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { RecentMap } from '../../system/recent-map.ts';

@@ -8,7 +8,6 @@ import {
   fstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
   readlinkSync,
   readSync,
   renameSync,
@@ -19,7 +18,6 @@ import {
 import { dirname, join, relative } from 'node:path';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
-import { parseStored } from '../values/store.ts';
 import { Comparison } from './comparison.ts';
 import {
   FolderIndex,
@@ -42,6 +40,7 @@ import {
 } from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
 import { namesIn, parseChanges, type RawPath, type SnapshotChange } from './listing.ts';
+import { collectFiles, readSaved, readText, replaceFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { isSnapshotId, nameTree } from './snapshot-ids.ts';
 
@@ -101,16 +100,13 @@ export const outgoingOf = ({ own }: Pick<ShadowPlace, 'own'>): string => join(ow
 /** A file that no stats match is read. */
 const UNREAD = { size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0, readAt: 0 };
 
-/** A snapshot, the tree of its files, and its commit. */
-type Last = { readonly id: string; readonly files: string; readonly commit: string };
-
 export class FolderCapture {
   readonly #place: ShadowPlace;
   readonly #git: string;
   #index: FolderIndex;
   #writer: ObjectWriter;
-  #last: Last | null = null;
-  #previous: Last | null = null;
+  #last: LastSnapshot | null = null;
+  #previous: LastSnapshot | null = null;
   /** The empty folders of the last snapshot, as a restore reads them. */
   #folders: string | null = null;
   #isOpen = false;
@@ -245,7 +241,7 @@ export class FolderCapture {
   }
 
   /** Writes the snapshot where it is another than the last. */
-  async #write(collect: ((pack: Buffer) => void) | undefined): Promise<Last> {
+  async #write(collect: ((pack: Buffer) => void) | undefined): Promise<LastSnapshot> {
     const empty: RawPath[] = [];
     const files = this.#treeOf(this.#index.top, '', empty) || this.#writer.addTree([]);
     const folders = empty.toSorted().join('\0');
@@ -309,7 +305,7 @@ export class FolderCapture {
     }
   }
 
-  async #changesSince(before: string | null, last: Last): Promise<Pick<Snapshot, 'before' | 'changes'>> {
+  async #changesSince(before: string | null, last: LastSnapshot): Promise<Pick<Snapshot, 'before' | 'changes'>> {
     const from = before === null ? null : await this.#filesOf(before, last);
     if (from === null || from === last.files) return { before: from && before, changes: [] };
     if (this.#compare?.isOver === true) this.#compare = null;
@@ -318,7 +314,7 @@ export class FolderCapture {
   }
 
   /** Returns the tree of the files of a snapshot; null where it is damaged, or another host's. */
-  async #filesOf(snapshot: string, last: Last): Promise<string | null> {
+  async #filesOf(snapshot: string, last: LastSnapshot): Promise<string | null> {
     if (snapshot === last.id) return last.files;
     if (snapshot === this.#previous?.id) return this.#previous.files;
     if (!isSnapshotId(snapshot)) return null;
@@ -375,7 +371,7 @@ export class FolderCapture {
   }
 
   /** Returns the objects of a snapshot that the repository has; null when a tree is missing. */
-  async #findExisting({ id, commit }: Last): Promise<ReadonlySet<string> | null> {
+  async #findExisting({ id, commit }: LastSnapshot): Promise<ReadonlySet<string> | null> {
     try {
       const listed = namesIn(await this.#runGit(['ls-tree', '-r', '-t', '-z', '--full-tree', '--end-of-options', id]));
       const ids = [id, commit, ...listed.map((line) => line.slice(0, line.indexOf('\t')).split(' ')[2] ?? '')];
@@ -432,34 +428,6 @@ function readRegular(place: string | Buffer): Buffer | 'gone' {
   }
 }
 
-type SavedFile = readonly [
-  path: RawPath,
-  mode: string,
-  size: number,
-  mtimeMs: number,
-  ctimeMs: number,
-  ino: number,
-  readAt: number,
-  id: string,
-];
-type Saved = { readonly last: Last; readonly isPacked?: boolean; readonly files: readonly SavedFile[] };
-
-function collectFiles({ files, folders }: IndexedFolder, path: RawPath, into: SavedFile[]): void {
-  for (const [name, { mode, size, mtimeMs, ctimeMs, ino, readAt, id }] of files)
-    into.push([`${path}${name}`, mode, size, mtimeMs, ctimeMs, ino, readAt, id]);
-  for (const [name, child] of folders) collectFiles(child, `${path}${name}/`, into);
-}
-
-/** Returns null for what is missing or damaged. */
-function readSaved(path: string): Saved | null {
-  const text = readText(path);
-  if (text === null) return null;
-  const end = text.indexOf('\n');
-  const body = text.slice(end + 1);
-  const isWhole = createHash('sha256').update(body).digest('hex') === text.slice(0, end);
-  return isWhole ? (parseStored(Buffer.from(body)) as Saved | null) : null;
-}
-
 /**
  * Makes the file by which git locks a ref, so that no commit of another process is lost. One that a
  * killed process left is removed.
@@ -475,19 +443,5 @@ async function lockRef(path: string): Promise<number> {
       if (left && left.mtimeMs < Date.now() - OLD_LOCK_MS) rmSync(lock, { force: true });
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-  }
-}
-
-function replaceFile(path: string, content: string | Buffer): void {
-  writeFileSync(`${path}.new`, content, 'latin1');
-  renameSync(`${path}.new`, path);
-}
-
-function readText(path: string): string | null {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null;
-    throw error;
   }
 }

@@ -40,6 +40,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'store/snapshots/files-entry.ts',
     'store/snapshots/folder-index.ts',
     'store/snapshots/folder-watch.ts',
+    'store/snapshots/saved-files.ts',
     'store/snapshots/git-objects.ts',
     'store/snapshots/ignore-glob.ts',
     'store/snapshots/ignore-rules.ts',
