@@ -1,6 +1,6 @@
 // Installs Temporal's runtime, once per process.
 import { DefaultLogger, Runtime, type TelemetryOptions } from '@temporalio/worker';
-import { BEAT_MS } from '../connection/worker-beats.ts';
+import { HEARTBEAT_MS } from '../connection/worker-beats.ts';
 import type { Log, LogFields } from '../system/log.ts';
 import { HISTOGRAMS } from './monitor/metrics.ts';
 
@@ -14,7 +14,7 @@ const ON_PURPOSE = /^No (workflows|activities) registered, not polling/;
 export function installRuntime(log: Log, exporter?: string): void {
   Runtime.install({
     shutdownSignals: [],
-    workerHeartbeatInterval: BEAT_MS,
+    workerHeartbeatInterval: HEARTBEAT_MS,
     // The lines of its native half go to our log too: by itself it writes to the standard output,
     // between the lines of --json.
     telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } }, ...metricsTo(exporter) },

@@ -17,7 +17,7 @@ type PersonalOptions = {
   readonly home: string;
 };
 
-/** Of a longer file only the beginning counts. Bytes. */
+/** Only the beginning of a longer file counts. Bytes. */
 const MOST_BYTES = 64 * 1024;
 const LONGEST_MS = 10_000;
 const OWN = ['XDG_CONFIG_HOME', 'GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CONFIG_NOSYSTEM'];

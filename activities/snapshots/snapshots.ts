@@ -28,7 +28,7 @@ import { rewindRoots, type RewindAbout, type RewindMeans } from './rewind-roots.
 import { runGitHeld } from './run-git-held.ts';
 
 export type Snapshots = {
-  /** What the configuration says of all runs; undefined: it says nothing. */
+  /** The configuration's word for all runs; undefined when it says nothing. */
   readonly setting: boolean | undefined;
   /** Tells whether the folders of a run are captured. */
   captures(config: RunConfig): boolean;
@@ -140,7 +140,7 @@ export class WorkerSnapshots implements Snapshots {
     const isSame = last !== undefined && view.at(last.position) === last.entry;
     const fresh = [...view.from(isSame ? last.position + 1 : 0), ...added];
     if (!mayHaveChanged(this.#options, config, fresh)) return null;
-    // What the system did not tell of is found where a run begins.
+    // A run begins with a look at everything: it finds changes that the system did not tell.
     const isWithin = !fresh.some(({ kind }) => kind === 'run_started');
     const roots: RootSnapshot[] = [];
     for (const root of rootsOf(config)) {

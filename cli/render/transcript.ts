@@ -34,7 +34,7 @@ const SHOWN = 20_000;
 type Others = {
   /** Those whose calls have no outcome yet. */
   readonly agents?: OpenAgents;
-  /** What rewinds have left behind, by the positions of their entries. */
+  /** Turns that rewinds have left behind, by the positions of the rewinds' entries. */
   readonly left?: ReadonlyMap<number, readonly LeftBehind[]>;
 };
 

@@ -24,7 +24,7 @@ export type FullTranscript = {
   readonly whole: (outcome: Outcome) => Promise<string>;
   /** Makes a text safe for its destination: a terminal needs it, a pipe gets the text as it is. */
   readonly exact: (text: string) => string;
-  /** What rewinds have left behind, by the positions of their entries. */
+  /** Turns that rewinds have left behind, by the positions of the rewinds' entries. */
   readonly left?: ReadonlyMap<number, readonly LeftBehind[]>;
 };
 

@@ -10,7 +10,7 @@ import { ClientProblem } from '../problem.ts';
 import type { ClientOptions } from '../sessions/start.ts';
 import { type OverlapPolicy, type Plan, planSchedule, SCHEDULE_TAG, type ScheduleFacts } from './plan.ts';
 
-/** What is absent stays as it is; an option that is null goes back to what the workers say. */
+/** An absent field stays as it is; an option that is null goes back to what the workers say. */
 export type ScheduleChanges = Abortable & {
   readonly cron?: string;
   readonly task?: string;

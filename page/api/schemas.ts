@@ -286,7 +286,7 @@ export const schedule = z.strictObject({
     .optional(),
   options: options.optional(),
 });
-/** What is absent stays as it is; an option that is null goes back to what the workers say. */
+/** An absent field stays as it is; an option that is null goes back to what the workers say. */
 export const scheduleChanges = schedule
   .pick(Object.fromEntries(CHANGEABLE.map((name) => [name, true])) as Record<(typeof CHANGEABLE)[number], true>)
   .extend({ timeZone: text.describe('a name such as Europe/Berlin') })

@@ -71,7 +71,7 @@ export type CaptureRequest = {
   readonly caps: SnapshotCaps;
   /** Patterns of ignored files that are captured all the same, as lines of `.gitignore`. */
   readonly include: readonly string[];
-  /** What the person ignores in all repositories, as the text of a file; absent: nothing. */
+  /** The person's own rules for all repositories, as lines of `.gitignore`. */
   readonly personal?: string;
   /** The snapshot to compare with. */
   readonly before: string | null;

@@ -60,7 +60,7 @@ export type LookBounds = {
   readonly leaveOut: RawPath;
   /** Ignored files that are captured all the same. */
   readonly include: readonly IgnoreRule[];
-  /** What the person ignores in all repositories, as the text of a file. */
+  /** The person's own rules for all repositories, as lines of `.gitignore`. */
   readonly personal: string;
   /** Whether changes are watched for from here on. Ignored folders are not. */
   readonly isWatched: boolean;

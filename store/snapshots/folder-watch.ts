@@ -56,7 +56,7 @@ export class FolderWatch<Folder> {
 
   /** Returns the names that have changed since the last time; null where some may be unknown. */
   async takeChanges(): Promise<ReadonlyMap<Folder, ReadonlySet<RawPath>> | null> {
-    // What the system has told until now is read between two turns of the loop of events.
+    // Events that the system has queued are read between two turns of the event loop.
     await nextTurn();
     await nextTurn();
     if (!this.#isWhole) return null;

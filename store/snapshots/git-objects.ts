@@ -110,7 +110,7 @@ export class ObjectWriter {
 
 /**
  * Adds a pack to a repository. `index` runs `git index-pack` with this environment, in which git
- * writes to a folder of its own: it leaves what it has written of a pack for which there is no room.
+ * writes to a folder of its own: on a full disk it leaves the part of a pack that it has written.
  */
 export async function receivePack(
   gitDir: string,
@@ -165,7 +165,7 @@ function buildPack(objects: readonly GitObject[]): Buffer {
   header.writeUInt32BE(objects.length, 8);
   const parts = [
     header,
-    // What zlib returns is a view of 16 KiB, however little it is.
+    // A result of zlib is a view of 16 KiB, however small it is.
     ...objects.flatMap(({ kind, content }) => [packHeader(kind, content), Buffer.from(deflateSync(content, FAST))]),
   ];
   const hash = createHash('sha1');

@@ -11,7 +11,7 @@ import type { SessionReading } from '../read.ts';
 
 /** A stretch that a rewind has left behind; `first` is the position that its first entry had. */
 export type LeftBehind = Pick<SessionReading, 'entries' | 'first' | 'bodies'> & {
-  /** What keeps it from being read, in a sentence. */
+  /** The sentence that says why it cannot be read. */
   readonly problem?: string;
 };
 
