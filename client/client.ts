@@ -41,6 +41,10 @@ export function createClient(given: CreateClient): PerdureClient {
   const options = withPorts(given);
   const means = new ClientMeans(options);
   const waits = createWaits(options.temporal);
+  // Firings that are asked for at once get their names from one and the same place.
+  let schedules: Promise<Schedules> | undefined;
+  const openSchedules = (): Promise<Schedules> =>
+    (schedules ??= loadSchedules().then(({ createSchedules }) => createSchedules(options)));
   return {
     ...createMessages(means, waits),
     ...createSteering(means, waits),
@@ -49,7 +53,7 @@ export function createClient(given: CreateClient): PerdureClient {
     ...createSearch(means, waits),
     ...createReading(means, waits),
     ...createFiles(means, waits),
-    schedules: guardSchedules(async () => (await loadSchedules()).createSchedules(options), waits),
+    schedules: guardSchedules(openSchedules, waits),
   };
 }
 

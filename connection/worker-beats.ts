@@ -28,8 +28,8 @@ export type WorkerBeat = {
   readonly at: number;
   /** False for a worker that has said that it ends, or was silent while this process looked. */
   readonly isLive: boolean;
-  /** When this process first saw that it ends; polls that began later are another worker's. */
-  readonly endSeenAt: number | null;
+  /** When it said that it ends; polls that began later are another worker's. */
+  readonly endedAt: number | null;
 };
 
 type Answer = Awaited<ReturnType<Client['workflowService']['listWorkers']>>;
@@ -101,7 +101,7 @@ class BeatReader {
       slots: free < 0 || used + free === 0 ? null : { used, most: used + free },
       at: Math.min(beat, since),
       isLive: status === RUNNING && now - since < SILENT_MS,
-      endSeenAt: status === RUNNING ? null : since,
+      endedAt: status === RUNNING ? null : Math.min(beat, since),
     };
   }
 }

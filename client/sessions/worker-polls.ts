@@ -3,7 +3,6 @@
 import type { Client } from '@temporalio/client';
 import { isAlive, parseIdentity } from '../../system/process/identity.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
-
 import { readBeats } from '../../connection/worker-beats.ts';
 import { pause } from '../../system/async.ts';
 
@@ -53,8 +52,8 @@ export async function livePollers({ temporal, taskQueue = TASK_QUEUE, of }: Poll
     readBeats(temporal),
   ]);
   const isGone = (identity: string, seen: number): boolean => {
-    const own = (beats ?? []).filter((beat) => beat.identity === identity);
-    return own.length > 0 && own.every(({ isLive, endSeenAt }) => !isLive && seen < (endSeenAt ?? Infinity));
+    const own = (beats ?? []).filter((beat) => beat.identity === identity && beat.queue === taskQueue);
+    return own.length > 0 && own.every(({ isLive, endedAt }) => !isLive && seen < (endedAt ?? Infinity));
   };
   return (pollers ?? []).flatMap(({ identity, lastAccessTime }) => {
     const known = parseIdentity(identity ?? '');

@@ -204,7 +204,7 @@ test('many sessions are reached by a filter, and no more than the person was ask
 });
 
 test('a worker stands with its version and its slots where the server keeps heartbeats (O4 O10)', async () => {
-  const beat = { identity: '1@host', version: '0.1.0', at: 0, isLive: true, endSeenAt: null } as const;
+  const beat = { identity: '1@host', version: '0.1.0', at: 0, isLive: true, endedAt: null } as const;
   const beats = [
     { ...beat, queue: 'perdure', slots: { used: 3, most: 100 } },
     { ...beat, queue: 'perdure-records', slots: null },
