@@ -38,14 +38,16 @@ type Told = NonNullable<NonNullable<Answer['workersInfo']>[number]['workerHeartb
 /** WORKER_STATUS_RUNNING, whose enum comes with no package of ours. */
 const RUNNING: unknown = 1;
 
+/** When this process first saw the newest heartbeat of a worker, and how far its clock is behind. */
+type SeenBeat = { readonly beat: number; readonly since: number; readonly skew: number };
+
 /**
  * Compares looks of this process, since the time in a heartbeat is by the clock of the worker's
  * machine.
  */
 class BeatReader {
   readonly #client: Client;
-  /** When this process first saw the newest heartbeat of each worker. */
-  #changes = new Map<string, { readonly beat: number; readonly since: number }>();
+  #changes = new Map<string, SeenBeat>();
   #last: { readonly answer: Promise<readonly WorkerBeat[] | null>; until: number } | null = null;
 
   constructor(client: Client) {
@@ -82,7 +84,7 @@ class BeatReader {
     return told.map((one) => this.#note(one, before, now));
   }
 
-  #note(told: Told, before: ReadonlyMap<string, { beat: number; since: number }>, now: number): WorkerBeat {
+  #note(told: Told, before: ReadonlyMap<string, SeenBeat>, now: number): WorkerBeat {
     const { workerInstanceKey, workerIdentity, taskQueue, heartbeatTime, status, plugins, activityTaskSlotsInfo } =
       told;
     const key = workerInstanceKey ?? '';
@@ -90,7 +92,8 @@ class BeatReader {
     const known = before.get(key);
     const isNew = known?.beat !== beat;
     const since = isNew ? now : known.since;
-    this.#changes.set(key, { beat, since });
+    const skew = known?.skew ?? (status === RUNNING ? skewOf(now - beat) : 0);
+    this.#changes.set(key, { beat, since, skew });
     const name = plugins?.find((plugin) => plugin.name?.startsWith(BEAT_NAME))?.name;
     const used = activityTaskSlotsInfo?.currentUsedSlots ?? 0;
     const free = activityTaskSlotsInfo?.currentAvailableSlots ?? -1;
@@ -101,10 +104,13 @@ class BeatReader {
       slots: free < 0 || used + free === 0 ? null : { used, most: used + free },
       at: Math.min(beat, since),
       isLive: status === RUNNING && now - since < SILENT_MS,
-      endedAt: status === RUNNING ? null : Math.min(beat, since),
+      endedAt: status === RUNNING ? null : Math.min(beat + skew, since),
     };
   }
 }
+
+/** A heartbeat of a worker at work is as old as the time between two: one that is not, is skewed. */
+const skewOf = (age: number): number => (age >= 0 && age < HEARTBEAT_MS + CALL_MS ? 0 : age);
 
 /** Returns null for an older server, and for one that lets us list no workers. */
 function refusalOnly(error: unknown): null {

@@ -7,6 +7,7 @@ import { keepWorker } from '../../client/runtime/keep-worker.ts';
 import { isQueuePolled } from '../../client/sessions/worker-polls.ts';
 import { pollerPatience, watchPollers } from '../../client/sessions/watch-pollers.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
+import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { until } from '../support/until.ts';
 
 function worker() {
@@ -115,6 +116,24 @@ test.each<[string, readonly Poller[], boolean]>([
 /** RUNNING and SHUTTING_DOWN, as the server tells them. */
 const [RUNNING, ENDS] = [1, 2];
 
+test('a worker that takes the place of one that had ended before anyone looked counts at once (O10)', async () => {
+  const beat = {
+    workerInstanceKey: 'w',
+    workerIdentity: 'elsewhere',
+    taskQueue: TASK_QUEUE,
+    heartbeatTime: { seconds: Date.now() / 1_000 - 5 },
+    status: ENDS,
+  };
+  const polledAgo = (ageMs: number) =>
+    isQueuePolled({
+      temporal: server(
+        () => [{ identity: 'elsewhere', ageMs }],
+        () => [beat],
+      ),
+    });
+  expect([await polledAgo(2_000), await polledAgo(8_000)]).toEqual([true, false]);
+});
+
 test('a worker is gone when it has said so, or gave no new heartbeat for half a minute, and not before (O10)', async () => {
   vi.useFakeTimers({ now: 0 });
   onTestFinished(() => void vi.useRealTimers());
@@ -123,6 +142,7 @@ test('a worker is gone when it has said so, or gave no new heartbeat for half a 
   const beat = (seconds: number, status: number) => ({
     workerInstanceKey: 'w',
     workerIdentity: 'elsewhere',
+    taskQueue: TASK_QUEUE,
     heartbeatTime: { seconds: seconds - 3_600 },
     status,
   });
@@ -146,6 +166,8 @@ test('a worker is gone when it has said so, or gave no new heartbeat for half a 
   ageMs = 0;
   expect(await isPolledAt(82, beat(71, ENDS))).toBe(true);
   ageMs = 50_000;
+  // Another queue's worker of the same process says nothing of this one.
+  expect(await isPolledAt(84, { ...beat(71, ENDS), taskQueue: 'other' })).toBe(true);
   expect(await isPolledAt(90, beat(71, ENDS), { ...beat(90, RUNNING), workerInstanceKey: 'v' })).toBe(true);
 });
 
