@@ -3,10 +3,10 @@
 // folder of configurations. Configurations of workspaces have no say.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
-import { codeOf } from '../../system/text.ts';
+import { codeOf, onOneLine } from '../../system/text.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 
 type PersonalOptions = {
@@ -17,9 +17,11 @@ type PersonalOptions = {
   readonly home: string;
 };
 
-/** Only the beginning of a longer file counts. Bytes. */
+/** Of a longer file only the whole lines up to here count. */
 const MOST_BYTES = 64 * 1024;
 const LONGEST_MS = 10_000;
+/** The exit status of `git config` for a value that is not set. */
+const NOT_SET = 1;
 const OWN = ['XDG_CONFIG_HOME', 'GIT_CONFIG_GLOBAL', 'GIT_CONFIG_SYSTEM', 'GIT_CONFIG_NOSYSTEM'];
 
 export class PersonalRules {
@@ -30,15 +32,24 @@ export class PersonalRules {
     this.#options = options;
   }
 
-  /** Returns the text of the file as latin1, empty without one. The place of it is found once. */
+  /**
+   * Returns the text of the file as latin1, empty without one. The place of it is found once.
+   * Rejects with git's words where a configuration cannot be read: git works nowhere then.
+   */
   async read(): Promise<string> {
     this.#place ??= this.#findPlace();
-    const path = await this.#place;
+    const path = await this.#place.catch((error: unknown) => {
+      this.#place = undefined;
+      throw error;
+    });
+    // Git looks for it in each repository: a workspace would choose what the person ignores.
+    if (!isAbsolute(path)) return '';
     try {
       if (!(await stat(path)).isFile()) return '';
       const parts: Buffer[] = [];
-      for await (const part of createReadStream(path, { end: MOST_BYTES - 1 })) parts.push(part as Buffer);
-      return Buffer.concat(parts).toString('latin1');
+      for await (const part of createReadStream(path, { end: MOST_BYTES })) parts.push(part as Buffer);
+      const text = Buffer.concat(parts).toString('latin1');
+      return text.length > MOST_BYTES ? text.slice(0, text.lastIndexOf('\n') + 1) : text;
     } catch (error) {
       // Git passes over one that it cannot read, too.
       if (codeOf(error) !== undefined) return '';
@@ -58,7 +69,7 @@ export class PersonalRules {
     const { programs } = sandbox;
     const own = Object.fromEntries(OWN.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])));
     const argv = [programs.at('git'), 'config', scope, '--includes', '--type=path', '--get', 'core.excludesFile'];
-    const { exit, stdout } = await runProgram(argv, {
+    const { cut, exit, stdout, stderr } = await runProgram(argv, {
       env: { ...programs.environment(), HOME: home, ...own },
       cwd: '/',
       pipes: pipePlace(programs, dataDir),
@@ -66,6 +77,8 @@ export class PersonalRules {
       mostOutput: MOST_BYTES,
       encoding: 'utf8',
     });
-    return exit.code === 0 ? stdout.replace(/\n$/, '') : null;
+    if (exit.code === NOT_SET) return null;
+    if (exit.code === 0) return stdout.replace(/\n$/, '');
+    throw new Error(`git cannot read its configuration: ${onOneLine(stderr.trim()) || cut || `status ${exit.code}`}`);
   }
 }

@@ -115,6 +115,8 @@ export class FolderCapture {
   #isSaved = true;
   /** When all was looked at, as `performance.now` tells it. */
   #lookedAt = -Infinity;
+  /** Whether all that the looks have found was captured. */
+  #isTaken = false;
   /** What was left out is told each time, and found by a look at everything. */
   #isWatched = true;
   #compare: Comparison | null = null;
@@ -183,10 +185,12 @@ export class FolderCapture {
     const leftOut: LeftOut[] = look.unreadable.map((path) => ({ path, why: 'unreadable' }));
     let bytes = 0;
     for (const found of [...look.known, ...look.added.toSorted((a, b) => (a.path < b.path ? -1 : 1))]) {
+      const { folder, name, path, stats } = found;
+      const held = folder.files.get(name)?.id;
       const why = this.#take(found, caps);
       if (why === 'gone') continue;
-      if (why !== null) leftOut.push({ path: found.path, why });
-      else if (found.held?.id !== found.folder.files.get(found.name)?.id) bytes += found.stats.size;
+      if (why !== null) leftOut.push({ path, why });
+      else if (held !== folder.files.get(name)?.id) bytes += stats.size;
       if (this.#writer.isFull()) await this.#writer.flush(collect);
     }
     this.#isSaved &&= look.known.length + look.added.length === 0;
@@ -194,6 +198,7 @@ export class FolderCapture {
     this.#isWatched = named.length === 0;
     if (!this.#isWatched) this.#index.close();
     const last = await this.#write(collect);
+    this.#isTaken = true;
     return {
       id: last.id,
       ...(await this.#changesSince(before, last)),
@@ -214,7 +219,8 @@ export class FolderCapture {
       personal,
       isWatched: this.#isWatched && include.length === 0,
     };
-    const isFresh = now - this.#lookedAt < TRUSTED_MS;
+    const isFresh = this.#isTaken && now - this.#lookedAt < TRUSTED_MS;
+    this.#isTaken = false;
     const changes = trustsWatch && isFresh ? await this.#index.lookAtChanges(bounds) : null;
     if (changes) return changes;
     this.#lookedAt = now;

@@ -94,7 +94,8 @@ type Looking = {
   readonly added: FoundFile[];
   readonly beyond: RawPath[];
   readonly unreadable: RawPath[];
-  repositories: number;
+  /** The paths of repositories below the folder. */
+  readonly repositories: Set<RawPath>;
 };
 
 export class FolderIndex {
@@ -107,7 +108,7 @@ export class FolderIndex {
   readonly #watch = new FolderWatch<IndexedFolder>();
   /** How it was around the folder at the last look at everything. */
   #above = '';
-  #nested = 0;
+  #repositoriesBelow: ReadonlySet<RawPath> = new Set();
 
   /** `root` is an absolute path. */
   constructor(root: string) {
@@ -116,13 +117,13 @@ export class FolderIndex {
 
   /** Looks for what may have changed. Throws OutOfBounds, and what the file system said. */
   look(bounds: LookBounds): FolderLook {
-    const looking: Looking = { bounds, known: [], added: [], beyond: [], unreadable: [], repositories: 0 };
+    const looking: Looking = { bounds, known: [], added: [], beyond: [], unreadable: [], repositories: new Set() };
     this.#repositories.setPersonal(bounds.personal);
     const rules = this.#repositories.rulesAbove(this.#root);
     this.#watch.restart(bounds.isWatched);
     this.#lookInto(this.top, { path: '', rules, depth: 0, isIgnored: false }, looking);
     this.#above = this.#describeAbove(rules);
-    this.#nested = looking.repositories;
+    this.#repositoriesBelow = looking.repositories;
     return looking;
   }
 
@@ -133,14 +134,17 @@ export class FolderIndex {
   async lookAtChanges(bounds: LookBounds): Promise<FolderLook | null> {
     const changed = await this.#watch.takeChanges();
     this.#repositories.setPersonal(bounds.personal);
+    const repositories = new Set(this.#repositoriesBelow);
+    for (const path of repositories) this.#rulesOf(path);
     const above = this.#describeAbove(this.#repositories.rulesAbove(this.#root));
     if (changed === null || above !== this.#above) return null;
-    const looking: Looking = { bounds, known: [], added: [], beyond: [], unreadable: [], repositories: this.#nested };
+    const looking: Looking = { bounds, known: [], added: [], beyond: [], unreadable: [], repositories };
     for (const [folder, names] of changed) {
       const hasRules = [...names].some((name) => ['.git', '.gitignore'].includes(name.toLowerCase()));
       if (hasRules || folder.place?.isIgnored === true) return null;
       if (folder.place) this.#lookInto(folder, folder.place, looking, names);
     }
+    this.#repositoriesBelow = repositories;
     return looking;
   }
 
@@ -231,15 +235,18 @@ export class FolderIndex {
   #rulesIn(folder: IndexedFolder, place: Place, entries: readonly Dirent[], looking: Looking): Place {
     const { path, depth } = place;
     const isRepository = path !== '' && entries.some((entry) => entry.name === '.git' && this.#isGit(path, entry));
-    const from = isRepository
-      ? { ...place, rules: this.#repositories.rulesOf(`${this.#root}/${path.slice(0, -1)}`, path), depth: depth + 1 }
-      : place;
-    looking.repositories += isRepository ? 1 : 0;
+    const from = isRepository ? { ...place, rules: this.#rulesOf(path), depth: depth + 1 } : place;
+    if (isRepository) looking.repositories.add(path);
     const own = entries.find(({ name }) => name === '.gitignore');
     const text = own?.isFile() === true ? readBeginning(`${this.#root}/${path}.gitignore`) : null;
     if (text === null) return from;
     if (folder.ignore?.text !== text) folder.ignore = { text, rules: parseIgnoreFile(text) };
     return { ...from, rules: [...from.rules, { prefix: path, rules: folder.ignore.rules }] };
+  }
+
+  /** Reads the rules of a repository below the folder that lie in none of its files. */
+  #rulesOf(path: RawPath): readonly IgnoreRules[] {
+    return this.#repositories.rulesOf(`${this.#root}/${path.slice(0, -1)}`, path);
   }
 
   #isGit(path: RawPath, entry: Dirent): boolean {
@@ -256,7 +263,7 @@ export class FolderIndex {
     const isLeft = !isIncluded && (place.isIgnored || isIgnored(place.rules, below, true));
     const isOnTheWay = isLeft && include.some((rule) => !rule.isOfName);
     if (isLeft && !isOnTheWay && !folder.folders.has(name)) return false;
-    const isTooDeep = place.depth >= DEEPEST || looking.repositories >= MOST_REPOSITORIES;
+    const isTooDeep = place.depth >= DEEPEST || looking.repositories.size >= MOST_REPOSITORIES;
     if (isTooDeep && lstatSync(this.placeOf(`${path}.git`), { throwIfNoEntry: false })) return false;
     const child = openFolder(folder, name);
     this.#lookInto(child, { ...place, path, isIgnored: isLeft }, looking);

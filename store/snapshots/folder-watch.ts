@@ -1,10 +1,15 @@
 // Learns from the system which names in folders have changed, so that not every file is looked at.
 // Linux tells of a change before the call that makes it returns; elsewhere nothing is watched. What
-// is written through mapped memory or another hard link, or by another host, is not told.
+// is written through mapped memory or another hard link, by another host or on another mount, is not
+// told.
 import { readFileSync, watch, type FSWatcher } from 'node:fs';
+import { codeOf } from '../../system/text.ts';
 import type { RawPath } from './listing.ts';
 
-/** A burst of more may have overflown the queue of the system, of which Node does not tell. */
+/**
+ * A burst of more may have overflown the queue of the system, of which Node does not tell. All
+ * folders of a process share one queue.
+ */
 const MOST_EVENTS = 2_000;
 /** The part of the user's watches that one process takes at most. */
 const SHARE = 0.1;
@@ -14,17 +19,20 @@ export class FolderWatch<Folder> {
   /** Watched folders of this process. */
   static #count = 0;
   static #most: number | undefined;
+  /** Events of all folders of this process. */
+  static #events = 0;
 
   readonly #watchers = new Map<Folder, FSWatcher>();
   #changed = new Map<Folder, Set<RawPath>>();
-  #events = 0;
+  /** How many events there were when changes were last taken. */
+  #taken = 0;
   #isWhole = false;
   #canWatch = process.platform === 'linux';
 
   /** Begins anew, or stops: all folders are added once more, each before it is listed. */
   restart(isWatched: boolean): void {
     this.#changed = new Map();
-    this.#events = 0;
+    this.#taken = FolderWatch.#events;
     this.#isWhole = this.#canWatch && isWatched;
   }
 
@@ -40,8 +48,9 @@ export class FolderWatch<Folder> {
       watcher.on('error', () => this.close());
       this.#watchers.set(folder, watcher);
       FolderWatch.#count += 1;
-    } catch {
-      // Others have taken the watches, or the folder is gone: all is looked at, as without any.
+    } catch (error) {
+      if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return this.close();
+      // Others have taken the watches: all is looked at from here on, as without any.
       this.#giveUp();
     }
   }
@@ -59,10 +68,11 @@ export class FolderWatch<Folder> {
     // Events that the system has queued are read between two turns of the event loop.
     await nextTurn();
     await nextTurn();
-    if (!this.#isWhole) return null;
+    const since = FolderWatch.#events - this.#taken;
+    this.#taken = FolderWatch.#events;
+    if (!this.#isWhole || since > MOST_EVENTS) return null;
     const changed = this.#changed;
     this.#changed = new Map();
-    this.#events = 0;
     return changed;
   }
 
@@ -77,8 +87,8 @@ export class FolderWatch<Folder> {
   }
 
   #note(folder: Folder, name: RawPath | null): void {
-    this.#events += 1;
-    if (name === null || this.#events > MOST_EVENTS) return this.close();
+    FolderWatch.#events += 1;
+    if (name === null || FolderWatch.#events - this.#taken > MOST_EVENTS) return this.close();
     const names = this.#changed.get(folder) ?? new Set();
     this.#changed.set(folder, names.add(name));
   }

@@ -74,3 +74,23 @@ test('rules of a person that are not there, a folder or a link hold nothing up (
   expect(await openHome({ '.gitconfig': named('/') }).rules.read()).toBe('');
   expect(await openHome({ '.gitconfig': named(''), '.config/git/ignore': 'mine\n' }).rules.read()).toBe('');
 });
+
+test('rules beside a configuration that git cannot read are refused in its words, until it can (T2)', async () => {
+  const { home, rules, isIgnored } = openHome({ '.gitconfig': '[core\n', '.config/git/ignore': 'mine\n' });
+  await expect(rules.read()).rejects.toThrow(/^git cannot read its configuration: .*bad config/);
+  writeFileSync(join(home, '.gitconfig'), named('~nobody-of-this-name/rules'));
+  await expect(rules.read()).rejects.toThrow(/^git cannot read its configuration: .*failed to expand/);
+  writeFileSync(join(home, '.gitconfig'), '[user]\n\tname = someone\n');
+  expect(isIgnored('mine')).toBe(true);
+  expect(await rules.read()).toBe('mine\n');
+});
+
+test('a file of rules that each workspace would have for itself is passed over (T2)', async () => {
+  expect(await openHome({ '.gitconfig': named('package.json'), '.config/git/ignore': 'mine\n' }).rules.read()).toBe('');
+});
+
+test('of a long file of rules only whole lines count (T2)', async () => {
+  const line = `${'x'.repeat(99)}\n`;
+  const { rules } = openHome({ '.config/git/ignore': line.repeat(1_000) });
+  expect(await rules.read()).toBe(line.repeat(655));
+});

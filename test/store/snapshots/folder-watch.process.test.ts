@@ -2,7 +2,7 @@
 // everything.
 import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
-import { FolderIndex } from '../../../store/snapshots/folder-index.ts';
+import { FolderIndex, OutOfBounds } from '../../../store/snapshots/folder-index.ts';
 import { shadowed } from './support.ts';
 
 const isLinux = process.platform === 'linux';
@@ -98,4 +98,60 @@ test('where something is left out or ignored files are included, every look is a
   const last = await take(second.id, true);
   if (isLinux) expect(all.count()).toBe(0);
   expect((await takeAnew()).id).toBe(last.id);
+});
+
+test('rules of a repository below change what a snapshot has (T2)', async () => {
+  const { sh, take, takeAnew } = shadowed();
+  sh('git init -q below/one; echo 1 > below/one/kept');
+  const first = await take();
+  sh("echo 'left-*' >> below/one/.git/info/exclude; echo 1 > below/one/left-out");
+  const second = await take(first.id, true);
+  expect(second.id).toBe(first.id);
+  sh('git init -q below/two; echo 1 > below/two/left');
+  const third = await take(second.id, true);
+  sh('echo left > below/two/.git/info/exclude; echo 2 > below/two/kept');
+  const last = await take(third.id, true);
+  // A file that was captured once stays, as one that git tracks does.
+  expect(last.changes.map(({ path }) => path)).toEqual(['below/two/kept']);
+  expect((await takeAnew(third.id)).id).toBe(last.id);
+});
+
+test('a burst in one folder may have cost the changes of another: all of it is looked at (T1)', async () => {
+  const [one, other] = [shadowed(), shadowed()];
+  one.sh('echo 1 > one');
+  const first = await one.take();
+  await other.take();
+  other.sh('i=0; while [ $i -lt 3000 ]; do : > $i; i=$((i+1)); done');
+  await other.take(null, true);
+  one.sh('echo 2 > two');
+  const all = countLooks();
+  const second = await one.take(first.id, true);
+  expect(all.count()).toBe(1);
+  expect(second.changes.map(({ path }) => path)).toEqual(['two']);
+  all.forget();
+  one.sh('echo 3 > three');
+  await one.take(second.id, true);
+  if (isLinux) expect(all.count()).toBe(0);
+});
+
+test('after a capture that failed, changes that it was told of are found (T1)', async () => {
+  const { sh, take } = shadowed();
+  sh('echo 1 > one');
+  const first = await take();
+  const { lookAtChanges } = FolderIndex.prototype;
+  vi.spyOn(FolderIndex.prototype, 'lookAtChanges').mockImplementationOnce(async function (this: FolderIndex, bounds) {
+    return await lookAtChanges.call(this, { ...bounds, until: 0 });
+  });
+  sh('echo 2 > two');
+  await expect(take(first.id, true)).rejects.toThrow(OutOfBounds);
+  const second = await take(first.id, true);
+  expect(second).toMatchObject({ changes: [{ path: 'two' }], bytes: 2 });
+});
+
+test('a file that the system tells of twice counts once (T2)', async () => {
+  const { sh, take } = shadowed();
+  sh('mkdir a; echo 1 > a/one');
+  const first = await take();
+  sh('echo two > a/one; chmod 700 a');
+  expect(await take(first.id, true)).toMatchObject({ changes: [{ path: 'a/one' }], bytes: 4 });
 });
