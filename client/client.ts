@@ -20,7 +20,8 @@ import { type CreateClient, startSession } from './sessions/start.ts';
 import { sessionClosedProblem, sendSignal } from './sessions/send.ts';
 import { messageOf } from './sessions/message.ts';
 import { parseSessionId } from './sessions/session-id.ts';
-import { countSessions, listSessions, listPage } from './sessions/find/list-sessions.ts';
+import { countSessions } from './sessions/find/count-sessions.ts';
+import { listSessions, listPage } from './sessions/find/list-sessions.ts';
 import { observeHosts } from './sessions/observed-phase.ts';
 import { cancel, changeRules, setOptions, topUp } from './sessions/steer.ts';
 

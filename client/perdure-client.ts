@@ -11,7 +11,8 @@ import type { ForkOptions, SessionForked } from './sessions/fork/fork-session.ts
 import type { RewindOptions, SessionRewound, UndoOptions } from './sessions/files/rewind-session.ts';
 import type { Rewound } from '../workflows/contract/rewind.ts';
 import type { WaitingApproval } from './sessions/waiting-approval.ts';
-import type { ListOptions, PageOptions, SessionCounts, SessionPage } from './sessions/find/list-sessions.ts';
+import type { SessionCounts } from './sessions/find/count-sessions.ts';
+import type { ListOptions, PageOptions, SessionPage } from './sessions/find/list-sessions.ts';
 import type { SessionDescription, SessionInfo } from './sessions/info.ts';
 import type { Prompt } from './sessions/prompt.ts';
 import type { RunOutcome } from './sessions/outcome.ts';

@@ -5,7 +5,7 @@ import { nowText } from '../../client/render/now-words.ts';
 import { compactInput } from '../../client/render/tool-lines.ts';
 import { reasonText } from '../../client/render/words.ts';
 import { displayWidth, truncateToWidth } from '../../client/render/width.ts';
-import type { SessionCounts } from '../../client/sessions/find/list-sessions.ts';
+import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { contextShare } from '../../client/sessions/running/running-row.ts';
 import { isAtLeast, isSilentSession } from '../../client/sessions/running/with-running.ts';

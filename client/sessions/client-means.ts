@@ -8,6 +8,7 @@ import { ClientProblem } from '../problem.ts';
 import type { ActOptions, DecidePorts } from './decide.ts';
 import { entriesFrom } from './entries-from.ts';
 import type { Finder } from './find/list-sessions.ts';
+import { underWayReader } from './find/under-way.ts';
 import type { SessionDescription } from './info.ts';
 import { newMessageId, parseMessageId } from './message-id.ts';
 import { nameProblem } from './message.ts';
@@ -36,7 +37,13 @@ export class ClientMeans {
     this.options = options;
     this.reader = transcriptReader(options.store);
     const readRunning = runningReader(options, { waitMs: RUNNING_WAIT_MS });
-    this.finder = { ...options, observePhase: observePhases(options.temporal), readRunning };
+    const { temporal } = options;
+    this.finder = {
+      ...options,
+      observePhase: observePhases(temporal),
+      readRunning,
+      readUnderWay: underWayReader(temporal),
+    };
     const few = createLimit(MOST_UPDATES);
     this.decisions = {
       store: options.store,

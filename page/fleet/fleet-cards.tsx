@@ -1,6 +1,6 @@
 // The cards above the list: how many work and wait, what it costs, what goes wrong, over time.
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
-import type { SessionCounts } from '../../client/sessions/find/list-sessions.ts';
+import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
 import { formatCount, formatMoney } from '../../client/units.ts';
 import { Age, AreaPlot, BarPlot, shortAmount } from '../figures.tsx';
 import { sumCounts } from '../frame/frame-state.tsx';

@@ -3,7 +3,8 @@
 import { pause } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
-import type { SessionCounts, SessionPage } from '../../client/sessions/find/list-sessions.ts';
+import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
+import type { SessionPage } from '../../client/sessions/find/list-sessions.ts';
 import { formatCount } from '../../client/units.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { readWaiting } from '../feed/read-waiting.ts';

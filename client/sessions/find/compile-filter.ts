@@ -6,9 +6,12 @@ import { WORKFLOW_TYPE } from '../../../workflows/contract/session.ts';
 import type { FieldTerm, Filter, Operator } from './parse-filter.ts';
 
 /** Matches all sessions. One that has continued as new goes on in another run of its workflow. */
-const SESSIONS = `WorkflowType = '${WORKFLOW_TYPE}'`;
+export const SESSIONS = `WorkflowType = '${WORKFLOW_TYPE}'`;
 
-const OPEN = `ExecutionStatus = 'Running'`;
+export const OPEN = `ExecutionStatus = 'Running'`;
+
+/** Leaves out the executions that a session has continued from. */
+export const UNCONTINUED = `ExecutionStatus != 'ContinuedAsNew'`;
 
 export type Compiled = {
   readonly query: string;
@@ -31,7 +34,7 @@ export type CompileOptions = {
 
 export function compileFilter({ terms }: Pick<Filter, 'terms'>, options: CompileOptions): Compiled {
   const clauses = terms.map((term) => (term.kind === 'field' ? clauseOf(term, options) : null));
-  const status = options.open ? OPEN : `ExecutionStatus != 'ContinuedAsNew'`;
+  const status = options.open ? OPEN : UNCONTINUED;
   const waits =
     options.waiting && options.attributes ? orWithoutAttributes(`${ATTRIBUTES.waitingSince.name} IS NOT NULL`) : null;
   const query = [SESSIONS, status, waits, ...clauses].filter((clause) => clause !== null).join(' AND ');

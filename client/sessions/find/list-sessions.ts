@@ -1,17 +1,17 @@
 // Finds sessions: visibility narrows the search if the server has the attributes, and memos decide.
 // A page's cursor holds everything needed to go on, so any process can continue (O3).
-import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
-import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
+import type { Client } from '@temporalio/client';
 import type { Abortable } from '../../async.ts';
 import { ClientProblem } from '../../problem.ts';
-import { type SeenPhase, type SessionInfo, sessionInfo } from '../info.ts';
+import { type SessionInfo, sessionInfo } from '../info.ts';
 import { lookAtRunning, type ReadRunning } from '../running/read-running.ts';
-import { patience, callUntilAnswered } from '../persist.ts';
 import { compileFilter, type Compiled } from './compile-filter.ts';
 import { matchesFilter, sortSessions } from './match-session.ts';
 import { newestFirst, type OrderPlace, type Placed, toOrderPlace, type Stream } from './newest-first.ts';
 import { type Filter, parseFilter } from './parse-filter.ts';
+import { isMeant, querySettled, SETTLED, settledQuery } from './settled.ts';
+import { SERVER_PAGE, streamSessions } from './stream-sessions.ts';
+import type { ReadUnderWay } from './under-way.ts';
 import { present } from '../../../workflows/contract/present.ts';
 
 export type ListOptions = Abortable & {
@@ -50,6 +50,7 @@ export type Finder = {
   /** Returns the session with the phase that an observer sees. */
   readonly observePhase: (session: SessionInfo) => Promise<SessionInfo>;
   readonly readRunning?: ReadRunning;
+  readonly readUnderWay: ReadUnderWay;
 };
 
 /**
@@ -58,22 +59,21 @@ export type Finder = {
  */
 const MOST_SORTED = 10_000;
 const MOST_SCANNED = 5_000;
-const SERVER_PAGE = 500;
 const PAGE = 50;
 const LARGEST_PAGE = 1_000;
-
-const impatient = { ...patience, total: patience.oneCall };
 
 const NO_ATTRIBUTES = 'the server lacks search attributes, so that every session is read: `perdure setup` adds them';
 const SORT_CUT = `only the newest ${MOST_SORTED.toLocaleString('en')} sessions were sorted: narrow the filter`;
 
-type Plan = {
+export type Plan = {
   readonly filter: Filter;
   readonly compiled: Compiled;
   /** The same for closed sessions, whose numbers no longer change. */
   readonly closed: Compiled;
   readonly now: number;
   readonly note?: string;
+  /** Whether the server has the search attributes, where they matter. */
+  readonly attributes: boolean;
   /** Running sessions are looked at before the filter decides. */
   readonly looks: boolean;
   /** Only open sessions match. */
@@ -85,7 +85,7 @@ type Wanted = Omit<ListOptions, 'signal'> & {
   readonly waiting?: boolean;
 };
 
-async function planSearch(
+export async function planSearch(
   { visibility }: Finder,
   { open, waiting, running = false, filter: text = '' }: Wanted,
 ): Promise<Plan> {
@@ -103,6 +103,7 @@ async function planSearch(
     compiled,
     closed,
     now,
+    attributes,
     looks,
     isOpen: open === true,
     note: slow ? NO_ATTRIBUTES : undefined,
@@ -157,7 +158,7 @@ async function* newestSessions(finder: Finder, plan: Plan): AsyncIterable<Sessio
 }
 
 /** Returns those of the sessions, as an observer sees them, that the filter means. */
-async function matching(
+export async function matching(
   { observePhase, readRunning }: Finder,
   { filter, looks, now }: Plan,
   sessions: readonly SessionInfo[],
@@ -171,7 +172,8 @@ async function* sortedSessions(finder: Finder, plan: Plan): AsyncIterable<Sessio
   yield* (await collectSorted(finder, plan)).sessions;
 }
 
-async function* matchingSessions(finder: Finder, plan: Plan): AsyncIterable<SessionInfo> {
+/** Yields all that match, in no order. */
+export async function* matchingSessions(finder: Finder, plan: Plan): AsyncIterable<SessionInfo> {
   const all = finder.temporal.workflow.list({ query: plan.compiled.query, pageSize: SERVER_PAGE });
   for await (const group of inGroups(all, plan.looks ? SERVER_PAGE : 1))
     yield* await matching(
@@ -248,52 +250,32 @@ async function scanPage(finder: Finder, plan: Plan, size: number, { at, id = '' 
   return endAt(null);
 }
 
-/** Reads open and closed sessions apart, each as visibility orders them. */
-function streamsOf(
-  finder: Finder,
-  { compiled, closed, isOpen }: Pick<Plan, 'compiled' | 'closed' | 'isOpen'>,
-  size: number,
-): Stream<SessionInfo>[] {
+/**
+ * Reads open and closed sessions apart, each as visibility orders them. Where running ones are
+ * looked at, only those under way are read beyond what the server finds.
+ */
+function streamsOf(finder: Finder, plan: Plan, size: number): Stream<SessionInfo>[] {
+  const { compiled, closed, looks, attributes, isOpen } = plan;
+  const settled = looks && attributes ? querySettled(plan) : null;
+  if (settled !== null) {
+    const phases = SETTLED.filter((phase) => isMeant(plan, phase));
+    return [
+      streamUnderWay(finder, plan),
+      ...phases.map((phase) => streamSessions(finder, settledQuery(settled, phase), size)),
+    ];
+  }
   const streamWith = ({ query, exact }: Compiled, status: string): Stream<SessionInfo> =>
-    streamOf(finder, `${query} AND ExecutionStatus ${status}`, exact ? size : SERVER_PAGE);
+    streamSessions(finder, `${query} AND ExecutionStatus ${status}`, exact ? size : SERVER_PAGE);
   const open = streamWith(compiled, `= 'Running'`);
   return isOpen ? [open] : [open, streamWith(closed, `!= 'Running'`)];
 }
 
-async function* streamOf(
-  { temporal }: Finder,
-  query: string,
-  pageSize: number,
+async function* streamUnderWay(
+  { readUnderWay }: Finder,
+  { isOpen }: Plan,
 ): AsyncGenerator<readonly Placed<SessionInfo>[], void> {
-  const { namespace, loadedDataConverter } = temporal.options;
-  let nextPageToken: Uint8Array = new Uint8Array();
-  do {
-    const asked = { namespace, query, pageSize, nextPageToken };
-    const { executions, nextPageToken: next } = await callUntilAnswered(
-      temporal,
-      'list the sessions',
-      () => temporal.workflowService.listWorkflowExecutions(asked),
-      impatient,
-    );
-    yield await Promise.all(
-      executions.map(async (raw) =>
-        placeExecution(await executionInfoFromRaw(raw, loadedDataConverter, raw, namespace)),
-      ),
-    );
-    nextPageToken = next;
-  } while (nextPageToken.length > 0);
-}
-
-/** Clocks of clients and server differ, and no session counts as younger than its execution. */
-function placeExecution(execution: WorkflowExecutionInfo): Placed<SessionInfo> {
-  const item = sessionInfo(execution);
-  const start = execution.startTime.getTime();
-  return {
-    id: item.session,
-    key: Math.min(item.startedAt, start),
-    bound: execution.closeTime?.getTime() ?? start,
-    item,
-  };
+  const all = await readUnderWay();
+  yield isOpen ? all.filter(({ item }) => item.status === 'open') : all;
 }
 
 /** The place where a page ends: a place in the order of starts, or an offset into a sorted list. */
@@ -318,44 +300,4 @@ function readCursor(text: string | undefined): Cursor {
       cause: error,
     });
   }
-}
-
-export type SessionCounts = Readonly<Record<SeenPhase, number>> & { readonly note?: string };
-
-const counted = ['idle', 'closed'] as const;
-
-/** Asks the server for counts if memos have nothing to decide. */
-export async function countSessions(finder: Finder, options: ListOptions): Promise<SessionCounts> {
-  const plan = await planSearch(finder, options);
-  const counts: Record<SeenPhase, number> = {
-    running: 0,
-    waiting_worker: 0,
-    waiting_approval: 0,
-    parked: 0,
-    idle: 0,
-    closed: 0,
-  };
-  if (!plan.compiled.exact || !(await finder.visibility())) {
-    for await (const { phase } of matchingSessions(finder, plan)) counts[phase] += 1;
-    return { ...counts, ...present({ note: plan.note }) };
-  }
-  const withAttributes = `${plan.compiled.query} AND ${ATTRIBUTES.turns.name} IS NOT NULL`;
-  await Promise.all(
-    counted.map(async (phase) => {
-      const isIt = `ExecutionStatus = 'Running' AND ${ATTRIBUTES.phase.name} = '${phase}'`;
-      const clause = phase === 'closed' ? `ExecutionStatus != 'Running'` : isIt;
-      counts[phase] += (await finder.temporal.workflow.count(`${withAttributes} AND ${clause}`)).count;
-    }),
-  );
-  // Visibility does not know whether a running session has a worker, and sessions without
-  // attributes are in no count.
-  const told = counted.map((phase) => `'${phase}'`).join(', ');
-  const rest = `ExecutionStatus = 'Running' AND ${ATTRIBUTES.phase.name} NOT IN (${told})`;
-  const query = `${plan.compiled.query} AND (${ATTRIBUTES.turns.name} IS NULL OR (${rest}))`;
-  for await (const { phase } of matchingSessions(finder, {
-    ...plan,
-    compiled: { query, exact: false },
-  }))
-    counts[phase] += 1;
-  return counts;
 }

@@ -1,0 +1,33 @@
+// Counts the sessions that a filter means, by phase: the server counts those whose attributes say
+// all of it, and the others are read.
+import { present } from '../../../workflows/contract/present.ts';
+import type { SeenPhase } from '../info.ts';
+import { type Finder, type ListOptions, matching, matchingSessions, planSearch } from './list-sessions.ts';
+import { isMeant, querySettled, SETTLED, settledQuery, type SettledPhase } from './settled.ts';
+
+export type SessionCounts = Readonly<Record<SeenPhase, number>> & { readonly note?: string };
+
+type Counts = Record<SeenPhase, number>;
+
+/** Asks the server for counts if memos have nothing to decide. */
+export async function countSessions(finder: Finder, options: ListOptions): Promise<SessionCounts> {
+  const plan = await planSearch(finder, options);
+  const counts: Counts = { running: 0, waiting_worker: 0, waiting_approval: 0, parked: 0, idle: 0, closed: 0 };
+  const query = (await finder.visibility()) ? querySettled(plan) : null;
+  if (query === null) {
+    for await (const { phase } of matchingSessions(finder, plan)) counts[phase] += 1;
+    return { ...counts, ...present({ note: plan.note }) };
+  }
+  const countSettled = async (phase: SettledPhase): Promise<void> => {
+    if (isMeant(plan, phase)) counts[phase] += (await finder.temporal.workflow.count(settledQuery(query, phase))).count;
+  };
+  // Visibility does not know whether a running session has a worker, and sessions without
+  // attributes are in no count.
+  const countOthers = async (): Promise<void> => {
+    const others = (await finder.readUnderWay()).map(({ item }) => item);
+    const wanted = plan.isOpen ? others.filter(({ status }) => status === 'open') : others;
+    for (const { phase } of await matching(finder, plan, wanted)) counts[phase] += 1;
+  };
+  await Promise.all([...SETTLED.map(countSettled), countOthers()]);
+  return counts;
+}

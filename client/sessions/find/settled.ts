@@ -1,0 +1,39 @@
+// Settled sessions are idle or closed: the attributes that the server has of them say what a memo
+// says. Pure.
+import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
+import type { SessionInfo } from '../info.ts';
+import { compileFilter, OPEN } from './compile-filter.ts';
+import { matchesFilter } from './match-session.ts';
+import type { Filter, Term } from './parse-filter.ts';
+
+export const SETTLED = ['idle', 'closed'] as const;
+export type SettledPhase = (typeof SETTLED)[number];
+
+type Search = { readonly filter: Filter; readonly now: number; readonly isOpen: boolean };
+
+/** Terms that a settled phase alone decides. */
+const isOfPhase = (term: Term): boolean => term.kind === 'field' && (term.field === 'phase' || term.field === 'idle');
+
+/** Tells whether sessions in this phase can be meant. */
+export function isMeant({ filter, isOpen, now }: Search, phase: SettledPhase): boolean {
+  const status = phase === 'closed' ? 'completed' : 'open';
+  const terms = filter.terms.filter(isOfPhase);
+  return (!isOpen || status === 'open') && matchesFilter({ terms }, { phase, status } as SessionInfo, now);
+}
+
+/**
+ * Returns the query that finds, of settled sessions in a phase that is meant, exactly those that
+ * the filter means; null where memos have to decide.
+ */
+export function querySettled({ filter, now }: Search): string | null {
+  const terms = filter.terms.filter((term) => !isOfPhase(term));
+  const { query, exact } = compileFilter({ terms }, { attributes: true, now });
+  return exact ? query : null;
+}
+
+/** Returns the query for the sessions with attributes, in this phase, that another query finds. */
+export function settledQuery(query: string, phase: SettledPhase): string {
+  const clause =
+    phase === 'closed' ? `ExecutionStatus != 'Running'` : `${OPEN} AND ${ATTRIBUTES.phase.name} = '${phase}'`;
+  return `${query} AND ${ATTRIBUTES.turns.name} IS NOT NULL AND ${clause}`;
+}

@@ -1,0 +1,26 @@
+// Reads the sessions that are under way: those whose numbers or phase may have changed since the
+// server was told, and those of which it knows neither. Counts and lists of one moment share a read.
+import type { Client } from '@temporalio/client';
+import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
+import type { SessionInfo } from '../info.ts';
+import { OPEN, SESSIONS, UNCONTINUED } from './compile-filter.ts';
+import type { Placed } from './newest-first.ts';
+import { SETTLED } from './settled.ts';
+import { placeExecution, SERVER_PAGE } from './stream-sessions.ts';
+
+export type ReadUnderWay = () => Promise<readonly Placed<SessionInfo>[]>;
+
+const { turns, phase } = ATTRIBUTES;
+const told = SETTLED.map((name) => `'${name}'`).join(', ');
+const QUERY = `${SESSIONS} AND ${UNCONTINUED} AND (${turns.name} IS NULL OR (${OPEN} AND ${phase.name} NOT IN (${told})))`;
+
+export function underWayReader(temporal: Client): ReadUnderWay {
+  let reading: ReturnType<ReadUnderWay> | undefined;
+  const read: ReadUnderWay = async () => {
+    const found: Placed<SessionInfo>[] = [];
+    for await (const execution of temporal.workflow.list({ query: QUERY, pageSize: SERVER_PAGE }))
+      found.push(placeExecution(execution));
+    return found.toSorted((one, other) => other.bound - one.bound);
+  };
+  return () => (reading ??= read().finally(() => (reading = undefined)));
+}
