@@ -1,5 +1,6 @@
 // Waits that may end early: for the arrival of a message, for a signal that aborts, for items of
 // several sources.
+import type { Client } from '@temporalio/client';
 import { awaitInTime } from '../system/async.ts';
 import { reasonOf } from '../system/text.ts';
 
@@ -38,6 +39,11 @@ export async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T
   } finally {
     signal.removeEventListener('abort', give);
   }
+}
+
+/** Does the same, and gives up what the work asks of the server. */
+export function abortWith<T>(temporal: Client, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+  return signal ? untilAborted(signal, () => temporal.withAbortSignal(signal, work)) : work();
 }
 
 /**

@@ -3,7 +3,7 @@
 import type { Client } from '@temporalio/client';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { SIGNALS, UPDATES } from '../workflows/contract/session.ts';
-import { type Abortable, untilAborted } from './async.ts';
+import { type Abortable, abortWith } from './async.ts';
 import { answerQuestion, approveCall, sendDenial } from './sessions/decide.ts';
 import type { WaitingApproval } from './sessions/waiting-approval.ts';
 import { ClientMeans } from './sessions/client-means.ts';
@@ -39,8 +39,11 @@ type Follow = typeof import('./follow/follow.ts');
  */
 export function createClient(given: CreateClient): PerdureClient {
   refuseUnknown('createClient()', given, knownOptions.client);
-  const options = withPorts(given);
-  const means = new ClientMeans(options);
+  return clientOf(new ClientMeans(withPorts(given)));
+}
+
+export function clientOf(means: ClientMeans): PerdureClient {
+  const { options } = means;
   const waits = createWaits(options.temporal);
   // Firings that are asked for at once get their names from one and the same place.
   let schedules: Promise<Schedules> | undefined;
@@ -323,17 +326,15 @@ type MethodWaits = {
 };
 
 function createWaits(temporal: Client): MethodWaits {
-  const until = <T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> =>
-    signal ? untilAborted(signal, () => temporal.withAbortSignal(signal, work)) : work();
   return {
     wait: async (method, options, keys, work) => {
       refuseUnknown(method, options, keys);
-      return until(options?.signal, work);
+      return abortWith(temporal, options?.signal, work);
     },
     each: async function* ({ signal }, items) {
       const iterator = items()[Symbol.asyncIterator]();
       for (;;) {
-        const next = await until(signal, () => iterator.next());
+        const next = await abortWith(temporal, signal, () => iterator.next());
         if (next.done) return;
         yield next.value;
       }

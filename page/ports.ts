@@ -7,6 +7,7 @@ import type { PendingApproval, RunOptions } from '../workflows/contract/session.
 import type { Env } from '../connection/data-folder.ts';
 import { Client } from '@temporalio/client';
 import { createClientConverter } from '../connection/payloads/data-converter.ts';
+import { abortWith } from '../client/async.ts';
 import { createClient } from '../client/client.ts';
 import { readBeats, type WorkerBeat } from '../connection/worker-beats.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
@@ -19,11 +20,10 @@ import type { SessionDescription } from '../client/sessions/info.ts';
 import { readSession, type SessionReading } from '../client/sessions/read.ts';
 import { headOf } from '../client/sessions/newest-head.ts';
 import { transcriptReader } from '../client/sessions/transcript-reader.ts';
-import type { SessionCounts } from '../client/sessions/find/count-sessions.ts';
-import { isByNumbers, type ListOptions } from '../client/sessions/find/list-sessions.ts';
+import { countSessions, type SessionCounts } from '../client/sessions/find/count-sessions.ts';
+import { type Finder, type ListOptions, listPage } from '../client/sessions/find/list-sessions.ts';
 import { backgroundReader, type BackgroundReader } from '../client/sessions/history/background-reader.ts';
 import { findLastDecision, type LastDecision } from '../client/sessions/find/last-decision.ts';
-import { type ReadRunning, lookAtRunning, runningReader } from '../client/sessions/running/read-running.ts';
 import { readRecent, type RecentRequests } from '../client/sessions/history/recent.ts';
 import { readStartOptions } from '../client/sessions/history/start-options.ts';
 import { stepReader, type StepReader } from '../client/sessions/history/steps.ts';
@@ -78,8 +78,6 @@ export type PagePorts = Acting &
      * Counts the sessions that match, or all, by phase; the result is at most a few seconds old.
      */
     counts(which?: Pick<ListOptions, 'filter'>): Promise<SessionCounts>;
-    /** Looks at sessions with a run under way; a row is at most a few seconds old. */
-    readonly running: ReadRunning;
     /** Tells how the fleet stood over time; `note` takes a look at it into account. */
     readonly fleet: FleetHistorian;
     /**
@@ -164,7 +162,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
   const live = openUnstored(env);
   return {
     ...sessions,
-    ...fleetPorts(opened, env, live),
+    ...fleetPorts(opened, env),
     ...shareLooks(opened),
     ...sessionReaders(opened, env),
     as: (name, place) => {
@@ -188,39 +186,33 @@ function uiAddresses({ target, embedded }: Opened, named: string | null, hosted:
 }
 
 /** Reads what all sessions do, now and over time. */
-function fleetPorts(
-  { temporal, store, sessions }: Opened,
-  env: Env,
-  { peek }: Pick<ReturnType<typeof openUnstored>, 'peek'>,
-): Pick<PagePorts, 'running' | 'fleet' | 'page'> {
-  const running = runningReader({ temporal: temporal.client, store, peek }, { waitMs: RUNNING_WAIT_MS });
+function fleetPorts(opened: Opened, env: Env): Pick<PagePorts, 'fleet' | 'page' | 'counts'> {
+  const { temporal } = opened;
+  const finder = finderOf(opened);
+  const count = (filter: string): Promise<SessionCounts> => countSessions(finder, { filter });
+  const counts = holdAnswers(count, ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS));
+  const look = (filter: string): Promise<SessionCounts> => countSessions(finder, { filter, running: true });
+  const filtered = holdAnswers(look, () => SLOW_COUNTS_HOLD_MS);
   const historian = fleetHistorian({
     count: countBy(temporal.client),
     prometheus: readPrometheusAddress(env['PERDURE_PROMETHEUS']),
   });
   return {
-    running,
     fleet: { note: historian.note, read: holdAnswers(historian.read, () => HISTORY_HOLD_MS) },
-    page: async ({ running: looks = false, ...which } = {}) => {
-      // A filter or an order by cost needs the numbers before the page can be made.
-      const page = await sessions.page({ ...which, running: looks && isByNumbers(which.filter) });
-      return looks ? { ...page, sessions: await lookAtRunning(running, page.sessions) } : page;
-    },
+    page: (which = {}) => abortWith(temporal.client, which.signal, () => listPage(finder, which)),
+    counts: ({ filter = '' } = {}) => (filter === '' ? counts : filtered)(filter),
   };
+}
+
+/** Finds sessions as the client does, but waits less for looks at running ones. */
+function finderOf({ finder }: Opened): Finder {
+  const { readRunning } = finder;
+  return { ...finder, readRunning: (sessions) => readRunning(sessions, RUNNING_WAIT_MS) };
 }
 
 type SharedLooks = Pick<
   PagePorts,
-  | 'counts'
-  | 'inbox'
-  | 'lastDecision'
-  | 'health'
-  | 'scheduleCount'
-  | 'strayedCount'
-  | 'pollers'
-  | 'beats'
-  | 'steps'
-  | 'nobodyWorks'
+  'inbox' | 'lastDecision' | 'health' | 'scheduleCount' | 'strayedCount' | 'pollers' | 'beats' | 'steps' | 'nobodyWorks'
 >;
 
 /** Looks that all viewers share for some seconds. */
@@ -228,9 +220,6 @@ function shareLooks(opened: Opened): SharedLooks {
   const { temporal, store, sessions } = opened;
   const { client } = temporal;
   const hold = <Key, Answer>(ask: (key: Key) => Promise<Answer>, ms: number) => holdAnswers(ask, () => ms);
-  const count = (filter: string): Promise<SessionCounts> => sessions.counts({ filter });
-  const counts = holdAnswers(count, ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS));
-  const filtered = hold((filter: string) => sessions.counts({ filter, running: true }), SLOW_COUNTS_HOLD_MS);
   const inbox = hold((_all: 'all') => sessions.approvals(), INBOX_HOLD_MS);
   const last = hold((_all: 'all') => findLastDecision(opened), HEALTH_HOLD_MS);
   const health = hold((_all: 'all') => lookAtHealth(client, store), HEALTH_HOLD_MS);
@@ -240,7 +229,6 @@ function shareLooks(opened: Opened): SharedLooks {
   const read = stepReader(client);
   const steps = hold((asked: string) => read(...(JSON.parse(asked) as Parameters<StepReader>)), STEPS_HOLD_MS);
   return {
-    counts: ({ filter = '' } = {}) => (filter === '' ? counts : filtered)(filter),
     inbox: () => inbox('all'),
     lastDecision: () => last('all'),
     health: () => health('all'),

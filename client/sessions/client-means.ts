@@ -22,9 +22,6 @@ import { type ClientOptions, describeOwnSession, type OnceOptions } from './star
 import { type TranscriptReader, transcriptReader } from './transcript-reader.ts';
 import { MOST_UPDATES, update } from './updates/update.ts';
 
-/** Milliseconds that a list waits for looks at running sessions. */
-const RUNNING_WAIT_MS = 2_000;
-
 const oneCall = { ...patience, total: patience.oneCall };
 
 export class ClientMeans {
@@ -36,12 +33,11 @@ export class ClientMeans {
   constructor(options: ClientOptions) {
     this.options = options;
     this.reader = transcriptReader(options.store);
-    const readRunning = runningReader(options, { waitMs: RUNNING_WAIT_MS });
     const { temporal } = options;
     this.finder = {
       ...options,
       observePhase: observePhases(temporal),
-      readRunning,
+      readRunning: runningReader(options),
       readUnderWay: underWayReader(temporal),
     };
     const few = createLimit(MOST_UPDATES);

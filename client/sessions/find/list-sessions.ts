@@ -49,7 +49,7 @@ export type Finder = {
   readonly visibility: () => Promise<boolean>;
   /** Returns the session with the phase that an observer sees. */
   readonly observePhase: (session: SessionInfo) => Promise<SessionInfo>;
-  readonly readRunning?: ReadRunning;
+  readonly readRunning: ReadRunning;
   readonly readUnderWay: ReadUnderWay;
 };
 
@@ -113,14 +113,7 @@ export async function planSearch(
 /** Fields of a session under way that its memo has as of its last handover. */
 const NUMBERS: ReadonlySet<string> = new Set(['turns', 'tokens', 'cost', 'model']);
 
-/**
- * Tells whether a filter looks for numbers of a run under way, or sorts by them. Throws
- * FilterProblem.
- */
-export function isByNumbers(filter = ''): boolean {
-  return needsNumbers(parseFilter(filter));
-}
-
+/** Tells whether a filter looks for numbers of a run under way, or sorts by them. */
 function needsNumbers({ sort, terms }: Filter): boolean {
   return (
     (sort !== undefined && NUMBERS.has(sort.field)) ||

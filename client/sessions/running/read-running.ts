@@ -26,17 +26,15 @@ export type RunningPorts = {
 };
 
 /**
- * Returns the rows of the sessions that have a run under way and could be read in time. It waits a
- * little for rows that are not known yet; the others come with a later call.
+ * Returns the rows of the sessions that have a run under way and could be read in time. It waits so
+ * many milliseconds for rows that are not known, or old; the others come with a later call.
  */
-export type ReadRunning = (sessions: readonly SessionId[]) => Promise<ReadonlyMap<SessionId, RunningRow>>;
+export type ReadRunning = (
+  sessions: readonly RunningSession[],
+  waitMs?: number,
+) => Promise<ReadonlyMap<SessionId, RunningRow>>;
 
-export type RunningBounds = {
-  /** Milliseconds for which a row is not read again. */
-  readonly holdMs?: number;
-  /** Most milliseconds that a call waits for rows. */
-  readonly waitMs?: number;
-};
+export type RunningSession = Pick<SessionInfo, 'session' | 'phase'>;
 
 /** Rows that are read at once. */
 const TOGETHER = 8;
@@ -44,36 +42,38 @@ const TOGETHER = 8;
 const MOST_LOOKED = 300;
 /** Sessions that are remembered. */
 const MOST_KEPT = 1_000;
+/** Milliseconds for which a row is not read again. */
 const HOLD_MS = 4_000;
-const WAIT_MS = 400;
+/** The same where no worker goes on with the run. */
+const UNWORKED_HOLD_MS = 30_000;
+/** Milliseconds after which a row is too old to be shown while it is read again. */
+const STALE_MS = 10_000;
+const WAIT_MS = 2_000;
 /** Far more events than a session adds between two looks. */
 const PAGE = 100;
 
 type Known = { runId: string; length: number; accountant: Accountant };
 type Entry = { row: RunningRow | null; at: number; reading: Promise<void> | null; known: Known | null };
 
-export function runningReader(
-  ports: RunningPorts,
-  { holdMs = HOLD_MS, waitMs = WAIT_MS }: RunningBounds = {},
-): ReadRunning {
+export function runningReader(ports: RunningPorts): ReadRunning {
   const entries = new RecentMap<SessionId, Entry>(MOST_KEPT);
   const few = createLimit(TOGETHER);
   const words = createWordReader(ports.store);
-  const refresh = (session: SessionId): Promise<void> => {
+  /** Resolves when the row may be shown. */
+  const refresh = ({ session, phase }: RunningSession): Promise<void> => {
     const entry = entries.get(session) ?? { row: null, at: 0, reading: null, known: null };
     entries.set(session, entry);
-    if (entry.reading) return entry.reading;
-    if (Date.now() - entry.at < holdMs) return Promise.resolve();
-    const read = few(() => readRow(ports, words, session, entry));
-    entry.reading = read
+    const age = Date.now() - entry.at;
+    if (age < (phase === 'waiting_worker' ? UNWORKED_HOLD_MS : HOLD_MS)) return Promise.resolve();
+    entry.reading ??= few(() => readRow(ports, words, session, entry))
       // A session that cannot be read now keeps its last row, which says how old it is.
       .catch(() => undefined)
       .finally(() => Object.assign(entry, { reading: null, at: Date.now() }));
-    return entry.reading;
+    return age < STALE_MS ? Promise.resolve() : entry.reading;
   };
-  return async (sessions) => {
+  return async (sessions, waitMs = WAIT_MS) => {
     await inTime(Promise.all(sessions.map(refresh)), waitMs);
-    const rows = sessions.flatMap((session) => entries.get(session)?.row ?? []);
+    const rows = sessions.flatMap(({ session }) => entries.get(session)?.row ?? []);
     return new Map(rows.map((row) => [row.session, row]));
   };
 }
@@ -85,7 +85,7 @@ export async function lookAtRunning(
 ): Promise<readonly SessionInfo[]> {
   const running = sessions.filter(isUnderWay).slice(0, MOST_LOOKED);
   if (!read || running.length === 0) return sessions;
-  const rows = await read(running.map(({ session }) => session));
+  const rows = await read(running);
   return sessions.map((session) => withRunning(session, rows.get(session.session)));
 }
 
