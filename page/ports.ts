@@ -137,6 +137,8 @@ const POLLS_HOLD_MS = 5_000;
  */
 const COUNTS_HOLD_MS = 3_000;
 const SLOW_COUNTS_HOLD_MS = 10_000;
+/** Milliseconds for which counts by other filters reuse the sessions that are under way. */
+const UNDER_WAY_HOLD_MS = 2_000;
 /** Milliseconds for which the inbox is reused: each view of all sessions shows it. */
 const INBOX_HOLD_MS = 1_500;
 /** Milliseconds for which steps are reused: all viewers of a timeline draw it anew together. */
@@ -189,9 +191,14 @@ function uiAddresses({ target, embedded }: Opened, named: string | null, hosted:
 function fleetPorts(opened: Opened, env: Env): Pick<PagePorts, 'fleet' | 'page' | 'counts'> {
   const { temporal } = opened;
   const finder = finderOf(opened);
-  const count = (filter: string): Promise<SessionCounts> => countSessions(finder, { filter });
+  const readUnderWay = holdAnswers(
+    (_all: 'all') => finder.readUnderWay(),
+    () => UNDER_WAY_HOLD_MS,
+  );
+  const counter: Finder = { ...finder, readUnderWay: () => readUnderWay('all') };
+  const count = (filter: string): Promise<SessionCounts> => countSessions(counter, { filter });
   const counts = holdAnswers(count, ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS));
-  const look = (filter: string): Promise<SessionCounts> => countSessions(finder, { filter, running: true });
+  const look = (filter: string): Promise<SessionCounts> => countSessions(counter, { filter, running: true });
   const filtered = holdAnswers(look, () => SLOW_COUNTS_HOLD_MS);
   const historian = fleetHistorian({
     count: countBy(temporal.client),
