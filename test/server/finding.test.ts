@@ -1,9 +1,13 @@
 // Sessions found by what visibility knows of them, on a real server: by attributes, and by memos
 // where there are none.
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { createClient } from '../../client/client.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
+import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
+import type { ListOptions } from '../../client/sessions/find/list-sessions.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { memoryStore } from '../../store/values/memory-store.ts';
@@ -29,6 +33,11 @@ async function found(client: PerdureClient, filter: string): Promise<readonly Se
   const sessions: SessionId[] = [];
   for await (const { session } of client.list({ filter })) sessions.push(session);
   return sessions.toSorted();
+}
+
+async function counted(client: PerdureClient, which: ListOptions): Promise<Partial<SessionCounts>> {
+  const { note: _, ...counts } = await client.counts(which);
+  return Object.fromEntries(Object.entries(counts).filter(([phase, count]) => count > 0 || phase === 'idle'));
 }
 
 test('lists are newest first by the session’s own start, also when some have closed, and page by page (F9)', async () => {
@@ -120,6 +129,8 @@ test('a filter means the same sessions by attributes and by memos, in pages and 
     const query = `tag:team=${mine} ${filter}`;
     expect([filter, await found(fast, query)]).toEqual([filter, sessions]);
     expect([filter, await found(slow, query)]).toEqual([filter, sessions]);
+    for (const client of [fast, slow])
+      expect([filter, await counted(client, { filter: query })]).toEqual([filter, { idle: sessions.length }]);
   }
   for (const sort of ['', ' sort:title']) {
     const filter = `tag:team=${mine}${sort}`;
@@ -140,3 +151,65 @@ test('a filter means the same sessions by attributes and by memos, in pages and 
   expect(note).toMatch(/perdure setup/);
   await keepHistory('a session with facts and tags (O1)', opened[0].handle);
 });
+
+test('by numbers, sessions under way are counted and listed as of now, idle and closed ones as ever (F6 O3)', async () => {
+  const h = await harness({
+    script: byPrompt({
+      'Rest.': [reply('Done.')],
+      'Close.': [reply('Done.')],
+      'Work.': [
+        reply([toolUse('glob', { pattern: '*' })]),
+        reply([toolUse('bash', { command: 'touch begun; until [ -e go ]; do sleep 0.05; done' })]),
+        reply('Done.'),
+      ],
+    }),
+  });
+  const [fast, slow] = [clientOf(h, true), clientOf(h, false)];
+  const team = `team-${h.taskQueue.slice(-8)}`;
+  const [rest, close, work] = await Promise.all(
+    ['Rest.', 'Close.', 'Work.'].map((task) => h.open(task, { tags: { team } })),
+  );
+  await Promise.all([rest!.ended(1), close!.ended(1), until(() => existsSync(join(h.cwd, 'begun')))]);
+  await fast.cancel(close!.id);
+  const all = { idle: 1, closed: 1, running: 1 };
+  await until(async () => (await fast.counts({ filter: `tag:team=${team} phase:closed` })).closed === 1);
+  const means: readonly (readonly [string, Partial<SessionCounts>])[] = [
+    ['turns>=1', all],
+    ['-turns>5', all],
+    ['turns>=2', { idle: 0, running: 1 }],
+    ['-turns>=2', { idle: 1, closed: 1 }],
+    ['phase:idle,closed turns:1', { idle: 1, closed: 1 }],
+    ['phase:running turns>=1', { idle: 0, running: 1 }],
+    ['-phase:running turns>=1', { idle: 1, closed: 1 }],
+    ['-phase:idle turns>=1', { idle: 0, closed: 1, running: 1 }],
+    ['turns>=1 idle<1h', { idle: 0, running: 1 }],
+    ['turns>=1 -idle<1h', { idle: 1, closed: 1 }],
+    ['turns>=1 status:open', { idle: 1, running: 1 }],
+    ['turns>=1 "rest"', { idle: 1 }],
+    ['turns>=1 tag:team', all],
+  ];
+  for (const client of [fast, slow])
+    for (const [filter, counts] of means) {
+      const query = { filter: `tag:team=${team} ${filter}`, running: true };
+      // A look at a session that works has two seconds, which a busy machine may need.
+      await until(async () => (await client.counts(query)).running === (counts.running ?? 0));
+      expect([filter, await counted(client, query)]).toEqual([filter, counts]);
+      const phases = (await client.page(query)).sessions.map(({ phase }) => phase);
+      expect([filter, countBy(phases)]).toEqual([filter, counts]);
+    }
+  const open = { filter: `tag:team=${team} turns>=1`, running: true, open: true };
+  expect(await counted(fast, open)).toEqual({ idle: 1, running: 1 });
+  expect((await fast.page(open)).sessions).toHaveLength(2);
+  const pages: SessionId[] = [];
+  for (let after: string | null | undefined; after !== null;) {
+    const page = await fast.page({ ...open, open: false, size: 1, ...(after !== undefined && { after }) });
+    pages.push(...page.sessions.map(({ session }) => session));
+    after = page.next;
+  }
+  expect(pages.toSorted()).toEqual([rest!.id, close!.id, work!.id].toSorted());
+  writeFileSync(join(h.cwd, 'go'), '');
+  await work!.ended(1);
+});
+
+const countBy = (phases: readonly string[]): Record<string, number> =>
+  Object.fromEntries([...phases, 'idle'].map((one) => [one, phases.filter((phase) => phase === one).length]));
