@@ -212,10 +212,10 @@ function fleetPorts(opened: Opened, env: Env): Pick<PagePorts, 'fleet' | 'page' 
 }
 
 /** Finds sessions as the client does, but waits less for looks at running ones. */
-function finderOf({ finder }: Opened): Finder {
-  const { readRunning } = finder;
-  return { ...finder, readRunning: (sessions) => readRunning(sessions, RUNNING_WAIT_MS) };
-}
+const finderOf = ({ finder }: Opened): Finder => ({
+  ...finder,
+  readRunning: (sessions) => finder.readRunning(sessions, RUNNING_WAIT_MS),
+});
 
 type SharedLooks = Pick<
   PagePorts,
