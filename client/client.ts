@@ -39,11 +39,8 @@ type Follow = typeof import('./follow/follow.ts');
  */
 export function createClient(given: CreateClient): PerdureClient {
   refuseUnknown('createClient()', given, knownOptions.client);
-  return clientOf(new ClientMeans(withPorts(given)));
-}
-
-export function clientOf(means: ClientMeans): PerdureClient {
-  const { options } = means;
+  const options = withPorts(given);
+  const means = new ClientMeans(options);
   const waits = createWaits(options.temporal);
   // Firings that are asked for at once get their names from one and the same place.
   let schedules: Promise<Schedules> | undefined;

@@ -38,7 +38,7 @@ type Told = NonNullable<NonNullable<Answer['workersInfo']>[number]['workerHeartb
 /** WORKER_STATUS_RUNNING, whose enum comes with no package of ours. */
 const RUNNING: unknown = 1;
 
-/** When this process first saw the newest heartbeat of a worker, and how far its clock is behind. */
+/** When this process first saw a worker's newest heartbeat, and how far its clock is behind. */
 type SeenBeat = { readonly beat: number; readonly since: number; readonly skew: number };
 
 /**
@@ -109,7 +109,7 @@ class BeatReader {
   }
 }
 
-/** A heartbeat of a worker at work is as old as the time between two: one that is not, is skewed. */
+/** A worker at work sent its last heartbeat within the time between two: an older one is skewed. */
 const skewOf = (age: number): number => (age >= 0 && age < HEARTBEAT_MS + CALL_MS ? 0 : age);
 
 /** Returns null for an older server, and for one that lets us list no workers. */

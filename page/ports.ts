@@ -15,7 +15,8 @@ import type { PerdureClient } from '../client/perdure-client.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import type { WaitingApproval } from '../client/sessions/waiting-approval.ts';
-import { openUnstored } from '../client/sessions/folder-ports.ts';
+import { ClientMeans } from '../client/sessions/client-means.ts';
+import { openUnstored, withPorts } from '../client/sessions/folder-ports.ts';
 import type { SessionDescription } from '../client/sessions/info.ts';
 import { readSession, type SessionReading } from '../client/sessions/read.ts';
 import { headOf } from '../client/sessions/newest-head.ts';
@@ -190,7 +191,7 @@ function uiAddresses({ target, embedded }: Opened, named: string | null, hosted:
 /** Reads what all sessions do, now and over time. */
 function fleetPorts(opened: Opened, env: Env): Pick<PagePorts, 'fleet' | 'page' | 'counts'> {
   const { temporal } = opened;
-  const finder = finderOf(opened);
+  const finder = openFinder(opened, env);
   const readUnderWay = holdAnswers(
     (_all: 'all') => finder.readUnderWay(),
     () => UNDER_WAY_HOLD_MS,
@@ -211,11 +212,11 @@ function fleetPorts(opened: Opened, env: Env): Pick<PagePorts, 'fleet' | 'page' 
   };
 }
 
-/** Finds sessions as the client does, but waits less for looks at running ones. */
-const finderOf = ({ finder }: Opened): Finder => ({
-  ...finder,
-  readRunning: (sessions) => finder.readRunning(sessions, RUNNING_WAIT_MS),
-});
+/** Finds sessions as a client does, but waits less for looks at running ones. */
+function openFinder({ temporal, store }: Opened, env: Env): Finder {
+  const { finder } = new ClientMeans(withPorts({ temporal: temporal.client, store, env }));
+  return { ...finder, readRunning: (sessions) => finder.readRunning(sessions, RUNNING_WAIT_MS) };
+}
 
 type SharedLooks = Pick<
   PagePorts,

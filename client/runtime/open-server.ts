@@ -7,9 +7,7 @@ import type { MemberRole } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../connection/resolve-connection.ts';
 import type { Store } from '../../store/values/store.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
-import { clientOf } from '../client.ts';
-import { ClientMeans } from '../sessions/client-means.ts';
-import type { Finder } from '../sessions/find/list-sessions.ts';
+import { createClient } from '../client.ts';
 import { loadApart } from './bundled.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import { isTraceparent } from '../../workflows/contract/ids.ts';
@@ -52,8 +50,6 @@ export type Opened = {
   readonly store: Store;
   readonly storeId: () => Promise<string>;
   readonly sessions: PerdureClient;
-  /** Finds sessions for lists and counts, as `sessions` does. */
-  readonly finder: Finder;
   /** Null when the server is not ours. */
   readonly embedded: EmbeddedServer | null;
   /** Leaves the server; the last to leave stops it. A second call does nothing. */
@@ -86,7 +82,7 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
     // Use the client's own store, so that this process reads a transcript only once.
     const ports = folderPorts(temporal.client, env);
     const { taskQueue, by, querySource } = open;
-    const means = new ClientMeans({
+    const sessions = createClient({
       temporal: temporal.client,
       ...ports,
       profile: embedded === null ? 'fleet' : 'machine',
@@ -103,17 +99,7 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
     };
     const { store, storeId } = ports;
     const leave = (): Promise<void> => (closed ??= close());
-    return {
-      target,
-      folder,
-      temporal,
-      store,
-      storeId,
-      sessions: clientOf(means),
-      finder: means.finder,
-      embedded,
-      close: leave,
-    };
+    return { target, folder, temporal, store, storeId, sessions, embedded, close: leave };
   } catch (error) {
     await embedded?.leave();
     throw error;

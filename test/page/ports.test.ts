@@ -1,4 +1,5 @@
 // Reads that the page shares with the client.
+import { Client, Connection } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import { inputHashOf } from '../../client/sessions/waiting-approval.ts';
@@ -18,7 +19,13 @@ test('a call of an agent that waits is shown with its input, from the transcript
     reply([callBlock('t', { command: 'ls' }, 'bash')]),
   ]);
   await store.put(bytes);
-  const opened = { temporal: { client: {} }, target: { namespace: 'x' }, sessions: {}, embedded: null, store };
+  const opened = {
+    temporal: { client: new Client({ connection: Connection.lazy() }) },
+    target: { namespace: 'x' },
+    sessions: {},
+    embedded: null,
+    store,
+  };
   const pending = {
     call: '1.1.0',
     tool: 'bash',

@@ -1,11 +1,19 @@
 // Where the page finds Temporal's own UI.
+import { Client, Connection } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import { pagePorts } from '../../page/ports.ts';
+import { memoryStore } from '../../store/values/memory-store.ts';
 
 function openedWith(ui: string | null) {
   let now = ui;
-  const opened = { temporal: { client: {} }, target: { namespace: 'a b' }, sessions: {}, embedded: { ui: () => now } };
+  const opened = {
+    temporal: { client: new Client({ connection: Connection.lazy() }) },
+    target: { namespace: 'a b' },
+    sessions: {},
+    store: memoryStore(),
+    embedded: { ui: () => now },
+  };
   return { opened: opened as unknown as Opened, become: (other: string | null) => (now = other) };
 }
 

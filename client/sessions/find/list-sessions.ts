@@ -65,7 +65,7 @@ const LARGEST_PAGE = 1_000;
 const NO_ATTRIBUTES = 'the server lacks search attributes, so that every session is read: `perdure setup` adds them';
 const SORT_CUT = `only the newest ${MOST_SORTED.toLocaleString('en')} sessions were sorted: narrow the filter`;
 
-export type Plan = {
+export type SearchPlan = {
   readonly filter: Filter;
   readonly compiled: Compiled;
   /** The same for closed sessions, whose numbers no longer change. */
@@ -88,7 +88,7 @@ type Wanted = Omit<ListOptions, 'signal'> & {
 export async function planSearch(
   { visibility }: Finder,
   { open, waiting, running = false, filter: text = '' }: Wanted,
-): Promise<Plan> {
+): Promise<SearchPlan> {
   const filter = parseFilter(text);
   const byIdle =
     filter.sort?.field === 'idle' || filter.terms.some((term) => term.kind === 'field' && term.field === 'idle');
@@ -141,7 +141,7 @@ export async function* listSessions(finder: Finder, options: Wanted): AsyncItera
   else for await (const group of inGroups(found, SERVER_PAGE)) yield* await lookAtRunning(finder.readRunning, group);
 }
 
-async function* newestSessions(finder: Finder, plan: Plan): AsyncIterable<SessionInfo> {
+async function* newestSessions(finder: Finder, plan: SearchPlan): AsyncIterable<SessionInfo> {
   for await (const { items } of newestFirst(streamsOf(finder, plan, SERVER_PAGE)))
     yield* await matching(
       finder,
@@ -153,7 +153,7 @@ async function* newestSessions(finder: Finder, plan: Plan): AsyncIterable<Sessio
 /** Returns those of the sessions, as an observer sees them, that the filter means. */
 export async function matching(
   { observePhase, readRunning }: Finder,
-  { filter, looks, now }: Plan,
+  { filter, looks, now }: SearchPlan,
   sessions: readonly SessionInfo[],
 ): Promise<readonly SessionInfo[]> {
   const seen = await Promise.all(sessions.map(observePhase));
@@ -161,12 +161,12 @@ export async function matching(
   return looked.filter((session) => matchesFilter(filter, session, now));
 }
 
-async function* sortedSessions(finder: Finder, plan: Plan): AsyncIterable<SessionInfo> {
+async function* sortedSessions(finder: Finder, plan: SearchPlan): AsyncIterable<SessionInfo> {
   yield* (await collectSorted(finder, plan)).sessions;
 }
 
 /** Yields all that match, in no order. */
-export async function* matchingSessions(finder: Finder, plan: Plan): AsyncIterable<SessionInfo> {
+export async function* matchingSessions(finder: Finder, plan: SearchPlan): AsyncIterable<SessionInfo> {
   const all = finder.temporal.workflow.list({ query: plan.compiled.query, pageSize: SERVER_PAGE });
   for await (const group of inGroups(all, plan.looks ? SERVER_PAGE : 1))
     yield* await matching(
@@ -178,7 +178,7 @@ export async function* matchingSessions(finder: Finder, plan: Plan): AsyncIterab
 
 async function collectSorted(
   finder: Finder,
-  plan: Plan,
+  plan: SearchPlan,
 ): Promise<{ readonly sessions: readonly SessionInfo[]; readonly cut: boolean }> {
   const found: SessionInfo[] = [];
   let cut = false;
@@ -202,7 +202,7 @@ export async function listPage(finder: Finder, options: PageOptions): Promise<Se
     : page;
 }
 
-async function findPage(finder: Finder, plan: Plan, size: number, cursor: Cursor): Promise<SessionPage> {
+async function findPage(finder: Finder, plan: SearchPlan, size: number, cursor: Cursor): Promise<SessionPage> {
   if (plan.filter.sort === undefined) return scanPage(finder, plan, size, cursor);
   const { sessions, cut } = await collectSorted(finder, plan);
   const from = cursor.offset ?? 0;
@@ -215,7 +215,7 @@ async function findPage(finder: Finder, plan: Plan, size: number, cursor: Cursor
   };
 }
 
-async function scanPage(finder: Finder, plan: Plan, size: number, { at, id = '' }: Cursor): Promise<SessionPage> {
+async function scanPage(finder: Finder, plan: SearchPlan, size: number, { at, id = '' }: Cursor): Promise<SessionPage> {
   const noted = plan.note === undefined ? {} : { note: plan.note };
   const found: Placed<SessionInfo>[] = [];
   // Ask for one more than wanted: only then is there a next page.
@@ -247,7 +247,7 @@ async function scanPage(finder: Finder, plan: Plan, size: number, { at, id = '' 
  * Reads open and closed sessions apart, each as visibility orders them. Where running ones are
  * looked at, only those under way are read beyond what the server finds.
  */
-function streamsOf(finder: Finder, plan: Plan, size: number): Stream<SessionInfo>[] {
+function streamsOf(finder: Finder, plan: SearchPlan, size: number): Stream<SessionInfo>[] {
   const { compiled, closed, looks, attributes, isOpen } = plan;
   const settled = looks && attributes ? querySettled(plan) : null;
   if (settled !== null) {
@@ -265,7 +265,7 @@ function streamsOf(finder: Finder, plan: Plan, size: number): Stream<SessionInfo
 
 async function* streamUnderWay(
   { readUnderWay }: Finder,
-  { isOpen }: Plan,
+  { isOpen }: SearchPlan,
 ): AsyncGenerator<readonly Placed<SessionInfo>[], void> {
   const all = await readUnderWay();
   yield isOpen ? all.filter(({ item }) => item.status === 'open') : all;

@@ -1,5 +1,6 @@
 // Reads the sessions that are under way: those whose numbers or phase may have changed since the
-// server was told, and those of which it knows neither. Counts and lists of one moment share a read.
+// server was told, and those of which it knows neither. Lists and counts of one moment share a
+// read.
 import type { Client } from '@temporalio/client';
 import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import type { SessionInfo } from '../info.ts';
@@ -11,8 +12,8 @@ import { placeExecution, SERVER_PAGE } from './stream-sessions.ts';
 export type ReadUnderWay = () => Promise<readonly Placed<SessionInfo>[]>;
 
 const { turns, phase } = ATTRIBUTES;
-const told = SETTLED.map((name) => `'${name}'`).join(', ');
-const QUERY = `${SESSIONS} AND ${UNCONTINUED} AND (${turns.name} IS NULL OR (${OPEN} AND ${phase.name} NOT IN (${told})))`;
+const settledPhases = SETTLED.map((name) => `'${name}'`).join(', ');
+const QUERY = `${SESSIONS} AND ${UNCONTINUED} AND (${turns.name} IS NULL OR (${OPEN} AND ${phase.name} NOT IN (${settledPhases})))`;
 
 export function underWayReader(temporal: Client): ReadUnderWay {
   let reading: ReturnType<ReadUnderWay> | undefined;
