@@ -2,7 +2,7 @@
 // where there are none.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { createClient } from '../../client/client.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
@@ -166,11 +166,10 @@ test('by numbers, sessions under way are counted and listed as of now, idle and 
   });
   const [fast, slow] = [clientOf(h, true), clientOf(h, false)];
   const team = `team-${h.taskQueue.slice(-8)}`;
-  const [rest, close, work] = await Promise.all(
-    ['Rest.', 'Close.', 'Work.'].map((task) => h.open(task, { tags: { team } })),
-  );
-  await Promise.all([rest!.ended(1), close!.ended(1), until(() => existsSync(join(h.cwd, 'begun')))]);
-  await fast.cancel(close!.id);
+  const open = (task: string) => h.open(task, { tags: { team } });
+  const [rest, close, work] = await Promise.all([open('Rest.'), open('Close.'), open('Work.')]);
+  await Promise.all([rest.ended(1), close.ended(1), until(() => existsSync(join(h.cwd, 'begun')))]);
+  await fast.cancel(close.id);
   const all = { idle: 1, closed: 1, running: 1 };
   await until(async () => (await fast.counts({ filter: `tag:team=${team} phase:closed` })).closed === 1);
   const means: readonly (readonly [string, Partial<SessionCounts>])[] = [
@@ -197,18 +196,28 @@ test('by numbers, sessions under way are counted and listed as of now, idle and 
       const phases = (await client.page(query)).sessions.map(({ phase }) => phase);
       expect([filter, countBy(phases)]).toEqual([filter, counts]);
     }
-  const open = { filter: `tag:team=${team} turns>=1`, running: true, open: true };
-  expect(await counted(fast, open)).toEqual({ idle: 1, running: 1 });
-  expect((await fast.page(open)).sessions).toHaveLength(2);
+  // The server counts the idle and the closed ones: none of them is read.
+  const reads = vi.spyOn(h.client.workflowService, 'listWorkflowExecutions');
+  expect(await counted(fast, { filter: `tag:team=${team} turns>=1`, running: true })).toEqual(all);
+  type List = {
+    readonly executions: readonly { readonly execution?: { readonly workflowId?: string | null } | null }[];
+  };
+  const lists = (await Promise.all(reads.mock.results.map(({ value }) => value))) as readonly List[];
+  const read = lists.flatMap(({ executions }) => executions.map(({ execution }) => execution?.workflowId));
+  reads.mockRestore();
+  expect([rest, close, work].map(({ id }) => read.includes(id))).toEqual([false, false, true]);
+  const wanted = { filter: `tag:team=${team} turns>=1`, running: true, open: true };
+  expect(await counted(fast, wanted)).toEqual({ idle: 1, running: 1 });
+  expect((await fast.page(wanted)).sessions).toHaveLength(2);
   const pages: SessionId[] = [];
   for (let after: string | null | undefined; after !== null;) {
-    const page = await fast.page({ ...open, open: false, size: 1, ...(after !== undefined && { after }) });
+    const page = await fast.page({ ...wanted, open: false, size: 1, ...(after !== undefined && { after }) });
     pages.push(...page.sessions.map(({ session }) => session));
     after = page.next;
   }
-  expect(pages.toSorted()).toEqual([rest!.id, close!.id, work!.id].toSorted());
+  expect(pages.toSorted()).toEqual([rest.id, close.id, work.id].toSorted());
   writeFileSync(join(h.cwd, 'go'), '');
-  await work!.ended(1);
+  await work.ended(1);
 });
 
 const countBy = (phases: readonly string[]): Record<string, number> =>
