@@ -8,11 +8,14 @@ const PLAIN = /^[\x20-\x7e]*$/;
 const STYLE = /(\u001b\[[\d;]*m)/;
 /* oxlint-disable-next-line no-control-regex */
 const STYLES = /\u001b\[[\d;]*m/g;
-const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+/** Made when it is needed: most texts are plain. */
+let segmenter: Intl.Segmenter | undefined;
 
 /** Splits a text into characters as people count them. */
 export function splitGraphemes(text: string): readonly string[] {
-  return PLAIN.test(text) ? text.split('') : Array.from(segmenter.segment(text), ({ segment }) => segment);
+  if (PLAIN.test(text)) return text.split('');
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
 /** Returns the columns of one grapheme. */
