@@ -9,6 +9,7 @@ import { DEFAULT_CAPS } from '../../../store/snapshots/take-snapshot.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import { findPrograms } from '../../../system/process/programs.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { runStarted, session } from '../../support/transcript.ts';
 import { tempFolder } from '../../tools/support.ts';
 
@@ -77,7 +78,7 @@ test('without git nothing is captured, which is said once, also to someone who a
       signal,
     });
   expect(await capture({})).toBe(null);
-  expect(await capture({ session: 's-2', cwd: tempFolder() })).toBe(null);
-  expect(await capture({ session: 's-3', snapshots: true })).toBe(null);
+  expect(await capture({ session: 's-2' as SessionId, cwd: tempFolder() })).toBe(null);
+  expect(await capture({ session: 's-3' as SessionId, snapshots: true })).toBe(null);
   expect(lines).toEqual(['info: files are not captured, for git is not installed']);
 });
