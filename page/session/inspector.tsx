@@ -76,7 +76,7 @@ function Steps({ running, isSilent }: { readonly running: RunningRow; readonly i
 function nowText({ seen, agents, pending }: Standing): string {
   const waits = seen.approvals?.length ?? 0;
   const parts = [
-    phaseText(seen),
+    isSilentSession(seen, Date.now()) ? 'running, and silent' : phaseText(seen),
     ...(waits > 0 ? [`${waits === 1 ? 'one call waits' : `${waits} calls wait`} for you`] : []),
     ...(agents.some(({ phase }) => phase === 'running')
       ? [`${agents.filter(({ phase }) => phase === 'running').length} of ${agents.length} agents at work`]
