@@ -153,7 +153,7 @@ test('an agent in the background outlives a rewind to before it, and its end ope
   await h.sound(session.id);
 });
 
-test('a call that waits is withdrawn before a rewind to before it; a late decision is refused, and counts for no other (T6 T9 L55)', async () => {
+test('a call that waits is withdrawn for a rewind to before it, and a late decision is refused (T6 T9 L55)', async () => {
   const h = await forkHarness({
     script: (request) => {
       const said = saidTo(request);
