@@ -40,6 +40,8 @@ export type Load = {
   readonly snapshots?: boolean;
   /** Small files in the workspace of each session; none when absent. */
   readonly files?: number;
+  /** Is done with each session when it has ended, while its worker stays. */
+  readonly afterwards?: (session: string) => Promise<void>;
 };
 
 export type Ran = {
@@ -50,6 +52,7 @@ export type Ran = {
 
 export type BenchServer = {
   readonly client: Client;
+  readonly storePlace: string;
   /** Resolves when all sessions have ended and their worker is gone. */
   run(load: Load): Promise<Ran>;
   close(): Promise<void>;
@@ -72,6 +75,7 @@ export async function benchServer(say: (line: string) => void, bucket?: string):
   const place = { root, address, bucket, folders: { storePlace, liveDir, dataDir } };
   return {
     client,
+    storePlace,
     run: (load) => runLoad(client, place, load),
     async close() {
       await client.connection.close();
@@ -114,7 +118,9 @@ async function runLoad(client: Client, place: Place, load: Load): Promise<Ran> {
     await runAll(warmUp);
     const before = await worker.usage();
     const workflowIds = await runAll(sessions);
-    return { workflowIds, before, after: await worker.usage() };
+    const after = await worker.usage();
+    for (const id of workflowIds) await load.afterwards?.(id);
+    return { workflowIds, before, after };
   } finally {
     await worker.stop();
     await model?.stop();

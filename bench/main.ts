@@ -5,14 +5,16 @@
 // `--iterations` (5,000); `agent-sdk` measures perdure/agent-sdk beside query(), three pairs a
 // round; `agents` what it takes to start agents, and their turns; `bucket` turns with their store
 // in the bucket of PERDURE_STORE, each of whose requests takes `--delay` milliseconds (10) longer;
-// `snapshots` captures of workspaces, and turns with them and without, of a model that answers at
-// once and of one that takes `--answer` milliseconds (1000).
+// `snapshots` captures of workspaces, turns with them and without, of a model that answers at once
+// and of one that takes `--answer` milliseconds (1000), and what rewinds and forks take; `forks`
+// these alone.
 import { parseArgs } from 'node:util';
 import { type AgentRow, measureAgents } from './agents.ts';
 import { measureSdk, type SdkRow } from './agent-sdk.ts';
 import { benchServer, type BenchServer } from './bench-server.ts';
 import { type BucketRow, measureBucket } from './bucket.ts';
 import { densityTable, measureDensity, type DensityRow } from './density.ts';
+import { type ForkRow, measureForks } from './forks.ts';
 import { measurePage, renderPage } from './page/page.ts';
 import { type CapturedTurnRow, measureCapturedTurns, measureFolders, type SnapshotRow } from './snapshots.ts';
 import type { Subject } from './subjects.ts';
@@ -56,9 +58,12 @@ async function measured(subject: string): Promise<string> {
       const folders = await measureFolders([5_000, 50_000], say);
       const answerMs = Number(flags.answer);
       const turns = await withServer((bench) => measureCapturedTurns(bench, { rounds, answerMs, say }));
-      if (flags.json) return JSON.stringify({ folders, turns });
-      return `${renderFolders(folders)}\n\n${renderCapturedTurns(turns)}`;
+      const forks = await withServer((bench) => measureForks(bench, say));
+      if (flags.json) return JSON.stringify({ folders, turns, forks });
+      return [renderFolders(folders), renderCapturedTurns(turns), renderForks(forks)].join('\n\n');
     }
+    case 'forks':
+      return shown('forks', await withServer((bench) => measureForks(bench, say)), renderForks);
     case 'density': {
       const subjects = named(['floor', 'safe', 'write', 'bash'], positionals.slice(1));
       const rows = await withServer((bench) => interleaved(bench, subjects, measureDensity));
@@ -152,6 +157,11 @@ function renderFolders(rows: readonly SnapshotRow[]): string {
 function renderCapturedTurns(rows: readonly CapturedTurnRow[]): string {
   const lines = rows.map((row) => [row.what, row.without.toFixed(1), row.with.toFixed(1), row.ratio.toFixed(3)]);
   return renderTable(['turn', 'ms without', 'ms with', '× without'], lines);
+}
+
+function renderForks(rows: readonly ForkRow[]): string {
+  const lines = rows.map(({ what, ms, worst }) => [what, ms.toFixed(0), worst.toFixed(0)]);
+  return renderTable(['', 'ms', 'the slowest'], lines);
 }
 
 function renderDensity(rows: readonly DensityRow[]): string {

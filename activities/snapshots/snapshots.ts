@@ -209,11 +209,11 @@ export class WorkerSnapshots implements Snapshots {
     }
   }
 
-  /** Says what keeps a folder from being captured unless someone asks for it. */
+  /** Says what keeps a folder from being captured: there is no git, or a home lies in it unasked. */
   #whyNot({ snapshots = this.setting ?? false }: RunConfig, root: string): string | null {
     const { home, sandbox } = this.#options;
-    if (snapshots) return null;
     if (!existsSync(sandbox.programs.at('git'))) return 'files are not captured, for git is not installed';
+    if (snapshots) return null;
     if (!isInside(root, realOf(home) ?? home)) return null;
     return `files of ${root} are not captured, for the home folder lies in it: --snapshots captures them`;
   }

@@ -66,6 +66,14 @@ export function terminalDetail(terminal: Terminal): string | undefined {
   }
 }
 
+/**
+ * Says for people what stopped a run; undefined where nothing did, or where a foreign workflow says
+ * what this one cannot know.
+ */
+export function stopText(terminal: Terminal): string | undefined {
+  return 'by' in terminal && Object.hasOwn(stoppers, terminal.by) ? stoppers[terminal.by] : undefined;
+}
+
 /** Tells whether a person stopped the run, here or from elsewhere. */
 export function wasInterrupted({ reason, detail }: RunOutcome): boolean {
   return (reason === 'aborted_streaming' || reason === 'aborted_tools') && detail === stoppers.interrupt;

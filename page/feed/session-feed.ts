@@ -13,7 +13,8 @@ import { reasonOf } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { noRecentRequests } from '../../client/sessions/history/recent.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { isUnderWay } from '../../client/sessions/info.ts';
+import { isUnderWay, type SessionDescription } from '../../client/sessions/info.ts';
+import { withRunning } from '../../client/sessions/running/with-running.ts';
 import type { PagePorts } from '../ports.ts';
 import type { ItemContext } from '../transcript/item-view.tsx';
 import { isReply, transcriptItems } from '../../client/sessions/history/items.ts';
@@ -97,7 +98,7 @@ export class SessionFeed {
  * does not answer.
  */
 export async function openSessionFeed(ports: PagePorts, session: SessionId, frame: Frame): Promise<SessionFeed> {
-  const state = newState({ ports, session, frame, seen: await ports.describe(session) });
+  const state = newState({ ports, session, frame, seen: await lookAt(ports, session) });
   await refreshTranscript(state, await ports.head(session).catch(() => state.seen.head));
   await readApprovals(state);
   await readLately(state);
@@ -108,6 +109,12 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
   for (const item of state.items.all)
     if (isReply(item) && item.run === state.seen.runs) state.toldAgain.add(`${item.run}.${item.entry.iteration}`);
   return new SessionFeed(state);
+}
+
+/** Describes a session, with what its run under way does now. */
+async function lookAt({ describe, running }: PagePorts, session: SessionId): Promise<SessionDescription> {
+  const seen = await describe(session);
+  return isUnderWay(seen) ? withRunning(seen, (await running([session])).get(session)) : seen;
 }
 
 function newState(about: Pick<State, 'ports' | 'session' | 'frame' | 'seen'>): State {
@@ -213,7 +220,7 @@ async function lookOn(state: State, signal: AbortSignal, waker: Waker): Promise<
 
 async function lookOnce(state: State): Promise<void> {
   const { ports, session, trouble } = state;
-  state.seen = await ports.describe(session);
+  state.seen = await lookAt(ports, session);
   trouble.set('server', null);
   trouble.set('gone', null);
   state.run = Math.max(state.run, state.seen.runs);

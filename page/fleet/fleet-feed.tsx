@@ -75,7 +75,7 @@ export async function openFleetFeed(
   const stop = new AbortController();
   const titles = new Map<string, string>();
   const look = async (): Promise<Looked> => {
-    const [page, all, counts, waiting] = await Promise.all([
+    const [page, all, counted, waiting] = await Promise.all([
       ports.page(
         present({ filter: wholeFilter(view), size: PAGE, after: view.after ?? undefined, running: true as const }),
       ),
@@ -89,6 +89,9 @@ export async function openFleetFeed(
       ports.fleet.read(view.span),
       page.sessions.length === 0 ? countWithout(ports, view) : [],
     ]);
+    // The list of a tab that is shown whole is younger than a count that others share.
+    const isWhole = page.next === null && view.after === null;
+    const counts = isWhole ? { ...counted, [view.tab]: page.sessions.length } : counted;
     return { page, all, counts, waiting, needs, plots: plotsOf(history), without };
   };
   let looked = await look();

@@ -7,6 +7,7 @@ import { configurationName } from '../../client/sessions/no-worker.ts';
 import { isSilentSession } from '../../client/sessions/running/with-running.ts';
 import { nowText } from '../../client/render/now-words.ts';
 import { reasonText } from '../../client/render/words.ts';
+import { stopText } from '../../client/sessions/outcome.ts';
 import { formatCount } from '../../client/units.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { IconName } from '../icons.tsx';
@@ -89,6 +90,8 @@ function waitingText(approvals: NonNullable<SessionInfo['approvals']>): string {
 function endText({ last, status }: SessionInfo): string {
   if (status === 'terminated' || status === 'failed' || status === 'timed_out') return status.replace('_', ' ');
   if (last === null) return '';
+  const stopped = stopText(last.terminal);
+  if (stopped !== undefined) return stopped;
   const detail = 'detail' in last.terminal ? `: ${last.terminal.detail}` : '';
   return showUnseen(`${reasonText(last.terminal.reason)}${detail}`.slice(0, MOST_DETAIL));
 }

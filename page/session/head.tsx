@@ -2,7 +2,9 @@
 // be done, and what it has used of its limits.
 import { showUnseen } from '../../system/text.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
+import { stopText } from '../../client/sessions/outcome.ts';
 import { isUnderWay, phaseText, type SessionInfo } from '../../client/sessions/info.ts';
+import { isSilentSession } from '../../client/sessions/running/with-running.ts';
 import { formatMoney, formatTokens } from '../../client/units.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { Icon, type IconName } from '../icons.tsx';
@@ -25,12 +27,17 @@ export function headStateOf({ seen, items, approvals, troubles }: Standing): Sta
   if (seen.phase === 'parked') return { kind: 'park', icon: 'parked', words: 'parked', since: null };
   if (seen.phase === 'closed') return { kind: 'idle', icon: 'closed', words, since: seen.closedAt };
   if (seen.phase === 'idle') return endState(seen, endedAt);
+  if (seen.running && isSilentSession(seen, Date.now()))
+    return { kind: 'fail', icon: 'stuck', words: 'silent', since: seen.running.lastSign };
   return { kind: 'run', icon: 'running', words, since: begunAt };
 }
 
 function endState({ last }: SessionInfo, since: number | null): State {
   const reason = last?.terminal.reason;
-  if (reason === undefined || reason === 'completed') return { kind: 'idle', icon: 'done', words: 'idle', since };
+  if (!last || reason === undefined || reason === 'completed')
+    return { kind: 'idle', icon: 'done', words: 'idle', since };
+  const stopped = stopText(last.terminal);
+  if (stopped !== undefined) return { kind: 'idle', icon: 'idle', words: `idle: ${stopped}`, since };
   return {
     kind: 'fail',
     icon: 'failed',
@@ -129,15 +136,19 @@ export function Gauges({ standing }: { readonly standing: Standing }) {
   const { run } = spend;
   const least = run.isLeast ? '≥ ' : '';
   const limit = rules?.maxBudgetUsd ?? null;
+  // The first step of a session is stored when its calls have ended.
+  const early = config === null ? seen.running : undefined;
+  const cost = early ? (early.cents === null ? null : early.cents / 100) : run.spend.usd;
+  const model = config?.models[0].name ?? early?.model;
   return (
     <dl class="gauges" id="figures" tabindex={0} aria-label="Figures">
-      <Figure name="Model">{config ? showUnseen(config.models[0].name.slice(0, 60)) : '–'}</Figure>
+      <Figure name="Model">{model ? showUnseen(model.slice(0, 60)) : '–'}</Figure>
       <Figure name="Turn">
-        {String(run.turns)}
+        {String(early?.turns ?? run.turns)}
         {rules ? <small>{`of ${rules.maxTurns} turns`}</small> : null}
       </Figure>
       <Figure name="Cost">
-        {`${least}${formatMoney(run.spend.usd)}`}
+        {`${least}${formatMoney(cost)}`}
         {limit === null ? null : (
           <>
             <small>{`of ${formatMoney(limit)}`}</small>
@@ -146,7 +157,7 @@ export function Gauges({ standing }: { readonly standing: Standing }) {
         )}
       </Figure>
       <Figure name="Tokens">
-        {`${least}${shortCount(totalTokens(run.spend.usage))}`}
+        {`${least}${shortCount(early?.tokens ?? totalTokens(run.spend.usage))}`}
         {rules?.maxTokens ? <small>{`of ${shortCount(rules.maxTokens)}`}</small> : null}
       </Figure>
       <Figure name="Context">

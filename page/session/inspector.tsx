@@ -4,6 +4,11 @@ import { showUnseen } from '../../system/text.ts';
 import { VERSION } from '../../worker/version.ts';
 import { addSpend, noSpend, totalTokens, type Spend } from '../../workflows/contract/loop.ts';
 import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
+import { nowText as stepText } from '../../client/render/now-words.ts';
+import { reasonText } from '../../client/render/words.ts';
+import { stopText } from '../../client/sessions/outcome.ts';
+import type { RunningRow } from '../../client/sessions/running/running-row.ts';
+import { isSilentSession } from '../../client/sessions/running/with-running.ts';
 import { formatMoney, shortTime } from '../../client/units.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { Icon } from '../icons.tsx';
@@ -20,6 +25,7 @@ export function NowPart({ standing }: { readonly standing: Standing }) {
     <section id="now" class="part">
       <h2>What it is doing</h2>
       <p>{nowText(standing)}</p>
+      {seen.running ? <Steps running={seen.running} isSilent={isSilentSession(seen, Date.now())} /> : null}
       {tasks === null ? null : <TaskList tasks={tasks} />}
       {agents.length === 0 ? null : (
         <ul class="agents-now">
@@ -36,17 +42,41 @@ export function NowPart({ standing }: { readonly standing: Standing }) {
       )}
       {background.length > 0 ? <BackgroundList commands={background} /> : null}
       {seen.last === null || isUnderWay(seen) ? null : (
-        <p class="quiet">{`Last run: ${seen.last.terminal.reason.replaceAll('_', ' ')}`}</p>
+        <p class="quiet">{`Last run: ${showUnseen(stopText(seen.last.terminal) ?? reasonText(seen.last.terminal.reason))}`}</p>
       )}
       <RequestList recent={recent} />
     </section>
   );
 }
 
+/** Agents have a list of their own. */
+function Steps({ running, isSilent }: { readonly running: RunningRow; readonly isSilent: boolean }) {
+  const { doing, model, lastSign } = running;
+  return (
+    <>
+      <ul class="steps-now" aria-label="Steps under way">
+        {doing
+          .filter(({ kind }) => kind !== 'agents')
+          .map((step) => (
+            <li>
+              <span>{showUnseen(stepText({ doing: [step], model }))}</span>
+              <small>
+                since <Moment at={step.since} />
+              </small>
+            </li>
+          ))}
+      </ul>
+      <p class={isSilent ? 'bad' : 'quiet'}>
+        Last sign <Moment at={lastSign} />
+      </p>
+    </>
+  );
+}
+
 function nowText({ seen, agents, pending }: Standing): string {
   const waits = seen.approvals?.length ?? 0;
   const parts = [
-    phaseText(seen),
+    isSilentSession(seen, Date.now()) ? 'running, and silent' : phaseText(seen),
     ...(waits > 0 ? [`${waits === 1 ? 'one call waits' : `${waits} calls wait`} for you`] : []),
     ...(agents.some(({ phase }) => phase === 'running')
       ? [`${agents.filter(({ phase }) => phase === 'running').length} of ${agents.length} agents at work`]

@@ -1,5 +1,7 @@
 // Each view of the page at three widths and in both schemes: nothing is wider than the screen, and
 // axe finds nothing. Then what only a browser can tell of them: what moves, what a link opens.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { gate, reply, text, toolUse } from '../../scripted-model/index.ts';
 import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
@@ -243,6 +245,63 @@ test('a session goes back to before a prompt when a person has seen what that do
   await tab.getByText('Another thing.').waitFor({ state: 'detached' });
   await tab.locator('#said').getByRole('button', { name: 'Undo' }).click();
   await tab.getByText('Another thing.').waitFor();
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test('files and comparisons are those of what counts: after a rewind, and on a fork in a folder of its own (T6 T10 O4)', async () => {
+  const cwd = join(stage.cwd, 'cart');
+  mkdirSync(cwd);
+  const cart = join(cwd, 'cart.ts');
+  const { sessions } = stage.opened;
+  const origin = await stage.play(
+    'Make a cart.',
+    [
+      reply([toolUse('write', { path: cart, content: 'let one;\n' })]),
+      reply('Made.'),
+      reply([
+        toolUse('edit', { path: cart, old_string: 'one', new_string: 'two' }),
+        toolUse('write', { path: 'list.ts', content: 'let list;\n' }),
+      ]),
+      reply('Listed.'),
+      reply([toolUse('write', { path: 'sqlite.ts', content: 'let rows;\n' })]),
+      reply('Stored.'),
+    ],
+    { cwd },
+  );
+  const ended = (session: string, run: number) => until(async () => (await sessions.result(session))?.run === run);
+  await ended(origin, 1);
+  await sessions.send(origin, 'Add a list.');
+  await ended(origin, 2);
+  const { session: fork, cwd: itsFolder } = await sessions.fork(origin, { at: '2.1', prompt: 'Use SQLite.' });
+  await ended(fork, 2);
+  const { tab, problems, close } = await stage.visit(`/sessions/${fork}/files`);
+  const changed = (): Promise<string[]> => tab.locator('.file-list a code').allTextContents();
+  const ofFork = [join(itsFolder, 'cart.ts'), 'sqlite.ts'];
+  expect(await changed()).toEqual(ofFork);
+  await tab.getByText('Still so on disk? Yes, unchanged since.').waitFor();
+  await tab.goto(new URL(`/compare?a=${origin}&b=${fork}`, tab.url()).href);
+  await tab.getByRole('heading', { name: 'Where they part: reply 3' }).waitFor();
+  await tab.getByRole('cell', { name: itsFolder, exact: true }).waitFor();
+  const filesOf = (name: string): Promise<string[]> =>
+    tab
+      .getByRole('region', { name: `Files of ${name}` })
+      .getByRole('link')
+      .allTextContents();
+  expect([await filesOf('A'), await filesOf('B')]).toEqual([[cart, 'list.ts'], ofFork]);
+  await tab.goto(new URL(`/sessions/${origin}/files`, tab.url()).href);
+  await tab.getByText('Still so on disk? Yes, the changed lines are there.').waitFor();
+  expect(await changed()).toEqual([cart, 'list.ts']);
+  await sessions.rewind(origin);
+  await tab.getByText('list.ts').waitFor({ state: 'detached' });
+  await tab.getByText('Still so on disk? Yes, unchanged since.').waitFor();
+  expect(await changed()).toEqual([cart]);
+  await tab.goto(new URL(`/compare?a=${origin}&b=${fork}`, tab.url()).href);
+  await tab.getByRole('region', { name: 'Reply 3 of A' }).getByText('It had ended.').waitFor();
+  expect([await filesOf('A'), await filesOf('B')]).toEqual([[cart], ofFork]);
+  await sessions.undoRewind(origin);
+  await tab.goto(new URL(`/sessions/${origin}/files`, tab.url()).href);
+  await tab.getByText('list.ts').waitFor();
   expect(problems).toEqual([]);
   await close();
 });

@@ -152,3 +152,51 @@ test('an agent in the background outlives a rewind to before it, and its end ope
   expect((await session.memo())?.facts?.tokens).toBeGreaterThanOrEqual(spent);
   await h.sound(session.id);
 });
+
+test('a call that waits is withdrawn for a rewind to before it, and a late decision is refused (T6 T9 L55)', async () => {
+  const h = await forkHarness({
+    script: (request) => {
+      const said = saidTo(request);
+      if (said.includes('Instead.'))
+        return said.includes('tool_result') ? reply('Instead done.') : reply([bash('date >> ran')]);
+      if (!said.includes('Second.')) return reply('First done.');
+      return said.includes('tool_result')
+        ? reply([bash('date >> ran')])
+        : reply([toolUse('write', { path: 'made', content: 'x' })]);
+    },
+    worker: { config: { snapshots: true } },
+  });
+  const session = await h.open('Go.', { permissionMode: 'acceptEdits' });
+  await session.ended(1);
+  await session.send('Second.');
+  const waiting = () => until(async () => (await h.sessions.approvals(session.id))[0]);
+  const { call } = await waiting();
+  await expect(h.sessions.rewind(session.id)).rejects.toThrow('something runs now, or waits to: interrupt it first');
+  expect((await h.sessions.approvals()).map((one) => one.call)).toEqual([call]);
+  await h.sessions.interrupt(session.id);
+  await session.ended(2);
+  const refused = async (): Promise<void> => {
+    expect((await h.sessions.approvals()).filter((one) => one.call === call)).toEqual([]);
+    await expect(h.sessions.approve(session.id, call)).rejects.toThrow(
+      `no call ${call} of session ${session.id} waits for a decision`,
+    );
+    expect(existsSync(join(h.cwd, 'ran'))).toBe(false);
+  };
+  await refused();
+  await h.sessions.rewind(session.id);
+  expect(existsSync(join(h.cwd, 'made'))).toBe(false);
+  await refused();
+  await h.sessions.undoRewind(session.id);
+  expect(existsSync(join(h.cwd, 'made'))).toBe(true);
+  await refused();
+  await h.sessions.rewind(session.id);
+  await session.send('Instead.');
+  const next = await waiting();
+  expect(next.call).not.toBe(call);
+  await refused();
+  await h.sessions.approve(session.id, next.call);
+  await session.ended(3);
+  expect(existsSync(join(h.cwd, 'ran'))).toBe(true);
+  expect(h.sent()).not.toContain('Second.');
+  await h.sound(session.id);
+});

@@ -35,10 +35,14 @@ type Fields = Readonly<Record<string, unknown>>;
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 export function listTouchedFiles(items: readonly Item[]): ChangedFiles {
-  const changed = new Map<string, FileEdit[]>();
-  const read = new Map<string, number>();
+  let changed = new Map<string, FileEdit[]>();
+  let read = new Map<string, number>();
   const commands = new Map<string, { times: number; anchor: string }>();
-  for (const { entry, anchor: reply, outcomes } of items.filter(isReply))
+  for (const item of items) {
+    const moved = movedBy(item);
+    if (moved) [changed, read] = [renameKeys(changed, moved), renameKeys(read, moved)];
+    if (!isReply(item)) continue;
+    const { entry, anchor: reply, outcomes } = item;
     for (const [index, block] of entry.message.content.entries()) {
       if (block.type !== 'tool_use') continue;
       const { name } = block;
@@ -64,11 +68,23 @@ export function listTouchedFiles(items: readonly Item[]): ChangedFiles {
       const known = commands.get(command);
       commands.set(command, { times: (known?.times ?? 0) + 1, anchor });
     }
+  }
   return {
     changed: [...changed].map(([path, edits]) => ({ path, edits })),
     read: [...read].flatMap(([path, times]) => (changed.has(path) ? [] : [{ path, times }])),
     commands: [...commands].map(([command, { times, anchor }]) => ({ command, times, anchor })),
   };
+}
+
+/** Returns the folder of the origin and the one that a fork has in its place (T10). */
+const movedBy = ({ entry }: Item) =>
+  entry.kind === 'notice' && entry.notice.kind === 'forked' ? entry.notice.moved : undefined;
+
+/** Gives paths in a folder that moved their place in the new one. */
+function renameKeys<T>(paths: ReadonlyMap<string, T>, { from, to }: { readonly from: string; readonly to: string }) {
+  return new Map(
+    [...paths].map(([path, value]) => [path.startsWith(`${from}/`) ? to + path.slice(from.length) : path, value]),
+  );
 }
 
 /** Returns what a call of `edit`, `write` or a tool with several edits asks for. */

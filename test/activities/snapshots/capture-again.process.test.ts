@@ -8,6 +8,8 @@ import { emptyView } from '../../../store/view/view.ts';
 import { DEFAULT_CAPS } from '../../../store/snapshots/take-snapshot.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
+import { findPrograms } from '../../../system/process/programs.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { runStarted, session } from '../../support/transcript.ts';
 import { tempFolder } from '../../tools/support.ts';
 
@@ -46,4 +48,37 @@ test('a folder that cannot be captured is told of once, and is captured a minute
   time += 1_000;
   expect(await capture()).toMatchObject({ roots: [{ root, files: 1 }] });
   expect(lines).toHaveLength(1);
+});
+
+test('without git nothing is captured, which is said once, also to someone who asked for it (T2)', async () => {
+  const [root, bin] = [tempFolder(), tempFolder()];
+  const lines: string[] = [];
+  const found = findPrograms(process.env);
+  const programs = { ...found, at: (name: string) => (name === 'git' ? join(bin, name) : found.at(name)) };
+  const snapshots = new WorkerSnapshots({
+    store: memoryStore(),
+    sandbox: { ...(await probeSandbox({ kinds: ['group'] })), programs },
+    dataDir: tempFolder(),
+    host: undefined,
+    env: {},
+    setting: undefined,
+    home: tempFolder(),
+    caps: DEFAULT_CAPS,
+    tools: { bind: () => expect.unreachable() },
+    log: (level, line) => void lines.push(`${level}: ${line}`),
+    now: () => 0,
+  });
+  onTestFinished(() => snapshots.close());
+  const { signal } = new AbortController();
+  const capture = (config: Partial<RunConfig>) =>
+    snapshots.capture({
+      config: { session, cwd: root, ...config } as RunConfig,
+      head: null,
+      base: { view: emptyView(session), added: [runStarted(1)] },
+      signal,
+    });
+  expect(await capture({})).toBe(null);
+  expect(await capture({ session: 's-2' as SessionId, cwd: tempFolder() })).toBe(null);
+  expect(await capture({ session: 's-3' as SessionId, snapshots: true })).toBe(null);
+  expect(lines).toEqual(['info: files are not captured, for git is not installed']);
 });
