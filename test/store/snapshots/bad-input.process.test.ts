@@ -139,6 +139,16 @@ test('a folder that takes too long to look through is given up, and is not looke
   expect(() => new FolderIndex(root).look(bounds)).toThrow(OutOfBounds);
 });
 
+test('the time to look through a folder ends among its files, for rules may take long to hold against each (T2)', () => {
+  const { root, sh } = shadowed();
+  sh('touch $(seq 50)');
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => (now += 1));
+  onTestFinished(() => void vi.restoreAllMocks());
+  const bounds = { files: 100, until: 25, leaveOut: '', include: [], personal: '', isWatched: false };
+  expect(() => new FolderIndex(root).look(bounds)).toThrow(OutOfBounds);
+});
+
 test('hooks, filters, attributes and settings of a workspace, and of its nested repositories, are never in force (T1)', async () => {
   const { sh, take, files, content, place } = shadowed();
   const evil = '"touch pwned; cat"';
