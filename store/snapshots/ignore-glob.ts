@@ -105,20 +105,22 @@ function readStars(glob: string, at: number, wild: number | null): Part | null {
   return { token: { kind: 'star' }, end };
 }
 
-const CLASSES: ReadonlyMap<string, RegExp> = new Map(Object.entries({
-  alnum: /[a-z0-9]/i,
-  alpha: /[a-z]/i,
-  blank: /[ \t]/,
-  cntrl: /\p{Cc}/u,
-  digit: /\d/,
-  graph: /[\x21-\x7e]/,
-  lower: /[a-z]/,
-  print: /[\x20-\x7e]/,
-  punct: /[!-/:-@[-`{-~]/,
-  space: /[ \t\n\v\f\r]/,
-  upper: /[A-Z]/,
-  xdigit: /[0-9a-f]/i,
-}));
+const CLASSES: ReadonlyMap<string, RegExp> = new Map(
+  Object.entries({
+    alnum: /[a-z0-9]/i,
+    alpha: /[a-z]/i,
+    blank: /[ \t]/,
+    cntrl: /\p{Cc}/u,
+    digit: /\d/,
+    graph: /[\x21-\x7e]/,
+    lower: /[a-z]/,
+    print: /[\x20-\x7e]/,
+    punct: /[!-/:-@[-`{-~]/,
+    space: /[ \t\n\v\f\r]/,
+    upper: /[A-Z]/,
+    xdigit: /[0-9a-f]/i,
+  }),
+);
 
 /** A set never matches a slash. */
 function readSet(glob: string, start: number): Part | null {

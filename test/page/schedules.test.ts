@@ -91,7 +91,10 @@ test('a schedule is changed on the page: its form has what it was made of, and a
   const made = (await stagedPage()).ports.schedules;
   const schedules: typeof made = {
     ...made,
-    settings: async (name) => ({ ...(await made.settings(name)), options: { cwd: '/work', model: 'opus', maxTurns: 7 } }),
+    settings: async (name) => ({
+      ...(await made.settings(name)),
+      options: { cwd: '/work', model: 'opus', maxTurns: 7 },
+    }),
   };
   const update: PagePorts['schedules']['update'] = (...given) => (changed.push(given), Promise.resolve(nightly));
   const { text, post } = await stagedPage({ ports: { schedules: { ...schedules, update } } });
