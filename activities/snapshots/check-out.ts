@@ -1,7 +1,7 @@
 // Checks a snapshot out into a new folder for a fork (T10). The folder is there with all its files
 // or not at all: it is filled under another name first. A second attempt finds what the first made.
 import { existsSync, lstatSync } from 'node:fs';
-import { mkdir, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
@@ -144,9 +144,13 @@ async function makeWorktree(means: Means, from: string): Promise<string> {
     throw new CheckOutProblem(`${from} is a part of its repository, and a work tree holds all: give a folder instead`);
   const ready = join(place.own, 'fork-ready');
   if (existsSync(ready)) return branch;
-  if (!isMade(place)) await requireFree(root);
+  const wasMade = isMade(place);
+  if (!wasMade) await requireFree(root);
+  if (!existsSync(madeFile(place))) await requireNoBranch(means, repository, branch);
   await requireCurrent(means);
-  await rm(root, { recursive: true, force: true });
+  // Someone may have put files there since, unless it is our own.
+  if (wasMade) await rm(root, { recursive: true });
+  else if (existsSync(root)) await rmdir(root);
   await mkdir(root).catch((error: unknown) => {
     throw new CheckOutProblem(`${root} cannot be made: ${reasonOf(error)}`);
   });
@@ -159,6 +163,15 @@ async function makeWorktree(means: Means, from: string): Promise<string> {
   }
   await writeFile(ready, '');
   return branch;
+}
+
+/** A branch of that name that no attempt of this fork has made may have commits of its own. */
+async function requireNoBranch(means: Means, { common, gitDir }: Repository, branch: string): Promise<void> {
+  const { attempt, place, sandbox, dataDir } = means;
+  const git = createHeldGit(sandbox, dataDir, attempt.signal);
+  const at = { holder: place.own, tree: place.root, common };
+  if ((await git.resolve(at, `refs/heads/${branch}`, gitDir)) !== null)
+    throw new CheckOutProblem(`the repository has a branch ${branch} already: rename it, or fork under another id`);
 }
 
 type Branch = { readonly branch: string; readonly from: string };

@@ -3,7 +3,7 @@ import { oneLine } from '../paint.ts';
 import type { LeftEffect } from '../sessions/files/plan-rewind.ts';
 
 export function effectText({ name, input, outcome }: LeftEffect): string {
-  const { command } = (input ?? {}) as { readonly command?: unknown };
-  const words = typeof command === 'string' ? command : JSON.stringify(input);
+  const { command, path } = (input ?? {}) as { readonly command?: unknown; readonly path?: unknown };
+  const words = [command, path].find((word) => typeof word === 'string') ?? JSON.stringify(input);
   return `${oneLine(`${name} ${words}`, 160)}${outcome === 'ok' ? '' : ` (${outcome})`}`;
 }

@@ -2,9 +2,8 @@
 // its memo said when it was made cannot be changed: its firings' argument says it anew.
 import type { ScheduleDescription } from '@temporalio/client';
 import type { ScheduledInput } from '../../workflows/contract/schedules/firing.ts';
-import { withChanges } from '../../workflows/contract/options-problem.ts';
 import { present } from '../../workflows/contract/present.ts';
-import type { OptionChanges, RunOptions } from '../../workflows/contract/session.ts';
+import type { OptionChanges } from '../../workflows/contract/session.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import type { ClientOptions } from '../sessions/start.ts';
@@ -35,7 +34,7 @@ export type ScheduleSettings = ScheduleFacts & {
   readonly task: string;
   readonly catchUpMs: number;
   /** Options of its runs; without the tag that the schedule itself gives. */
-  readonly options: Partial<RunOptions>;
+  readonly options: OptionChanges;
 };
 
 export function settingsOf(seen: ScheduleDescription, facts: ScheduleFacts): ScheduleSettings {
@@ -45,7 +44,7 @@ export function settingsOf(seen: ScheduleDescription, facts: ScheduleFacts): Sch
     ...facts,
     task: input.body.kind === 'text' ? input.body.text : '',
     catchUpMs: seen.policies.catchupWindow,
-    options: withoutTag(options as Partial<RunOptions>),
+    options: withoutTag(options),
   };
 }
 
@@ -55,7 +54,8 @@ function inputOf({ action }: ScheduleDescription): ScheduledInput {
   return input;
 }
 
-function withoutTag({ tags, ...options }: Partial<RunOptions>): Partial<RunOptions> {
+function withoutTag({ tags, ...options }: OptionChanges): OptionChanges {
+  if (tags === null) return { ...options, tags };
   const { [SCHEDULE_TAG]: _, ...others } = tags ?? {};
   return { ...options, ...(Object.keys(others).length > 0 && { tags: others }) };
 }
@@ -69,7 +69,10 @@ export async function planChange(
 ): Promise<Plan> {
   const { cron = now.cron, task = now.task, timeZone = now.timeZone, catchUpMs = now.catchUpMs } = changes;
   const { taskQueue } = seen.action;
-  const options = withChanges<Partial<RunOptions>>(now.options, changes.options ?? {});
+  // A session of its own without a mode was made to have that of its worker. An open session is
+  // told of a null with each firing.
+  const mode = now.session === null ? { permissionMode: null } : {};
+  const options: OptionChanges = { ...mode, ...now.options, ...present(changes.options ?? {}) };
   const overlap = changes.overlap ?? now.overlap ?? undefined;
   const into =
     now.session === null ? { workers: { taskQueue, configuration: now.configuration } } : { session: now.session };

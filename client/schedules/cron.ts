@@ -30,12 +30,15 @@ const SHORT: ReadonlyMap<string, string> = new Map([
   ['@midnight', '0 0 * * *'],
   ['@hourly', '0 * * * *'],
 ]);
+/** Characters. The server, its lists and the memo each keep the text; all values have fewer. */
+const LONGEST = 1_000;
 const EXAMPLE = 'give minute, hour, day of the month, month and day of the week, such as "0 6 * * 1"';
 
 /** Returns a sentence that says what is wrong with a cron expression, or undefined. */
 export function cronProblem(cron: string): string | undefined {
   const shown = `the cron expression ${JSON.stringify(cron.slice(0, 80))}`;
   const text = cron.trim();
+  if (text.length > LONGEST) return `${shown} has ${text.length} characters: give at most ${LONGEST}`;
   if (text.startsWith('@')) {
     if (SHORT.has(text)) return undefined;
     return `${shown} is not known: ${EXAMPLE}, or one of ${[...SHORT.keys()].join(', ')}`;

@@ -1,8 +1,8 @@
 // Frees what the shadow repository of this machine holds of sessions that are gone (T4).
-import { existsSync } from 'node:fs';
+import { existsSync, type Stats } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { onOneLine } from '../../system/text.ts';
+import { codeOf, onOneLine } from '../../system/text.ts';
 import { gitArguments, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { ClientProblem } from '../problem.ts';
 import { findGit, type RunInFolder } from '../sessions/files/read-shadow.ts';
@@ -37,8 +37,10 @@ export async function cleanSnapshots(cleaning: CleanSnapshots): Promise<CleanedS
   if (!existsSync(join(gitDir, 'HEAD'))) return { sessions: 0, freed: 0 };
   const gone = await findGone(gitDir, cleaning);
   if (dryRun) return { sessions: gone.length, freed: 0 };
+  const left = await findLeft(gitDir, cleaning);
   const before = await sizeOf(gitDir);
-  if (gone.length === 0 && before.packs <= MANY_PACKS) return { sessions: 0, freed: 0 };
+  if (gone.length + left.length === 0 && before.packs <= MANY_PACKS) return { sessions: 0, freed: 0 };
+  for (const path of left) await rm(path, { recursive: true, force: true });
   const { git, runIn } = findGit(dataDir, env);
   const run = createRun(gitDir, git, runIn);
   for (const segment of gone) {
@@ -64,17 +66,37 @@ async function findGone(gitDir: string, { known, olderThan }: CleanSnapshots): P
   return gone;
 }
 
+/** Returns packs that were being received when a capture or a worker was killed. */
+async function findLeft(gitDir: string, { olderThan }: CleanSnapshots): Promise<readonly string[]> {
+  const left: string[] = [];
+  for (const name of await namesIn(join(gitDir, 'incoming'))) {
+    const path = join(gitDir, 'incoming', name);
+    const stats = await statIfThere(path);
+    if (stats && stats.mtimeMs < olderThan) left.push(path);
+  }
+  return left;
+}
+
+/** Captures go on meanwhile, and rename what they write. */
+async function statIfThere(path: string): Promise<Stats | undefined> {
+  return await stat(path).catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    return undefined;
+  });
+}
+
 async function namesIn(folder: string): Promise<readonly string[]> {
   return existsSync(folder) ? await readdir(folder) : [];
 }
 
 async function sizeOf(gitDir: string): Promise<{ readonly bytes: number; readonly packs: number }> {
   let [bytes, packs] = [0, 0];
-  const objects = join(gitDir, 'objects');
-  for (const entry of await readdir(objects, { recursive: true, withFileTypes: true })) {
+  const folders = ['objects', 'incoming'].map((name) => join(gitDir, name)).filter((path) => existsSync(path));
+  const lists = folders.map((path) => readdir(path, { recursive: true, withFileTypes: true }));
+  for (const entry of (await Promise.all(lists)).flat()) {
     if (!entry.isFile()) continue;
     if (entry.name.endsWith('.pack')) packs += 1;
-    bytes += (await stat(join(entry.parentPath, entry.name))).size;
+    bytes += (await statIfThere(join(entry.parentPath, entry.name)))?.size ?? 0;
   }
   return { bytes, packs };
 }

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { DEEPEST_JSON, isDeeperThan } from '../../system/json.ts';
 import { isTraceparent, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
 import { LONGEST_ID } from '../../workflows/contract/session.ts';
 import { ClientProblem } from '../../client/problem.ts';
@@ -194,6 +195,13 @@ async function bodyOf(context: Context): Promise<unknown> {
   const text = await context.req.text();
   if (text === '') return {};
   if (!isJson(context)) throw new HttpProblem('not_json', 'the body is not application/json: send it as that');
+  const body = parseBody(text);
+  if (isDeeperThan(body, DEEPEST_JSON))
+    throw new ClientProblem('refused', `the body is nested more than ${DEEPEST_JSON} levels deep`);
+  return body;
+}
+
+function parseBody(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {

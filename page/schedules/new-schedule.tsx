@@ -138,9 +138,21 @@ const changes = z.object({
 });
 
 /** Throws ClientProblem. */
-export async function changeSchedule(schedules: Pick<Schedules, 'update'>, name: string, body: unknown): Promise<void> {
+export async function changeSchedule(
+  schedules: Pick<Schedules, 'settings' | 'update'>,
+  name: string,
+  body: unknown,
+): Promise<void> {
   const { cron, model, maxTurns, maxBudgetUsd, ...given } = readForm(changes, body);
-  await schedules.update(name, { ...present(given), cron: cron.trim(), options: { model, maxTurns, maxBudgetUsd } });
+  const { options: now } = await schedules.settings(name);
+  // Null is told to an open session, whose own option an empty field leaves as it is.
+  const differs = <Value,>(value: Value | null, before: Value | null = null) => (value === before ? undefined : value);
+  const options = present({
+    model: differs(model, now.model),
+    maxTurns: differs(maxTurns, now.maxTurns),
+    maxBudgetUsd: differs(maxBudgetUsd, now.maxBudgetUsd),
+  });
+  await schedules.update(name, { ...present(given), cron: cron.trim(), options });
 }
 
 /** Creates the schedule and returns its name. Throws ClientProblem. */

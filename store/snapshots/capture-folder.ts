@@ -230,7 +230,7 @@ export class FolderCapture {
   /** Captures a file, or says why not; null when it is captured. */
   #take({ folder, name, path, stats, readAt, held }: FoundFile, caps: SnapshotCaps): LeftOut['why'] | 'gone' | null {
     const why = whyNot(stats, caps) ?? this.#whyFull(held, stats.size, caps);
-    const content = why === null ? readContent(this.#index.placeOf(path), stats.isSymbolicLink()) : why;
+    const content = why === null ? readContent(this.#index.placeOf(path), stats.isSymbolicLink(), caps.fileBytes) : why;
     if (typeof content === 'string') {
       this.#index.remove(folder, name);
       return content;
@@ -405,10 +405,13 @@ function leaveOutData({ gitDir, root }: ShadowPlace): RawPath {
   return `${Buffer.from(relative(root, data)).toString('latin1')}/`;
 }
 
-/** Reads a file, or where a link leads. What became something else meanwhile is gone. */
-function readContent(place: string | Buffer, isLink: boolean): Buffer | 'unreadable' | 'gone' {
+/**
+ * Reads a file of at most `most` bytes, or where a link leads. What became something else meanwhile
+ * is gone.
+ */
+function readContent(place: string | Buffer, isLink: boolean, most: number): Buffer | LeftOut['why'] | 'gone' {
   try {
-    return isLink ? readlinkSync(place, 'buffer') : readRegular(place);
+    return isLink ? readlinkSync(place, 'buffer') : readRegular(place, most);
   } catch (error) {
     const code = codeOf(error) ?? '';
     if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EINVAL', 'ENXIO'].includes(code)) return 'gone';
@@ -416,11 +419,13 @@ function readContent(place: string | Buffer, isLink: boolean): Buffer | 'unreada
   }
 }
 
-function readRegular(place: string | Buffer): Buffer | 'gone' {
+function readRegular(place: string | Buffer, most: number): Buffer | 'large' | 'gone' {
   const fd = openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stats = fstatSync(fd);
     if (!stats.isFile()) return 'gone';
+    // It may have grown since it was looked at.
+    if (stats.size > most) return 'large';
     const content = Buffer.allocUnsafe(stats.size);
     let length = 0;
     while (length < content.length) {

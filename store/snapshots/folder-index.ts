@@ -200,7 +200,7 @@ export class FolderIndex {
 
   /** `names`: looks at these alone, where the last look at the folder has left its place. */
   #lookInto(folder: IndexedFolder, place: Place, looking: Looking, names?: ReadonlySet<string>): void {
-    if (performance.now() > looking.bounds.until) throw new OutOfBounds('looking through it takes too long');
+    requireTime(looking.bounds);
     if (!names) this.#watch.add(folder, this.placeOf(place.path));
     const entries = this.#list(place.path, looking);
     // What was captured of a folder that may not be read stays.
@@ -212,6 +212,7 @@ export class FolderIndex {
     for (const entry of entries) {
       const { name } = entry;
       if (!isMeant(name) || name.toLowerCase() === '.git') continue;
+      requireTime(looking.bounds);
       if (!entry.isDirectory()) {
         if (this.#lookAtFile(folder, entry, here, looking)) files.add(name);
       } else if (this.#lookAtFolder(folder, entry, here, looking)) folders.add(name);
@@ -303,6 +304,11 @@ export class FolderIndex {
       return 'unreadable';
     }
   }
+}
+
+/** One folder may have many files, and rules that take long to hold against each. */
+function requireTime({ until }: LookBounds): void {
+  if (performance.now() > until) throw new OutOfBounds('looking through it takes too long');
 }
 
 export function newFolder(parent: IndexedFolder | null): IndexedFolder {

@@ -20,9 +20,10 @@ export type Glob = string | readonly Token[];
 /** Returns null for a glob that can match nothing. */
 export function parseGlob(glob: string, isOfName: boolean): Glob | null {
   const tokens: Token[] = [];
+  const wild = glob.search(/[*?[\\]/);
   let at = 0;
   while (at < glob.length) {
-    const part = readStars(glob, at, isOfName) ?? readSet(glob, at) ?? readCharacter(glob, at);
+    const part = readStars(glob, at, isOfName ? null : wild) ?? readSet(glob, at) ?? readCharacter(glob, at);
     if (part.token === null) return null;
     tokens.push(part.token);
     at = part.end;
@@ -91,33 +92,35 @@ function readCharacter(glob: string, at: number): Part {
 
 /**
  * Two stars or more between slashes stand for any number of folders. Git compares what comes before
- * the first wildcard by itself, and so stars right after that begin a part as well.
+ * the first wildcard, at `wild`, by itself, and so stars there begin a part as well. In a glob for
+ * names `wild` is null.
  */
-function readStars(glob: string, at: number, isOfName: boolean): Part | null {
+function readStars(glob: string, at: number, wild: number | null): Part | null {
   if (glob[at] !== '*') return null;
   let end = at;
   while (glob[end] === '*') end += 1;
-  const isBeginning = glob[at - 1] === '/' || !/[*?[\\]/.test(glob.slice(0, at));
-  const isWhole = end - at > 1 && !isOfName && isBeginning;
+  const isWhole = end - at > 1 && wild !== null && (at === wild || glob[at - 1] === '/');
   if (isWhole && glob[end] === '/') return { token: { kind: 'folders' }, end: end + 1 };
   if (isWhole && (end === glob.length || glob.startsWith('\\/', end))) return { token: { kind: 'rest' }, end };
   return { token: { kind: 'star' }, end };
 }
 
-const CLASSES: Readonly<Record<string, RegExp>> = {
-  alnum: /[a-z0-9]/i,
-  alpha: /[a-z]/i,
-  blank: /[ \t]/,
-  cntrl: /\p{Cc}/u,
-  digit: /\d/,
-  graph: /[\x21-\x7e]/,
-  lower: /[a-z]/,
-  print: /[\x20-\x7e]/,
-  punct: /[!-/:-@[-`{-~]/,
-  space: /[ \t\n\v\f\r]/,
-  upper: /[A-Z]/,
-  xdigit: /[0-9a-f]/i,
-};
+const CLASSES: ReadonlyMap<string, RegExp> = new Map(
+  Object.entries({
+    alnum: /[a-z0-9]/i,
+    alpha: /[a-z]/i,
+    blank: /[ \t]/,
+    cntrl: /\p{Cc}/u,
+    digit: /\d/,
+    graph: /[\x21-\x7e]/,
+    lower: /[a-z]/,
+    print: /[\x20-\x7e]/,
+    punct: /[!-/:-@[-`{-~]/,
+    space: /[ \t\n\v\f\r]/,
+    upper: /[A-Z]/,
+    xdigit: /[0-9a-f]/i,
+  }),
+);
 
 /** A set never matches a slash. */
 function readSet(glob: string, start: number): Part | null {
@@ -126,6 +129,7 @@ function readSet(glob: string, start: number): Part | null {
   const first = start + (isNegated ? 2 : 1);
   const bytes = new Set<number>();
   let before: number | null = null;
+  let close = 0;
   let at = first;
   for (;;) {
     const char = glob[at];
@@ -141,19 +145,19 @@ function readSet(glob: string, start: number): Part | null {
       at += isEscaped ? 3 : 2;
       continue;
     }
-    const named = char === '[' && last === ':' ? /^\[:([^\]]*)\]/.exec(glob.slice(at)) : null;
-    if (named) {
-      const [whole, inner = ''] = named;
-      if (inner.endsWith(':')) {
-        const members = CLASSES[inner.slice(0, -1)];
+    if (char === '[' && last === ':') {
+      // One search serves all that stands before the same bracket.
+      if (close < at + 2) close = glob.indexOf(']', at + 2);
+      if (close === -1) return { token: null, end: at };
+      if (close > at + 2 && glob[close - 1] === ':') {
+        const members = CLASSES.get(glob.slice(at + 2, close - 1));
         if (!members) return { token: null, end: at };
         for (let byte = 0; byte < 128; byte += 1) if (members.test(String.fromCharCode(byte))) bytes.add(byte);
         before = null;
-        at += whole.length;
+        at = close + 1;
         continue;
       }
     }
-    if (char === '[' && last === ':' && !named) return { token: null, end: at };
     const literal = char === '\\' ? last : char;
     if (literal === undefined) return { token: null, end: at };
     before = literal.charCodeAt(0);

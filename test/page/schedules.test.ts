@@ -86,17 +86,26 @@ test('another site, a form and whoever may only look change no schedule (L87 O12
   expect(done).toEqual([]);
 });
 
-test('a schedule is changed on the page: its form has what it was made of, and an empty field is taken back (L87)', async () => {
+test('a schedule is changed on the page: its form has what it was made of, and a field made empty is taken back (L87)', async () => {
   const changed: unknown[] = [];
-  const schedules = (await stagedPage()).ports.schedules;
+  const made = (await stagedPage()).ports.schedules;
+  const schedules: typeof made = {
+    ...made,
+    settings: async (name) => ({
+      ...(await made.settings(name)),
+      options: { cwd: '/work', model: 'opus', maxTurns: 7 },
+    }),
+  };
   const update: PagePorts['schedules']['update'] = (...given) => (changed.push(given), Promise.resolve(nightly));
   const { text, post } = await stagedPage({ ports: { schedules: { ...schedules, update } } });
   expect(await text('/schedules/nightly/edit')).toMatch(/Look for news\..*value="0 6 \* \* 1".*value="7"/s);
   const form = { task: 'Look again.', cron: ' 0 7 * * * ', timeZone: '', overlap: 'skip', model: '', maxBudgetUsd: '' };
   expect((await post('/schedules/nightly/update', { ...form, maxTurns: '9' })).status).toBe(200);
   expect((await post('/schedules/nightly/update', { ...form, maxTurns: 'many' })).status).toBe(400);
-  const options = { model: null, maxTurns: 9, maxBudgetUsd: null };
+  await post('/schedules/nightly/update', { ...form, model: 'opus', maxTurns: '7' });
+  const others = { task: 'Look again.', cron: '0 7 * * *', timeZone: 'UTC', overlap: 'skip' };
   expect(changed).toEqual([
-    ['nightly', { task: 'Look again.', cron: '0 7 * * *', timeZone: 'UTC', overlap: 'skip', options }],
+    ['nightly', { ...others, options: { model: null, maxTurns: 9 } }],
+    ['nightly', { ...others, options: {} }],
   ]);
 });

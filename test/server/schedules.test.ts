@@ -229,3 +229,15 @@ test('a schedule that is changed fires at its new times with its new task and op
   await until(async () => (await ofSchedule(sessions, name)).some(({ title }) => title === 'Look elsewhere.'));
   await until(async () => JSON.stringify(await all(sessions.transcript(session ?? ''))).includes('Changed, indeed.'));
 });
+
+test('an open session is told with each firing what goes back to the worker, also when the schedule is changed (L87)', async () => {
+  const h = await harness({ script: [reply('First.')] });
+  const sessions = clientOf(h);
+  const session = await h.open('Begin.');
+  await session.ended(1);
+  const { name } = await scheduled(h, sessions, { session: session.id, maxTurns: null, tags: null, model: 'opus' });
+  await sessions.schedules.update(name, { cron: '0 7 1 2 *' });
+  expect((await sessions.schedules.settings(name)).options).toEqual({ maxTurns: null, tags: null, model: 'opus' });
+  await sessions.schedules.update(name, { options: { maxTurns: 3, model: null } });
+  expect((await sessions.schedules.settings(name)).options).toEqual({ maxTurns: 3, tags: null, model: null });
+});

@@ -63,7 +63,7 @@ export function planRewind(chain: readonly StoredSegment[], to: string | undefin
     position: segment.first,
     prompt: prompt?.kind === 'user' ? wordsOf(prompt) : null,
     turns: left.filter(({ kind }) => kind === 'reply').length,
-    effects: listLeftEffects(left, entries.slice(0, segment.first)),
+    effects: listLeftEffects(left, entries.slice(0, segment.first), files.length > 0),
   };
 }
 
@@ -109,8 +109,8 @@ function rootsToRewind(entries: readonly Entry[], position: number): readonly Ro
   return [...then].map(([root, to]) => ({ root, known: known.get(root) ?? to, to }));
 }
 
-/** Finds calls with effects beyond files: edits and writes of files are undone with them. */
-function listLeftEffects(left: readonly Entry[], kept: readonly Entry[]): readonly LeftEffect[] {
+/** Finds calls whose effects stay: where files go back, edits and writes go with them. */
+function listLeftEffects(left: readonly Entry[], kept: readonly Entry[], goFiles: boolean): readonly LeftEffect[] {
   let reply = kept.findLast((entry): entry is ReplyEntry => entry.kind === 'reply');
   const effects: LeftEffect[] = [];
   for (const entry of left) {
@@ -118,7 +118,7 @@ function listLeftEffects(left: readonly Entry[], kept: readonly Entry[]): readon
     if (entry.kind !== 'outcomes') continue;
     for (const outcome of entry.outcomes) {
       const call = findChangingCall(reply, outcome);
-      if (call && !FILE_TOOLS.has(call.name))
+      if (call && !(goFiles && FILE_TOOLS.has(call.name)))
         effects.push({ name: call.name, input: call.input, outcome: outcome.log.outcome });
     }
   }

@@ -119,7 +119,8 @@ function valueOf(field: FieldName, text: string): ParsedValue {
   const { kind, choices = [] } = fieldOf(field);
   if (kind === 'choice') {
     const name = text.toLowerCase();
-    const value = choices.includes(name) ? name : field === 'phase' ? shortChoices[name] : undefined;
+    const short = field === 'phase' && Object.hasOwn(shortChoices, name) ? shortChoices[name] : undefined;
+    const value = choices.includes(name) ? name : short;
     if (value !== undefined) return { value };
     return { problem: `there is no ${field} ${JSON.stringify(text)}: ${didYouMean(name, choices)}` };
   }

@@ -71,6 +71,30 @@ test('a fork of a repository without a commit is refused a work tree, and leaves
   expect(readdirSync(above)).toEqual([]);
 });
 
+test('a fork is refused a work tree whose branch is someone else’s, and leaves that as it is (T10)', async () => {
+  const { options, above, about } = await openForked();
+  const run = (script: string) => spawnSync('sh', ['-ec', script], { cwd: about.from, encoding: 'utf8' }).stdout;
+  run('git checkout -q -b perdure/s-2 && git -c user.name=a -c user.email=b commit -q --allow-empty -m mine');
+  run('git checkout -q - && git checkout -q --detach HEAD');
+  const before = run('git rev-parse perdure/s-2');
+  const problem = expect.stringContaining('has a branch perdure/s-2 already') as string;
+  expect(await checkOutRoot(options, { ...about, worktree: true })).toEqual({ kind: 'refused', problem });
+  expect(run('git rev-parse perdure/s-2')).toBe(before);
+  expect(readdirSync(above)).toEqual([]);
+});
+
+test('files that someone puts into the folder of a fork before it is made are not removed (T10)', async () => {
+  const { options, about } = await openForked();
+  mkdirSync(about.to);
+  const fence = (): Promise<boolean> => (writeFileSync(join(about.to, 'mine'), 'mine'), Promise.resolve(true));
+  const late = { ...about, attempt: { ...about.attempt, fence } as unknown as Attempt };
+  for (const worktree of [{ worktree: true } as const, {}]) {
+    await expect(checkOutRoot(options, { ...late, ...worktree })).rejects.toThrow('ENOTEMPTY');
+    expect(readdirSync(about.to)).toEqual(['mine']);
+    rmSync(join(about.to, 'mine'));
+  }
+});
+
 test('a fork on a host without its snapshot brings it from the store, or says where it is (T4 T10)', async () => {
   const { options, about, place, capture } = await openForked();
   const store = fileStore({ dir: tempFolder() });

@@ -21,6 +21,7 @@ test.each([
   ['', `the cron expression "" has 0 fields: ${FIELDS}`],
   ['0 6 * *', `the cron expression "0 6 * *" has 4 fields: ${FIELDS}`],
   ['0 0 6 * * 1', `the cron expression "0 0 6 * * 1" has 6 fields: ${FIELDS}`],
+  [`${'*/1,'.repeat(250)}1 6 * * 1`, /^the cron expression "[^"]{80}" has 1009 characters: give at most 1000$/],
   ['@noon', /is not known: give minute.*@daily/],
   ['@every 5m', /is not known/],
   ['TZ=UTC 0 6 * * 1', /begins with a time zone: leave that out there, and give it as the time zone of the schedule/],

@@ -1,8 +1,11 @@
 // What a schedule is made of, without a server.
-import type { Client } from '@temporalio/client';
+import type { Client, ScheduleDescription } from '@temporalio/client';
 import { expect, test } from 'vitest';
+import { planChange, settingsOf } from '../../../client/schedules/change-schedule.ts';
 import { type ScheduleOptions, planSchedule } from '../../../client/schedules/plan.ts';
 import type { ClientOptions } from '../../../client/sessions/start.ts';
+import { present } from '../../../workflows/contract/present.ts';
+import type { OptionChanges } from '../../../workflows/contract/session.ts';
 import { firingOf, scheduleId, scheduleName } from '../../../workflows/contract/schedules/firing.ts';
 
 const client: ClientOptions = {
@@ -39,6 +42,19 @@ test('a mode that is given holds, and null leaves it to the worker (L87)', async
     input: { options: { permissionMode: 'acceptEdits' } },
   });
   expect(JSON.stringify((await plan({ permissionMode: null })).input)).not.toContain('permissionMode');
+});
+
+test('a schedule that leaves the mode to the worker still does when something else is changed (L87)', async () => {
+  const made = await plan({ name: 'weekly', cwd: '/w', permissionMode: null, maxTurns: 3 });
+  const action = { args: [made.input], taskQueue: made.taskQueue };
+  const seen = { action, policies: { catchupWindow: made.catchUpMs } } as unknown as ScheduleDescription;
+  const change = (options?: OptionChanges) =>
+    planChange(client, 'weekly', seen, { now: settingsOf(seen, made.facts), changes: present({ options }) });
+  expect((await change()).input).toEqual(made.input);
+  expect((await change({ permissionMode: 'plan' })).input).toMatchObject({
+    input: { options: { permissionMode: 'plan', maxTurns: 3 } },
+  });
+  expect(JSON.stringify((await change({ maxTurns: null })).input)).not.toMatch(/permissionMode|maxTurns/);
 });
 
 test('without a name one is made (L87)', async () => {

@@ -1,5 +1,5 @@
 // What gc frees of the shadow repository, with git as it is here.
-import { existsSync, readdirSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cleanSnapshots } from '../../../client/store-care/clean-snapshots.ts';
@@ -48,6 +48,24 @@ test('gc frees the snapshots of a session that is gone, and those of the others 
   expect(await cleanSnapshots({ ...cleaning, dryRun: false })).toEqual({ sessions: 0, freed: 0 });
   sh('echo later > later');
   expect((await take(kept.id)).changes.map(({ path }) => path)).toEqual(['later']);
+});
+
+test('gc frees packs that a killed capture has left half received, and leaves those that come in now (T4)', async () => {
+  const { place, take, sh } = shadowed();
+  sh('echo one > one');
+  await take();
+  const incoming = join(place.gitDir, 'incoming');
+  for (const name of ['pack-old/pack', 'pack-new/pack']) mkdirSync(join(incoming, name), { recursive: true });
+  writeFileSync(join(incoming, 'pack-old/pack/tmp_pack_x'), 'x'.repeat(100_000));
+  writeFileSync(join(incoming, 'f'.repeat(64)), 'x');
+  for (const name of ['pack-old', 'f'.repeat(64)]) utimesSync(join(incoming, name), OLD, OLD);
+  const dataDir = join(place.gitDir, '..');
+  const cleaning = { dataDir, env: process.env, known: new Set(['s-1']), olderThan: Date.now() - 24 * 3_600_000 };
+  await cleanSnapshots({ ...cleaning, dryRun: true });
+  expect(readdirSync(incoming)).toHaveLength(3);
+  const { freed } = await cleanSnapshots({ ...cleaning, dryRun: false });
+  expect(freed).toBeGreaterThan(90_000);
+  expect(readdirSync(incoming)).toEqual(['pack-new']);
 });
 
 test('a data folder without snapshots has nothing to free (T4)', async () => {

@@ -46,6 +46,13 @@ test.each([
   ['a field too many', { prompt: 'x', workers: {} }, {}, 400, 'refused'],
   ['an option that is misspelled', { prompt: 'x', options: { maxTurn: 3 } }, {}, 400, 'refused'],
   ['an option of the client alone', { prompt: 'x', options: { workers: {} } }, {}, 400, 'refused'],
+  [
+    '20,000 levels',
+    `{"prompt":"x","options":{"outputSchema":${'{"a":'.repeat(20_000)}1${'}'.repeat(20_002)}`,
+    {},
+    400,
+    'refused',
+  ],
   ['11 MB', 'x'.repeat(11 * 1024 * 1024), {}, 413, 'too_large'],
   ['a key with a blank', { prompt: 'x' }, { 'idempotency-key': 'a b' }, 400, 'refused'],
   ['a key of 201 characters', { prompt: 'x' }, { 'idempotency-key': 'k'.repeat(201) }, 400, 'refused'],

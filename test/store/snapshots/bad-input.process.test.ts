@@ -1,7 +1,8 @@
 // Folders that no snapshot should stumble over.
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -121,6 +122,19 @@ test('a file that is written again and again counts once against the bound of by
   expect(await files(last.id)).toEqual(['100644 same', '100644 small']);
 });
 
+test('a file that grows beyond the bound after it was looked at is not read (T2)', async () => {
+  const { root, place, take, files } = shadowed({ fileBytes: 40 * 1024 * 1024 });
+  writeFileSync(join(root, 'first'), randomBytes(33 * 1024 * 1024));
+  writeFileSync(join(root, 'then'), 'x');
+  const taken = take();
+  // The first file is put into a pack before the next is read.
+  while (!existsSync(join(place.gitDir, 'incoming'))) await new Promise((resolve) => setImmediate(resolve));
+  truncateSync(join(root, 'then'), 100 * 1024 * 1024);
+  const { id, leftOut } = await taken;
+  expect(leftOut).toEqual([{ path: 'then', why: 'large' }]);
+  expect(await files(id)).toEqual(['100644 first']);
+});
+
 test("a folder that holds Perdure's own data is captured without it (T2)", async () => {
   const { root, sh, means } = shadowed();
   const dataDir = join(root, 'own [data]');
@@ -136,6 +150,16 @@ test('a folder that takes too long to look through is given up, and is not looke
   const { root, sh } = shadowed();
   sh('echo 1 > one');
   const bounds = { files: 10, until: performance.now() - 1, leaveOut: '', include: [], personal: '', isWatched: false };
+  expect(() => new FolderIndex(root).look(bounds)).toThrow(OutOfBounds);
+});
+
+test('the time to look through a folder ends among its files, for rules may take long to hold against each (T2)', () => {
+  const { root, sh } = shadowed();
+  sh('touch $(seq 50)');
+  let now = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => (now += 1));
+  onTestFinished(() => void vi.restoreAllMocks());
+  const bounds = { files: 100, until: 25, leaveOut: '', include: [], personal: '', isWatched: false };
   expect(() => new FolderIndex(root).look(bounds)).toThrow(OutOfBounds);
 });
 

@@ -4,13 +4,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isIgnored, parseIgnoreFile } from '../../../store/snapshots/ignore-rules.ts';
+import { measureGrowth, QUADRATIC } from '../../support/growth.ts';
 import { random as randomFrom } from '../../support/random.ts';
 import { tempFolder } from '../../tools/support.ts';
 
 const SEED = Number(process.env['SEED'] ?? 20_261_128);
 const ROUNDS = Number(process.env['ROUNDS'] ?? 150);
 const PARTS =
-  'a b c * ** ? / / [ab] [!a] [a-c] \\\\* \\\\a . - [[:alpha:]] []a] [^]a] [a-] *** [ ! # [b-a] [[:x:]] **/ /** \\\\ [[:digit:]b]'
+  'a b c * ** ? / / [ab] [!a] [a-c] \\\\* \\\\a . - [[:alpha:]] []a] [^]a] [a-] *** [ ! # [b-a] [[:x:]] [[:constructor:]] [[:__proto__:]] [[:a] **/ /** \\\\ [[:digit:]b]'
     .replaceAll('\\\\', '\\')
     .split(' ') as [string, ...string[]];
 const NAMES = ['a', 'b', 'c', 'ab', 'abc', 'a b', '*', 'a-b', '.a', '[', 'a ', ']', '-', '!a', '#a'] as const;
@@ -68,4 +69,11 @@ test('patterns with many stars take no time, whatever they are held against (T2)
     lines.map((line) => isIgnored([{ prefix: '', rules: parseIgnoreFile(line) }], path, false));
   expect([long, deep, `${deep}/${long}`].map(ask)).toEqual(Array.from({ length: 3 }, () => lines.map(() => false)));
   expect(ask(`${deep}/${long}b`)).toEqual([true, true, false, false, false]);
+});
+
+test.each<[string, (n: number) => string]>([
+  ['stars behind a long name', (n) => `${'a'.repeat(n / 2)}${'*b'.repeat(n / 4)}`],
+  ['brackets that open no class', (n) => `[${'[:'.repeat(n / 2)}x]`],
+])('a pattern of n bytes with %s is read in time in proportion to n (T2)', (_, line) => {
+  expect(measureGrowth((n) => parseIgnoreFile(line(n)), 20_000)).toBeLessThan(QUADRATIC);
 });
