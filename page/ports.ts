@@ -27,6 +27,7 @@ import { backgroundReader, type BackgroundReader } from '../client/sessions/hist
 import { findLastDecision, type LastDecision } from '../client/sessions/find/last-decision.ts';
 import { readRecent, type RecentRequests } from '../client/sessions/history/recent.ts';
 import { readStartOptions } from '../client/sessions/history/start-options.ts';
+import type { ReadRunning } from '../client/sessions/running/read-running.ts';
 import { stepReader, type StepReader } from '../client/sessions/history/steps.ts';
 import { isQueuePolled } from '../client/sessions/worker-polls.ts';
 import { describeNoWorker } from '../client/sessions/no-worker.ts';
@@ -79,6 +80,8 @@ export type PagePorts = Acting &
      * Counts the sessions that match, or all, by phase; the result is at most a few seconds old.
      */
     counts(which?: Pick<ListOptions, 'filter'>): Promise<SessionCounts>;
+    /** Looks at sessions with a run under way; a row is at most a few seconds old. */
+    readonly running: ReadRunning;
     /** Tells how the fleet stood over time; `note` takes a look at it into account. */
     readonly fleet: FleetHistorian;
     /**
@@ -189,7 +192,7 @@ function uiAddresses({ target, embedded }: Opened, named: string | null, hosted:
 }
 
 /** Reads what all sessions do, now and over time. */
-function fleetPorts(opened: Opened, env: Env): Pick<PagePorts, 'fleet' | 'page' | 'counts'> {
+function fleetPorts(opened: Opened, env: Env): Pick<PagePorts, 'running' | 'fleet' | 'page' | 'counts'> {
   const { temporal } = opened;
   const finder = openFinder(opened, env);
   const readUnderWay = holdAnswers(
@@ -206,6 +209,7 @@ function fleetPorts(opened: Opened, env: Env): Pick<PagePorts, 'fleet' | 'page' 
     prometheus: readPrometheusAddress(env['PERDURE_PROMETHEUS']),
   });
   return {
+    running: finder.readRunning,
     fleet: { note: historian.note, read: holdAnswers(historian.read, () => HISTORY_HOLD_MS) },
     page: (which = {}) => abortWith(temporal.client, which.signal, () => listPage(finder, which)),
     counts: ({ filter = '' } = {}) => (filter === '' ? counts : filtered)(filter),

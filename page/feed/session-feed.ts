@@ -114,7 +114,7 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
 /** Describes a session, with what its run under way does now. */
 async function lookAt({ describe, running }: PagePorts, session: SessionId): Promise<SessionDescription> {
   const seen = await describe(session);
-  return isUnderWay(seen) ? withRunning(seen, (await running([session])).get(session)) : seen;
+  return isUnderWay(seen) ? withRunning(seen, (await running([seen])).get(session)) : seen;
 }
 
 function newState(about: Pick<State, 'ports' | 'session' | 'frame' | 'seen'>): State {

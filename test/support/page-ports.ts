@@ -83,6 +83,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
   };
   const all: PagePorts = {
     page: () => Promise.resolve({ sessions: [described], next: null }),
+    running: () => Promise.resolve(new Map()),
     fleet: fleetHistorian({ count: () => Promise.resolve(0), prometheus: null }),
     counts: () => Promise.resolve({ ...noSessions, [described.phase]: 1 }),
     describe: (id) =>

@@ -78,15 +78,12 @@ export function runningReader(ports: RunningPorts): ReadRunning {
   };
 }
 
-/**
- * Adds a look at those of the sessions that have a run under way. A look by which they were found
- * stays: a later one might say that they do not belong there.
- */
+/** Adds a look at those of the sessions that have a run under way. */
 export async function lookAtRunning(
   read: ReadRunning | undefined,
   sessions: readonly SessionInfo[],
 ): Promise<readonly SessionInfo[]> {
-  const running = sessions.filter((one) => isUnderWay(one) && !one.running).slice(0, MOST_LOOKED);
+  const running = sessions.filter(isUnderWay).slice(0, MOST_LOOKED);
   if (!read || running.length === 0) return sessions;
   const rows = await read(running);
   return sessions.map((session) => withRunning(session, rows.get(session.session)));
