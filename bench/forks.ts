@@ -70,7 +70,8 @@ async function measureRound({ client }: BenchServer, sessions: PerdureClient, se
   const fork = async (files: boolean): Promise<void> => {
     const forked = await sessions.fork(session, files ? {} : { files: false });
     forks.push(forked.session);
-    while (files && (await sessions.describe(forked.session)).forkFiles?.state !== 'done') await sleep(10);
+    const isReady = async () => (await sessions.describe(forked.session)).forkFiles?.state === 'done';
+    if (files) while (!(await isReady())) await sleep(10);
   };
   const bare = await timed(() => fork(false));
   const withFiles = await timed(() => fork(true));
