@@ -49,15 +49,15 @@ export async function measureForks(bench: BenchServer, say: (line: string) => vo
 
 /** Changes files as a person does, and has them captured by a run. */
 async function changeFiles(sessions: PerdureClient, session: string): Promise<void> {
-  const { cwd, runs } = await atRest(sessions, session);
+  const { cwd, runs } = await waitForRest(sessions, session);
   for (let file = 0; file < CHANGED; file += 1)
     await appendFile(join(cwd, 'src', `part-${file}`, `file-${file * 100}.ts`), '// changed\n');
   await sessions.send(session, 'Again.');
-  await atRest(sessions, session, runs + 1);
+  await waitForRest(sessions, session, runs + 1);
 }
 
 /** Describes a session that has ended so many runs. After a handover its memo comes a little late. */
-async function atRest(sessions: PerdureClient, session: string, runs = 1): Promise<SessionDescription> {
+async function waitForRest(sessions: PerdureClient, session: string, runs = 1): Promise<SessionDescription> {
   for (;;) {
     const seen = await sessions.describe(session);
     if (seen.phase === 'idle' && (seen.last?.run ?? 0) >= runs) return seen;
@@ -70,12 +70,13 @@ async function measureRound({ client }: BenchServer, sessions: PerdureClient, se
   const fork = async (files: boolean): Promise<void> => {
     const forked = await sessions.fork(session, files ? {} : { files: false });
     forks.push(forked.session);
-    while (files && (await sessions.describe(forked.session)).forkFiles?.state !== 'done') await sleep(10);
+    const isReady = async () => (await sessions.describe(forked.session)).forkFiles?.state === 'done';
+    if (files) while (!(await isReady())) await sleep(10);
   };
-  const bare = await timed(() => fork(false));
-  const withFiles = await timed(() => fork(true));
-  await atRest(sessions, session);
-  const back = await timed(async () => {
+  const bare = await timeWork(() => fork(false));
+  const withFiles = await timeWork(() => fork(true));
+  await waitForRest(sessions, session);
+  const back = await timeWork(async () => {
     const { rewound } = await sessions.rewind(session, { to: '1.3', conversation: false });
     const files = rewound?.files?.[0]?.files;
     if (files !== CHANGED) throw new Error(`a rewind wrote ${files} files, and not ${CHANGED}`);
@@ -88,7 +89,7 @@ async function measureRound({ client }: BenchServer, sessions: PerdureClient, se
   };
 }
 
-async function timed(work: () => Promise<void>): Promise<number> {
+async function timeWork(work: () => Promise<void>): Promise<number> {
   const began = performance.now();
   await work();
   return performance.now() - began;

@@ -209,7 +209,7 @@ export class WorkerSnapshots implements Snapshots {
     }
   }
 
-  /** Says what keeps a folder from being captured: there is no git, or a home lies in it unasked. */
+  /** Says what keeps a folder from being captured: git is missing, or a home lies in it unasked. */
   #whyNot({ snapshots = this.setting ?? false }: RunConfig, root: string): string | null {
     const { home, sandbox } = this.#options;
     if (!existsSync(sandbox.programs.at('git'))) return 'files are not captured, for git is not installed';

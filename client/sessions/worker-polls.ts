@@ -8,6 +8,8 @@ import { pause } from '../../system/async.ts';
 
 /** A poll waits up to a minute for work, and counts from its beginning. */
 const RECENT_MS = 75_000;
+/** A worker says that it ends a little before its last polls do. */
+const LAST_POLLS_MS = 1_000;
 const LOOK_MS = 1_000;
 /** Milliseconds before a call to the server is given up. */
 const CALL_MS = 5_000;
@@ -53,7 +55,9 @@ export async function livePollers({ temporal, taskQueue = TASK_QUEUE, of }: Poll
   ]);
   const isGone = (identity: string, seen: number): boolean => {
     const own = (beats ?? []).filter((beat) => beat.identity === identity && beat.queue === taskQueue);
-    return own.length > 0 && own.every(({ isLive, endedAt }) => !isLive && seen < (endedAt ?? Infinity));
+    return (
+      own.length > 0 && own.every(({ isLive, endedAt }) => !isLive && seen < (endedAt ?? Infinity) + LAST_POLLS_MS)
+    );
   };
   return (pollers ?? []).flatMap(({ identity, lastAccessTime }) => {
     const known = parseIdentity(identity ?? '');

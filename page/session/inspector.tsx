@@ -25,7 +25,7 @@ export function NowPart({ standing }: { readonly standing: Standing }) {
     <section id="now" class="part">
       <h2>What it is doing</h2>
       <p>{nowText(standing)}</p>
-      {seen.running ? <Steps running={seen.running} isSilent={isSilentSession(seen, Date.now())} /> : null}
+      {seen.running ? <StepList running={seen.running} isSilent={isSilentSession(seen, Date.now())} /> : null}
       {tasks === null ? null : <TaskList tasks={tasks} />}
       {agents.length === 0 ? null : (
         <ul class="agents-now">
@@ -50,7 +50,7 @@ export function NowPart({ standing }: { readonly standing: Standing }) {
 }
 
 /** Agents have a list of their own. */
-function Steps({ running, isSilent }: { readonly running: RunningRow; readonly isSilent: boolean }) {
+function StepList({ running, isSilent }: { readonly running: RunningRow; readonly isSilent: boolean }) {
   const { doing, model, lastSign } = running;
   return (
     <>

@@ -117,6 +117,8 @@ test.each<[string, readonly Poller[], boolean]>([
 const [RUNNING, ENDS] = [1, 2];
 
 test('a worker that takes the place of one that had ended before anyone looked counts at once (O10)', async () => {
+  vi.useFakeTimers({ now: 100_500 });
+  onTestFinished(() => void vi.useRealTimers());
   const beat = {
     workerInstanceKey: 'w',
     workerIdentity: 'elsewhere',
@@ -131,7 +133,8 @@ test('a worker that takes the place of one that had ended before anyone looked c
         () => [beat],
       ),
     });
-  expect([await polledAgo(2_000), await polledAgo(8_000)]).toEqual([true, false]);
+  // The last polls of the one that has ended do so half a second later.
+  expect([await polledAgo(2_000), await polledAgo(4_500), await polledAgo(8_000)]).toEqual([true, false, false]);
 });
 
 test('a worker is gone when it has said so, or gave no new heartbeat for half a minute, and not before (O10)', async () => {

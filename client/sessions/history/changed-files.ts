@@ -39,7 +39,7 @@ export function listTouchedFiles(items: readonly Item[]): ChangedFiles {
   let read = new Map<string, number>();
   const commands = new Map<string, { times: number; anchor: string }>();
   for (const item of items) {
-    const moved = movedBy(item);
+    const moved = findMove(item);
     if (moved) [changed, read] = [renameKeys(changed, moved), renameKeys(read, moved)];
     if (!isReply(item)) continue;
     const { entry, anchor: reply, outcomes } = item;
@@ -77,7 +77,7 @@ export function listTouchedFiles(items: readonly Item[]): ChangedFiles {
 }
 
 /** Returns the folder of the origin and the one that a fork has in its place (T10). */
-const movedBy = ({ entry }: Item) =>
+const findMove = ({ entry }: Item) =>
   entry.kind === 'notice' && entry.notice.kind === 'forked' ? entry.notice.moved : undefined;
 
 /** Gives paths in a folder that moved their place in the new one. */
