@@ -169,10 +169,10 @@ async function mergeFile(
 const NO_SETTINGS = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', LC_ALL: 'C' };
 
 /** Repositories that an agent could write, also those in the folder, name no program that runs. */
-const STATUS = [
-  ...['core.fsmonitor=false', 'core.hooksPath=/dev/null'].flatMap((setting) => ['-c', setting]),
-  ...['status', '--porcelain', '-z', '--untracked-files=all', '--no-renames', '--ignore-submodules=all', '--', '.'],
-];
+const STATUS =
+  '-c core.fsmonitor=false -c core.hooksPath=/dev/null status --porcelain -z --untracked-files=all --no-renames --ignore-submodules=all -- .'.split(
+    ' ',
+  );
 const NO_PROGRAMS = { GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none' };
 
 /** Returns an environment in which git has none of the filters that a repository defines. */
