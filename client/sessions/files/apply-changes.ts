@@ -168,6 +168,36 @@ async function mergeFile(
 
 const NO_SETTINGS = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', LC_ALL: 'C' };
 
+/** Repositories that an agent could write, also those in the folder, name no program that runs. */
+const STATUS =
+  '-c core.fsmonitor=false -c core.hooksPath=/dev/null status --porcelain -z --untracked-files=all --no-renames --ignore-submodules=all -- .'.split(
+    ' ',
+  );
+const NO_PROGRAMS = { GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none' };
+
+/** Returns an environment in which git has none of the filters that a repository defines. */
+async function withoutFilters(git: string, runIn: RunInFolder, folder: string): Promise<Record<string, string>> {
+  const { exit, stdout } = await runIn([git, 'config', '--show-scope', '-z', '--get-regexp', '^filter\\.'], folder);
+  // With 1 it has found none.
+  if (exit.code !== 0 && exit.code !== 1) throw new ClientProblem('refused', `git cannot read how ${folder} is set up`);
+  const fields = stdout.split('\0');
+  const own = fields.flatMap((scope, at) =>
+    at % 2 === 0 && ['local', 'worktree'].includes(scope) ? [(fields[at + 1] ?? '').split('\n')[0] ?? ''] : [],
+  );
+  const names = new Set(own.map((key) => key.slice(0, key.lastIndexOf('.'))));
+  const settings = [...names].flatMap((raw) => {
+    const name = Buffer.from(raw, 'latin1').toString('utf8');
+    if (name.includes('\ufffd'))
+      throw new ClientProblem('refused', `a filter of ${folder} has a name that is no UTF-8`);
+    return [[`${name}.clean`, ''] as const, [`${name}.process`, ''] as const, [`${name}.required`, 'false'] as const];
+  });
+  const set = settings.flatMap(([key, value], at) => [
+    [`GIT_CONFIG_KEY_${at}`, key],
+    [`GIT_CONFIG_VALUE_${at}`, value],
+  ]);
+  return { ...NO_PROGRAMS, GIT_CONFIG_COUNT: String(settings.length), ...Object.fromEntries(set) };
+}
+
 /** Throws ClientProblem where a repository has changes of these files that are not committed. */
 async function refuseChanged(
   { reading: { git }, runIn }: ChangePorts,
@@ -175,9 +205,7 @@ async function refuseChanged(
   paths: readonly RawPath[],
 ): Promise<void> {
   if (paths.length === 0) return;
-  const status = ['status', '--porcelain', '-z', '--untracked-files=all', '--no-renames'];
-  const held = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
-  const { exit, stdout } = await runIn([git, ...held, ...status, '--', '.'], folder, { GIT_OPTIONAL_LOCKS: '0' });
+  const { exit, stdout } = await runIn([git, ...STATUS], folder, await withoutFilters(git, runIn, folder));
   // The folder is in no repository.
   if (exit.code !== 0) return;
   const { stdout: prefix } = await runIn([git, 'rev-parse', '--show-prefix'], folder);

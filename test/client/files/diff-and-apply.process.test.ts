@@ -1,5 +1,15 @@
 // Patches between snapshots, and the same changes in another checkout, with git as it is here.
-import { lstatSync, mkdirSync, readFileSync, readlinkSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
@@ -132,6 +142,23 @@ test('nothing is written onto changes that are not committed, nor outside the fo
   expect(applied.conflicts).toEqual([{ path: 'new/deep/file', why: 'blocked' }]);
   expect(spawnSync('ls', [join(outside, 'deep')], { encoding: 'utf8' }).stdout).toBe('');
   expect(sh('git diff --cached --name-only').stdout).toBe('');
+});
+
+test('programs that the configuration of a checkout or of a repository in it names do not run when changes are applied (T11)', async () => {
+  const folder = shadowed();
+  const entries = await captures(folder, BEFORE, AFTER);
+  const other = realpathSync(tempDir());
+  const ran = join(tempDir(), 'ran');
+  const evil = `"touch ${ran}; cat"`;
+  const commit = 'git add -A && git -c user.name=n -c user.email=e commit -qm all';
+  const settings = ['x.clean', 'y=z.process', 'x.smudge'].map((key) => `git config filter.${key} ${evil}`).join(' && ');
+  const nested = `git init -q nested && cd nested && echo 1 > one && ${commit} && git config core.fsmonitor ${evil}`;
+  const script = `git init -q && ${BEFORE} && (${nested}) && ${commit} && ${settings} && git config filter.x.required true
+    printf '* filter=x\nboth filter=y=z\n' > .gitattributes && touch -d @1 a/* gone both nested/one`;
+  expect(spawnSync('sh', ['-ec', script], { cwd: other, encoding: 'utf8' }).stderr).not.toContain('fatal');
+  rmSync(ran, { force: true });
+  expect((await applyTo(folder, entries, other)).written).toContain('a/list');
+  expect(existsSync(ran)).toBe(false);
 });
 
 test('a folder takes the place of a file, and a file that of a folder, in another checkout too (T11)', async () => {
