@@ -23,6 +23,7 @@ import {
 import { planChange, type ScheduleChanges, type ScheduleSettings, settingsOf } from './change-schedule.ts';
 import { profiles } from '../../workflows/contract/profiles.ts';
 import { readGrpcFailure } from '../../connection/grpc-failure.ts';
+import { createLimit } from '../../system/async.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { callUntilAnswered } from '../sessions/persist.ts';
@@ -163,26 +164,37 @@ export function createSchedules(client: ClientOptions): Schedules {
       const seen = await describeSchedule(name);
       return settingsOf(seen, factsOf(seen));
     },
-    update: async (name, changes) => {
-      const seen = await describeSchedule(name);
-      const plan = await planChange(client, name, seen, { now: settingsOf(seen, factsOf(seen)), changes });
-      const { facts, clock } = plan;
-      const input = { ...plan.input, about: { ...facts, clocksUntil: clock.until } };
-      try {
-        await reach(name, (handle) =>
-          handle.update(({ state }) => ({ ...schedulePartsOf(client, { ...plan, input }), state })),
-        );
-      } catch (error) {
-        refuseUnknownZone(error, facts);
-        throw error;
-      }
-      return info(name);
-    },
+    update: (name, changes) =>
+      changesOf(temporal)(async () => {
+        const seen = await describeSchedule(name);
+        const plan = await planChange(client, name, seen, { now: settingsOf(seen, factsOf(seen)), changes });
+        const { facts, clock } = plan;
+        const input = { ...plan.input, about: { ...facts, clocksUntil: clock.until } };
+        try {
+          await reach(name, (handle) =>
+            handle.update(({ state }) => ({ ...schedulePartsOf(client, { ...plan, input }), state })),
+          );
+        } catch (error) {
+          refuseUnknownZone(error, facts);
+          throw error;
+        }
+        return info(name);
+      }),
     pause: (name) => reach(name, (handle) => handle.pause(`paused by ${person}`)),
     resume: (name) => reach(name, (handle) => handle.unpause(`resumed by ${person}`)),
     delete: (name) => reach(name, (handle) => handle.delete()),
     trigger: (name, { signal = new AbortController().signal } = {}) => fire(name, () => describeSchedule(name), signal),
   };
+}
+
+type Limit = ReturnType<typeof createLimit>;
+const limits = new WeakMap<object, Limit>();
+
+/** Makes one change after the other: the server takes one whatever came since it was read. */
+function changesOf({ connection }: ClientOptions['temporal']): Limit {
+  const limit = limits.get(connection) ?? createLimit(1);
+  limits.set(connection, limit);
+  return limit;
 }
 
 /** Recognizes a schedule made by an earlier try whose answer was lost. */

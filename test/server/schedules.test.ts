@@ -241,3 +241,14 @@ test('an open session is told with each firing what goes back to the worker, als
   await sessions.schedules.update(name, { options: { maxTurns: 3, model: null } });
   expect((await sessions.schedules.settings(name)).options).toEqual({ maxTurns: 3, tags: null, model: null });
 });
+
+test('two changes of a schedule at once both hold (L87)', async () => {
+  const h = await harness({ script: [] });
+  const sessions = clientOf(h);
+  const { name } = await scheduled(h, sessions, { maxTurns: 7 });
+  const changes = [{ cron: '0 7 1 2 *' }, { task: 'Look elsewhere.' }, { options: { maxTurns: 3 } }];
+  // Each person of a page has a client of their own.
+  await Promise.all(changes.map((change) => clientOf(h).schedules.update(name, change)));
+  const { cron, task, options } = await sessions.schedules.settings(name);
+  expect([cron, task, options.maxTurns]).toEqual(['0 7 1 2 *', 'Look elsewhere.', 3]);
+});
