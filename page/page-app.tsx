@@ -118,7 +118,7 @@ export class OpsPage {
   #addSessions(): void {
     const { app, feeds } = this;
     addReadingRoutes(app, this.#ports, feeds);
-    addCompareRoute(app, feeds);
+    addCompareRoute(app, this.#ports, feeds);
     addSharedRoutes(app, this.#ports, { access: this.#access, feeds });
     addShareForm(app, this.#access);
     app.post('/sessions/:id/:action', async (context) => {

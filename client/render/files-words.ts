@@ -10,7 +10,7 @@ import { inputFields } from './tool-lines.ts';
 const WORDS = 80;
 
 /** Names calls: one by its words, several by their counts, as in `2 × write, bash`. */
-function callsText(calls: readonly WrittenCall[]): string {
+export function callsText(calls: readonly WrittenCall[]): string {
   const [only, ...others] = calls;
   if (only && others.length === 0) {
     const [first] = inputFields(only.input);

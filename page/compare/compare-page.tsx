@@ -5,13 +5,16 @@ import type { Standing } from '../feed/standing.tsx';
 import { Layout, htmlOf, Moment } from '../layout.tsx';
 import { StateChip } from '../session/head.tsx';
 import { transcriptFacts } from '../session/session-facts.ts';
+import { readSessionFiles } from '../session/session-files.ts';
+import type { PagePorts } from '../ports.ts';
 import { CallInput } from '../transcript/call-input.tsx';
 import { MarkdownText } from '../text/markdown-view.tsx';
-import { compareFigures, optionsThatDiffer, partingTurn } from './compare-sessions.ts';
+import { compareFigures, type ComparedSession, optionsThatDiffer, partingTurn } from './compare-sessions.ts';
 
 const LETTERS = ['A', 'B', 'C'] as const;
 /** Most characters of an answer. */
 const SHOWN = 4_000;
+const MOST_FILES = 200;
 
 export type CompareRequest = {
   readonly a?: string | undefined;
@@ -19,7 +22,17 @@ export type CompareRequest = {
   readonly c?: string | undefined;
 };
 
-export function comparePage(sessions: readonly Standing[], asked: CompareRequest): string {
+export async function comparePage(
+  ports: Pick<PagePorts, 'diff' | 'files'>,
+  standings: readonly Standing[],
+  asked: CompareRequest,
+): Promise<string> {
+  const sessions = await Promise.all(
+    standings.map(async (standing): Promise<ComparedSession> => {
+      const { files } = await readSessionFiles(ports, standing.seen, transcriptFacts(standing.items).files);
+      return { ...standing, files };
+    }),
+  );
   return htmlOf(
     <Layout
       title="Compare"
@@ -48,7 +61,7 @@ export function comparePage(sessions: readonly Standing[], asked: CompareRequest
   );
 }
 
-type Compared = { readonly sessions: readonly Standing[] };
+type Compared = { readonly sessions: readonly ComparedSession[] };
 
 function Comparison({ sessions }: Compared) {
   const replies = sessions.map(({ items }) => items.all.filter(isReply));
@@ -171,23 +184,21 @@ function Options({ sessions }: Compared) {
 function FilesOfEach({ sessions }: Compared) {
   return (
     <div class="compare-heads">
-      {sessions.map(({ items, seen }, at) => {
-        const { changed } = transcriptFacts(items).files;
-        return (
-          <section class="card" aria-label={`Files of ${LETTERS[at]}`}>
-            {changed.length === 0 ? <p class="quiet">None.</p> : null}
-            <ul>
-              {changed.map(({ path }) => (
-                <li>
-                  <a href={`/sessions/${seen.session}/files?file=${encodeURIComponent(path)}`}>
-                    <code>{showUnseen(path)}</code>
-                  </a>
-                </li>
-              ))}
-            </ul>
-          </section>
-        );
-      })}
+      {sessions.map(({ files, seen }, at) => (
+        <section class="card" aria-label={`Files of ${LETTERS[at]}`}>
+          {files.length === 0 ? <p class="quiet">None.</p> : null}
+          <ul>
+            {files.slice(0, MOST_FILES).map(({ path }) => (
+              <li>
+                <a href={`/sessions/${seen.session}/files?file=${encodeURIComponent(path)}`}>
+                  <code>{showUnseen(path)}</code>
+                </a>
+              </li>
+            ))}
+          </ul>
+          {files.length > MOST_FILES ? <p class="quiet">{`and ${files.length - MOST_FILES} more`}</p> : null}
+        </section>
+      ))}
     </div>
   );
 }

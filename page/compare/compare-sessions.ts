@@ -7,6 +7,9 @@ import { formatMoney, shortTime } from '../../client/units.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { shortCount } from '../session/head.tsx';
 import { transcriptFacts } from '../session/session-facts.ts';
+import type { SessionFiles } from '../session/session-files.ts';
+
+export type ComparedSession = Standing & Pick<SessionFiles, 'files'>;
 
 /**
  * `against` says for each further session how it differs from the first; better, worse or neither.
@@ -19,7 +22,7 @@ export type FigureRow = {
 
 type Figure = {
   readonly name: string;
-  readonly value: (standing: Standing) => number | null;
+  readonly value: (session: ComparedSession) => number | null;
   readonly words: (value: number) => string;
   /** More of it is worse. */
   readonly isCost?: true;
@@ -39,7 +42,7 @@ const FIGURES: readonly Figure[] = [
   { name: 'Compactions', value: (one) => factsOf(one).compactions, words: String },
   { name: 'Tool calls', value: (one) => sumTools(one, 'calls'), words: String },
   { name: 'Failed calls', value: (one) => sumTools(one, 'failed'), words: String, isCost: true },
-  { name: 'Files changed', value: (one) => factsOf(one).files.changed.length, words: String },
+  { name: 'Files changed', value: ({ files }) => files.length, words: String },
 ];
 
 const factsOf = ({ items }: Standing) => transcriptFacts(items);
@@ -70,7 +73,7 @@ function shareCached(items: readonly Item[]): number | null {
 const sumTools = (standing: Standing, of: 'calls' | 'failed'): number =>
   factsOf(standing).tools.reduce((sum, tool) => sum + tool[of], 0);
 
-export function compareFigures(sessions: readonly Standing[]): readonly FigureRow[] {
+export function compareFigures(sessions: readonly ComparedSession[]): readonly FigureRow[] {
   return FIGURES.map(({ name, value, words, isCost }) => {
     const found = sessions.map(value);
     return {

@@ -1,12 +1,12 @@
-// Shows what a session did to files: which call changed which, who allowed it, the change as a
-// diff, and as a patch to copy. On the host of the session's folder it says whether a file is still
-// as the last change left it.
+// Shows what a session did to files, as its snapshots tell and as its calls asked for: which call
+// changed which, who allowed it, the change as a diff, and as a patch to copy. On the host of the
+// session's folder it says whether a file is still as the last change left it.
 import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { createTwoFilesPatch } from 'diff';
 import { codeOf, showUnseen } from '../../system/text.ts';
 import type { FileChange } from '../../client/render/diff-rows.ts';
-import type { TouchedFile, FileEdit } from '../../client/sessions/history/changed-files.ts';
+import type { FileEdit } from '../../client/sessions/history/changed-files.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Icon } from '../icons.tsx';
 import { Copy, htmlOf } from '../layout.tsx';
@@ -15,47 +15,29 @@ import { changeCounts, CountWords, DiffFigure } from '../transcript/call-input.t
 import { placeOf } from '../transcript/call-card.tsx';
 import { SideBySide, SidesChoice } from '../transcript/side-by-side.tsx';
 import { transcriptFacts } from './session-facts.ts';
+import { PatchFigure } from './patch-figure.tsx';
+import { readPatch, readSessionFiles, type SessionFile, type SessionFiles } from './session-files.ts';
 import { placeIn, SessionShell } from './session-shell.tsx';
 
 export async function filesPage(
   feed: SessionFeed,
-  { temporalUi }: Pick<PagePorts, 'temporalUi'>,
+  ports: Pick<PagePorts, 'temporalUi' | 'diff' | 'files'>,
   path: string | undefined,
 ): Promise<string> {
   const place = placeIn(feed);
   const { seen, items } = feed.standing;
-  const { changed, read, commands } = transcriptFacts(items).files;
-  const shown = changed.find((file) => file.path === path) ?? changed[0];
+  const touched = transcriptFacts(items).files;
+  const { read, commands } = touched;
+  const { files, problem } = await readSessionFiles(ports, seen, touched);
+  const shown = files.find((file) => file.path === path) ?? files[0];
+  const patch = shown?.change ? await readPatch(ports, seen.session, shown.change) : null;
+  const onDisk = shown ? await describeOnDisk(seen.cwd, shown) : null;
   const link = `/sessions/${seen.session}`;
   return htmlOf(
-    <SessionShell feed={feed} place={place} ui={temporalUi(seen.session)} part="files">
+    <SessionShell feed={feed} place={place} ui={ports.temporalUi(seen.session)} part="files">
       <div id="files" class="files" data-fresh>
         <div class="file-list">
-          <h2 class="row">
-            {`${changed.length} ${changed.length === 1 ? 'file' : 'files'} changed`}
-            <span class="far">
-              <CountWords {...sumCounts(changed.flatMap(({ edits }) => edits))} />
-            </span>
-          </h2>
-          <ul>
-            {changed.map((file) => (
-              <li>
-                <a
-                  href={`${link}/files?file=${encodeURIComponent(file.path)}`}
-                  aria-current={file === shown ? 'true' : undefined}
-                >
-                  <span class="row">
-                    <Icon name="file" />
-                    <code class="cut">{showUnseen(file.path)}</code>
-                    <span class="far">
-                      <CountWords {...sumCounts(file.edits)} />
-                    </span>
-                  </span>
-                  <small>{fileWords(file)}</small>
-                </a>
-              </li>
-            ))}
-          </ul>
+          <FileList files={files} shown={shown} link={link} />
           {read.length === 0 ? null : (
             <>
               <h2>{`Read only, ${read.length}`}</h2>
@@ -89,9 +71,12 @@ export async function filesPage(
         </div>
         <div class="file-detail">
           {shown ? (
-            <FileDetail file={shown} link={link} onDisk={await describeOnDisk(seen.cwd, shown)} />
+            <FileDetail file={shown} link={link} patch={patch} onDisk={onDisk} />
           ) : (
-            <p class="quiet">No call has changed a file. What commands change is not known here.</p>
+            <p class="quiet">{problem === null ? 'No file has changed.' : 'No call has changed a file.'}</p>
+          )}
+          {problem === null ? null : (
+            <p class="quiet">{`What else has changed is not known: ${showUnseen(problem)}.`}</p>
           )}
         </div>
       </div>
@@ -102,23 +87,66 @@ export async function filesPage(
 /** Rows of a list. */
 const MOST = 200;
 
-function sumCounts(edits: readonly FileEdit[]): { readonly added: number; readonly removed: number } {
-  const counts = edits
-    .filter(({ done }) => done === true)
-    .map(({ before, after }) => changeCounts({ path: '', before: before ?? '', after }));
-  return {
-    added: counts.reduce((sum, { added }) => sum + added, 0),
-    removed: counts.reduce((sum, { removed }) => sum + removed, 0),
-  };
+type Counts = { readonly added: number; readonly removed: number };
+
+/** Lines by the snapshots; by what calls asked for where no snapshot tells. */
+function countLines({ change, edits }: SessionFile): Counts {
+  if (change) return { added: change.insertions ?? 0, removed: change.deletions ?? 0 };
+  return sumCounts(
+    edits
+      .filter(({ done }) => done === true)
+      .map(({ before, after }) => changeCounts({ path: '', before: before ?? '', after })),
+  );
 }
 
-function fileWords({ edits }: TouchedFile): string {
+const sumCounts = (counts: readonly Counts[]): Counts => ({
+  added: counts.reduce((sum, { added }) => sum + added, 0),
+  removed: counts.reduce((sum, { removed }) => sum + removed, 0),
+});
+
+type FileListProps = Pick<SessionFiles, 'files'> & { readonly shown: SessionFile | undefined; readonly link: string };
+
+function FileList({ files, shown, link }: FileListProps) {
+  return (
+    <>
+      <h2 class="row">
+        {`${files.length} ${files.length === 1 ? 'file' : 'files'} changed`}
+        <span class="far">
+          <CountWords {...sumCounts(files.map(countLines))} />
+        </span>
+      </h2>
+      <ul>
+        {files.slice(0, MOST).map((file) => (
+          <li>
+            <a
+              href={`${link}/files?file=${encodeURIComponent(file.path)}`}
+              aria-current={file === shown ? 'true' : undefined}
+            >
+              <span class="row">
+                <Icon name="file" />
+                <code class="cut">{showUnseen(file.path)}</code>
+                <span class="far">
+                  <CountWords {...countLines(file)} />
+                </span>
+              </span>
+              <small>{fileWords(file)}</small>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {files.length > MOST ? <p class="quiet">{`${files.length - MOST} more: perdure diff shows them.`}</p> : null}
+    </>
+  );
+}
+
+const KINDS = { added: 'new', changed: '', deleted: 'deleted' } as const;
+
+function fileWords({ change, edits, cause }: SessionFile): string {
   const last = edits.at(-1);
-  if (!last) return '';
-  const [, turn = ''] = last.anchor.split('-');
-  return [last.tool, `turn ${turn}`, edits.length > 1 ? `${edits.length} changes` : '', editWords(last)]
-    .filter((part) => part !== '')
-    .join(' · ');
+  const kind = change ? KINDS[change.kind] : '';
+  const by = last ? [last.tool, `turn ${last.anchor.split('-')[1] ?? ''}`, editWords(last)] : [showUnseen(cause)];
+  const count = edits.length > 1 ? `${edits.length} changes` : '';
+  return [...by, count, kind].filter((part) => part !== '').join(' · ');
 }
 
 function editWords({ done, by, replaced, before }: FileEdit): string {
@@ -133,13 +161,17 @@ function editWords({ done, by, replaced, before }: FileEdit): string {
 function FileDetail({
   file,
   link,
+  patch,
   onDisk,
 }: {
-  readonly file: TouchedFile;
+  readonly file: SessionFile;
   readonly link: string;
+  /** From the first snapshot to the last; null where none is shown. */
+  readonly patch: string | null;
   readonly onDisk: string | null;
 }) {
   const done = file.edits.filter((edit) => edit.done === true);
+  const copied = patch ?? (done.length === 0 ? null : patchOf(file.path, done));
   return (
     <>
       <div class="row file-head">
@@ -148,10 +180,16 @@ function FileDetail({
         </h2>
         <span class="row far">
           <SidesChoice />
-          {done.length === 0 ? null : <Copy text={patchOf(file.path, done)} what="Copy as patch" />}
+          {copied === null ? null : <Copy text={copied} what="Copy as patch" />}
         </span>
       </div>
       {onDisk === null ? null : <p class="quiet">{`Still so on disk? ${onDisk}`}</p>}
+      {patch === null ? null : (
+        <section class="edit">
+          <p class="quiet">In all</p>
+          <PatchFigure path={file.path} patch={patch} />
+        </section>
+      )}
       {file.edits.map((edit) => (
         <section class={edit.done === false ? 'edit failed' : 'edit'}>
           <p class="row quiet">
@@ -193,7 +231,10 @@ const LARGEST = 2_000_000;
  * Says whether the file has what the last change left there. Null where the folder is not on this
  * machine.
  */
-export async function describeOnDisk(cwd: string, { path, edits }: TouchedFile): Promise<string | null> {
+export async function describeOnDisk(
+  cwd: string,
+  { path, edits }: Pick<SessionFile, 'path' | 'edits'>,
+): Promise<string | null> {
   const last = edits.findLast(({ done }) => done === true);
   if (last === undefined || last.replaced || cwd === '') return null;
   const file = isAbsolute(path) ? path : join(cwd, path);

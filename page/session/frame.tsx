@@ -39,7 +39,7 @@ export const sessionFrame: Frame = (standing) => {
     part('now', PLACES.now, <NowPart standing={standing} />),
     part('spend', PLACES.spend, <SpendPart standing={standing} />),
     part('tools', PLACES.tools, <ToolsPart standing={standing} />),
-    ...countPart('files-number', PLACES.files, facts.files.changed.length),
+    ...countPart('files-number', PLACES.files, facts.files.count),
     ...countPart('agents-number', PLACES.agents, Math.max(facts.agents.length, agents.length)),
     ...(approvals.length > 1 ? [part('waiting-number', PLACES.waits, <WaitingNumber of={approvals.length} />)] : []),
     ...approvals.map((approval) =>

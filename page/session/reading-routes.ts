@@ -106,7 +106,7 @@ function addParts(reading: AddReading, ports: PagePorts): void {
 }
 
 /** Adds /compare, which shows up to three sessions side by side. */
-export function addCompareRoute(app: Hono, feeds: SessionFeeds): void {
+export function addCompareRoute(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
   app.get('/compare', async (context) => {
     const asked = { a: context.req.query('a'), b: context.req.query('b'), c: context.req.query('c') };
     const ids = Object.values(asked).flatMap((id) => (id === undefined || id.trim() === '' ? [] : [id.trim()]));
@@ -115,7 +115,8 @@ export function addCompareRoute(app: Hono, feeds: SessionFeeds): void {
     const entered = await Promise.all(ids.map((id) => feeds.enter(id as SessionId)));
     try {
       return context.html(
-        comparePage(
+        await comparePage(
+          ports,
           entered.map(({ feed }) => feed.standing),
           asked,
         ),

@@ -261,7 +261,7 @@ test('files and comparisons are those of what counts: after a rewind, and on a f
       reply('Made.'),
       reply([
         toolUse('edit', { path: cart, old_string: 'one', new_string: 'two' }),
-        toolUse('write', { path: 'list.ts', content: 'let list;\n' }),
+        toolUse('bash', { command: 'echo "let list;" > list.ts' }),
       ]),
       reply('Listed.'),
       reply([toolUse('write', { path: 'sqlite.ts', content: 'let rows;\n' })]),
@@ -276,8 +276,9 @@ test('files and comparisons are those of what counts: after a rewind, and on a f
   const { session: fork, cwd: itsFolder } = await sessions.fork(origin, { at: '2.1', prompt: 'Use SQLite.' });
   await ended(fork, 2);
   const { tab, problems, close } = await stage.visit(`/sessions/${fork}/files`);
-  const changed = (): Promise<string[]> => tab.locator('.file-list a code').allTextContents();
-  const ofFork = [join(itsFolder, 'cart.ts'), 'sqlite.ts'];
+  const changed = (): Promise<string[]> => tab.locator('.file-list a[href*="?file="] code').allTextContents();
+  const list = tab.locator('.file-list a[href$="?file=list.ts"]');
+  const ofFork = ['cart.ts', 'sqlite.ts'];
   expect(await changed()).toEqual(ofFork);
   await tab.getByText('Still so on disk? Yes, unchanged since.').waitFor();
   await tab.goto(new URL(`/compare?a=${origin}&b=${fork}`, tab.url()).href);
@@ -288,20 +289,27 @@ test('files and comparisons are those of what counts: after a rewind, and on a f
       .getByRole('region', { name: `Files of ${name}` })
       .getByRole('link')
       .allTextContents();
-  expect([await filesOf('A'), await filesOf('B')]).toEqual([[cart, 'list.ts'], ofFork]);
+  expect([await filesOf('A'), await filesOf('B')]).toEqual([['cart.ts', 'list.ts'], ofFork]);
   await tab.goto(new URL(`/sessions/${origin}/files`, tab.url()).href);
   await tab.getByText('Still so on disk? Yes, the changed lines are there.').waitFor();
-  expect(await changed()).toEqual([cart, 'list.ts']);
+  expect(await changed()).toEqual(['cart.ts', 'list.ts']);
+  // A command has changed it, which the snapshots alone tell.
+  await list.click();
+  await tab
+    .locator('[aria-current]')
+    .filter({ hasText: /list\.ts.*bash echo.*new/s })
+    .waitFor();
+  expect(await tab.getByLabel('Changes in all').textContent()).toContain('+ let list;');
   await sessions.rewind(origin);
-  await tab.getByText('list.ts').waitFor({ state: 'detached' });
+  await list.waitFor({ state: 'detached' });
   await tab.getByText('Still so on disk? Yes, unchanged since.').waitFor();
-  expect(await changed()).toEqual([cart]);
+  expect(await changed()).toEqual(['cart.ts']);
   await tab.goto(new URL(`/compare?a=${origin}&b=${fork}`, tab.url()).href);
   await tab.getByRole('region', { name: 'Reply 3 of A' }).getByText('It had ended.').waitFor();
-  expect([await filesOf('A'), await filesOf('B')]).toEqual([[cart], ofFork]);
+  expect([await filesOf('A'), await filesOf('B')]).toEqual([['cart.ts'], ofFork]);
   await sessions.undoRewind(origin);
   await tab.goto(new URL(`/sessions/${origin}/files`, tab.url()).href);
-  await tab.getByText('list.ts').waitFor();
+  await list.waitFor();
   expect(problems).toEqual([]);
   await close();
 });

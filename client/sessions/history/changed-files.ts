@@ -1,6 +1,6 @@
 // Collects what a session did to files from the inputs and outcomes of its calls: which call
 // changed which file, who allowed it, what was only read, and which commands may have changed
-// more. It knows the calls alone, not the files. Pure.
+// more. Of captures it knows the names. Pure.
 import { isReply, type Item } from './items.ts';
 
 /** One change of a file, as a call asked for it. */
@@ -24,6 +24,8 @@ export type ReadFile = { readonly path: string; readonly times: number };
 export type RunCommand = { readonly command: string; readonly times: number; readonly anchor: string };
 
 export type ChangedFiles = {
+  /** The number of files that calls or captures name. */
+  readonly count: number;
   readonly changed: readonly TouchedFile[];
   readonly read: readonly ReadFile[];
   /** Commands that ran and may have changed files. */
@@ -70,10 +72,20 @@ export function listTouchedFiles(items: readonly Item[]): ChangedFiles {
     }
   }
   return {
+    count: countFiles(items, [...changed.keys()]),
     changed: [...changed].map(([path, edits]) => ({ path, edits })),
     read: [...read].flatMap(([path, times]) => (changed.has(path) ? [] : [{ path, times }])),
     commands: [...commands].map(([command, { times, anchor }]) => ({ command, times, anchor })),
   };
+}
+
+/** A capture names files from its folder on; a fork has the same ones in a folder of its own. */
+function countFiles(items: readonly Item[], touched: readonly string[]): number {
+  const roots = items.flatMap(({ entry }) => (entry.kind === 'files' ? entry.roots : []));
+  const names = roots.flatMap((root) => (root.parent === null ? [] : root.names));
+  const folders = [...new Set(roots.map(({ root }) => `${root}/`))];
+  const nameOf = (path: string): string => path.slice(folders.find((one) => path.startsWith(one))?.length ?? 0);
+  return new Set([...names, ...touched.map(nameOf)]).size;
 }
 
 /** Returns the folder of the origin and the one that a fork has in its place (T10). */

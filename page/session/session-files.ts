@@ -1,0 +1,79 @@
+// Joins what the snapshots of a session's files tell with the calls that asked for it: the files
+// that differ from how they were at the beginning, whoever changed them (T11).
+import { isAbsolute, join } from 'node:path';
+import { ClientProblem } from '../../client/problem.ts';
+import { callsText } from '../../client/render/files-words.ts';
+import type { Capture } from '../../client/sessions/files/calls-behind.ts';
+import type { ChangedFile } from '../../client/sessions/files/diff-session.ts';
+import type { ChangedFiles, FileEdit } from '../../client/sessions/history/changed-files.ts';
+import type { SessionDescription } from '../../client/sessions/info.ts';
+import type { PagePorts } from '../ports.ts';
+
+export type SessionFile = {
+  /** Relative to the session's folder where it lies there. */
+  readonly path: string;
+  /** Null where the snapshots tell of no change. */
+  readonly change: ChangedFile | null;
+  /** What calls asked for, the oldest first. */
+  readonly edits: readonly FileEdit[];
+  /** Names the calls behind the last capture in which it had changed; empty where none is known. */
+  readonly cause: string;
+};
+
+export type SessionFiles = {
+  readonly files: readonly SessionFile[];
+  /** Says why the snapshots do not tell what has changed; null where they do. */
+  readonly problem: string | null;
+};
+
+type FilePorts = Pick<PagePorts, 'diff' | 'files'>;
+
+export async function readSessionFiles(
+  { diff, files }: FilePorts,
+  { session, cwd }: Pick<SessionDescription, 'session' | 'cwd'>,
+  { changed }: Pick<ChangedFiles, 'changed'>,
+): Promise<SessionFiles> {
+  try {
+    const [found, captures] = await Promise.all([diff(session, { stat: true }), files(session)]);
+    return { files: joinFiles(cwd, { changed, found: found.files, captures }), problem: null };
+  } catch (error) {
+    if (!(error instanceof ClientProblem)) throw error;
+    return { files: joinFiles(cwd, { changed, found: [], captures: [] }), problem: error.message };
+  }
+}
+
+/** Returns the patch of one file, as `git diff` prints it; null for one that is too large. */
+export async function readPatch({ diff }: FilePorts, session: string, { root, path }: ChangedFile) {
+  return (await diff(session, { paths: [join(root, path)] })).patch;
+}
+
+type Told = Pick<ChangedFiles, 'changed'> & {
+  readonly found: readonly ChangedFile[];
+  readonly captures: readonly Capture[];
+};
+
+/** What calls changed and the snapshots do not tell of comes last: it was changed back, or lies elsewhere. */
+export function joinFiles(cwd: string, { changed, found, captures }: Told): readonly SessionFile[] {
+  const touched = new Map<string, { readonly path: string; readonly edits: readonly FileEdit[] }>();
+  for (const { path, edits } of changed) {
+    const place = absolutePath(cwd, path);
+    touched.set(place, { path, edits: [...(touched.get(place)?.edits ?? []), ...edits] });
+  }
+  const captured = found.map((change): SessionFile => {
+    const { root, path } = change;
+    const place = join(root, path);
+    const edits = touched.get(place)?.edits ?? [];
+    touched.delete(place);
+    return { path: root === cwd ? path : place, change, edits, cause: causeOf(captures, change) };
+  });
+  return [...captured, ...[...touched.values()].map((one) => ({ ...one, change: null, cause: '' }))];
+}
+
+const absolutePath = (cwd: string, path: string): string => (isAbsolute(path) ? join(path) : join(cwd, path));
+
+function causeOf(captures: readonly Capture[], { root, path }: ChangedFile): string {
+  const behind = captures.findLast(({ roots }) =>
+    roots.some((one) => one.root === root && one.parent !== null && one.names.includes(path)),
+  );
+  return behind && behind.calls.length > 0 ? callsText(behind.calls) : '';
+}

@@ -1,0 +1,84 @@
+// The files of a session, as its snapshots and its calls tell of them.
+import { expect, test } from 'vitest';
+import { ClientProblem } from '../../client/problem.ts';
+import type { ChangedFile } from '../../client/sessions/files/diff-session.ts';
+import type { FileEdit } from '../../client/sessions/history/changed-files.ts';
+import { joinFiles } from '../../page/session/session-files.ts';
+import { stagedPage } from '../support/page-ports.ts';
+import { callBlock, outcome, outcomes, reply, runStarted, user } from '../support/transcript.ts';
+
+const changeOf = (path: string, kind: ChangedFile['kind'] = 'changed', root = '/work'): ChangedFile => ({
+  root,
+  path,
+  kind,
+  insertions: 2,
+  deletions: 1,
+});
+const edit = { anchor: '1-1-0', tool: 'edit', before: 'a', after: 'b', done: true, replaced: false } satisfies FileEdit;
+const rootOf = (names: readonly string[], parent: string | null = 'before') => ({
+  ...{ root: '/work', id: 'after', parent, files: 3, bytes: 1, added: 0, changed: 1, deleted: 0 },
+  ...{ insertions: 1, deletions: 0, names },
+});
+
+test('a file of the snapshots has the calls that asked for it, by whichever path, or the command behind it (T5 T11)', () => {
+  const touched = [
+    { path: '/work/a.ts', edits: [edit] },
+    { path: 'a.ts', edits: [edit] },
+    { path: './b.ts', edits: [edit, edit] },
+    { path: '/else/where.ts', edits: [edit] },
+  ];
+  const captures = [
+    { position: 1, at: 0, roots: [rootOf(['made.ts'], null)], calls: [] },
+    { position: 4, at: 1, roots: [rootOf(['made.ts'])], calls: [{ name: 'bash', input: { command: 'make' } }] },
+  ];
+  const found = [
+    changeOf('a.ts'),
+    changeOf('b.ts'),
+    changeOf('made.ts', 'added'),
+    changeOf('c.ts', 'deleted', '/more'),
+  ];
+  const files = joinFiles('/work', { changed: touched, found, captures });
+  expect(files.map(({ path, change, edits, cause }) => [path, change?.kind, edits.length, cause])).toEqual([
+    ['a.ts', 'changed', 2, ''],
+    ['b.ts', 'changed', 2, ''],
+    ['made.ts', 'added', 0, 'bash make'],
+    ['/more/c.ts', 'deleted', 0, ''],
+    ['/else/where.ts', undefined, 1, ''],
+  ]);
+});
+
+const entries = [
+  runStarted(1),
+  user('Change it.'),
+  reply([callBlock('c', { path: 'c.py', old_string: 'one', new_string: 'two' }, 'edit')]),
+  outcomes(outcome(1, 'edited')),
+];
+
+test('the files of a session are shown by its snapshots with a patch, and by its calls where there are none (T11)', async () => {
+  const patch = 'diff --git a/made.py b/made.py\n--- a/made.py\n+++ b/made.py\n@@ -1 +1 @@\n-old <b>\n+new\n';
+  const asked: unknown[] = [];
+  const captured = await stagedPage({
+    entries,
+    ports: {
+      diff: (_, options) => {
+        asked.push(options);
+        return Promise.resolve({ files: [changeOf('made.py')], patch: options?.stat === true ? null : patch });
+      },
+    },
+  });
+  const html = await captured.text('/sessions/s-1/files');
+  expect(asked).toEqual([{ stat: true }, { paths: ['/work/made.py'] }]);
+  expect(html).toContain('2 files changed');
+  expect(html).toMatch(/class="at">@@ -1 \+1 @@/);
+  expect(html).toMatch(/class="del">- .*old.*&lt;b&gt;/);
+  expect(html).not.toContain('is not known');
+  const compared = await captured.text('/compare?a=s-1&b=s-1');
+  expect(compared).toMatch(/Files changed<\/td><td>2<\/td>/);
+  const without = await stagedPage({
+    entries,
+    ports: { diff: () => Promise.reject(new ClientProblem('refused', 'no files of session s-1 were captured')) },
+  });
+  const calls = await without.text('/sessions/s-1/files');
+  expect(calls).toContain('1 file changed');
+  expect(calls).toContain('What else has changed is not known: no files of session s-1 were captured.');
+});
