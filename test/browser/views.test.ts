@@ -297,7 +297,7 @@ test('files and comparisons are those of what counts: after a rewind, and on a f
   await list.click();
   await tab
     .locator('[aria-current]')
-    .filter({ hasText: /list\.ts.*bash echo.*new/s })
+    .filter({ hasText: /list\.ts.*edit, bash.*new/s })
     .waitFor();
   expect(await tab.getByLabel('Changes in all').textContent()).toContain('+ let list;');
   await sessions.rewind(origin);
