@@ -145,7 +145,7 @@ export async function changeSchedule(
 ): Promise<void> {
   const { cron, model, maxTurns, maxBudgetUsd, ...given } = readForm(changes, body);
   const { options: now } = await schedules.settings(name);
-  // Null is told to an open session, whose own option an empty field leaves as it is.
+  // An open session is told null, whose own option an empty field leaves as it is.
   const differs = <Value,>(value: Value | null, before: Value | null = null) => (value === before ? undefined : value);
   const options = present({
     model: differs(model, now.model),

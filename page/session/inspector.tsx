@@ -139,7 +139,7 @@ export function SpendPart({ standing: { items, config, recent, agents } }: { rea
   );
 }
 
-/** What neither a reply nor an agent took is known when the run has ended. */
+/** A cost that neither a reply nor an agent had is known when the run has ended. */
 function restText(all: Spend, replies: Spend, ofAgents: number | null, isLeast: boolean): string {
   if (isLeast) return 'known at the end';
   const whole = addSpend(noSpend, all).usd;

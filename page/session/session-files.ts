@@ -12,9 +12,9 @@ import type { PagePorts } from '../ports.ts';
 export type SessionFile = {
   /** Relative to the session's folder where it lies there. */
   readonly path: string;
-  /** Null where the snapshots tell of no change. */
+  /** Is null where the snapshots tell of no change. */
   readonly change: ChangedFile | null;
-  /** What calls asked for, the oldest first. */
+  /** The changes that calls asked for, the oldest first. */
   readonly edits: readonly FileEdit[];
   /** Names the calls behind the last capture in which it had changed; empty where none is known. */
   readonly cause: string;
@@ -52,7 +52,10 @@ type Told = Pick<ChangedFiles, 'changed'> & {
   readonly captures: readonly Capture[];
 };
 
-/** What calls changed and the snapshots do not tell of comes last: it was changed back, or lies elsewhere. */
+/**
+ * A file that calls changed, and of which no snapshot tells, comes last: it was changed back, or
+ * lies elsewhere.
+ */
 export function joinFiles(cwd: string, { changed, found, captures }: Told): readonly SessionFile[] {
   const touched = new Map<string, { readonly path: string; readonly edits: readonly FileEdit[] }>();
   for (const { path, edits } of changed) {

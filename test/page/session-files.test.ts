@@ -15,9 +15,13 @@ const changeOf = (path: string, kind: ChangedFile['kind'] = 'changed', root = '/
   deletions: 1,
 });
 const edit = { anchor: '1-1-0', tool: 'edit', before: 'a', after: 'b', done: true, replaced: false } satisfies FileEdit;
+const counts = { files: 3, bytes: 1, added: 0, changed: 1, deleted: 0, insertions: 1, deletions: 0 };
 const rootOf = (names: readonly string[], parent: string | null = 'before') => ({
-  ...{ root: '/work', id: 'after', parent, files: 3, bytes: 1, added: 0, changed: 1, deleted: 0 },
-  ...{ insertions: 1, deletions: 0, names },
+  root: '/work',
+  id: 'after',
+  parent,
+  names,
+  ...counts,
 });
 
 test('a file of the snapshots has the calls that asked for it, by whichever path, or the command behind it (T5 T11)', () => {
