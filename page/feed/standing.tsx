@@ -25,6 +25,7 @@ import type { PagePorts } from '../ports.ts';
 import { type CallPlace, readPlace } from '../call-views/call-place.ts';
 import { cardOf, isDrawn, type ItemContext, itemId, ItemView } from '../transcript/item-view.tsx';
 import { type Item, type Items, transcriptItems } from '../../client/sessions/history/items.ts';
+import { filesLines } from '../../client/render/files-words.ts';
 import { type Trouble, createTroubles } from './troubles.ts';
 import { ITEMS, type LivePieces } from './live-pieces.ts';
 import { type Change, frameChanges, type FramePart, type Ring } from './ring.ts';
@@ -202,7 +203,13 @@ export function itemContext(state: State): ItemContext {
     bodies: new Map(),
     progress: (anchor) => state.pieces.progress(anchor),
     agent: (anchor) => agents.get(anchor),
+    filesLines: (position) => linesOfCapture(state.items, position),
   };
+}
+
+function linesOfCapture({ all }: Items, position: number): readonly string[] {
+  const entries = all.map(({ entry }) => entry);
+  return filesLines(entries, position - (all[0]?.position ?? 0));
 }
 
 /** Milliseconds between reads of agents that work. */

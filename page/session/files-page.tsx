@@ -6,6 +6,7 @@ import { isAbsolute, join } from 'node:path';
 import { createTwoFilesPatch } from 'diff';
 import { codeOf, showUnseen } from '../../system/text.ts';
 import type { FileChange } from '../../client/render/diff-rows.ts';
+import { callsText } from '../../client/render/files-words.ts';
 import type { FileEdit } from '../../client/sessions/history/changed-files.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Icon } from '../icons.tsx';
@@ -22,22 +23,32 @@ import { placeIn, SessionShell } from './session-shell.tsx';
 export async function filesPage(
   feed: SessionFeed,
   ports: Pick<PagePorts, 'temporalUi' | 'diff' | 'files'>,
-  path: string | undefined,
+  { path, at }: { readonly path: string | undefined; readonly at: number | undefined },
 ): Promise<string> {
   const place = placeIn(feed);
   const { seen, items } = feed.standing;
   const touched = transcriptFacts(items).files;
   const { read, commands } = touched;
-  const { files, problem } = await readSessionFiles(ports, seen, touched);
+  const { files, problem, between, capture } = await readSessionFiles(ports, seen, touched, at);
   const shown = files.find((file) => file.path === path) ?? files[0];
-  const patch = shown?.change ? await readPatch(ports, seen.session, shown.change) : null;
+  const patch = shown?.change ? await readPatch(ports, seen.session, shown.change, between) : null;
   const onDisk = shown ? await describeOnDisk(seen.cwd, shown) : null;
   const link = `/sessions/${seen.session}`;
   return htmlOf(
     <SessionShell feed={feed} place={place} ui={ports.temporalUi(seen.session)} part="files">
       <div id="files" class="files" data-fresh>
         <div class="file-list">
-          <FileList files={files} shown={shown} link={link} />
+          {at === undefined ? null : (
+            <p class="row">
+              <span>
+                {capture ? `By ${showUnseen(callsText(capture.calls) || 'a person or another program')}` : ''}
+              </span>
+              <a class="far" href={`${link}/files`}>
+                All changes
+              </a>
+            </p>
+          )}
+          <FileList files={files} shown={shown} link={`${link}/files?${at === undefined ? '' : `capture=${at}&`}`} />
           {read.length === 0 ? null : (
             <>
               <h2>{`Read only, ${read.length}`}</h2>
@@ -71,7 +82,7 @@ export async function filesPage(
         </div>
         <div class="file-detail">
           {shown ? (
-            <FileDetail file={shown} link={link} patch={patch} onDisk={onDisk} />
+            <FileDetail file={shown} link={link} patch={patch} onDisk={onDisk} at={at} />
           ) : (
             <p class="quiet">{problem === null ? 'No file has changed.' : 'No call has changed a file.'}</p>
           )}
@@ -118,10 +129,7 @@ function FileList({ files, shown, link }: FileListProps) {
       <ul>
         {files.slice(0, MOST).map((file) => (
           <li>
-            <a
-              href={`${link}/files?file=${encodeURIComponent(file.path)}`}
-              aria-current={file === shown ? 'true' : undefined}
-            >
+            <a href={`${link}file=${encodeURIComponent(file.path)}`} aria-current={file === shown ? 'true' : undefined}>
               <span class="row">
                 <Icon name="file" />
                 <code class="cut">{showUnseen(file.path)}</code>
@@ -163,12 +171,14 @@ function FileDetail({
   link,
   patch,
   onDisk,
+  at,
 }: {
   readonly file: SessionFile;
   readonly link: string;
   /** From the first snapshot to the last; null where none is shown. */
   readonly patch: string | null;
   readonly onDisk: string | null;
+  readonly at: number | undefined;
 }) {
   const done = file.edits.filter((edit) => edit.done === true);
   const copied = patch ?? (done.length === 0 ? null : patchOf(file.path, done));
@@ -186,7 +196,7 @@ function FileDetail({
       {onDisk === null ? null : <p class="quiet">{`Still so on disk? ${onDisk}`}</p>}
       {patch === null ? null : (
         <section class="edit">
-          <p class="quiet">In all</p>
+          <p class="quiet">{at === undefined ? 'In all' : 'In this step'}</p>
           <PatchFigure path={file.path} patch={patch} />
         </section>
       )}

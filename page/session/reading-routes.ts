@@ -67,7 +67,12 @@ function addViews(reading: AddReading, ports: PagePorts): void {
     ),
   );
   reading('/sessions/:id/files', async (feed, context) =>
-    context.html(await filesPage(feed, ports, context.req.query('file'))),
+    context.html(
+      await filesPage(feed, ports, {
+        path: context.req.query('file'),
+        at: positionFrom(context.req.query('capture')),
+      }),
+    ),
   );
   reading('/sessions/:id/agents', async (feed, context) => context.html(agentsPage(feed, ports)));
   reading('/sessions/:id/rewind', async (feed, context) => {
@@ -85,6 +90,9 @@ function addViews(reading: AddReading, ports: PagePorts): void {
     context.html(await findPage(feed, context.req.query('q') ?? '')),
   );
 }
+
+const positionFrom = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 
 /** Adds the parts of views that are loaded later. */
 function addParts(reading: AddReading, ports: PagePorts): void {

@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { ClientProblem } from '../../client/problem.ts';
 import { callsText } from '../../client/render/files-words.ts';
 import type { Capture } from '../../client/sessions/files/calls-behind.ts';
-import type { ChangedFile } from '../../client/sessions/files/diff-session.ts';
+import type { ChangedFile, DiffOptions } from '../../client/sessions/files/diff-session.ts';
 import type { ChangedFiles, FileEdit } from '../../client/sessions/history/changed-files.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import type { PagePorts } from '../ports.ts';
@@ -24,27 +24,52 @@ export type SessionFiles = {
   readonly files: readonly SessionFile[];
   /** Says why the snapshots do not tell what has changed; null where they do. */
   readonly problem: string | null;
+  /** The points between which files are compared. */
+  readonly between: Between;
+  /** The capture that is shown alone; null where all are. */
+  readonly capture: Capture | null;
 };
 
+type Between = Pick<DiffOptions, 'from' | 'to'>;
 type FilePorts = Pick<PagePorts, 'diff' | 'files'>;
 
+/** `at` is the position of a capture that is shown alone. */
 export async function readSessionFiles(
   { diff, files }: FilePorts,
   { session, cwd }: Pick<SessionDescription, 'session' | 'cwd'>,
-  { changed }: Pick<ChangedFiles, 'changed'>,
+  touched: Pick<ChangedFiles, 'changed'>,
+  at?: number,
 ): Promise<SessionFiles> {
+  const changed = at === undefined ? touched.changed : [];
   try {
-    const [found, captures] = await Promise.all([diff(session, { stat: true }), files(session)]);
-    return { files: joinFiles(cwd, { changed, found: found.files, captures }), problem: null };
+    const captures = await files(session);
+    const capture = captures.find(({ position }) => position === at) ?? null;
+    const between = at === undefined ? {} : { from: positionBefore(captures, at), to: at };
+    const found = await diff(session, { ...between, stat: true });
+    return { files: joinFiles(cwd, { changed, found: found.files, captures }), problem: null, between, capture };
   } catch (error) {
     if (!(error instanceof ClientProblem)) throw error;
-    return { files: joinFiles(cwd, { changed, found: [], captures: [] }), problem: error.message };
+    const known = joinFiles(cwd, { changed, found: [], captures: [] });
+    return { files: known, problem: error.message, between: {}, capture: null };
   }
 }
 
+/** Throws ClientProblem. */
+function positionBefore(captures: readonly Capture[], at: number): number {
+  const index = captures.findIndex(({ position }) => position === at);
+  const before = captures[index - 1];
+  if (before) return before.position;
+  throw new ClientProblem('refused', `entry ${at} is no capture of files after another`);
+}
+
 /** Returns the patch of one file, as `git diff` prints it; null for one that is too large. */
-export async function readPatch({ diff }: FilePorts, session: string, { root, path }: ChangedFile) {
-  return (await diff(session, { paths: [join(root, path)] })).patch;
+export async function readPatch(
+  { diff }: FilePorts,
+  session: string,
+  { root, path }: ChangedFile,
+  between: Between,
+): Promise<string | null> {
+  return (await diff(session, { ...between, paths: [join(root, path)] })).patch;
 }
 
 type Told = Pick<ChangedFiles, 'changed'> & {

@@ -1,6 +1,5 @@
 // Shows one entry of a transcript. All words of models, tools and people are text, with unseen
 // characters named.
-import { filesText } from '../../store/snapshots/files-entry.ts';
 import { showUnseen } from '../../system/text.ts';
 import {
   type BoundaryEntry,
@@ -39,6 +38,8 @@ export type ItemContext = {
   /** Returns the session of an agent by the anchor of its call. */
   readonly agent?: (anchor: string) => SessionInfo | undefined;
   readonly bodies: ReadonlyMap<Hash, string>;
+  /** Says what the capture of files at a position has found (T5). */
+  readonly filesLines?: (position: number) => readonly string[];
   /** Returns the progress of a call whose outcome is not stored, by its anchor. */
   readonly progress: (anchor: string) => Progress | undefined;
 };
@@ -112,16 +113,31 @@ function PlainItem({
       return <TransitionItem reason={entry.reason} />;
     case 'run_ended':
       return <RunEndLine ended={entry.ended} />;
-    case 'files': {
-      const text = filesText(entry);
-      return text === null ? null : <p class="mark">{text}</p>;
-    }
+    case 'files':
+      return <FilesItem lines={context.filesLines?.(position) ?? []} position={position} context={context} />;
     case 'session_closed':
       return <p class="mark">The session is closed.</p>;
     case 'reply':
     case 'outcomes':
       return null;
   }
+}
+
+type FilesItemProps = {
+  readonly lines: readonly string[];
+  readonly position: number;
+  readonly context: ItemContext;
+};
+
+/** Says what a capture of files has found, which leads to the changes. */
+function FilesItem({ lines, position, context: { session, base } }: FilesItemProps) {
+  if (lines.length === 0) return null;
+  const text = showUnseen(lines.join('; '));
+  return (
+    <p class="mark">
+      {base === undefined ? <a href={`/sessions/${session}/files?capture=${position}`}>{text}</a> : text}
+    </p>
+  );
 }
 
 /** Shows, folded, what the model is sent before all messages. */

@@ -1,11 +1,14 @@
 // The files of a session, as its snapshots and its calls tell of them.
 import { expect, test } from 'vitest';
 import { ClientProblem } from '../../client/problem.ts';
+import { listCaptures } from '../../client/sessions/files/calls-behind.ts';
 import type { ChangedFile } from '../../client/sessions/files/diff-session.ts';
 import type { FileEdit } from '../../client/sessions/history/changed-files.ts';
+import type { Entry } from '../../store/log/entries.ts';
 import { joinFiles } from '../../page/session/session-files.ts';
+import type { CallKey } from '../../workflows/contract/ids.ts';
 import { stagedPage } from '../support/page-ports.ts';
-import { callBlock, outcome, outcomes, reply, runStarted, user } from '../support/transcript.ts';
+import { callBlock, outcome, outcomes, reply, runStarted, textBlock, user } from '../support/transcript.ts';
 
 const changeOf = (path: string, kind: ChangedFile['kind'] = 'changed', root = '/work'): ChangedFile => ({
   root,
@@ -16,9 +19,9 @@ const changeOf = (path: string, kind: ChangedFile['kind'] = 'changed', root = '/
 });
 const edit = { anchor: '1-1-0', tool: 'edit', before: 'a', after: 'b', done: true, replaced: false } satisfies FileEdit;
 const counts = { files: 3, bytes: 1, added: 0, changed: 1, deleted: 0, insertions: 1, deletions: 0 };
-const rootOf = (names: readonly string[], parent: string | null = 'before') => ({
+const rootOf = (names: readonly string[], parent: string | null = 'a'.repeat(40)) => ({
   root: '/work',
-  id: 'after',
+  id: 'b'.repeat(40),
   parent,
   names,
   ...counts,
@@ -55,7 +58,7 @@ const entries = [
   runStarted(1),
   user('Change it.'),
   reply([callBlock('c', { path: 'c.py', old_string: 'one', new_string: 'two' }, 'edit')]),
-  outcomes(outcome(1, 'edited')),
+  outcomes(outcome(0, 'edited')),
 ];
 
 test('the files of a session are shown by its snapshots with a patch, and by its calls where there are none (T11)', async () => {
@@ -85,4 +88,48 @@ test('the files of a session are shown by its snapshots with a patch, and by its
   const calls = await without.text('/sessions/s-1/files');
   expect(calls).toContain('1 file changed');
   expect(calls).toContain('What else has changed is not known: no files of session s-1 were captured.');
+});
+
+test('a step says in the transcript which call has changed files, and leads to its change alone (T5)', async () => {
+  const steps = [
+    runStarted(1),
+    user('Make it.'),
+    reply([callBlock('m', { command: 'make' }, 'bash')]),
+    { kind: 'files', roots: [rootOf([], null)], at: 1 },
+    outcomes(
+      outcome(0, 'made', {
+        log: { key: 'k' as CallKey, name: 'bash', decision: 'allowed', duration: 1, outcome: 'ok' },
+      }),
+    ),
+    reply([textBlock('Made.')], { iteration: 2 }),
+    { kind: 'files', roots: [rootOf(['made.ts'])], at: 2 },
+  ] satisfies Entry[];
+  const asked: unknown[] = [];
+  const { text } = await stagedPage({
+    entries: steps,
+    ports: {
+      files: () => Promise.resolve(listCaptures(steps)),
+      diff: (_, options) => {
+        asked.push(options);
+        return Promise.resolve({ files: [changeOf('made.ts', 'added')], patch: '' });
+      },
+    },
+  });
+  const from = steps.findIndex(({ kind }) => kind === 'files');
+  const at = steps.length - 1;
+  expect(await text('/sessions/s-1')).toContain(
+    `<a href="/sessions/s-1/files?capture=${at}">bash make · 1 file changed (+1 −0)</a>`,
+  );
+  const html = await text(`/sessions/s-1/files?capture=${at}`);
+  const between = { from, to: at };
+  expect(asked).toEqual([
+    { ...between, stat: true },
+    { ...between, paths: ['/work/made.ts'] },
+  ]);
+  expect(html).toContain('By bash make');
+  expect(html).toContain('In this step');
+  expect(html).toContain(`href="/sessions/s-1/files?capture=${at}&amp;file=made.ts"`);
+  expect(await text(`/sessions/s-1/files?capture=${from}`)).toContain(
+    `entry ${from} is no capture of files after another`,
+  );
 });
