@@ -120,7 +120,7 @@ function LaneRow({ lane: { name, href, segments }, from, to, isRoot }: RowProps)
         viewBox={`0 0 ${WIDE} ${height}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={totalsText(segments)}
+        aria-label={totalsText(segments) || 'nothing yet'}
       >
         <rect class="track" width={WIDE} height={height} />
         {segments.map(({ kind, from: begin, to: end, what }) => (

@@ -274,7 +274,8 @@ test('files and comparisons are those of what counts: after a rewind, and on a f
   await sessions.send(origin, 'Add a list.');
   await ended(origin, 2);
   const { session: fork, cwd: itsFolder } = await sessions.fork(origin, { at: '2.1', prompt: 'Use SQLite.' });
-  await ended(fork, 2);
+  // The run in which it was forked has ended at that point, as its second.
+  await ended(fork, 3);
   const { tab, problems, close } = await stage.visit(`/sessions/${fork}/files`);
   const changed = (): Promise<string[]> => tab.locator('.file-list a[href*="?file="] code').allTextContents();
   const list = tab.locator('.file-list a[href$="?file=list.ts"]');

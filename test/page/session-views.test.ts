@@ -165,3 +165,10 @@ test('iterations that are alike are folded, and waits take no room where they ar
   const scale = clockScale(0, 1_000, [wait]);
   expect([scale.place(100), scale.place(900), scale.place(950), scale.moment(0.75)]).toEqual([0.5, 0.5, 0.75, 950]);
 });
+
+test('nothing on the page of a session that has not begun is without its name', async () => {
+  const { text } = await stagedPage({ entries: [] });
+  expect(await text('/sessions/s-1')).toContain('role="img" aria-label="nothing yet"');
+  for (const part of ['', '/timeline', '/files'])
+    expect(await text(`/sessions/s-1${part}`)).not.toContain('aria-label=""');
+});
