@@ -1,6 +1,7 @@
 // Reads the sessions that are under way: those whose numbers or phase may have changed since the
 // server was told, and those of which it knows neither. Lists and counts of one moment share a
 // read.
+import { AsyncResource } from 'node:async_hooks';
 import type { Client } from '@temporalio/client';
 import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import type { SessionInfo } from '../info.ts';
@@ -17,11 +18,12 @@ const QUERY = `${SESSIONS} AND ${UNCONTINUED} AND (${turns.name} IS NULL OR (${O
 
 export function underWayReader(temporal: Client): ReadUnderWay {
   let reading: ReturnType<ReadUnderWay> | undefined;
-  const read: ReadUnderWay = async () => {
+  // Bound, so that a caller who gives up does not abort what others wait for.
+  const read: ReadUnderWay = AsyncResource.bind(async () => {
     const found: Placed<SessionInfo>[] = [];
     for await (const execution of temporal.workflow.list({ query: QUERY, pageSize: SERVER_PAGE }))
       found.push(placeExecution(execution));
     return found.toSorted((one, other) => other.bound - one.bound);
-  };
+  });
   return () => (reading ??= read().finally(() => (reading = undefined)));
 }
