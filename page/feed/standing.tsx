@@ -3,6 +3,7 @@
 import { createConfigReader, type RunConfig } from '../../store/configuration.ts';
 import { createLimit } from '../../system/async.ts';
 import { createBodyReader } from '../../store/log/bodies.ts';
+import type { Entry } from '../../store/log/entries.ts';
 import { isDamage, StoreError } from '../../store/values/store.ts';
 import { emptyView, loadView, loadWorkingView, type View } from '../../store/view/view.ts';
 import { createViewCache } from '../../store/view/view-cache.ts';
@@ -203,13 +204,17 @@ export function itemContext(state: State): ItemContext {
     bodies: new Map(),
     progress: (anchor) => state.pieces.progress(anchor),
     agent: (anchor) => agents.get(anchor),
-    filesLines: (position) => linesOfCapture(state.items, position),
+    filesLines: captureLines(state.items),
   };
 }
 
-function linesOfCapture({ all }: Items, position: number): readonly string[] {
-  const entries = all.map(({ entry }) => entry);
-  return filesLines(entries, position - (all[0]?.position ?? 0));
+/** The entries are collected once for all items that are drawn together. */
+function captureLines({ all }: Items): (position: number) => readonly string[] {
+  let entries: readonly Entry[] | undefined;
+  return (position) => {
+    entries ??= all.map(({ entry }) => entry);
+    return filesLines(entries, position - (all[0]?.position ?? 0));
+  };
 }
 
 /** Milliseconds between reads of agents that work. */

@@ -36,7 +36,7 @@ export async function* streamSessions(
 }
 
 /** Clocks of clients and server differ, and no session counts as younger than its execution. */
-export function placeExecution(execution: WorkflowExecutionInfo): Placed<SessionInfo> {
+function placeExecution(execution: WorkflowExecutionInfo): Placed<SessionInfo> {
   const item = sessionInfo(execution);
   const start = execution.startTime.getTime();
   return {

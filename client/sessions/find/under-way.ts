@@ -8,7 +8,7 @@ import type { SessionInfo } from '../info.ts';
 import { OPEN, SESSIONS, UNCONTINUED } from './compile-filter.ts';
 import type { Placed } from './newest-first.ts';
 import { SETTLED } from './settled.ts';
-import { placeExecution, SERVER_PAGE } from './stream-sessions.ts';
+import { SERVER_PAGE, streamSessions } from './stream-sessions.ts';
 
 export type ReadUnderWay = () => Promise<readonly Placed<SessionInfo>[]>;
 
@@ -21,8 +21,7 @@ export function underWayReader(temporal: Client): ReadUnderWay {
   // Bound, so that a caller who gives up does not abort what others wait for.
   const read: ReadUnderWay = AsyncResource.bind(async () => {
     const found: Placed<SessionInfo>[] = [];
-    for await (const execution of temporal.workflow.list({ query: QUERY, pageSize: SERVER_PAGE }))
-      found.push(placeExecution(execution));
+    for await (const sessions of streamSessions({ temporal }, QUERY, SERVER_PAGE)) found.push(...sessions);
     return found.toSorted((one, other) => other.bound - one.bound);
   });
   return () => (reading ??= read().finally(() => (reading = undefined)));
