@@ -1,7 +1,8 @@
 // Draws a session's timeline in a terminal: a row for each iteration, with a bar of how it spent
 // its time, why the loop came to it, and who worked on it. Without colours, letters tell the parts
 // apart. Pure.
-import { reasonText, transitionText } from '../../client/render/words.ts';
+import { endWords } from '../../client/render/ending-words.ts';
+import { transitionText } from '../../client/render/words.ts';
 import { type Bar, type SegmentKind, workerName } from '../../client/sessions/history/bars.ts';
 import { oneLine, type Paint } from '../../client/paint.ts';
 import { formatCount, shortTime } from '../../client/units.ts';
@@ -64,7 +65,7 @@ function rowOf(paint: Paint, bar: Bar, { before, width, longest }: Place): strin
   const long = Math.max(1, Math.round((lengthOf(bar) / longest) * width));
   const why = [
     ...of.transitions.map(transitionText),
-    ...(of.ended ? [reasonText(of.ended.terminal.reason)] : []),
+    ...(of.ended ? [endWords(of.ended.terminal)] : []),
     ...(of.compacted ? ['compacted'] : []),
     ...(died > 0 ? [paint.red(`${formatCount(died, 'attempt')} died`)] : []),
   ];

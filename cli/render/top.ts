@@ -3,7 +3,7 @@ import type { Paint } from '../../client/paint.ts';
 import { oneLine } from '../../client/paint.ts';
 import { nowText } from '../../client/render/now-words.ts';
 import { compactInput } from '../../client/render/tool-lines.ts';
-import { reasonText } from '../../client/render/words.ts';
+import { endWords } from '../../client/render/ending-words.ts';
 import { displayWidth, truncateToWidth } from '../../client/render/width.ts';
 import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
@@ -198,7 +198,7 @@ function doesText(session: SessionInfo, waiting: readonly WaitingApproval[] = []
   if (group === 'PARKED') return parkedUntil === undefined ? 'parked' : `goes on at ${formatClock(parkedUntil)}`;
   if (running && (group === 'WORKING' || group === 'STUCK')) return nowText(running, 80) || 'works';
   if (group === 'WORKING') return 'works';
-  return last ? reasonText(last.terminal.reason) : '';
+  return last ? endWords(last.terminal) : '';
 }
 
 /** The time of day by the terminal's clock. */

@@ -12,7 +12,7 @@ import type { SessionReading } from '../../client/sessions/read.ts';
 import { epochText } from '../../client/render/epoch-words.ts';
 import { isOrdinary, noticeText, reasonText, transitionText } from '../../client/render/words.ts';
 import { contextText, fullCommand } from '../../client/render/context-words.ts';
-import { endingText } from '../../client/render/ending-words.ts';
+import { endingText, endWords } from '../../client/render/ending-words.ts';
 import { filesLines } from '../../client/render/files-words.ts';
 import { searchBlockLine } from '../../client/render/search-words.ts';
 import { steeringText } from '../../client/render/steered-words.ts';
@@ -53,7 +53,7 @@ export function transcriptText(
     lines.push(...entryLines(paint, index, reading, { paired, agents }));
   }
   if (entries.length === 0 && last)
-    lines.push('', `the transcript cannot be read; run ${last.run} ended: ${reasonText(last.terminal.reason)}`);
+    lines.push('', `the transcript cannot be read; run ${last.run} ended: ${endWords(last.terminal)}`);
   lines.push(...taskLines(paint, entries));
   if (isUnderWay(description)) lines.push(paint.dim(`(a run is under way: perdure watch ${description.session})`));
   return `${lines.join('\n')}\n`;

@@ -1,6 +1,7 @@
 // Words the end of a run as its last line.
 import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
-import { type RunOutcome, terminalDetail } from '../sessions/outcome.ts';
+import type { Terminal } from '../../workflows/contract/loop.ts';
+import { type RunOutcome, stopText, terminalDetail } from '../sessions/outcome.ts';
 import { oneLine } from '../paint.ts';
 import { formatCount, formatMoney, shortTime } from '../units.ts';
 import type { Entry } from '../../store/log/entries.ts';
@@ -9,6 +10,11 @@ import { reasonText } from './words.ts';
 type Ending = Pick<RunOutcome, 'reason' | 'turns' | 'costUsd' | 'durationMs'> & {
   readonly detail?: string | undefined;
 };
+
+/** Names the end of a run in a few words: what stopped it, or its reason. */
+export function endWords(terminal: Terminal): string {
+  return stopText(terminal) ?? reasonText(terminal.reason);
+}
 
 /** Formats: completed · 3 turns · $0.02 · 4.2 s */
 export function outcomeText({ reason, detail, turns, costUsd, durationMs }: Ending): string {

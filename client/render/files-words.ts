@@ -1,6 +1,6 @@
 // Says what a capture of files has found changed, and by which calls (T5).
 import { type FilesEntry, filesText } from '../../store/snapshots/files-entry.ts';
-import type { WrittenCall } from '../../store/snapshots/snapshot-points.ts';
+import { lastIndexBefore, type WrittenCall } from '../../store/snapshots/snapshot-points.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { callsBehind } from '../sessions/files/calls-behind.ts';
 import { oneLine, truncateWithCount } from '../paint.ts';
@@ -30,7 +30,7 @@ export function filesLines(entries: readonly Entry[], at: number): readonly stri
   const changes = filesText(entry);
   const calls = changes === null ? [] : callsBehind(entries, at);
   const line = calls.length === 0 ? changes : `${callsText(calls)} · ${changes ?? ''}`;
-  const before = entries.slice(0, at).findLast(isFiles);
+  const before = entries[lastIndexBefore(entries, at, isFiles)] as FilesEntry | undefined;
   const left = describeLeftOut(entry);
   const isNew = left !== null && (before === undefined || describeLeftOut(before) !== left);
   return [...(line === null ? [] : [line]), ...(isNew ? [left] : [])];

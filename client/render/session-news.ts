@@ -7,7 +7,7 @@ import { type Paint, truncateWithCount, oneLine } from '../paint.ts';
 import { isUnderWay, phaseText, type SessionInfo } from '../sessions/info.ts';
 import { formatCount, formatMoment, formatMoney } from '../units.ts';
 import { approvalHint, ofAgent } from './approval-text.ts';
-import { reasonText } from './words.ts';
+import { endWords } from './ending-words.ts';
 
 /** Sessions by id, each as it was last seen. */
 export type Look = ReadonlyMap<string, SessionInfo>;
@@ -162,7 +162,7 @@ function endText(paint: Paint, { last, facts }: SessionInfo): string {
     'detail' in terminal && typeof terminal.detail === 'string' ? `: ${oneLine(terminal.detail, 200)}` : '';
   const cost = facts === undefined ? [] : [`${moneyOf(facts.cents)}${run > 1 ? ' in all' : ''}`];
   const parts = [
-    reasonText(terminal.reason) + detail,
+    endWords(terminal) + detail,
     ...(Number.isInteger(turns) ? [formatCount(turns, 'turn')] : []),
     ...cost,
   ];

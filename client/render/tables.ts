@@ -6,7 +6,7 @@ import type { ClockChange } from '../schedules/clock-changes.ts';
 import type { ScheduleInfo } from '../schedules/schedules.ts';
 import { phaseText, type SessionInfo } from '../sessions/info.ts';
 import { isAtLeast } from '../sessions/running/with-running.ts';
-import { reasonText } from './words.ts';
+import { endWords } from './ending-words.ts';
 
 /**
  * Formats rows with each column as wide as its widest cell, and the last column unpadded. Ends with
@@ -45,7 +45,7 @@ export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now
     String(session.runs),
     session.facts ? String(session.facts.turns) : '-',
     session.facts ? costText(session) : '-',
-    session.last ? reasonText(session.last.terminal.reason) : '-',
+    session.last ? endWords(session.last.terminal) : '-',
     shortAge(now - session.startedAt),
   ]);
   const used = SESSION_HEADINGS.slice(0, -1).map((heading, column) =>

@@ -26,7 +26,7 @@ export type InboxItem = {
 const SOON_MS = 3_600_000;
 
 export const inboxItemId = ({ session, call }: Pick<WaitingApproval, 'session' | 'call'>): string =>
-  `item-${session}-${call}`.replace(/[^\w-]/g, '-');
+  `item-${session}/${encodeURIComponent(call)}`;
 
 /**
  * Orders what waits: first what is soon denied by itself, then what waits longest. What is alike

@@ -5,8 +5,7 @@ import { VERSION } from '../../worker/version.ts';
 import { addSpend, noSpend, totalTokens, type Spend } from '../../workflows/contract/loop.ts';
 import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
 import { nowText as stepText } from '../../client/render/now-words.ts';
-import { reasonText } from '../../client/render/words.ts';
-import { stopText } from '../../client/sessions/outcome.ts';
+import { endWords } from '../../client/render/ending-words.ts';
 import type { RunningRow } from '../../client/sessions/running/running-row.ts';
 import { isSilentSession } from '../../client/sessions/running/with-running.ts';
 import { formatMoney, shortTime } from '../../client/units.ts';
@@ -42,7 +41,7 @@ export function NowPart({ standing }: { readonly standing: Standing }) {
       )}
       {background.length > 0 ? <BackgroundList commands={background} /> : null}
       {seen.last === null || isUnderWay(seen) ? null : (
-        <p class="quiet">{`Last run: ${showUnseen(stopText(seen.last.terminal) ?? reasonText(seen.last.terminal.reason))}`}</p>
+        <p class="quiet">{`Last run: ${showUnseen(endWords(seen.last.terminal))}`}</p>
       )}
       <RequestList recent={recent} />
     </section>

@@ -3,7 +3,8 @@
 // uses the transcript and Temporal's own history.
 import { raw } from 'hono/html';
 import { reasonOf, showUnseen } from '../../system/text.ts';
-import { isOrdinary, reasonText, transitionText } from '../../client/render/words.ts';
+import { endWords } from '../../client/render/ending-words.ts';
+import { isOrdinary, transitionText } from '../../client/render/words.ts';
 import { formatCount, shortTime } from '../../client/units.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { htmlOf } from '../layout.tsx';
@@ -308,7 +309,7 @@ function IterationRows({ row: { bar, below }, before, scale, session }: RowProps
               {transitionText(reason)}
             </span>
           ))}
-          {of.ended ? <span class="badge">{reasonText(of.ended.terminal.reason)}</span> : null}
+          {of.ended ? <span class="badge">{endWords(of.ended.terminal)}</span> : null}
           {of.compacted ? <span class="badge">compacted</span> : null}
           {died > 0 ? <span class="badge bad">{`${formatCount(died, 'attempt')} failed`}</span> : null}
           <small class={moved ? 'worker moved' : 'worker'} title={workers.map((one) => showUnseen(one)).join('\n')}>

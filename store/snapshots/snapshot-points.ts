@@ -75,6 +75,13 @@ function findCapture(entries: readonly Entry[], from: number): number | null {
   return null;
 }
 
+/** Returns the index of the last entry before `at` that the test passes; -1 without any. */
+export function lastIndexBefore(entries: readonly Entry[], at: number, test: (entry: Entry) => boolean): number {
+  let index = at - 1;
+  while (index >= 0 && !test(entries[index] as Entry)) index -= 1;
+  return index;
+}
+
 /** A call as the model wrote it. */
 export type WrittenCall = { readonly name: string; readonly input: unknown };
 
@@ -88,7 +95,7 @@ export function findCauses(
   at: number,
   mayChange: (call: WrittenCall) => boolean,
 ): readonly WrittenCall[] {
-  const before = entries.slice(0, at).findLastIndex(({ kind }) => kind === 'reply' || kind === 'run_ended');
+  const before = lastIndexBefore(entries, at, ({ kind }) => kind === 'reply' || kind === 'run_ended');
   // The calls of the reply that a capture follows run later; at the end of a run all have run.
   const from = entries[before]?.kind === 'reply' ? before - 1 : at - 1;
   const ran = new Set<number>();

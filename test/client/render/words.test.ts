@@ -1,7 +1,7 @@
 // A sentence for each thing that the loop says of itself.
 import { expect, test } from 'vitest';
 import { noticeText } from '../../../client/render/words.ts';
-import { outcomeText } from '../../../client/render/ending-words.ts';
+import { endWords, outcomeText } from '../../../client/render/ending-words.ts';
 import { terminalDetail } from '../../../client/sessions/outcome.ts';
 import type { Notice } from '../../../workflows/contract/activities.ts';
 import type { Terminal } from '../../../workflows/contract/loop.ts';
@@ -65,4 +65,13 @@ test.each<[Terminal, string]>([
 ])('says of the end %j: %s', (terminal, sentence) => {
   const ending = { reason: terminal.reason, detail: terminalDetail(terminal), turns: 1, costUsd: 0, durationMs: 5 };
   expect(outcomeText(ending)).toBe(`${sentence} · 1 turn · $0 · 5 ms`);
+});
+
+test.each<[Terminal, string]>([
+  [{ reason: 'aborted_streaming', by: 'interrupt' }, 'interrupted'],
+  [{ reason: 'aborted_tools', by: 'timeout' }, 'stopped by the time limit'],
+  [{ reason: 'aborted_tools', by: 'toString' as 'timeout' }, 'ended during tool calls'],
+  [{ reason: 'model_error', detail, status: 401 }, 'model error'],
+])('names the end %j in a list: %s', (terminal, words) => {
+  expect(endWords(terminal)).toBe(words);
 });

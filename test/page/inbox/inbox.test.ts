@@ -50,6 +50,15 @@ test('what is soon denied by itself comes first, then what waits longest, alike 
   ]);
 });
 
+test('calls of sessions whose ids differ by a sign alone have places of their own (O8)', () => {
+  const items = inboxItems(
+    [waiting('a.b', {}), waiting('a-b', {}), waiting('a', {}, { call: '.b-1.1.0' })],
+    inWork,
+    NOW,
+  );
+  expect(new Set(items.map(({ id }) => id)).size).toBe(3);
+});
+
 test.each([
   ['edit', { path: 'app/pay.py' }, ['edit(app/pay.py)', 'edit(app/**)', 'edit']],
   ['bash', { command: 'git status -s' }, ['bash(git status -s)', 'bash(git status:*)', 'bash']],
