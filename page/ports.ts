@@ -141,14 +141,14 @@ const POLLS_HOLD_MS = 5_000;
  */
 const COUNTS_HOLD_MS = 3_000;
 const SLOW_COUNTS_HOLD_MS = 10_000;
-/** Milliseconds for which counts by other filters reuse the sessions that are under way. */
-const UNDER_WAY_HOLD_MS = 2_000;
+/** Milliseconds for which all filters reuse the sessions that are under way. */
+const UNDER_WAY_HOLD_MS = 1_000;
 /** Milliseconds for which the inbox is reused: each view of all sessions shows it. */
 const INBOX_HOLD_MS = 1_500;
 /** Milliseconds for which steps are reused: all viewers of a timeline draw it anew together. */
 const STEPS_HOLD_MS = 1_500;
 /** Milliseconds that a page of sessions waits for looks at running ones: the next has the rest. */
-const RUNNING_WAIT_MS = 200;
+const RUNNING_WAIT_MS = 100;
 /** Milliseconds for which the fleet's history is reused. */
 const HISTORY_HOLD_MS = 10_000;
 /** Most answers of one kind to keep: the question may be about many queues. */
@@ -195,14 +195,9 @@ function uiAddresses({ target, embedded }: Opened, named: string | null, hosted:
 function fleetPorts(opened: Opened, env: Env): Pick<PagePorts, 'running' | 'fleet' | 'page' | 'counts'> {
   const { temporal } = opened;
   const finder = openFinder(opened, env);
-  const readUnderWay = holdAnswers(
-    (_all: 'all') => finder.readUnderWay(),
-    () => UNDER_WAY_HOLD_MS,
-  );
-  const counter: Finder = { ...finder, readUnderWay: () => readUnderWay('all') };
-  const count = (filter: string): Promise<SessionCounts> => countSessions(counter, { filter });
+  const count = (filter: string): Promise<SessionCounts> => countSessions(finder, { filter });
   const counts = holdAnswers(count, ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS));
-  const look = (filter: string): Promise<SessionCounts> => countSessions(counter, { filter, running: true });
+  const look = (filter: string): Promise<SessionCounts> => countSessions(finder, { filter, running: true });
   const filtered = holdAnswers(look, () => SLOW_COUNTS_HOLD_MS);
   const historian = fleetHistorian({
     count: countBy(temporal.client),
@@ -216,10 +211,21 @@ function fleetPorts(opened: Opened, env: Env): Pick<PagePorts, 'running' | 'flee
   };
 }
 
-/** Finds sessions as a client does, but waits less for looks at running ones. */
+/**
+ * Finds sessions as a client does, but waits less for looks at running ones, and reads those that
+ * are under way less often.
+ */
 function openFinder({ temporal, store }: Opened, env: Env): Finder {
   const { finder } = new ClientMeans(withPorts({ temporal: temporal.client, store, env }));
-  return { ...finder, readRunning: (sessions) => finder.readRunning(sessions, RUNNING_WAIT_MS) };
+  const readUnderWay = holdAnswers(
+    (_all: 'all') => finder.readUnderWay(),
+    () => UNDER_WAY_HOLD_MS,
+  );
+  return {
+    ...finder,
+    readRunning: (sessions) => finder.readRunning(sessions, RUNNING_WAIT_MS),
+    readUnderWay: () => readUnderWay('all'),
+  };
 }
 
 type SharedLooks = Pick<

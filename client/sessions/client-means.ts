@@ -14,15 +14,13 @@ import { newMessageId, parseMessageId } from './message-id.ts';
 import { nameProblem } from './message.ts';
 import { headOf, type NewestStep, newestStepOf } from './newest-head.ts';
 import { observePhases, type Observer } from './observed-phase.ts';
-import { callUntilAnswered, patience } from './persist.ts';
+import { callUntilAnswered, impatient } from './persist.ts';
 import { runningReader } from './running/read-running.ts';
 import { sendSignal } from './send.ts';
 import { parseSessionId } from './session-id.ts';
 import { type ClientOptions, describeOwnSession, type OnceOptions } from './start.ts';
 import { type TranscriptReader, transcriptReader } from './transcript-reader.ts';
 import { MOST_UPDATES, update } from './updates/update.ts';
-
-const oneCall = { ...patience, total: patience.oneCall };
 
 export class ClientMeans {
   readonly options: ClientOptions;
@@ -57,17 +55,17 @@ export class ClientMeans {
       this.options.temporal,
       `look at session ${session}`,
       () => describeOwnSession(this.options, session),
-      oneCall,
+      impatient,
     );
 
   readonly head = (session: SessionId): Promise<Hash | null> => {
     const { temporal } = this.options;
-    return callUntilAnswered(temporal, `read session ${session}`, () => headOf(temporal, session), oneCall);
+    return callUntilAnswered(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
   };
 
   readonly newestStep = (session: SessionId): Promise<NewestStep> => {
     const { temporal } = this.options;
-    return callUntilAnswered(temporal, `read session ${session}`, () => newestStepOf(temporal, session), oneCall);
+    return callUntilAnswered(temporal, `read session ${session}`, () => newestStepOf(temporal, session), impatient);
   };
 
   /**

@@ -14,6 +14,8 @@ export type Patience = {
 };
 
 export const patience: Patience = { total: 60_000, oneCall: 10_000, pause: 250 };
+/** For a look that can be taken again. */
+export const impatient: Patience = { ...patience, total: patience.oneCall };
 
 /** gRPC codes worth another try: deadline exceeded, resource exhausted, aborted, unavailable. */
 const AGAIN: ReadonlySet<number | undefined> = new Set([4, 8, 10, 14]);

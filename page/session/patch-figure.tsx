@@ -1,40 +1,27 @@
 // Shows a patch of one file, as `git diff` prints it.
 import { formatCount } from '../../client/units.ts';
 import { SHOWN } from '../../client/render/diff-rows.ts';
-import { showUnseen } from '../../system/text.ts';
-import { languageOf } from '../text/code-tokens.ts';
-import { Tokens } from '../text/markdown-view.tsx';
-
-const CLASSES: Readonly<Record<string, string>> = { '+': 'add', '-': 'del', '@': 'at' };
+import { type DiffLine, DiffLines } from '../transcript/diff-lines.tsx';
 
 export function PatchFigure({ path, patch }: { readonly path: string; readonly patch: string }) {
   const from = patch.search(/^@@ /m);
   if (from < 0) return <p class="quiet">{describeBare(patch)}</p>;
   const hunks = patch.slice(from);
   const rows = hunks.slice(0, SHOWN).replace(/\n$/, '').split('\n');
-  const language = languageOf(path);
   return (
     <figure class="diff">
-      <pre tabindex={0} aria-label="Changes in all">
-        {rows.map((row) => (
-          <span class={CLASSES[row[0] ?? ''] ?? 'same'}>
-            {row.startsWith('@@') || row.startsWith('\\') ? (
-              showUnseen(row)
-            ) : (
-              <>
-                {`${row[0] ?? ' '} `}
-                <Tokens language={language} text={row.slice(1)} />
-              </>
-            )}
-            {'\n'}
-          </span>
-        ))}
-      </pre>
+      <DiffLines path={path} lines={rows.map(patchLine)} label="Changes in all" />
       {hunks.length > SHOWN ? (
         <p class="links">{`${formatCount(hunks.length - SHOWN, 'more character')}: copy the patch`}</p>
       ) : null}
     </figure>
   );
+}
+
+function patchLine(row: string): DiffLine {
+  if (row.startsWith('@@') || row.startsWith('\\')) return { mark: '@', text: row };
+  const mark = row.startsWith('+') ? '+' : row.startsWith('-') ? '-' : ' ';
+  return { mark, text: row.slice(1) };
 }
 
 /** Says what a patch without lines does. */

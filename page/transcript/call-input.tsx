@@ -4,8 +4,8 @@ import { showUnseen } from '../../system/text.ts';
 import { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
 import { changeOf, diffRows, type FileChange, SHOWN } from '../../client/render/diff-rows.ts';
 import { formatCount } from '../../client/units.ts';
-import { languageOf } from '../text/code-tokens.ts';
 import { MarkdownText, Tokens } from '../text/markdown-view.tsx';
+import { DiffLines } from './diff-lines.tsx';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -123,19 +123,10 @@ type DiffProps = { readonly change: FileChange; readonly sides?: unknown };
 /** `sides` stands in its place where a person wants both texts next to each other. */
 export function DiffFigure({ change: { path, before, after }, sides }: DiffProps) {
   const { lines, left } = diffRows(before, after);
-  const language = languageOf(path);
   return (
     <figure class="diff">
       <figcaption>{showUnseen(path.slice(0, 500))}</figcaption>
-      <pre tabindex={0} aria-label="Changes">
-        {lines.map(({ mark, text }) => (
-          <span class={mark === '+' ? 'add' : mark === '-' ? 'del' : 'same'}>
-            {`${mark} `}
-            <Tokens language={language} text={text} />
-            {'\n'}
-          </span>
-        ))}
-      </pre>
+      <DiffLines path={path} lines={lines} label="Changes" />
       {sides}
       {left > 0 ? <p class="links">{`${formatCount(left, 'more character')}: download the transcript`}</p> : null}
     </figure>

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-test('a run that gives no sign for five minutes is found, says what it waits for, and is stopped (O3 O4 O8)', async () => {
+test('a run that gives no sign for five minutes is found, says what it waits for, and is stopped; others at once (O3 O4 O8)', async () => {
   const { hold, release } = gate();
   const asking = await stage.play('Reconcile the ledger.', [reply('Nothing comes.', { hold })]);
   const command = () => [reply([text('It runs.'), toolUse('bash', { command: 'sleep 550', timeout: 600_000 })])];
@@ -49,7 +49,7 @@ test('a run that gives no sign for five minutes is found, says what it waits for
   for (const session of [asking, ...running]) {
     const row = tab.locator(`#row-${session}`);
     await row.getByTitle('silent', { exact: true }).waitFor();
-    expect(await row.locator('[data-label="Last sign"]').innerText()).toMatch(/^\d+ min$/);
+    await row.locator('[data-label="Last sign"]', { hasText: /^\s*\d+ min\s*$/ }).waitFor();
   }
   await shoot(tab, 'stuck');
   expect(await axeFindings(tab)).toEqual([]);
@@ -70,8 +70,26 @@ test('a run that gives no sign for five minutes is found, says what it waits for
   await tab.locator('#now', { hasText: 'Last run: interrupted' }).waitFor();
   await tab.locator('#lately', { hasText: 'interrupted by you, on the page' }).waitFor();
 
+  await tab.goto(new URL('/?tab=stuck', tab.url()).href);
+  await until(async () => (await tab.locator('#rows tr').count()) === 2);
+  await tab.locator('#all').check();
+  expect(await tab.locator('[data-all-matching]').isVisible()).toBe(false);
+  const asked: string[] = [];
+  tab.on('dialog', (dialog) => {
+    asked.push(dialog.message());
+    void dialog.accept();
+  });
+  await tab.locator('#bulk').getByRole('button', { name: 'Interrupt' }).click();
+  await tab.getByText('Asked 2 sessions to interrupt.').waitFor();
+  expect(asked).toEqual(['Interrupt 2 sessions?']);
+  await until(async () => (await tab.locator('#rows tr').count()) === 0);
+  await tab.goto(new URL('/', tab.url()).href);
+  for (const session of running) {
+    await tab.locator(`#row-${session}`, { hasText: 'interrupted' }).waitFor();
+    expect(await stage.opened.sessions.result(session)).toMatchObject({ reason: 'aborted_tools' });
+  }
+  await shoot(tab, 'stopped');
   expect(problems).toEqual([]);
-  await Promise.all(running.map((session) => stage.opened.sessions.cancel(session)));
   release();
   await close();
 });

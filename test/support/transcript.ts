@@ -2,6 +2,7 @@
 import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
 import { hashOf, type Store } from '../../store/values/store.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
+import type { FilesEntry, RootSnapshot } from '../../store/snapshots/files-entry.ts';
 import { nextSegment } from '../../store/view/next-segment.ts';
 import { emptyView, type View } from '../../store/view/view.ts';
 import type { Notice } from '../../workflows/contract/activities.ts';
@@ -110,3 +111,25 @@ export async function stored(store: Store, ...segments: (readonly Entry[])[]): P
   for (const entries of segments) view = await appendSegment(store, view, entries);
   return view;
 }
+
+/** A capture of a folder in which nothing has changed. */
+export const files = (root: string, changes: Partial<RootSnapshot> = {}): FilesEntry => ({
+  kind: 'files',
+  at: 1,
+  roots: [
+    {
+      root,
+      id: 'a'.repeat(40),
+      parent: null,
+      files: 1,
+      bytes: 0,
+      added: 0,
+      changed: 0,
+      deleted: 0,
+      insertions: 0,
+      deletions: 0,
+      names: [],
+      ...changes,
+    },
+  ],
+});

@@ -2,8 +2,9 @@
 // all of it, and the others are read.
 import { present } from '../../../workflows/contract/present.ts';
 import type { SeenPhase } from '../info.ts';
+import { callUntilAnswered, impatient } from '../persist.ts';
 import { type Finder, type ListOptions, matching, matchingSessions, planSearch } from './list-sessions.ts';
-import { isMeant, querySettled, SETTLED, settledQuery, type SettledPhase } from './settled.ts';
+import { isMeant, querySettled, SETTLED, settledQuery } from './settled.ts';
 
 export type SessionCounts = Readonly<Record<SeenPhase, number>> & { readonly note?: string };
 
@@ -18,8 +19,18 @@ export async function countSessions(finder: Finder, options: ListOptions): Promi
     for await (const { phase } of matchingSessions(finder, plan)) counts[phase] += 1;
     return { ...counts, ...present({ note: plan.note }) };
   }
-  const countSettled = async (phase: SettledPhase): Promise<void> => {
-    if (isMeant(plan, phase)) counts[phase] += (await finder.temporal.workflow.count(settledQuery(query, phase))).count;
+  const countSettled = async (): Promise<void> => {
+    const phases = SETTLED.filter((phase) => isMeant(plan, phase));
+    if (phases.length === 0) return;
+    const asked = `${settledQuery(query, phases)} GROUP BY ExecutionStatus`;
+    const { groups } = await callUntilAnswered(
+      finder.temporal,
+      'count the sessions',
+      () => finder.temporal.workflow.count(asked),
+      impatient,
+    );
+    for (const { count, groupValues } of groups)
+      counts[groupValues.flat().includes('Running') ? 'idle' : 'closed'] += count;
   };
   // Visibility does not know whether a running session has a worker, and sessions without
   // attributes are in no count.
@@ -28,6 +39,6 @@ export async function countSessions(finder: Finder, options: ListOptions): Promi
     const wanted = plan.isOpen ? others.filter(({ status }) => status === 'open') : others;
     for (const { phase } of await matching(finder, plan, wanted)) counts[phase] += 1;
   };
-  await Promise.all([...SETTLED.map(countSettled), countOthers()]);
+  await Promise.all([countSettled(), countOthers()]);
   return counts;
 }

@@ -3,7 +3,7 @@
 import type { Client } from '@temporalio/client';
 import type { Abortable } from '../../async.ts';
 import { ClientProblem } from '../../problem.ts';
-import { type SessionInfo, sessionInfo } from '../info.ts';
+import type { SessionInfo } from '../info.ts';
 import { lookAtRunning, type ReadRunning } from '../running/read-running.ts';
 import { compileFilter, type Compiled } from './compile-filter.ts';
 import { matchesFilter, sortSessions } from './match-session.ts';
@@ -167,12 +167,11 @@ async function* sortedSessions(finder: Finder, plan: SearchPlan): AsyncIterable<
 
 /** Yields all that match, in no order. */
 export async function* matchingSessions(finder: Finder, plan: SearchPlan): AsyncIterable<SessionInfo> {
-  const all = finder.temporal.workflow.list({ query: plan.compiled.query, pageSize: SERVER_PAGE });
-  for await (const group of inGroups(all, plan.looks ? SERVER_PAGE : 1))
+  for await (const sessions of streamSessions(finder, plan.compiled.query, SERVER_PAGE))
     yield* await matching(
       finder,
       plan,
-      group.map((execution) => sessionInfo(execution)),
+      sessions.map(({ item }) => item),
     );
 }
 
@@ -251,11 +250,8 @@ function streamsOf(finder: Finder, plan: SearchPlan, size: number): Stream<Sessi
   const { compiled, closed, looks, attributes, isOpen } = plan;
   const settled = looks && attributes ? querySettled(plan) : null;
   if (settled !== null) {
-    const phases = SETTLED.filter((phase) => isMeant(plan, phase));
-    return [
-      streamUnderWay(finder, plan),
-      ...phases.map((phase) => streamSessions(finder, settledQuery(settled, phase), size)),
-    ];
+    const queries = SETTLED.filter((phase) => isMeant(plan, phase)).map((phase) => settledQuery(settled, [phase]));
+    return [streamUnderWay(finder, plan), ...queries.map((query) => streamSessions(finder, query, size))];
   }
   const streamWith = ({ query, exact }: Compiled, status: string): Stream<SessionInfo> =>
     streamSessions(finder, `${query} AND ExecutionStatus ${status}`, exact ? size : SERVER_PAGE);

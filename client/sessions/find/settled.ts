@@ -31,9 +31,12 @@ export function querySettled({ filter, now }: Search): string | null {
   return exact ? query : null;
 }
 
-/** Returns the query for the sessions with attributes, in this phase, that another query finds. */
-export function settledQuery(query: string, phase: SettledPhase): string {
-  const clause =
-    phase === 'closed' ? `ExecutionStatus != 'Running'` : `${OPEN} AND ${ATTRIBUTES.phase.name} = '${phase}'`;
-  return `${query} AND ${ATTRIBUTES.turns.name} IS NOT NULL AND ${clause}`;
+const CLAUSES: Readonly<Record<SettledPhase, string>> = {
+  idle: `(${OPEN} AND ${ATTRIBUTES.phase.name} = 'idle')`,
+  closed: `ExecutionStatus != 'Running'`,
+};
+
+/** Returns the query for the sessions with attributes, in one of the phases, that another finds. */
+export function settledQuery(query: string, phases: readonly SettledPhase[]): string {
+  return `${query} AND ${ATTRIBUTES.turns.name} IS NOT NULL AND (${phases.map((phase) => CLAUSES[phase]).join(' OR ')})`;
 }

@@ -2,13 +2,11 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 import { type SessionInfo, sessionInfo } from '../info.ts';
-import { patience, callUntilAnswered } from '../persist.ts';
+import { callUntilAnswered, impatient } from '../persist.ts';
 import type { Placed } from './newest-first.ts';
 
 /** The most sessions of one call. */
 export const SERVER_PAGE = 500;
-
-const impatient = { ...patience, total: patience.oneCall };
 
 /** Yields the sessions of a query in the order of visibility. */
 export async function* streamSessions(

@@ -1,5 +1,6 @@
 // Reads running rows for lists: one look at a workflow for all its viewers, a few at a time. The
 // first look reads the history of the current execution, later ones only what came since.
+import { AsyncResource } from 'node:async_hooks';
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
@@ -37,7 +38,7 @@ export type ReadRunning = (
 export type RunningSession = Pick<SessionInfo, 'session' | 'phase'>;
 
 /** Rows that are read at once. */
-const TOGETHER = 8;
+const TOGETHER = 3;
 /** Most running sessions of a list that are looked at. */
 const MOST_LOOKED = 300;
 /** Sessions that are remembered. */
@@ -49,6 +50,8 @@ const UNWORKED_HOLD_MS = 30_000;
 /** Milliseconds after which a row is too old to be shown while it is read again. */
 const STALE_MS = 10_000;
 const WAIT_MS = 2_000;
+/** Milliseconds after which a read is given up. */
+const READ_MS = 10_000;
 /** Far more events than a session adds between two looks. */
 const PAGE = 100;
 
@@ -59,13 +62,17 @@ export function runningReader(ports: RunningPorts): ReadRunning {
   const entries = new RecentMap<SessionId, Entry>(MOST_KEPT);
   const few = createLimit(TOGETHER);
   const words = createWordReader(ports.store);
+  // Bound, so that a caller who gives up does not abort what others wait for.
+  const read = AsyncResource.bind((session: SessionId, entry: Entry) =>
+    ports.temporal.withDeadline(Date.now() + READ_MS, () => readRow(ports, words, session, entry)),
+  );
   /** Resolves when the row may be shown. */
   const refresh = ({ session, phase }: RunningSession): Promise<void> => {
     const entry = entries.get(session) ?? { row: null, at: 0, reading: null, known: null };
     entries.set(session, entry);
     const age = Date.now() - entry.at;
     if (age < (phase === 'waiting_worker' ? UNWORKED_HOLD_MS : HOLD_MS)) return Promise.resolve();
-    entry.reading ??= few(() => readRow(ports, words, session, entry))
+    entry.reading ??= few(() => read(session, entry))
       // A session that cannot be read now keeps its last row, which says how old it is.
       .catch(() => undefined)
       .finally(() => Object.assign(entry, { reading: null, at: Date.now() }));

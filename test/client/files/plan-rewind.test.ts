@@ -5,27 +5,9 @@ import { planRewind, type RewindChoice } from '../../../client/sessions/files/pl
 import type { Entry } from '../../../store/log/entries.ts';
 import type { StoredSegment } from '../../../store/log/read-chain.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
-import { callBlock, outcome, outcomes, reply, runStarted, user } from '../../support/transcript.ts';
+import { callBlock, files, outcome, outcomes, reply, runStarted, user } from '../../support/transcript.ts';
 
-const captured: Entry = {
-  kind: 'files',
-  roots: [
-    {
-      root: '/w',
-      id: 'a'.repeat(40),
-      parent: null,
-      files: 1,
-      bytes: 0,
-      added: 0,
-      changed: 0,
-      deleted: 0,
-      insertions: 0,
-      deletions: 0,
-      names: [],
-    },
-  ],
-  at: 0,
-};
+const captured = files('/w');
 
 function effectsOf(isCaptured: boolean, choice: RewindChoice = {}): readonly string[] {
   const before: readonly Entry[] = [runStarted(1), user('Go.'), ...(isCaptured ? [captured] : [])];

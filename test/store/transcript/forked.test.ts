@@ -10,7 +10,7 @@ import { emptyView, loadView, loadWorkingView, type View } from '../../../store/
 import type { Entry } from '../../../store/log/entries.ts';
 import type { Forked } from '../../../workflows/contract/fork.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
-import { user } from '../../support/transcript.ts';
+import { files, user } from '../../support/transcript.ts';
 
 const ORIGIN = 's-origin' as SessionId;
 const FORK = 's-fork' as SessionId;
@@ -77,25 +77,6 @@ test('a segment of another session without a link is refused', async () => {
 });
 
 test('what was captured before forks that moved counts as captured of the last folder (T11)', () => {
-  const files = (root: string): Entry => ({
-    kind: 'files',
-    at: 1,
-    roots: [
-      {
-        root,
-        id: 'x',
-        parent: null,
-        files: 0,
-        bytes: 0,
-        added: 0,
-        changed: 0,
-        deleted: 0,
-        insertions: 0,
-        deletions: 0,
-        names: [],
-      },
-    ],
-  });
   const moved = (from: string, to: string): Entry => ({
     kind: 'notice',
     notice: { kind: 'forked', session: ORIGIN, head: null, position: 1, at: 1, moved: { from, to } },

@@ -1,0 +1,33 @@
+// Draws the lines of a diff, coloured as what they are.
+import type { DiffRow } from '../../client/render/diff-rows.ts';
+import { showUnseen } from '../../system/text.ts';
+import { languageOf } from '../text/code-tokens.ts';
+import { Tokens } from '../text/markdown-view.tsx';
+
+/** A line of the file, or one that git writes between them. */
+export type DiffLine = DiffRow | { readonly mark: '@'; readonly text: string };
+
+const CLASSES = { '+': 'add', '-': 'del', ' ': 'same', '@': 'at' } as const;
+
+type DiffLinesProps = { readonly path: string; readonly lines: readonly DiffLine[]; readonly label: string };
+
+export function DiffLines({ path, lines, label }: DiffLinesProps) {
+  const language = languageOf(path);
+  return (
+    <pre tabindex={0} aria-label={label}>
+      {lines.map(({ mark, text }) => (
+        <span class={CLASSES[mark]}>
+          {mark === '@' ? (
+            showUnseen(text)
+          ) : (
+            <>
+              {`${mark} `}
+              <Tokens language={language} text={text} />
+            </>
+          )}
+          {'\n'}
+        </span>
+      ))}
+    </pre>
+  );
+}
