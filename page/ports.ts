@@ -27,7 +27,7 @@ import { backgroundReader, type BackgroundReader } from '../client/sessions/hist
 import { findLastDecision, type LastDecision } from '../client/sessions/find/last-decision.ts';
 import { readRecent, type RecentRequests } from '../client/sessions/history/recent.ts';
 import { readStartOptions } from '../client/sessions/history/start-options.ts';
-import type { ReadRunning } from '../client/sessions/running/read-running.ts';
+import { type ReadRunning, runningReader } from '../client/sessions/running/read-running.ts';
 import { stepReader, type StepReader } from '../client/sessions/history/steps.ts';
 import { isQueuePolled } from '../client/sessions/worker-polls.ts';
 import { describeNoWorker } from '../client/sessions/no-worker.ts';
@@ -141,6 +141,8 @@ const POLLS_HOLD_MS = 5_000;
  */
 const COUNTS_HOLD_MS = 3_000;
 const SLOW_COUNTS_HOLD_MS = 10_000;
+/** Looks at running sessions at once where the server has the same processors: lists go first. */
+const LOOKS_BESIDE_SERVER = 2;
 /** Milliseconds for which all filters reuse the sessions that are under way. */
 const UNDER_WAY_HOLD_MS = 1_000;
 /** Milliseconds for which the inbox is reused: each view of all sessions shows it. */
@@ -215,15 +217,17 @@ function fleetPorts(opened: Opened, env: Env): Pick<PagePorts, 'running' | 'flee
  * Finds sessions as a client does, but waits less for looks at running ones, and reads those that
  * are under way less often.
  */
-function openFinder({ temporal, store }: Opened, env: Env): Finder {
-  const { finder } = new ClientMeans(withPorts({ temporal: temporal.client, store, env }));
+function openFinder({ temporal, store, embedded }: Opened, env: Env): Finder {
+  const options = withPorts({ temporal: temporal.client, store, env });
+  const { finder } = new ClientMeans(options);
+  const readRunning = runningReader({ ...options, ...(embedded && { together: LOOKS_BESIDE_SERVER }) });
   const readUnderWay = holdAnswers(
     (_all: 'all') => finder.readUnderWay(),
     () => UNDER_WAY_HOLD_MS,
   );
   return {
     ...finder,
-    readRunning: (sessions) => finder.readRunning(sessions, RUNNING_WAIT_MS),
+    readRunning: (sessions) => readRunning(sessions, RUNNING_WAIT_MS),
     readUnderWay: () => readUnderWay('all'),
   };
 }

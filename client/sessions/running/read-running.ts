@@ -24,6 +24,8 @@ export type RunningPorts = {
   readonly store: Store;
   /** Looks at the end of a session's live channel. */
   readonly peek?: ((session: SessionId) => Promise<LivePeek>) | undefined;
+  /** Rows that are read at once. */
+  readonly together?: number;
 };
 
 /**
@@ -37,8 +39,7 @@ export type ReadRunning = (
 
 export type RunningSession = Pick<SessionInfo, 'session' | 'phase'>;
 
-/** Rows that are read at once. */
-const TOGETHER = 3;
+const TOGETHER = 8;
 /** Most running sessions of a list that are looked at. */
 const MOST_LOOKED = 300;
 /** Sessions that are remembered. */
@@ -60,7 +61,7 @@ type Entry = { row: RunningRow | null; at: number; reading: Promise<void> | null
 
 export function runningReader(ports: RunningPorts): ReadRunning {
   const entries = new RecentMap<SessionId, Entry>(MOST_KEPT);
-  const few = createLimit(TOGETHER);
+  const few = createLimit(ports.together ?? TOGETHER);
   const words = createWordReader(ports.store);
   // Bound, so that a caller who gives up does not abort what others wait for.
   const read = AsyncResource.bind((session: SessionId, entry: Entry) =>
