@@ -1,5 +1,6 @@
 // The open feeds of this process: one for each watched thing, shared by all its viewers. A feed
-// stays open for a while after its last viewer has left, for a reload or the next viewer.
+// stays open for a while after its last viewer has left, for a reload or the next viewer. Only a
+// few do: each holds what it shows.
 
 export type OpenFeeds<Key, Feed> = {
   /** Opens or joins a feed. Call `leave` once. Throws the error of opening it. */
@@ -17,6 +18,8 @@ export type OpenFeeds<Key, Feed> = {
 };
 
 const LINGER_MS = 30_000;
+/** Feeds without a viewer. */
+const MOST_LINGERING = 4;
 
 type Open<Feed> = { readonly feed: Promise<Feed>; watchers: number; closing: NodeJS.Timeout | null };
 
@@ -39,6 +42,10 @@ export function openFeeds<Key, Feed extends { close(): void }>(
     kept.set(key, opened);
     return opened;
   };
+  const shutOldest = (): void => {
+    const unwatched = [...kept].filter(([, { closing }]) => closing !== null);
+    for (const [key, entry] of unwatched.slice(0, -MOST_LINGERING)) shut(key, entry);
+  };
   return {
     get size() {
       return kept.size;
@@ -56,9 +63,13 @@ export function openFeeds<Key, Feed extends { close(): void }>(
         if (gone) return;
         gone = true;
         entry.watchers -= 1;
-        if (entry.watchers > 0) return;
+        if (entry.watchers > 0 || kept.get(key) !== entry) return;
+        // The last that was left is the last to be shut.
+        kept.delete(key);
+        kept.set(key, entry);
         entry.closing = setTimeout(() => shut(key, entry), lingerMs);
         entry.closing.unref();
+        shutOldest();
       };
       try {
         return { feed: await entry.feed, leave };
