@@ -1,6 +1,8 @@
 // Everything that the page needs from outside: visibility, the store, the live channel, and what
 // people send to sessions.
 import type { ChannelItem } from '../store/live/events.ts';
+import type { Entry } from '../store/log/entries.ts';
+import { hasPacks } from '../store/snapshots/packs.ts';
 import type { Store } from '../store/values/store.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval, RunOptions } from '../workflows/contract/session.ts';
@@ -16,6 +18,8 @@ import type { Opened } from '../client/runtime/open-server.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import type { WaitingApproval } from '../client/sessions/waiting-approval.ts';
 import { ClientMeans } from '../client/sessions/client-means.ts';
+import { type DiffOptions, diffSession, type SessionDiff } from '../client/sessions/files/diff-session.ts';
+import { openShadowReading } from '../client/sessions/files/read-shadow.ts';
 import { openUnstored, withPorts } from '../client/sessions/folder-ports.ts';
 import type { SessionDescription } from '../client/sessions/info.ts';
 import { readSession, type SessionReading } from '../client/sessions/read.ts';
@@ -115,6 +119,12 @@ export type PagePorts = Acting &
     waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
     /** Returns what the model said before the call, in the same reply. */
     said(session: SessionId, pending: PendingApproval): Promise<string>;
+    /** Tells what has changed between two captures of a session's entries. Throws ClientProblem. */
+    diffOf(
+      seen: Pick<SessionDescription, 'session' | 'cwd'>,
+      entries: readonly Entry[],
+      asked: DiffOptions,
+    ): Promise<SessionDiff>;
     /** Looks at a file of the session's folder, as it is now on this host. */
     file(seen: Pick<SessionDescription, 'cwd' | 'host'>, path: string): Promise<FileNow>;
     /** Returns a sentence when no worker polls for the session, else null. */
@@ -265,7 +275,7 @@ function shareLooks(opened: Opened): SharedLooks {
 
 type SessionReaders = Pick<
   PagePorts,
-  'background' | 'read' | 'head' | 'recent' | 'startOptions' | 'waiting' | 'said' | 'file'
+  'background' | 'read' | 'head' | 'recent' | 'startOptions' | 'waiting' | 'said' | 'file' | 'diffOf'
 >;
 
 function sessionReaders(opened: Opened, env: Env): SessionReaders {
@@ -280,6 +290,10 @@ function sessionReaders(opened: Opened, env: Env): SessionReaders {
     waiting: (session, pending) => transcriptReader(store).waiting(session, pending),
     said: (session, pending) => transcriptReader(store).said(session, pending),
     file: (seen, path) => readWorkspaceFile(seen, path, here()),
+    diffOf: ({ session, cwd }, entries, asked) => {
+      const reading = openShadowReading(folder.root, env, hasPacks(entries));
+      return diffSession({ session, cwd, reading, store }, { entries, first: 0 }, asked);
+    },
   };
 }
 

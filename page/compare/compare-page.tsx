@@ -4,7 +4,6 @@ import { isReply } from '../../client/sessions/history/items.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { Layout, htmlOf, Moment } from '../layout.tsx';
 import { StateChip } from '../session/head.tsx';
-import { transcriptFacts } from '../session/session-facts.ts';
 import { readSessionFiles } from '../session/session-files.ts';
 import type { PagePorts } from '../ports.ts';
 import { CallInput } from '../transcript/call-input.tsx';
@@ -23,13 +22,13 @@ export type CompareRequest = {
 };
 
 export async function comparePage(
-  ports: Pick<PagePorts, 'diff' | 'files'>,
+  ports: Pick<PagePorts, 'diffOf'>,
   standings: readonly Standing[],
   asked: CompareRequest,
 ): Promise<string> {
   const sessions = await Promise.all(
     standings.map(async (standing): Promise<ComparedSession> => {
-      const { files } = await readSessionFiles(ports, standing.seen, transcriptFacts(standing.items).files);
+      const { files } = await readSessionFiles(ports, standing);
       return { ...standing, files };
     }),
   );

@@ -22,16 +22,15 @@ import { placeIn, SessionShell } from './session-shell.tsx';
 
 export async function filesPage(
   feed: SessionFeed,
-  ports: Pick<PagePorts, 'temporalUi' | 'diff' | 'files'>,
+  ports: Pick<PagePorts, 'temporalUi' | 'diffOf'>,
   { path, at }: { readonly path: string | undefined; readonly at: number | undefined },
 ): Promise<string> {
   const place = placeIn(feed);
   const { seen, items } = feed.standing;
-  const touched = transcriptFacts(items).files;
-  const { read, commands } = touched;
-  const { files, problem, between, capture } = await readSessionFiles(ports, seen, touched, at);
+  const { read, commands } = transcriptFacts(items).files;
+  const { files, problem, between, capture } = await readSessionFiles(ports, feed.standing, at);
   const shown = files.find((file) => file.path === path) ?? files[0];
-  const patch = shown?.change ? await readPatch(ports, seen.session, shown.change, between) : null;
+  const patch = shown?.change ? await readPatch(ports, feed.standing, shown.change, between) : null;
   const onDisk = shown ? await describeOnDisk(seen.cwd, shown) : null;
   const link = `/sessions/${seen.session}`;
   return htmlOf(

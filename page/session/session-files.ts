@@ -3,11 +3,13 @@
 import { isAbsolute, join } from 'node:path';
 import { ClientProblem } from '../../client/problem.ts';
 import { callsText } from '../../client/render/files-words.ts';
-import type { Capture } from '../../client/sessions/files/calls-behind.ts';
+import { type Capture, listCaptures } from '../../client/sessions/files/calls-behind.ts';
 import type { ChangedFile, DiffOptions } from '../../client/sessions/files/diff-session.ts';
 import type { ChangedFiles, FileEdit } from '../../client/sessions/history/changed-files.ts';
-import type { SessionDescription } from '../../client/sessions/info.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import type { Standing } from '../feed/standing.tsx';
 import type { PagePorts } from '../ports.ts';
+import { transcriptFacts } from './session-facts.ts';
 
 export type SessionFile = {
   /** Relative to the session's folder where it lies there. */
@@ -31,21 +33,22 @@ export type SessionFiles = {
 };
 
 type Between = Pick<DiffOptions, 'from' | 'to'>;
-type FilePorts = Pick<PagePorts, 'diff' | 'files'>;
+type FilePorts = Pick<PagePorts, 'diffOf'>;
+type Shown = Pick<Standing, 'seen' | 'items'>;
+
+const entriesOf = ({ items }: Shown): readonly Entry[] => items.all.map(({ entry }) => entry);
 
 /** `at` is the position of a capture that is shown alone. */
-export async function readSessionFiles(
-  { diff, files }: FilePorts,
-  { session, cwd }: Pick<SessionDescription, 'session' | 'cwd'>,
-  touched: Pick<ChangedFiles, 'changed'>,
-  at?: number,
-): Promise<SessionFiles> {
-  const changed = at === undefined ? touched.changed : [];
+export async function readSessionFiles({ diffOf }: FilePorts, shown: Shown, at?: number): Promise<SessionFiles> {
+  const { seen, items } = shown;
+  const { cwd } = seen;
+  const changed = at === undefined ? transcriptFacts(items).files.changed : [];
   try {
-    const captures = await files(session);
+    const entries = entriesOf(shown);
+    const captures = listCaptures(entries);
     const capture = captures.find(({ position }) => position === at) ?? null;
     const between = at === undefined ? {} : { from: positionBefore(captures, at), to: at };
-    const found = await diff(session, { ...between, stat: true });
+    const found = await diffOf(seen, entries, { ...between, stat: true });
     return { files: joinFiles(cwd, { changed, found: found.files, captures }), problem: null, between, capture };
   } catch (error) {
     if (!(error instanceof ClientProblem)) throw error;
@@ -64,12 +67,12 @@ function positionBefore(captures: readonly Capture[], at: number): number {
 
 /** Returns the patch of one file, as `git diff` prints it; null for one that is too large. */
 export async function readPatch(
-  { diff }: FilePorts,
-  session: string,
+  { diffOf }: FilePorts,
+  shown: Shown,
   { root, path }: ChangedFile,
   between: Between,
 ): Promise<string | null> {
-  return (await diff(session, { ...between, paths: [join(root, path)] })).patch;
+  return (await diffOf(shown.seen, entriesOf(shown), { ...between, paths: [join(root, path)] })).patch;
 }
 
 type Told = Pick<ChangedFiles, 'changed'> & {

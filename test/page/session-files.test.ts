@@ -1,7 +1,6 @@
 // The files of a session, as its snapshots and its calls tell of them.
 import { expect, test } from 'vitest';
 import { ClientProblem } from '../../client/problem.ts';
-import { listCaptures } from '../../client/sessions/files/calls-behind.ts';
 import type { ChangedFile } from '../../client/sessions/files/diff-session.ts';
 import type { FileEdit } from '../../client/sessions/history/changed-files.ts';
 import type { Entry } from '../../store/log/entries.ts';
@@ -67,9 +66,9 @@ test('the files of a session are shown by its snapshots with a patch, and by its
   const captured = await stagedPage({
     entries,
     ports: {
-      diff: (_, options) => {
+      diffOf: (_seen, _entries, options) => {
         asked.push(options);
-        return Promise.resolve({ files: [changeOf('made.py')], patch: options?.stat === true ? null : patch });
+        return Promise.resolve({ files: [changeOf('made.py')], patch: options.stat === true ? null : patch });
       },
     },
   });
@@ -83,7 +82,7 @@ test('the files of a session are shown by its snapshots with a patch, and by its
   expect(compared).toMatch(/Files changed<\/td><td>2<\/td>/);
   const without = await stagedPage({
     entries,
-    ports: { diff: () => Promise.reject(new ClientProblem('refused', 'no files of session s-1 were captured')) },
+    ports: { diffOf: () => Promise.reject(new ClientProblem('refused', 'no files of session s-1 were captured')) },
   });
   const calls = await without.text('/sessions/s-1/files');
   expect(calls).toContain('1 file changed');
@@ -108,8 +107,8 @@ test('a step says in the transcript which call has changed files, and leads to i
   const { text } = await stagedPage({
     entries: steps,
     ports: {
-      files: () => Promise.resolve(listCaptures(steps)),
-      diff: (_, options) => {
+      diffOf: (_seen, given, options) => {
+        expect(given).toEqual(steps);
         asked.push(options);
         return Promise.resolve({ files: [changeOf('made.ts', 'added')], patch: '' });
       },

@@ -128,6 +128,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     transcript: () => noEvents(),
     files: () => Promise.resolve([]),
     diff: () => Promise.resolve({ files: [], patch: '' }),
+    diffOf: () => Promise.resolve({ files: [], patch: '' }),
     send: noted('send'),
     askAside: noted('askAside'),
     answer: noted('answer'),
