@@ -26,6 +26,7 @@ import { readSession, type SessionReading } from '../client/sessions/read.ts';
 import { headOf } from '../client/sessions/newest-head.ts';
 import { transcriptReader } from '../client/sessions/transcript-reader.ts';
 import { countSessions, type SessionCounts } from '../client/sessions/find/count-sessions.ts';
+import { holdRows } from '../client/sessions/find/hold-rows.ts';
 import { type Finder, type ListOptions, listPage } from '../client/sessions/find/list-sessions.ts';
 import { backgroundReader, type BackgroundReader } from '../client/sessions/history/background-reader.ts';
 import { findLastDecision, type LastDecision } from '../client/sessions/find/last-decision.ts';
@@ -153,8 +154,8 @@ const COUNTS_HOLD_MS = 3_000;
 const SLOW_COUNTS_HOLD_MS = 10_000;
 /** Looks at running sessions at once where the server has the same processors: lists go first. */
 const LOOKS_BESIDE_SERVER = 2;
-/** Milliseconds for which all filters reuse the sessions that are under way. */
-const UNDER_WAY_HOLD_MS = 1_000;
+/** Milliseconds for which all filters reuse what was read to decide them here. */
+const ROWS_HOLD_MS = 1_000;
 /** Milliseconds for which the inbox is reused: each view of all sessions shows it. */
 const INBOX_HOLD_MS = 1_500;
 /** Milliseconds for which steps are reused: all viewers of a timeline draw it anew together. */
@@ -233,12 +234,13 @@ function openFinder({ temporal, store, embedded }: Opened, env: Env): Finder {
   const readRunning = runningReader({ ...options, ...(embedded && { together: LOOKS_BESIDE_SERVER }) });
   const readUnderWay = holdAnswers(
     (_all: 'all') => finder.readUnderWay(),
-    () => UNDER_WAY_HOLD_MS,
+    () => ROWS_HOLD_MS,
   );
   return {
     ...finder,
     readRunning: (sessions) => readRunning(sessions, RUNNING_WAIT_MS),
     readUnderWay: () => readUnderWay('all'),
+    readAll: holdRows(temporal.client, ROWS_HOLD_MS),
   };
 }
 

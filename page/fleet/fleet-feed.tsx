@@ -48,6 +48,11 @@ export type FleetPorts = Pick<PagePorts, 'page' | 'counts' | 'inbox' | 'describe
 
 /** Milliseconds between looks. */
 const LOOK_MS = 2_000;
+/** A look that reads every session may take seconds, and is not to keep a processor busy. */
+const REST = 3;
+
+/** Returns for how long the next look waits after one that took so many milliseconds. */
+export const restAfter = (took: number): number => Math.max(LOOK_MS, REST * took);
 const PAGE = 100;
 
 export const FLEET = {
@@ -100,8 +105,10 @@ export async function openFleetFeed(
   let parts = draw();
   frameChanges(drawn, parts);
   const goOn = async (): Promise<void> => {
-    while (await pause(LOOK_MS, stop.signal)) {
+    let took = 0;
+    while (await pause(restAfter(took), stop.signal)) {
       if (!isWatched()) continue;
+      const begun = performance.now();
       try {
         looked = await look();
         trouble.set('workers', missingWorkers(looked.all));
@@ -109,6 +116,7 @@ export async function openFleetFeed(
       } catch (error) {
         trouble.set('server', reasonOf(error));
       }
+      took = performance.now() - begun;
       parts = draw();
       const changes = frameChanges(drawn, parts);
       if (changes.length === 0) continue;

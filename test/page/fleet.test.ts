@@ -1,6 +1,7 @@
 // All sessions, the frame, new tasks, workers and usage, asked as a browser would ask. No port is
 // opened.
 import { expect, test } from 'vitest';
+import { restAfter } from '../../page/fleet/fleet-feed.tsx';
 import { fleetAddress, fleetQuery, readFleetView, sortColumnOf, wholeFilter } from '../../page/fleet/fleet-view.ts';
 import { countStrayed } from '../../page/frame/strayed-sessions.ts';
 import { groupSessions, treeRows } from '../../page/fleet/session-tree.ts';
@@ -22,6 +23,10 @@ test('a view of all sessions is its address, and what goes without saying is not
   expect(wholeFilter(view)).toBe('cost>1 phase:running idle>5m');
   expect(fleetAddress(view, { tab: 'all', flat: false })).toBe('/?q=cost%3E1&span=7d');
   expect(sortColumnOf('"a b" sort:cost tag:x="y z"', '-turns')).toBe('"a b" tag:x="y z" sort:-turns');
+});
+
+test('a list is looked at every two seconds, and one that takes long to read takes a quarter of the time at most (O13)', () => {
+  expect([0, 500, 4_000].map(restAfter)).toEqual([2_000, 2_000, 12_000]);
 });
 
 const agent = (id: string, parent: string): SessionInfo =>

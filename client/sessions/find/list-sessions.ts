@@ -12,6 +12,8 @@ import { type Filter, parseFilter } from './parse-filter.ts';
 import { isMeant, querySettled, SETTLED, settledQuery } from './settled.ts';
 import { SERVER_PAGE, streamSessions } from './stream-sessions.ts';
 import type { ReadUnderWay } from './under-way.ts';
+import type { ReadAll } from './hold-rows.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { present } from '../../../workflows/contract/present.ts';
 
 export type ListOptions = Abortable & {
@@ -51,6 +53,8 @@ export type Finder = {
   readonly observePhase: (session: SessionInfo) => Promise<SessionInfo>;
   readonly readRunning: ReadRunning;
   readonly readUnderWay: ReadUnderWay;
+  /** Present where lists and counts of one moment share what they read. */
+  readonly readAll?: ReadAll;
 };
 
 /**
@@ -167,12 +171,14 @@ async function* sortedSessions(finder: Finder, plan: SearchPlan): AsyncIterable<
 
 /** Yields all that match, in no order. */
 export async function* matchingSessions(finder: Finder, plan: SearchPlan): AsyncIterable<SessionInfo> {
-  for await (const sessions of streamSessions(finder, plan.compiled.query, SERVER_PAGE))
-    yield* await matching(
-      finder,
-      plan,
-      sessions.map(({ item }) => item),
-    );
+  // A session may close between two reads.
+  const seen = new Set<SessionId>();
+  for (const stream of streamsOf(finder, plan, null))
+    for await (const placed of stream) {
+      const sessions = placed.map(({ item }) => item).filter(({ session }) => !seen.has(session));
+      for (const { session } of sessions) seen.add(session);
+      yield* await matching(finder, plan, sessions);
+    }
 }
 
 async function collectSorted(
@@ -244,19 +250,30 @@ async function scanPage(finder: Finder, plan: SearchPlan, size: number, { at, id
 
 /**
  * Reads open and closed sessions apart, each as visibility orders them. Where running ones are
- * looked at, only those under way are read beyond what the server finds.
+ * looked at, only those under way are read beyond what the server finds. `size` is that of a page;
+ * null where all are wanted.
  */
-function streamsOf(finder: Finder, plan: SearchPlan, size: number): Stream<SessionInfo>[] {
+function streamsOf(finder: Finder, plan: SearchPlan, size: number | null): Stream<SessionInfo>[] {
   const { compiled, closed, looks, attributes, isOpen } = plan;
   const settled = looks && attributes ? querySettled(plan) : null;
   if (settled !== null) {
     const queries = SETTLED.filter((phase) => isMeant(plan, phase)).map((phase) => settledQuery(settled, [phase]));
-    return [streamUnderWay(finder, plan), ...queries.map((query) => streamSessions(finder, query, size))];
+    return [streamUnderWay(finder, plan), ...queries.map((query) => streamRows(finder, query, size))];
   }
   const streamWith = ({ query, exact }: Compiled, status: string): Stream<SessionInfo> =>
-    streamSessions(finder, `${query} AND ExecutionStatus ${status}`, exact ? size : SERVER_PAGE);
+    streamRows(finder, `${query} AND ExecutionStatus ${status}`, exact ? size : null);
   const open = streamWith(compiled, `= 'Running'`);
   return isOpen ? [open] : [open, streamWith(closed, `!= 'Running'`)];
+}
+
+async function* streamRows(
+  finder: Finder,
+  query: string,
+  size: number | null,
+): AsyncGenerator<readonly Placed<SessionInfo>[], void> {
+  const all = size === null ? await finder.readAll?.(query) : null;
+  if (all) yield all;
+  else yield* streamSessions(finder, query, size ?? SERVER_PAGE);
 }
 
 async function* streamUnderWay(

@@ -7,7 +7,7 @@
 export type Placed<Item> = { readonly id: string; readonly key: number; readonly bound: number; readonly item: Item };
 
 /** Items of one stream, with the bounds falling. */
-export type Stream<Item> = AsyncIterator<readonly Placed<Item>[]>;
+export type Stream<Item> = AsyncIterableIterator<readonly Placed<Item>[]>;
 
 /** A place in the order: everything at or before it was given out. */
 export type OrderPlace = { readonly at: number; readonly id: string };

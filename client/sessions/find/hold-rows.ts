@@ -1,0 +1,41 @@
+// Reads all sessions of a query for lists and counts that memos decide, and keeps them for a
+// moment: a page of sessions and its counts ask for the same ones.
+import { AsyncResource } from 'node:async_hooks';
+import type { Client } from '@temporalio/client';
+import type { SessionInfo } from '../info.ts';
+import { callUntilAnswered, impatient } from '../persist.ts';
+import type { Placed } from './newest-first.ts';
+import { SERVER_PAGE, streamSessions } from './stream-sessions.ts';
+
+/**
+ * Returns the sessions of a query in the order of visibility, as they were a moment ago; null where
+ * there are too many to keep.
+ */
+export type ReadAll = (query: string) => Promise<readonly Placed<SessionInfo>[] | null>;
+
+/** Sessions of one query. */
+const MOST_ROWS = 10_000;
+/** Queries. */
+const MOST_HELD = 4;
+
+export function holdRows(temporal: Client, holdMs: number): ReadAll {
+  const held = new Map<string, ReturnType<ReadAll>>();
+  // Bound, so that a caller who gives up does not abort what others wait for.
+  const read = AsyncResource.bind(async (query: string) => {
+    const count = () => temporal.workflow.count(query);
+    if ((await callUntilAnswered(temporal, 'count the sessions', count, impatient)).count > MOST_ROWS) return null;
+    const rows: Placed<SessionInfo>[] = [];
+    for await (const sessions of streamSessions({ temporal }, query, SERVER_PAGE)) rows.push(...sessions);
+    return rows;
+  });
+  return (query) => {
+    const known = held.get(query);
+    if (known) return known;
+    const reading: ReturnType<ReadAll> = read(query);
+    held.set(query, reading);
+    for (const oldest of [...held.keys()].slice(0, -MOST_HELD)) held.delete(oldest);
+    const forget = (): void => void (held.get(query) === reading && held.delete(query));
+    reading.then(() => setTimeout(forget, holdMs).unref(), forget);
+    return reading;
+  };
+}
