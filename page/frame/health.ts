@@ -3,6 +3,7 @@
 import type { Client } from '@temporalio/client';
 import { reasonOf } from '../../system/text.ts';
 import type { Store } from '../../store/values/store.ts';
+import { impatient } from '../../client/sessions/persist.ts';
 import { livePollers } from '../../client/sessions/worker-polls.ts';
 
 /** Milliseconds that a part took to answer, or why it did not. */
@@ -19,8 +20,9 @@ export type FrameHealth = {
 const PROBE = 'page/probe';
 
 export async function lookAtHealth(temporal: Client, store: Store): Promise<FrameHealth> {
+  const deadline = Date.now() + impatient.total;
   const [server, kept, workers] = await Promise.all([
-    timeAnswer(() => temporal.workflowService.getSystemInfo({})),
+    timeAnswer(() => temporal.withDeadline(deadline, () => temporal.workflowService.getSystemInfo({}))),
     timeAnswer(() => store.read(PROBE)),
     countWorkers(temporal),
   ]);

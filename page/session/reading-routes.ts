@@ -120,17 +120,15 @@ export function addCompareRoute(app: Hono, ports: PagePorts, feeds: SessionFeeds
     const ids = Object.values(asked).flatMap((id) => (id === undefined || id.trim() === '' ? [] : [id.trim()]));
     const wrong = ids.find((id) => sessionIdProblem(id) !== undefined);
     if (wrong !== undefined) throw new ClientProblem('refused', sessionIdProblem(wrong) ?? '');
-    const entered = await Promise.all(ids.map((id) => feeds.enter(id as SessionId)));
+    const entered = await Promise.allSettled(ids.map((id) => feeds.enter(id as SessionId)));
     try {
-      return context.html(
-        await comparePage(
-          ports,
-          entered.map(({ feed }) => feed.standing),
-          asked,
-        ),
-      );
+      const standings = entered.map((one) => {
+        if (one.status === 'rejected') throw one.reason;
+        return one.value.feed.standing;
+      });
+      return context.html(await comparePage(ports, standings, asked));
     } finally {
-      for (const { leave } of entered) leave();
+      for (const one of entered) if (one.status === 'fulfilled') one.value.leave();
     }
   });
 }

@@ -57,6 +57,18 @@ test('twenty viewers of a session cost one subscription, and each hears every wo
   page.close();
 });
 
+test('a comparison with a session that is not there leaves no viewer behind (O13)', async () => {
+  const { page, ports, ask } = await stagedPage({ entries: [user('x')] });
+  const { describe } = ports;
+  Object.assign(ports, {
+    describe: (id: string) =>
+      id === 's-2' ? Promise.reject(new ClientProblem('no_session', 'no session s-2')) : describe(id),
+  });
+  expect((await ask('/compare?a=s-1&b=s-2')).status).toBe(404);
+  expect(page.feeds.watchers).toBe(0);
+  page.close();
+});
+
 test('two hundred tabs on a session are one subscription and one look at a time, and leave nothing when they go (O13)', async () => {
   let subscriptions = 0;
   const { page, ask } = await stagedPage({

@@ -1,9 +1,11 @@
 // Checks the search attributes of a namespace and registers missing ones (O1). A server refuses a
 // workflow with an attribute that it does not know, so sessions carry all of them or none.
+import { AsyncResource } from 'node:async_hooks';
 import type { Connection } from '@temporalio/client';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import { GRPC, readGrpcFailure } from '../../../connection/grpc-failure.ts';
 import { ATTRIBUTES, type AttributeType } from '../../../workflows/contract/visibility.ts';
+import { impatient } from '../persist.ts';
 
 /** `other_type`: a foreign attribute has the name. */
 export type AttributeState = 'there' | 'added' | 'missing' | 'other_type';
@@ -87,6 +89,13 @@ const knownAnswers = new WeakMap<Connection, Map<string, KeptAnswer>>();
  */
 const ASK_AGAIN_MS = 60_000;
 
+/** Bound, so that a caller who gives up does not abort what others wait for. */
+const askInTime = AsyncResource.bind(async (connection: Connection, namespace: string): Promise<boolean> => {
+  const deadline = Date.now() + impatient.total;
+  const { usable } = await connection.withDeadline(deadline, () => ensureAttributes(connection, namespace));
+  return usable;
+});
+
 /**
  * Tells whether sessions may carry the attributes. A good answer is kept for the connection, a bad
  * one for a minute; a failed call throws.
@@ -96,7 +105,7 @@ export async function canUseAttributes(connection: Connection, namespace: string
   knownAnswers.set(connection, answers);
   const kept = answers.get(namespace);
   if (kept !== undefined && ((await kept.found) || kept.until > Date.now())) return kept.found;
-  const found = ensureAttributes(connection, namespace).then(({ usable }) => usable);
+  const found = askInTime(connection, namespace);
   answers.set(namespace, { found, until: Date.now() + ASK_AGAIN_MS });
   found.catch(() => answers.delete(namespace));
   return found;

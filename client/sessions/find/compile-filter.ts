@@ -38,11 +38,8 @@ export function compileFilter({ terms }: Pick<Filter, 'terms'>, options: Compile
   const waits =
     options.waiting && options.attributes ? orWithoutAttributes(`${ATTRIBUTES.waitingSince.name} IS NOT NULL`) : null;
   const query = [SESSIONS, status, waits, ...clauses].filter((clause) => clause !== null).join(' AND ');
-  const seenOnly = terms.some(
-    (term) =>
-      term.kind === 'field' && (term.field === 'idle' || (term.field === 'phase' && term.values.some(isSeenOnly))),
-  );
-  return { query, exact: !seenOnly && clauses.every((clause) => clause !== null) };
+  const memoOnly = terms.some((term) => term.kind === 'field' && needsMemo(term));
+  return { query, exact: !memoOnly && clauses.every((clause) => clause !== null) };
 }
 
 /** Numbers of a running session that are ahead of its attributes. */
@@ -81,6 +78,10 @@ const WAITS = 'waiting_approval';
 const isSeenOnly = (phase: string | number): boolean =>
   phase === RUNNING || phase === 'waiting_worker' || phase === WAITS || phase === 'parked';
 
+/** The server knows when an execution began, which may go on with an older session. */
+const needsMemo = ({ field, values }: FieldTerm): boolean =>
+  field === 'idle' || field === 'age' || (field === 'phase' && values.some(isSeenOnly));
+
 /**
  * The memo of a session that waits for a worker says `running`: the observer decides which it is.
  */
@@ -108,7 +109,7 @@ function phaseClause({ values, not }: FieldTerm, attributes: boolean): string | 
 /** A workflow's start is at or after that of its session, which may have continued as new. */
 function ageClause({ operator, values: [age], not }: FieldTerm, now: number): string | null {
   const younger = not ? operator === '>' || operator === '>=' : operator === '<' || operator === '<=';
-  return younger ? `StartTime >= '${new Date(now - Number(age)).toISOString()}'` : null;
+  return younger ? `StartTime >= '${momentBefore(now, age)}'` : null;
 }
 
 function attributeClause(term: FieldTerm, now: number): string | null {
@@ -140,10 +141,15 @@ function attributeClause(term: FieldTerm, now: number): string | null {
   }
 }
 
+/** A span may be longer than any date can tell: no session is older than 1970. */
+function momentBefore(now: number, span: string | number | undefined): string {
+  return new Date(Math.max(0, now - Number(span))).toISOString();
+}
+
 /** A session that waits since earlier waits longer. */
 function waitingClause({ values: [wait], not }: FieldTerm, now: number): string | null {
   if (not) return null;
-  return orWithoutAttributes(`${ATTRIBUTES.waitingSince.name} <= '${new Date(now - Number(wait)).toISOString()}'`);
+  return orWithoutAttributes(`${ATTRIBUTES.waitingSince.name} <= '${momentBefore(now, wait)}'`);
 }
 
 const opposites: Readonly<Record<Operator, string>> = {

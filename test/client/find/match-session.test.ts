@@ -132,6 +132,9 @@ test.each([
   ['phase:closed', ` AND ExecutionStatus != 'Running'`, true],
   ['tag:team=web', ` AND (PerdureTags IN ('team=web') OR PerdureTurns IS NULL)`, true],
   ['tag:team "x"', '', false],
+  // An execution may go on with a session that is older.
+  ['age<1h', ` AND StartTime >= '2026-11-23T23:00:00.000Z'`, false],
+  ['age<999999999999d', ` AND StartTime >= '1970-01-01T00:00:00.000Z'`, false],
   [`model="it's"`, '', false],
   ['idle>5m', ` AND (${OPEN} AND (PerdurePhase IN ('running') OR PerdurePhase IS NULL))`, false],
   [
@@ -139,6 +142,7 @@ test.each([
     ` AND (${OPEN} AND (PerdurePhase IN ('waiting_approval') OR PerdureWaitingSince IS NOT NULL OR PerdurePhase IS NULL))`,
     false,
   ],
+  ['waiting>999999999999d', ` AND (PerdureWaitingSince <= '1970-01-01T00:00:00.000Z' OR PerdureTurns IS NULL)`, true],
   ['waiting>10m', ` AND (PerdureWaitingSince <= '2026-11-23T23:50:00.000Z' OR PerdureTurns IS NULL)`, true],
 ])('%s is narrowed by the server as far as it can be (O3)', (query, clause, exact) => {
   expect(compileFilter(parseFilter(query), { attributes: true, now: NOW })).toEqual({
