@@ -7,6 +7,7 @@ import type { Store } from '../store/values/store.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval, RunOptions } from '../workflows/contract/session.ts';
 import type { Env } from '../connection/data-folder.ts';
+import { AsyncResource } from 'node:async_hooks';
 import { Client } from '@temporalio/client';
 import { createClientConverter } from '../connection/payloads/data-converter.ts';
 import { abortWith } from '../client/async.ts';
@@ -164,6 +165,8 @@ const STEPS_HOLD_MS = 1_500;
 const RUNNING_WAIT_MS = 100;
 /** Milliseconds for which the fleet's history is reused. */
 const HISTORY_HOLD_MS = 10_000;
+/** Milliseconds after which a look that all viewers share is given up. */
+const LOOK_LIMIT_MS = 60_000;
 /** Most answers of one kind to keep: the question may be about many queues. */
 const MOST_HELD = 200;
 
@@ -253,7 +256,11 @@ type SharedLooks = Pick<
 function shareLooks(opened: Opened): SharedLooks {
   const { temporal, store, sessions } = opened;
   const { client } = temporal;
-  const hold = <Key, Answer>(ask: (key: Key) => Promise<Answer>, ms: number) => holdAnswers(ask, () => ms);
+  const hold = <Key, Answer>(ask: (key: Key) => Promise<Answer>, ms: number) =>
+    holdAnswers(
+      (key: Key) => client.withDeadline(Date.now() + LOOK_LIMIT_MS, () => ask(key)),
+      () => ms,
+    );
   const inbox = hold((_all: 'all') => sessions.approvals(), INBOX_HOLD_MS);
   const last = hold((_all: 'all') => findLastDecision(opened), HEALTH_HOLD_MS);
   const health = hold((_all: 'all') => lookAtHealth(client, store), HEALTH_HOLD_MS);
@@ -310,10 +317,12 @@ export function holdAnswers<Key, Answer>(
 ): (key: Key) => Promise<Answer> {
   type Held = { readonly answer: Promise<Answer>; until: number };
   const held = new RecentMap<Key, Held>(MOST_HELD);
+  // Bound, so that a caller who gives up does not abort what others wait for.
+  const askForAll = AsyncResource.bind(ask);
   return (key) => {
     const known = held.get(key);
     if (known && now() < known.until) return known.answer;
-    const asked: Held = { answer: ask(key), until: Infinity };
+    const asked: Held = { answer: askForAll(key), until: Infinity };
     held.set(key, asked);
     asked.answer.then(
       (answer) => (asked.until = now() + holdMs(answer)),

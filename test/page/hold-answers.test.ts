@@ -1,4 +1,5 @@
 // Answers that are held for all who ask.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, test } from 'vitest';
 import { holdAnswers } from '../../page/ports.ts';
 
@@ -15,6 +16,15 @@ test('counts and polls are asked for once by all who look at a time, and again w
   expect(await ask('a')).toBe('a 1');
   at = 3_000;
   expect(await ask('a')).toBe('a 3');
+});
+
+test('what one caller has set for its own calls does not reach an answer that others share (O10 O13)', async () => {
+  const given = new AsyncLocalStorage<string>();
+  const ask = holdAnswers(
+    () => Promise.resolve(given.getStore()),
+    () => 3_000,
+  );
+  expect(await given.run('abort', () => ask('a'))).toBeUndefined();
 });
 
 test('an answer that failed is not held (O10)', async () => {
