@@ -38,15 +38,15 @@ function MoreForm({ path, limits }: { readonly path: string; readonly limits: Ch
 
 /** Says which limits are in force: those that the run began with, or that were set since. */
 export function LimitsNow({ standing: { config, recent } }: { readonly standing: Standing }) {
-  if (config === null) return <p id="limits-now" hidden />;
-  const { maxTurns, maxBudgetUsd, maxTokens, timeoutMs } = { ...config.rules, ...recent.raised };
+  const { maxTurns, maxBudgetUsd, maxTokens, timeoutMs } = { ...config?.rules, ...recent.raised };
   const set = [
     ...(maxTurns == null ? [] : [formatCount(maxTurns, 'turn')]),
     ...(maxBudgetUsd == null ? [] : [formatMoney(maxBudgetUsd)]),
     ...(maxTokens == null ? [] : [formatCount(maxTokens, 'token')]),
     ...(timeoutMs == null ? [] : [formatCount(timeoutMs / 60_000, 'minute')]),
   ];
-  return <p id="limits-now">{set.length === 0 ? 'No limit now' : `Now ${set.join(', ')}`}</p>;
+  if (set.length === 0) return <p id="limits-now">{config === null ? '' : 'No limit now'}</p>;
+  return <p id="limits-now">{`Now ${set.join(', ')}`}</p>;
 }
 
 function AmountField({ name, label }: { readonly name: string; readonly label: string }) {
