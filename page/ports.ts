@@ -254,7 +254,7 @@ type SharedLooks = Pick<
 
 /** Looks that all viewers share for some seconds. */
 function shareLooks(opened: Opened): SharedLooks {
-  const { temporal, store, sessions } = opened;
+  const { temporal, sessions } = opened;
   const { client } = temporal;
   const hold = <Key, Answer>(ask: (key: Key) => Promise<Answer>, ms: number) =>
     holdAnswers(
@@ -263,7 +263,7 @@ function shareLooks(opened: Opened): SharedLooks {
     );
   const inbox = hold((_all: 'all') => sessions.approvals(), INBOX_HOLD_MS);
   const last = hold((_all: 'all') => findLastDecision(opened), HEALTH_HOLD_MS);
-  const health = hold((_all: 'all') => lookAtHealth(client, store), HEALTH_HOLD_MS);
+  const health = hold((_all: 'all') => lookAtHealth(opened), HEALTH_HOLD_MS);
   const strayed = hold((_all: 'all') => countStrayed(opened), SCHEDULES_HOLD_MS);
   const schedules = hold((_all: 'all') => countSchedules(sessions.schedules), SCHEDULES_HOLD_MS);
   const polls = hold((taskQueue: string) => isQueuePolled({ temporal: client, taskQueue }), POLLS_HOLD_MS);

@@ -2,7 +2,7 @@
 // polls for work. One look serves all viewers.
 import type { Client } from '@temporalio/client';
 import { reasonOf } from '../../system/text.ts';
-import type { Store } from '../../store/values/store.ts';
+import type { Opened } from '../../client/runtime/open-server.ts';
 import { impatient } from '../../client/sessions/persist.ts';
 import { livePollers } from '../../client/sessions/worker-polls.ts';
 
@@ -19,12 +19,15 @@ export type FrameHealth = {
 /** A record that no one writes: reading it asks the store and costs next to nothing. */
 const PROBE = 'page/probe';
 
-export async function lookAtHealth(temporal: Client, store: Store): Promise<FrameHealth> {
+type Looked = Pick<Opened, 'store' | 'storeId'> & { readonly temporal: Pick<Opened['temporal'], 'client'> };
+
+export async function lookAtHealth({ temporal: { client }, store, storeId }: Looked): Promise<FrameHealth> {
   const deadline = Date.now() + impatient.total;
   const [server, kept, workers] = await Promise.all([
-    timeAnswer(() => temporal.withDeadline(deadline, () => temporal.workflowService.getSystemInfo({}))),
-    timeAnswer(() => store.read(PROBE)),
-    countWorkers(temporal),
+    timeAnswer(() => client.withDeadline(deadline, () => client.workflowService.getSystemInfo({}))),
+    // In a folder that was moved away a record is absent like any other: its identity says so.
+    timeAnswer(() => Promise.all([storeId(), store.read(PROBE)])),
+    countWorkers(client),
   ]);
   return { server, store: kept, workers };
 }

@@ -261,7 +261,9 @@ export function NothingWaits({ working, last }: { readonly working: number; read
     <article id="inbox-detail" class="inbox-detail" data-empty>
       <div class="empty">
         <Icon name="done" />
-        <h1>Nothing waits for you</h1>
+        <h1 id="inbox-title" tabindex={-1}>
+          Nothing waits for you
+        </h1>
         <p>
           {working === 0
             ? 'No session works now.'

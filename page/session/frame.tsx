@@ -9,6 +9,7 @@ import { DecisionForm, decisionId } from './decision-form.tsx';
 import { Actions, Gauges, StateChip } from './head.tsx';
 import { NowPart, SpendPart, ToolsPart } from './inspector.tsx';
 import { transcriptFacts } from './session-facts.ts';
+import { LimitsNow } from './steer-forms.tsx';
 
 /** Containers of the session's page that parts go into. */
 export const PLACES = {
@@ -20,6 +21,7 @@ export const PLACES = {
   controls: 'controls',
   now: 'now-part',
   spend: 'spend-part',
+  limits: 'limits-part',
   tools: 'tools-part',
   files: 'files-count',
   agents: 'agents-count',
@@ -38,6 +40,7 @@ export const sessionFrame: Frame = (standing) => {
     part('steering', PLACES.controls, <Actions standing={standing} />),
     part('now', PLACES.now, <NowPart standing={standing} />),
     part('spend', PLACES.spend, <SpendPart standing={standing} />),
+    part('limits-now', PLACES.limits, <LimitsNow standing={standing} />),
     part('tools', PLACES.tools, <ToolsPart standing={standing} />),
     ...countPart('files-number', PLACES.files, facts.files.count),
     ...countPart('agents-number', PLACES.agents, Math.max(facts.agents.length, agents.length)),

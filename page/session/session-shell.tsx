@@ -172,7 +172,17 @@ function Inspector({ feed, ui, path, into }: InspectorProps) {
         {into(PLACES.tools)}
       </div>
     ),
-    Limits: <SteerForms path={path} config={feed.standing.config} />,
+    Limits: (
+      <SteerForms
+        path={path}
+        config={feed.standing.config}
+        limits={
+          <div id={PLACES.limits} data-fresh>
+            {into(PLACES.limits)}
+          </div>
+        }
+      />
+    ),
     About: <AboutPart standing={feed.standing} temporal={ui} />,
   };
   return (

@@ -1,56 +1,59 @@
 // Forms to set limits of the current run and to set options for the next. They are drawn once
 // with the page, so that typed text stays while everything else changes.
+import type { Child } from 'hono/jsx';
 import { showUnseen } from '../../system/text.ts';
+import { formatCount, formatMoney } from '../../client/units.ts';
+import type { Standing } from '../feed/standing.tsx';
 import type { RunConfig } from '../../store/configuration.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 
 type Props = { readonly path: string; readonly config: RunConfig | null };
 
-export function SteerForms({ path, config }: Props) {
+/** `limits` is the place of the limits in force, which change under the form. */
+export function SteerForms({ path, config, limits }: Props & { readonly limits: Child }) {
   return (
     <div class="steer" id="steer" data-needs="steer">
-      <MoreForm path={path} config={config} />
+      <MoreForm path={path} limits={limits} />
       <NextForm path={path} config={config} />
     </div>
   );
 }
 
-function MoreForm({ path, config }: Props) {
-  const rules = config?.rules;
-  const minutes = rules?.timeoutMs == null ? null : rules.timeoutMs / 60_000;
+function MoreForm({ path, limits }: { readonly path: string; readonly limits: Child }) {
   return (
     <form hx-post={`${path}/topUp`} hx-target="#said" aria-labelledby="more-title">
       <h2 id="more-title">Limits of the run under way</h2>
+      {limits}
       <p class="quiet">Each is counted from the run’s beginning. A limit that the run has passed already ends it.</p>
       <div class="fields">
-        <AmountField name="maxTurns" label="Turns" now={rules?.maxTurns ?? null} />
-        <AmountField name="maxBudgetUsd" label="US dollars" now={rules?.maxBudgetUsd ?? null} />
-        <AmountField name="maxTokens" label="Tokens" now={rules?.maxTokens ?? null} />
-        <AmountField name="minutes" label="Minutes" now={minutes} />
+        <AmountField name="maxTurns" label="Turns" />
+        <AmountField name="maxBudgetUsd" label="US dollars" />
+        <AmountField name="maxTokens" label="Tokens" />
+        <AmountField name="minutes" label="Minutes" />
       </div>
       <button>Set limits</button>
     </form>
   );
 }
 
-function AmountField({
-  name,
-  label,
-  now,
-}: {
-  readonly name: string;
-  readonly label: string;
-  readonly now: number | null;
-}) {
+/** Says which limits are in force: those that the run began with, or that were set since. */
+export function LimitsNow({ standing: { config, recent } }: { readonly standing: Standing }) {
+  const { maxTurns, maxBudgetUsd, maxTokens, timeoutMs } = { ...config?.rules, ...recent.raised };
+  const set = [
+    ...(maxTurns == null ? [] : [formatCount(maxTurns, 'turn')]),
+    ...(maxBudgetUsd == null ? [] : [formatMoney(maxBudgetUsd)]),
+    ...(maxTokens == null ? [] : [formatCount(maxTokens, 'token')]),
+    ...(timeoutMs == null ? [] : [formatCount(timeoutMs / 60_000, 'minute')]),
+  ];
+  if (set.length === 0) return <p id="limits-now">{config === null ? '' : 'No limit now'}</p>;
+  return <p id="limits-now">{`Now ${set.join(', ')}`}</p>;
+}
+
+function AmountField({ name, label }: { readonly name: string; readonly label: string }) {
   return (
     <label>
       <span>{label}</span>
-      <input
-        name={name}
-        inputmode="decimal"
-        autocomplete="off"
-        placeholder={now === null ? 'none now' : `${now} now`}
-      />
+      <input name={name} inputmode="decimal" autocomplete="off" placeholder="as now" />
     </label>
   );
 }

@@ -82,6 +82,8 @@ async function showEmpty() {
   history.replaceState(null, '', '/inbox');
   const answer = await fetch('/inbox/item', { headers: { Accept: 'text/html' } }).catch(() => null);
   if (answer?.ok) show(await answer.text());
+  // What had the focus has left the list.
+  if (document.activeElement === document.body) document.getElementById('inbox-title')?.focus({ preventScroll: true });
   const shown = detail()?.dataset.item;
   if (shown) selected = shown;
   mark();
@@ -246,7 +248,6 @@ document.addEventListener('click', (event) => {
   if (button) void actions[button.dataset.do]?.(button);
   const tab = event.target.closest?.('[data-pane]');
   if (tab) showPane(tab.dataset.pane);
-  if (event.target.closest?.('[data-back]')) delete inbox.dataset.chosen;
 });
 
 pane.addEventListener('input', ({ target }) => {

@@ -105,6 +105,7 @@ test('a call is decided with one key, the next one has the focus, and no key typ
   await shoot(tab, 'inbox-question');
   await tab.keyboard.press('2');
   await tab.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+  await tab.locator('#inbox-title:focus').waitFor();
   await shoot(tab, 'inbox-empty');
   expect(await axeFindings(tab)).toEqual([]);
   expect(problems).toEqual([]);

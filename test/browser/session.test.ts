@@ -120,6 +120,7 @@ test('who decides second is told who was first; limits are raised and options se
   await one.tab.getByRole('button', { name: 'Set limits' }).click();
   await other.tab.getByText('limits set to 9 turns').waitFor();
   await other.tab.locator('#figures', { hasText: 'of 9 turns' }).waitFor();
+  await one.tab.locator('#limits-now', { hasText: 'Now 9 turns' }).waitFor();
   await one.tab.locator('select[name=permissionMode]').selectOption('plan');
   await one.tab.getByRole('button', { name: 'Set', exact: true }).click();
   await one.tab.getByRole('tab', { name: 'Now' }).click();

@@ -73,6 +73,15 @@ test('each view fits 360, 1,024 and 1,920 pixels, and axe finds nothing in it in
     }
     await tab.setViewportSize({ width: 1_440, height: 900 });
   }
+  await tab.setViewportSize({ width: 390, height: 844 });
+  await tab.goto(new URL('/usage', tab.url()).href);
+  await tab.getByRole('link', { name: '30 d' }).waitFor();
+  await tab.goto(new URL(views.timeline, tab.url()).href);
+  expect((await tab.locator('.iteration .name').first().boundingBox())?.x).toBeLessThan(60);
+  await tab.setViewportSize({ width: 1_100, height: 900 });
+  await tab.goto(new URL('/', tab.url()).href);
+  expect(await tab.locator('#tabs').evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+  await tab.setViewportSize({ width: 1_440, height: 900 });
   expect(found).toEqual([]);
   expect(problems).toEqual([]);
   await close();

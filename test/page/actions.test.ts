@@ -144,6 +144,7 @@ test('who asked what lately is shown, and options that wait for the next run; fi
   const page = await text('/sessions/s-1');
   for (const part of ['limits raised to 40 turns by <b>ana</b>', 'For the next run: model claude-y', '<b>somebody</b>'])
     expect(page).toContain(part);
+  expect(page).toContain('<p id="limits-now">Now 40 turns');
   expect(page).toContain('call 1.1.0 allowed by <b><span class="owner-you">you, on the page</span>');
   expect(page).toContain('data-owner=""');
 });
