@@ -185,7 +185,7 @@ async function chooseRule(
     proposed === null
       ? 'which rule? such as bash(npm test:*), or Enter to be asked again: '
       : `allow ${oneLine(proposed, 400)}? Enter, or another rule, or n: `;
-  const typed = given !== '' ? given : ((await cli.input?.ask(question, gone)) ?? 'n');
+  const typed = given !== '' ? given : ((await cli.input?.ask(question, gone, 'n')) ?? 'n');
   const isYes = ['', 'y', 'yes'].includes(typed.trim().toLowerCase());
   const rule = isYes ? proposed : typed.trim();
   if (rule === null || ['n', 'no'].includes(rule.toLowerCase())) return null;
@@ -205,6 +205,6 @@ async function editInput(cli: Terminal, input: unknown, given: string, gone: Abo
     return parseCallInput(after);
   }
   cli.say(`current input: ${oneLine(JSON.stringify(input) ?? '', 2_000)}`);
-  const line = await cli.input?.ask('new input, as JSON on one line (leave empty to be asked again): ', gone);
+  const line = await cli.input?.ask('new input, as JSON on one line (leave empty to be asked again): ', gone, '');
   return line === null || line === undefined || line.trim() === '' ? null : parseCallInput(line);
 }

@@ -11,6 +11,8 @@ type Asking = Required<Pick<Input, 'ask' | 'pick'>>;
 /** More options than this have no number of one key. */
 const MOST_OPTIONS = 9;
 const ANOTHER = 'another rule';
+/** A line that cannot be typed. */
+const BACK = '\u001b';
 
 /**
  * Returns null when the question is gone or typing has ended, and an empty line to be asked again.
@@ -47,7 +49,8 @@ async function pickForCall(input: Asking, approval: WaitingApproval, gone: Abort
   );
   if (answer === 'a') return pickRule(input, approval, gone);
   if (answer !== 'why') return answer;
-  const why = await input.ask('why not (Enter: without a word): ', gone);
+  const why = await input.ask('why not (Enter: without a word, Esc: back): ', gone, BACK);
+  if (why === BACK) return '';
   return why === null ? null : `n ${why}`;
 }
 
@@ -70,7 +73,7 @@ async function pickRule(input: Asking, approval: WaitingApproval, gone: AbortSig
   );
   if (answer === null || answer === '') return answer;
   if (answer !== ANOTHER) return `a ${answer}`;
-  const typed = await input.ask(`which rule, such as ${oneLine(first, 100)} (Enter: back): `, gone);
+  const typed = await input.ask(`which rule, such as ${oneLine(first, 100)} (Enter or Esc: back): `, gone, '');
   return typed === null || typed.trim() === '' ? typed : `a ${typed}`;
 }
 

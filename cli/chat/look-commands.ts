@@ -3,6 +3,8 @@ import { oneLine } from '../../client/paint.ts';
 import { changeOf, diffRows } from '../../client/render/diff-rows.ts';
 import { phaseText } from '../../client/sessions/info.ts';
 import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
+import { colourPatch } from '../render/patch.ts';
+import { statText } from '../render/rewind-plan.ts';
 import type { Talk } from './talk.ts';
 
 type Looking = Pick<Talk, 'sessions' | 'session' | 'say'>;
@@ -10,6 +12,7 @@ type Looking = Pick<Talk, 'sessions' | 'session' | 'say'>;
 /** Most agents to list. */
 const MOST_AGENTS = 50;
 const MOST_FILES = 100;
+const MOST_PATCH_LINES = 400;
 
 const formatDollars = (cents: number | null): string => formatMoney(cents === null ? null : cents / 100);
 
@@ -78,4 +81,12 @@ export async function sayFiles({ sessions, session, say }: Looking): Promise<voi
   for (const [path, { added, removed }] of [...byPath].slice(0, MOST_FILES))
     say(`${oneLine(path, 200)}  +${added} −${removed}`);
   if (byPath.size > MOST_FILES) say(`… ${formatCount(byPath.size - MOST_FILES, 'more file')}`);
+}
+
+export async function sayDiff({ sessions, session, say, out, self }: Talk, path: string): Promise<void> {
+  const { files, patch } = await sessions.diff(session, path === '' ? {} : { paths: [path] });
+  const lines = (patch === null ? statText(out, files) : colourPatch(out, patch)).trimEnd().split('\n');
+  for (const line of lines.slice(0, MOST_PATCH_LINES)) say(line);
+  const left = lines.length - MOST_PATCH_LINES;
+  if (left > 0) say(`… ${formatCount(left, 'more line')}: \`${self} diff ${session}\` prints all`);
 }

@@ -1,7 +1,7 @@
 // Slash commands of a chat: what the command line can do with the current session.
 import { didYouMean } from '../../workflows/contract/did-you-mean.ts';
 import type { NewLimits, OptionChanges, PermissionMode } from '../../workflows/contract/session.ts';
-import { formatMoney } from '../../client/units.ts';
+import { formatCount, formatMoney } from '../../client/units.ts';
 import { phaseText } from '../../client/sessions/info.ts';
 import { readFlags, type RunFlags, runOptions } from '../run-options.ts';
 import { UsageError } from '../errors.ts';
@@ -10,7 +10,7 @@ import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import type { Talk } from './talk.ts';
 import { sayAside } from './aside.ts';
 import { sayFork } from './fork-command.ts';
-import { sayAgents, sayCost, sayFiles, sayPermissions } from './look-commands.ts';
+import { sayAgents, sayCost, sayDiff, sayFiles, sayPermissions } from './look-commands.ts';
 
 type SlashGroup = 'Now' | 'Look' | 'Set' | 'End';
 
@@ -50,8 +50,10 @@ const commands: Readonly<Record<string, Slash>> = {
     act: async ({ sessions, session, say }) => {
       const seen = await sessions.describe(session);
       const { facts } = seen;
-      const cost = facts ? [`${facts.turns} turns`, formatMoney(facts.cents === null ? null : facts.cents / 100)] : [];
-      say([`session ${session}`, phaseText(seen), `${seen.runs} runs`, ...cost].join(' · '));
+      const cost = facts
+        ? [formatCount(facts.turns, 'turn'), formatMoney(facts.cents === null ? null : facts.cents / 100)]
+        : [];
+      say([`session ${session}`, phaseText(seen), formatCount(seen.runs, 'run'), ...cost].join(' · '));
     },
   },
   btw: {
@@ -123,6 +125,12 @@ const commands: Readonly<Record<string, Slash>> = {
     takes: '',
     does: 'lists the files that edits and writes changed',
     act: sayFiles,
+  },
+  diff: {
+    group: 'Look',
+    takes: '[PATH]',
+    does: 'shows what the session has changed in its folders, where snapshots are kept',
+    act: sayDiff,
   },
   agents: {
     group: 'Look',

@@ -1,4 +1,5 @@
 // Declares the parts of a chat that its slash commands work with.
+import type { Paint } from '../../client/paint.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -7,6 +8,7 @@ import type { PermissionMode } from '../../workflows/contract/session.ts';
 export type Sessions = Pick<
   PerdureClient,
   | 'describe'
+  | 'diff'
   | 'fork'
   | 'interrupt'
   | 'resume'
@@ -24,6 +26,7 @@ export type Talk = {
   readonly session: SessionId;
   readonly self: string;
   readonly say: (line: string) => void;
+  readonly out: Paint;
   readonly cwd: string;
   readonly leave: () => void;
   /** Ends this conversation and begins another one in the same terminal. */

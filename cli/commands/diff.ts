@@ -1,9 +1,9 @@
 // perdure diff: what an agent has changed in its folders, between two points of its session or in
 // all (T11).
 import type { Command } from 'commander';
-import type { Paint } from '../../client/paint.ts';
 import type { SessionDiff } from '../../client/sessions/files/diff-session.ts';
-import { jsonLine, showUnseen } from '../../system/text.ts';
+import { jsonLine } from '../../system/text.ts';
+import { colourPatch } from '../render/patch.ts';
 import { statText } from '../render/rewind-plan.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
@@ -48,26 +48,4 @@ async function diff(cli: Cli, id: string, paths: readonly string[], { json, ...f
 function printPatch({ print, out, isTerminal }: Cli, { files, patch }: SessionDiff): void {
   if (patch === null) return print(statText(out, files));
   print(isTerminal ? colourPatch(out, patch) : patch);
-}
-
-/** Colours a patch for a terminal, and leaves the bytes of files out that are not text. */
-export function colourPatch(paint: Paint, patch: string): string {
-  const lines: string[] = [];
-  let isBinary = false;
-  for (const line of patch.replace(/\n$/, '').split('\n')) {
-    if (line.startsWith('diff --git ')) isBinary = false;
-    if (isBinary) continue;
-    if (line === 'GIT binary patch') {
-      isBinary = true;
-      lines.push(paint.dim('(not text)'));
-    } else lines.push(colourLine(paint, showUnseen(line)));
-  }
-  return patch === '' ? 'nothing has changed\n' : `${lines.join('\n')}\n`;
-}
-
-function colourLine(paint: Paint, line: string): string {
-  if (/^(?:diff|index|---|\+\+\+|old|new|deleted|similarity) /.test(line)) return paint.bold(line);
-  if (line.startsWith('@@')) return paint.cyan(line);
-  if (line.startsWith('+')) return paint.green(line);
-  return line.startsWith('-') ? paint.red(line) : line;
 }

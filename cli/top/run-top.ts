@@ -7,6 +7,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { oneLine } from '../../client/paint.ts';
+import { formatCount } from '../../client/units.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
 import { withDecidingWorker } from '../decide-session.ts';
@@ -52,6 +53,9 @@ type Shown = {
   /** The call that keys decide, also when another one waits by then. */
   readonly call: WaitingApproval | undefined;
   readonly lines: readonly string[];
+  /** The index of the first line on the screen, and of the first that was never on it. */
+  top: number;
+  seen: number;
 };
 
 class TopScreen {
@@ -111,13 +115,23 @@ class TopScreen {
     const { rows, columns } = size();
     this.#selected = this.#current()?.session ?? null;
     if (this.#shown) {
-      const { lines } = this.#shown;
-      return this.#screen.draw([...lines.slice(0, rows - 2), '', this.#note ?? out.dim(LOOK_KEYS)]);
+      return this.#drawShown(this.#shown);
     }
-    const note = this.#typed === null ? this.#note : `/ ${this.#typed}▏`;
+    const mistake = this.#note === null ? '' : `   ${out.red(this.#note)}`;
+    const note = this.#typed === null ? this.#note : `/ ${this.#typed}▏${mistake}`;
     const selected = openKeys === null ? null : this.#selected;
     const look = { now: Date.now(), columns, rows, sort: this.#sort, selected, note };
     this.#screen.draw(topLines(out, this.#frame, look));
+  }
+
+  #drawShown(shown: Shown): void {
+    const { out, size } = this.#cli;
+    const { lines, top } = shown;
+    const end = Math.min(lines.length, top + size().rows - 2);
+    shown.seen = Math.max(shown.seen, end);
+    const left = lines.length - end;
+    const keys = left > 0 ? `↓ ${formatCount(left, 'more row')}  ${LOOK_KEYS}` : LOOK_KEYS;
+    this.#screen.draw([...lines.slice(top, end), '', this.#note ?? out.dim(keys)]);
   }
 
   async refresh(): Promise<void> {
@@ -131,7 +145,7 @@ class TopScreen {
     else if (key.name === 'q' || key.name === 'escape') {
       if (this.#shown) this.#shown = null;
       else this.#leave.abort();
-    } else if (typed === '/') this.#typed = this.#frame.filter;
+    } else if (typed === '/' && this.#shown === null) this.#startFilter();
     else {
       this.#note = null;
       const session = this.#shown?.session ?? this.#current();
@@ -150,9 +164,15 @@ class TopScreen {
   }
 
   #move(by: number): void {
+    if (this.#shown) return this.#scroll(this.#shown, by);
     const all = this.#ordered();
     const at = all.findIndex(({ session }) => session === this.#selected);
     this.#selected = all[Math.max(0, Math.min(all.length - 1, at + by))]?.session ?? null;
+  }
+
+  #scroll(shown: Shown, by: number): void {
+    const last = Math.max(0, shown.lines.length - (this.#cli.size().rows - 2));
+    shown.top = Math.max(0, Math.min(last, shown.top + by));
   }
 
   #tell(note: string): void {
@@ -175,15 +195,19 @@ class TopScreen {
 
   #openLook(session: SessionInfo): void {
     const call = this.#waiting(session);
-    this.#shown = { session, call, lines: lookLines(this.#cli, session, call) };
+    this.#shown = { session, call, lines: lookLines(this.#cli, session, call), top: 0, seen: 0 };
     this.draw();
   }
 
-  /** Nothing is decided unseen: the first key shows the call, the second decides. */
+  /**
+   * Nothing is allowed unseen: the first key shows the call, others the rest of a long one, the
+   * last decides.
+   */
   #decide(session: SessionInfo, allow: boolean): void {
     const call = this.#shown ? this.#shown.call : this.#waiting(session);
     if (!call) return this.#tell('nothing waits for a decision there');
     if (this.#shown === null) return this.#openLook(session);
+    if (allow && this.#shown.seen < this.#shown.lines.length) return this.#showUnseen(this.#shown);
     if (call.question)
       return this.#tell(`it is a question: \`${this.#cli.self} answer ${session.session} ${call.call} "…"\``);
     this.#shown = null;
@@ -194,6 +218,11 @@ class TopScreen {
       );
       return `${allow ? 'allowed' : 'denied'}: ${oneLine(call.tool, 40)} of ${oneLine(session.title, 60)}`;
     });
+  }
+
+  #showUnseen(shown: Shown): void {
+    this.#scroll(shown, shown.seen - shown.top);
+    this.draw();
   }
 
   async #interrupt({ session, title }: SessionInfo): Promise<string> {
@@ -213,15 +242,24 @@ class TopScreen {
     else if (name === 'backspace') this.#typed = text.slice(0, -1);
     else if (name === 'return') this.#filter(text);
     else if (typed !== undefined && ctrl !== true && !/^\p{Cc}/u.test(typed)) this.#typed = text + typed;
+    if (name !== 'return') this.#note = null;
+  }
+
+  #startFilter(): void {
+    this.#typed = this.#frame.filter;
+    this.#note = null;
   }
 
   #filter(text: string): void {
-    this.#typed = null;
     try {
       parseFilter(text);
     } catch (error) {
-      return this.#tell(reasonOf(error));
+      // What was typed stays, to be corrected.
+      this.#note = reasonOf(error);
+      return;
     }
+    this.#typed = null;
+    this.#note = null;
     this.#frame = { ...this.#frame, filter: text.trim() };
     void this.refresh();
   }
@@ -233,7 +271,7 @@ function lookLines(cli: Cli, session: SessionInfo, call: WaitingApproval | undef
   const { title, cwd, runs } = session;
   const head = [
     cli.out.bold(oneLine(title, 200)),
-    cli.out.dim(`${session.session} · ${oneLine(cwd, 200)} · ${runs} runs`),
+    cli.out.dim(`${session.session} · ${oneLine(cwd, 200)} · ${formatCount(runs, 'run')}`),
   ];
   if (!call) return [...head, '', `\`${cli.self} show ${session.session}\` prints what was said`];
   return [...head, '', ...callToDecideText(cli.out, call).split('\n'), '', `because: ${oneLine(call.reason, 300)}`];

@@ -8,8 +8,9 @@ import type { Picker } from './picker.ts';
 
 /**
  * Returns the line that follows the question; null when the signal came first or typing has ended.
+ * `escape` is the answer that Escape gives; without it Escape interrupts.
  */
-export type ReadLine = (question: string, signal: AbortSignal) => Promise<string | null>;
+export type ReadLine = (question: string, signal: AbortSignal, escape?: string) => Promise<string | null>;
 
 /** Callbacks for what a person types. */
 export type Hands = {

@@ -5,7 +5,13 @@ import type { Editor, KeyPress } from './line-editor.ts';
 import type { Menu } from './menu.ts';
 import { NEW_PICK, type Picker, type PickerState } from './picker.ts';
 
-type LineQuestion = { readonly kind: 'line'; readonly words: string; editor: Editor };
+type LineQuestion = {
+  readonly kind: 'line';
+  readonly words: string;
+  /** The answer that Escape gives. */
+  readonly escape: string | undefined;
+  editor: Editor;
+};
 export type MenuQuestion = { readonly kind: 'menu'; readonly menu: Menu; at: number };
 export type PickQuestion = {
   readonly kind: 'pick';

@@ -63,7 +63,9 @@ class TypedRows implements Input {
       redraw: () => place.area.resize(),
       edit: () => void (this.#questions.shown ? undefined : this.#editOutside()),
       escape: () => {
-        if (this.#offered) this.#offered = null;
+        const { shown } = this.#questions;
+        if (shown?.kind === 'line' && shown.escape !== undefined) this.#questions.answer(shown.escape);
+        else if (this.#offered) this.#offered = null;
         else hands.escape?.(this.#editor.text === '');
       },
       output: () => hands.showOutput?.(),
@@ -77,8 +79,8 @@ class TypedRows implements Input {
     this.#draw();
   }
 
-  readonly ask = (words: string, signal: AbortSignal): Promise<string | null> =>
-    this.#questions.put({ kind: 'line', words, editor: newEditor() }, signal);
+  readonly ask: Input['ask'] = (words, signal, escape) =>
+    this.#questions.put({ kind: 'line', words, escape, editor: newEditor() }, signal);
 
   readonly pick = (menu: Menu, signal: AbortSignal): Promise<string | null> =>
     this.#questions.put({ kind: 'menu', menu, at: 0 }, signal);

@@ -2,6 +2,7 @@
 import { expect, test, vi } from 'vitest';
 import { slashCommand, slashHelp } from '../../../cli/chat/slash-commands.ts';
 import type { Talk } from '../../../cli/chat/talk.ts';
+import { createPaint } from '../../../client/paint.ts';
 import { description, session } from '../../client/support.ts';
 
 const aside = {
@@ -22,6 +23,7 @@ function talking() {
     setOptions: vi.fn(done),
     topUp: vi.fn(done),
     askAside: vi.fn(() => Promise.resolve(aside)),
+    diff: vi.fn(() => Promise.resolve({ files: [], patch: '--- a/x\n+++ b/x\n@@ -1 +1 @@\n-one\n+two\n' })),
   };
   const said: string[] = [];
   const [leave, setMode] = [vi.fn(), vi.fn()];
@@ -32,6 +34,7 @@ function talking() {
     self: 'perdure',
     say: (line: string) => void said.push(line),
     cwd: '/w',
+    out: createPaint(false),
     leave,
   };
   return { talk: talk as unknown as Talk, sessions, said, leave, setMode };
@@ -78,4 +81,14 @@ test('what cannot be is said before anything is sent (O20)', async () => {
 test('/help lists them all, /status tells how the session stands (O20)', async () => {
   expect((await run('/help')).said).toEqual(slashHelp());
   expect((await run('/status')).said[0]).toMatch(/^session s-1 · idle · /);
+});
+
+test('/diff shows the patch, of a path where one is named, and says how to see the rest of a long one (O20)', async () => {
+  const { sessions, said } = await run('/diff src/x');
+  expect(sessions.diff.mock.calls).toEqual([[session, { paths: ['src/x'] }]]);
+  expect(said).toEqual(['--- a/x', '+++ b/x', '@@ -1 +1 @@', '-one', '+two']);
+  const long = talking();
+  long.sessions.diff.mockResolvedValue({ files: [], patch: '+line\n'.repeat(1_000) });
+  await slashCommand('/diff')?.(long.talk);
+  expect(long.said.slice(399)).toEqual(['+line', `… 600 more lines: \`perdure diff ${session}\` prints all`]);
 });

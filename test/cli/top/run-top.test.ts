@@ -40,7 +40,7 @@ function openTop(first: TopFrame) {
   return {
     stage,
     ended,
-    key: (name: string): void => press(name, { name }),
+    key: (name: string): void => press(name.length > 1 ? undefined : name, { name }),
     /** Resolves when a look after now is drawn. */
     show: async (frame: TopFrame): Promise<void> => {
       stage.frame = frame;
@@ -83,4 +83,38 @@ test('a key acts on the session that is shown, also when the list has it no long
   key('q');
   await ended;
   expect(stage.done).toEqual([['interrupt', session.session]]);
+});
+
+test('a filter with a mistake stays, to be corrected (O19)', async () => {
+  const { key, stage, ended } = openTop(asksFor('1.1.0', 'make one'));
+  for (const one of '/phse:idle') key(one);
+  key('return');
+  expect(stage.screen).toContain('/ phse:idle▏   the filter, at character 1');
+  for (let n = 0; n < 'phse:idle'.length; n += 1) key('backspace');
+  expect(stage.screen).toContain('/ ▏');
+  for (const one of 'phase:idle') key(one);
+  key('return');
+  await until(() => !stage.screen.includes('▏'));
+  key('q');
+  await ended;
+});
+
+test('a call that is longer than the screen is allowed once its last row was on it, and denied at once (O19 L55)', async () => {
+  const command = Array.from({ length: 45 }, (_, n) => `make ${n};`).join('\n');
+  const { key, stage, ended } = openTop(asksFor('1.1.0', command));
+  key('a');
+  expect(stage.screen).toContain('make 3;');
+  expect(stage.screen).toMatch(/↓ \d+ more rows/);
+  key('a');
+  expect(stage.done).toEqual([]);
+  expect(stage.screen).not.toContain('more row');
+  expect(stage.screen).toContain('because: it writes');
+  key('a');
+  await until(() => stage.done.length === 1);
+  key('d');
+  key('d');
+  await until(() => stage.done.length === 2);
+  key('q');
+  await ended;
+  expect(stage.done.map((one) => (one as readonly unknown[])[0])).toEqual(['approve', 'deny']);
 });

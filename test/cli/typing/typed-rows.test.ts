@@ -127,6 +127,19 @@ test('a suggestion that is wider than the terminal is cut, and no question is an
   expect(await answer).toBe('');
 });
 
+test('Esc in a question that a line answers gives the answer named for it, and interrupts nothing (O18)', async () => {
+  const { press, type, sent, said, lines, input } = terminal();
+  const answer = input.ask('why not? ', never, 'back');
+  await until(() => lines()[0] === 'why not?');
+  type('too');
+  press({ name: 'escape' });
+  expect([await answer, sent, said, lines()]).toEqual(['back', [], [], ['›']]);
+  void input.ask('bash? ', never);
+  await until(() => lines()[0] === 'bash?');
+  press({ name: 'escape' });
+  expect(sent).toEqual(['escape']);
+});
+
 afterEach(() => vi.useRealTimers());
 
 const menuOf = (heading: string): Menu => ({

@@ -18,7 +18,7 @@ import { describeSnapshot } from '../../../store/snapshots/files-entry.ts';
 import { applyChanges } from '../../../client/sessions/files/apply-changes.ts';
 import { diffSession, findPairs, type DiffOptions } from '../../../client/sessions/files/diff-session.ts';
 import { findGit, openShadowReading } from '../../../client/sessions/files/read-shadow.ts';
-import { colourPatch } from '../../../cli/commands/diff.ts';
+import { colourPatch } from '../../../cli/render/patch.ts';
 import { statText } from '../../../cli/render/rewind-plan.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { session } from '../support.ts';
