@@ -4,11 +4,14 @@ import { decodeRecord, type KeyRecord, findValue } from './key-record.ts';
 import type { FileLayout } from './file-layout.ts';
 import type { Files } from './file-io.ts';
 import { createLimit } from '../../system/async.ts';
+import { requireStore } from './store-folder.ts';
 import { corruptRecord, corruptValue, isErrno, missingValue, toStoreError } from './store.ts';
 
 export type FileReads = {
   /** Throws StoreError. */
   blob(hash: Hash): Promise<Uint8Array>;
+  /** Tells whether a value of this hash exists. Throws StoreError. */
+  has(hash: Hash): boolean;
   /** Tells whether the value of a hash exists and is whole. */
   whole(hash: Hash): Promise<boolean>;
   /** Returns null when the record is missing. Throws StoreError. */
@@ -30,6 +33,8 @@ export function createFileReads(files: Files, layout: FileLayout): FileReads {
       return nullIfMissing(path, error);
     }
   };
+  /** What is missing in a folder that was moved away may be in it. */
+  const requireThere = (): void => requireStore(layout.dir, files);
   const readRecord = (path: string): Uint8Array | null => {
     try {
       return files.exists(path) ? files.readNow(path) : null;
@@ -43,10 +48,18 @@ export function createFileReads(files: Files, layout: FileLayout): FileReads {
       const path = layout.blob(hash);
       // A cleaning may move the value from one place to the other, and back, at any moment.
       const file = (await readBlob(path)) ?? (await readBlob(layout.asideBlob(hash))) ?? (await readBlob(path));
-      if (!file) throw missingValue(hash, path);
+      if (!file) {
+        requireThere();
+        throw missingValue(hash, path);
+      }
       const value = findValue(file, hash);
       if (!value) throw corruptValue(hash, path, file.length);
       return value;
+    },
+    has: (hash) => {
+      if (files.exists(layout.blob(hash)) || files.exists(layout.asideBlob(hash))) return true;
+      requireThere();
+      return false;
     },
     whole: async (hash) => {
       const path = layout.blob(hash);
@@ -57,7 +70,10 @@ export function createFileReads(files: Files, layout: FileLayout): FileReads {
     record: (key) => {
       const path = layout.record(key);
       const file = readRecord(path);
-      if (!file) return null;
+      if (!file) {
+        requireThere();
+        return null;
+      }
       const record = decodeRecord(key, file);
       if ('problem' in record) throw corruptRecord(key, path, record.problem);
       return record;

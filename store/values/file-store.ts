@@ -49,7 +49,7 @@ export function fileStore({ dir, files = nodeFiles }: FileStoreOptions): Store {
     create: (key, bytes) => step(key, bytes, []),
     writeStep: ({ key, bytes, blobs }) => step(key, bytes, blobs),
     get: async (hash) => (await open(), reads.blob(hash)),
-    has: async (hash) => files.exists(layout.blob(hash)) || files.exists(layout.asideBlob(hash)),
+    has: async (hash) => reads.has(hash),
     read: async (key) => {
       await open();
       const record = reads.record(key);

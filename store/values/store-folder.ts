@@ -60,6 +60,21 @@ export async function storeIdentity(dir: string, files: Files = nodeFiles): Prom
   }
 }
 
+/**
+ * Throws StoreError where the store that this process opened in a folder is not there now: that a
+ * file is missing says nothing then.
+ */
+export function requireStore(dir: string, files: Files): void {
+  const known = files === nodeFiles ? opened.get(dir) : undefined;
+  if (known === undefined || (known.stamp !== null && known.stamp === stampOf(dir))) return;
+  const path = `${dir}/store.json`;
+  try {
+    if (!files.exists(path) || parseStoreIdentity(dir, path, files.readNow(path)).id !== known.id) throw goneError(dir);
+  } catch (error) {
+    throw toStoreError('open the store', dir, error);
+  }
+}
+
 function goneError(dir: string): StoreError {
   const sentence = `the store in ${dir} has gone since it was opened: its folder was moved, removed or replaced`;
   return new StoreError('unavailable', `${sentence}. Put it back, or start this process again for another store`);

@@ -75,3 +75,22 @@ test('a store that is moved away while it is used is missed, and used again when
   renameSync(`${dir}.away`, dir);
   expect(await store.has(await store.put(Buffer.from('two')))).toBe(true);
 });
+
+test('nothing counts as missing in a store that was moved away: a record there was written (L39 F13)', async () => {
+  const dir = join(tempDir(), 'store');
+  const store = fileStore({ dir });
+  const hash = await store.put(Buffer.from('one'));
+  await store.create('key', Buffer.from('said'));
+  renameSync(dir, `${dir}.away`);
+  const gone = { problem: 'unavailable', message: expect.stringMatching(/has gone since it was opened/) };
+  await expect(store.read('key')).rejects.toMatchObject(gone);
+  await expect(store.get(hash)).rejects.toMatchObject(gone);
+  await expect(store.has(hash)).rejects.toMatchObject(gone);
+  await storeIdentity(`${dir}.other`);
+  renameSync(`${dir}.other`, dir);
+  await expect(store.read('key')).rejects.toMatchObject(gone);
+  renameSync(dir, `${dir}.other`);
+  renameSync(`${dir}.away`, dir);
+  expect(Buffer.from((await store.read('key')) ?? []).toString()).toBe('said');
+  expect(await store.read('another')).toBeNull();
+});
