@@ -13,7 +13,7 @@ import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
 import { type AlwaysRules, createAlwaysRules, ruleFor } from '../../client/sessions/always-allow.ts';
 import { answerFromLine } from './answer-question.ts';
-import { pickDecision } from './pick-decision.ts';
+import { LATER, pickDecision } from './pick-decision.ts';
 import { parseCallInput } from './parse-input.ts';
 
 type AskApprovals = {
@@ -25,7 +25,11 @@ type AskApprovals = {
 };
 
 /** The terminal at which the person is asked; `input` is null without one. */
-type Terminal = Pick<Cli, 'self' | 'say' | 'env'> & { readonly input: Pick<Input, 'ask' | 'pick' | 'edit'> | null };
+type Terminal = Pick<Cli, 'self' | 'say' | 'env'> & {
+  readonly input: Pick<Input, 'ask' | 'pick' | 'edit'> | null;
+  /** A call may be left as it is for the next one. */
+  readonly mayLeave?: boolean;
+};
 
 type Sessions = Pick<PerdureClient, 'approve' | 'deny' | 'answer'>;
 type OpenQuestion = { readonly approval: WaitingApproval; readonly gone: AbortController };
@@ -78,6 +82,7 @@ async function untilDecided(person: Person, asked: OpenQuestion): Promise<void> 
     if (rule !== null) cli.say(`approved by your rule ${oneLine(rule, 200)}`);
     // A menu was left by the way back.
     if (line === '' && cli.input.pick) continue;
+    if (line === LATER) return;
     if (line === null) return gone.signal.aborted ? undefined : cli.say(stillWaitsText(approval, cli.self));
     try {
       if (approval.question) return await answerFromLine(person, approval, line);
@@ -96,8 +101,9 @@ async function untilDecided(person: Person, asked: OpenQuestion): Promise<void> 
 
 function askForLine(cli: Terminal, approval: WaitingApproval, gone: AbortSignal): Promise<string | null> {
   const { tool, question } = approval;
+  const { mayLeave = false } = cli;
   const { ask, pick } = cli.input ?? {};
-  if (ask && pick) return pickDecision({ ask, pick }, approval, gone);
+  if (ask && pick) return pickDecision({ ask, pick }, { approval, gone, mayLeave });
   const prompt = question ? 'your answer: ' : `${oneLine(tool, 60)}? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt: `;
   return cli.input?.ask(prompt, gone) ?? Promise.resolve(null);
 }

@@ -27,7 +27,7 @@ export async function decideInTurn(cli: Cli, opened: Opened, waiting: readonly W
     deny: (session, ...rest) => carryOut(session, 'denied', () => sessions.deny(session, ...rest)),
     answer: (session, ...rest) => carryOut(session, 'answered', () => sessions.answer(session, ...rest)),
   };
-  const asking = askApprovals({ ...cli, input }, deciders);
+  const asking = askApprovals({ ...cli, input, mayLeave: true }, deciders);
   try {
     for (const [at, approval] of waiting.entries()) {
       if (left.signal.aborted) break;

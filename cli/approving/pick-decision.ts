@@ -11,15 +11,22 @@ type Asking = Required<Pick<Input, 'ask' | 'pick'>>;
 /** More options than this have no number of one key. */
 const MOST_OPTIONS = 9;
 const ANOTHER = 'another rule';
-/** A line that cannot be typed. */
+/** Lines that cannot be typed. */
 const BACK = '\u001b';
+/** Decides nothing: the call waits on. */
+export const LATER = '\u001blater';
+
+type Picking = { readonly approval: WaitingApproval; readonly gone: AbortSignal; readonly mayLeave: boolean };
 
 /**
  * Returns null when the question is gone or typing has ended, and an empty line to be asked again.
+ * `mayLeave` offers LATER.
  */
-export function pickDecision(input: Asking, approval: WaitingApproval, gone: AbortSignal): Promise<string | null> {
-  return approval.question ? pickAnswer(input, approval, gone) : pickForCall(input, approval, gone);
+export function pickDecision(input: Asking, picking: Picking): Promise<string | null> {
+  return picking.approval.question ? pickAnswer(input, picking) : pickForCall(input, picking);
 }
+
+const leaving = { answer: LATER, words: 'leave it for later  (Esc)', keys: ['l'] } as const;
 
 const KINDS: Readonly<Record<string, string>> = {
   edit: 'this edit',
@@ -27,7 +34,7 @@ const KINDS: Readonly<Record<string, string>> = {
   bash: 'this command',
 };
 
-async function pickForCall(input: Asking, approval: WaitingApproval, gone: AbortSignal): Promise<string | null> {
+async function pickForCall(input: Asking, { approval, gone, mayLeave }: Picking): Promise<string | null> {
   const { tool, reason } = approval;
   const [narrow] = rulesToPick(approval);
   const always = narrow === undefined ? 'yes, and choose a rule for others' : 'yes, and not again for …';
@@ -41,9 +48,10 @@ async function pickForCall(input: Asking, approval: WaitingApproval, gone: Abort
         { answer: 'why', words: 'no, and say why' },
         { answer: 'e', words: 'change it first', keys: ['e'] },
         { answer: 'n', words: 'no  (n)', keys: ['n'] },
-        { answer: 'i', words: 'no, and stop the run  (Esc)', keys: ['i'] },
+        { answer: 'i', words: `no, and stop the run  (${mayLeave ? 'i' : 'Esc'})`, keys: ['i'] },
+        ...(mayLeave ? [leaving] : []),
       ],
-      escape: 'i',
+      escape: mayLeave ? LATER : 'i',
     },
     gone,
   );
@@ -93,9 +101,10 @@ export function isPicked({ input }: Pick<WaitingApproval, 'input'>): boolean {
   return options.length > 0 && options.length <= MOST_OPTIONS && areNumbered(options);
 }
 
-async function pickAnswer(input: Asking, question: WaitingApproval, gone: AbortSignal): Promise<string | null> {
-  if (!isPicked(question)) return input.ask('your answer: ', gone);
-  const { options } = parseQuestion(question.input);
+async function pickAnswer(input: Asking, { approval: question, gone, mayLeave }: Picking): Promise<string | null> {
+  if (!isPicked(question))
+    return mayLeave ? input.ask('your answer (Esc: later): ', gone, LATER) : input.ask('your answer: ', gone);
+  const options = parseQuestion(question.input).options.map((option) => ({ answer: option, words: option }));
   const heading = 'Which one?';
-  return input.pick({ heading, options: options.map((option) => ({ answer: option, words: option })) }, gone);
+  return input.pick(mayLeave ? { heading, options: [...options, leaving], escape: LATER } : { heading, options }, gone);
 }

@@ -1,7 +1,7 @@
 // Says in a line what a session with a run under way does now, as lists show it. Pure.
 import { oneLine } from '../paint.ts';
 import type { Doing, RunningRow } from '../sessions/running/running-row.ts';
-import { compactInput } from './tool-lines.ts';
+import { briefInput } from './tool-lines.ts';
 import { formatCount } from '../units.ts';
 
 const MOST = 100;
@@ -39,7 +39,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 function whatText({ kind, step, call, agents }: Doing, model: string | null, most: number): string {
   if (kind === 'agents') return `waits for ${formatCount(agents, 'agent')}`;
-  if (call) return oneLine(`${call.tool} ${compactInput(call.input, most)}`.trimEnd(), most);
+  if (call) return oneLine(`${call.tool} ${briefInput(call.input, most)}`.trimEnd(), most);
   if (kind === 'tool') return 'runs a tool';
   if (kind === 'compaction') return 'compacts the context';
   if (step === 'callModel') return model === null ? 'calls the model' : `calls ${oneLine(model, 60)}`;

@@ -50,6 +50,12 @@ export function compactInput(input: unknown, most = INPUT): string {
     .join(' ');
 }
 
+/** Formats an input where a command alone says what is done; how long it may take does not. */
+export function briefInput(input: unknown, most = INPUT): string {
+  const [first] = inputFields(input);
+  return compactInput(first?.name === 'command' ? { command: first.text } : input, most);
+}
+
 function valueText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }

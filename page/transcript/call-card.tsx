@@ -4,7 +4,7 @@ import { showUnseen } from '../../system/text.ts';
 import type { Outcome } from '../../store/log/entries.ts';
 import { isUntimed } from '../../store/live/retell.ts';
 import { changeOf, SHOWN } from '../../client/render/diff-rows.ts';
-import { compactInput } from '../../client/render/tool-lines.ts';
+import { briefInput } from '../../client/render/tool-lines.ts';
 import { endWord, outcomeWords } from '../../client/render/outcome-words.ts';
 import { REPEATED } from '../../client/render/paired-outcomes.ts';
 import { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
@@ -102,7 +102,7 @@ function summaryOf({ name, input }: ShownCall): string {
   };
   if (name === AGENT_TOOL && typeof description === 'string') return showUnseen(description.slice(0, 200));
   const change = changeOf(name, input);
-  return change ? showUnseen(change.path.slice(0, 200)) : compactInput(input);
+  return change ? showUnseen(change.path.slice(0, 200)) : briefInput(input);
 }
 
 /** Says an agent's turns, cost and state, which its parent's transcript lacks until it ends. */

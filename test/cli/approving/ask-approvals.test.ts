@@ -42,7 +42,7 @@ function terminal(lines: readonly string[] | null, env: Env = {}, edit: Input['e
   const approve = vi.fn(() => Promise.resolve(approval('x')));
   const deny = vi.fn(() => Promise.resolve(approval('x')));
   const answer = vi.fn(() => Promise.resolve(approval('x')));
-  return { said, questions, approve, deny, answer, asked: askApprovals(cli, { approve, deny, answer }) };
+  return { cli, said, questions, approve, deny, answer, asked: askApprovals(cli, { approve, deny, answer }) };
 }
 
 const wait = { type: 'approval' } as const;
@@ -217,3 +217,26 @@ test('an input is edited in the editor of the person, where there is one; unchan
   expect(approve.mock.calls).toEqual([[session, '1.1.0', { input: { command: 'ls' } }]]);
   await asked.stop();
 });
+
+test.each([
+  [true, 0, 'leave it for later  (Esc)'],
+  [false, 1, 'no, and stop the run  (Esc)'],
+])(
+  'Escape at a call: where calls are decided in turn (%j) it waits on, else its run is stopped (L55)',
+  async (mayLeave, stopped, words) => {
+    const offered: string[] = [];
+    const pick: NonNullable<Input['pick']> = ({ options, escape }) => {
+      offered.push(...options.map((option) => option.words));
+      return Promise.resolve(escape ?? null);
+    };
+    const { cli, approve, deny, answer } = terminal(null);
+    const none = () => Promise.resolve(null);
+    const asking = askApprovals(
+      { ...cli, mayLeave, input: { ask: none, edit: none, pick } },
+      { approve, deny, answer },
+    );
+    await asking.ask(approval('1.1.0'));
+    expect([approve, deny, answer].map((call) => call.mock.calls.length)).toEqual([0, stopped, 0]);
+    expect(offered.at(-1)).toBe(words);
+  },
+);

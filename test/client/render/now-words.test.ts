@@ -20,6 +20,10 @@ const overloaded: Doing = { ...step, attempt: 7, failure: '529 overloaded', isTa
 test.each([
   [[step], 'calls claude-a'],
   [[bash], 'bash npm test'],
+  [
+    [{ ...bash, call: { tool: 'bash', input: { timeout: 9, command: 'make', description: 'It makes.' } } }],
+    'bash make',
+  ],
   [[overloaded], 'calls claude-a · attempt 7 · 529 overloaded'],
   [[{ ...step, isTaken: false }], 'calls claude-a · no worker has it yet'],
   [[bash, overloaded], 'calls claude-a · attempt 7 · 529 overloaded · and 1 more step'],
