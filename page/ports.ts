@@ -174,17 +174,20 @@ const MOST_HELD = 200;
 const HEALTH_HOLD_MS = 3_000;
 const SCHEDULES_HOLD_MS = 30_000;
 
-/**
- * Makes the ports. `hosted` means that people of other machines open the page; the embedded
- * server's UI is out of their reach.
- */
-export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readonly hosted?: boolean } = {}): PagePorts {
+export type PortsOptions = {
+  /** People of other machines open the page; the embedded server's UI is out of their reach. */
+  readonly hosted?: boolean;
+  /** Wraps looks at running sessions. */
+  readonly look?: (read: ReadRunning) => ReadRunning;
+};
+
+export function pagePorts(opened: Opened, env: Env, { hosted = false, look }: PortsOptions = {}): PagePorts {
   const { store, sessions } = opened;
   const people = new RecentMap<string, Acting>(MOST_HELD);
   const live = openUnstored(env);
   return {
     ...sessions,
-    ...fleetPorts(opened, env),
+    ...fleetPorts(opened, env, look),
     ...shareLooks(opened),
     ...sessionReaders(opened, env),
     as: (name, place) => {
@@ -208,9 +211,13 @@ function uiAddresses({ target, embedded }: Opened, named: string | null, hosted:
 }
 
 /** Reads what all sessions do, now and over time. */
-function fleetPorts(opened: Opened, env: Env): Pick<PagePorts, 'running' | 'fleet' | 'page' | 'counts'> {
+function fleetPorts(
+  opened: Opened,
+  env: Env,
+  wrap: PortsOptions['look'],
+): Pick<PagePorts, 'running' | 'fleet' | 'page' | 'counts'> {
   const { temporal } = opened;
-  const finder = openFinder(opened, env);
+  const finder = openFinder(opened, env, wrap);
   const count = (filter: string): Promise<SessionCounts> => countSessions(finder, { filter });
   const counts = holdAnswers(count, ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS));
   const look = (filter: string): Promise<SessionCounts> => countSessions(finder, { filter, running: true });
@@ -231,10 +238,11 @@ function fleetPorts(opened: Opened, env: Env): Pick<PagePorts, 'running' | 'flee
  * Finds sessions as a client does, but waits less for looks at running ones, and reads those that
  * are under way less often.
  */
-function openFinder({ temporal, store, embedded }: Opened, env: Env): Finder {
+function openFinder({ temporal, store, embedded }: Opened, env: Env, wrap: PortsOptions['look']): Finder {
   const options = withPorts({ temporal: temporal.client, store, env });
   const { finder } = new ClientMeans(options);
-  const readRunning = runningReader({ ...options, ...(embedded && { together: LOOKS_BESIDE_SERVER }) });
+  const reader = runningReader({ ...options, ...(embedded && { together: LOOKS_BESIDE_SERVER }) });
+  const readRunning = wrap?.(reader) ?? reader;
   const readUnderWay = holdAnswers(
     (_all: 'all') => finder.readUnderWay(),
     () => ROWS_HOLD_MS,

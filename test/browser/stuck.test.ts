@@ -1,32 +1,27 @@
 // Runs that give no sign, as an operator finds and stops them. What is read of them is six minutes
 // older than it is, from when the test says so.
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ReadRunning } from '../../client/sessions/running/read-running.ts';
 import { gate, reply, text, toolUse } from '../../scripted-model/index.ts';
-import type * as reading from '../../client/sessions/running/read-running.ts';
 import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
 
-const older = vi.hoisted(() => ({ ms: 0 }));
+const older = { ms: 0 };
 
-vi.mock('../../client/sessions/running/read-running.ts', async (original) => {
-  const real = await original<typeof reading>();
-  const runningReader: typeof real.runningReader = (...asked) => {
-    const read = real.runningReader(...asked);
-    return async (sessions) => {
-      const rows = [...(await read(sessions)).values()].map((row) => ({
-        ...row,
-        lastSign: row.lastSign - older.ms,
-        doing: row.doing.map((step) => ({ ...step, since: step.since - older.ms })),
-      }));
-      return new Map(rows.map((row) => [row.session, row]));
-    };
+const look =
+  (read: ReadRunning): ReadRunning =>
+  async (...asked) => {
+    const rows = [...(await read(...asked)).values()].map((row) => ({
+      ...row,
+      lastSign: row.lastSign - older.ms,
+      doing: row.doing.map((step) => ({ ...step, since: step.since - older.ms })),
+    }));
+    return new Map(rows.map((row) => [row.session, row]));
   };
-  return { ...real, runningReader };
-});
 
 let stage: Stage;
 beforeAll(async () => {
-  stage = await openStage();
+  stage = await openStage({ look });
 });
 afterAll(() => stage.close());
 

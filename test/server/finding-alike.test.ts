@@ -47,8 +47,6 @@ const TERMS = [
   'age<1h',
   'age>0s',
   'age<9999999999999d',
-  'idle<1h',
-  'idle>1h',
   'tag:kind',
   'tag:kind=a',
   'tag:kind=a,kind=b',
@@ -96,39 +94,27 @@ test('counts, lists and pages of any filter mean the same sessions, idle, under 
   await killed.handle.terminate('the test ends it');
   const mine = `tag:team=${team}`;
   await until(async () => (await fast.counts({ filter: mine })).closed === 3);
-  // A look that is too late for one list is there for the next.
-  for (const client of [fast, slow])
-    await until(async () => {
-      const counts = await client.counts({ filter: `${mine} turns>=1 phase:running,waiting`, running: true });
-      return counts.running === 1 && counts.waiting_approval === 1;
-    });
   await fc.assert(
     fc.asyncProperty(filters, async (terms) => {
       const filter = `${mine} ${terms}`;
       const listed: Record<string, number> = {};
       const ids: string[] = [];
-      for await (const { session, phase } of slow.list({ filter, running: true })) {
+      for await (const { session, phase } of slow.list({ filter })) {
         listed[phase] = (listed[phase] ?? 0) + 1;
         ids.push(session);
       }
-      for (const client of [fast, slow])
-        for (const running of [false, true]) {
-          const { note: _, ...counts } = await client.counts({ filter, running });
-          const some = Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
-          const page = (await client.page({ filter, running })).sessions.map(({ session }) => session);
-          const sorted = (await client.page({ filter: `${filter} sort:title`, running })).sessions;
-          if (running || !/turns|tokens|cost|model/.test(terms)) {
-            expect([filter, running, some]).toEqual([filter, running, listed]);
-            expect([filter, running, page]).toEqual([filter, running, ids]);
-            expect(sorted.map(({ session }) => session).toSorted()).toEqual(ids.toSorted());
-          } else expect([filter, page.length]).toEqual([filter, sum(some)]);
-        }
+      for (const client of [fast, slow]) {
+        const { note: _, ...counts } = await client.counts({ filter });
+        const some = Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+        const page = (await client.page({ filter })).sessions.map(({ session }) => session);
+        const sorted = (await client.page({ filter: `${filter} sort:title` })).sessions;
+        expect([filter, some]).toEqual([filter, listed]);
+        expect([filter, page]).toEqual([filter, ids]);
+        expect(sorted.map(({ session }) => session).toSorted()).toEqual(ids.toSorted());
+      }
     }),
-    { numRuns: 40 },
+    { numRuns: 15 },
   );
   writeFileSync(join(h.cwd, 'go'), '');
   await works.ended(1);
 });
-
-const sum = (counts: Readonly<Record<string, number>>): number =>
-  Object.values(counts).reduce((all, one) => all + one, 0);

@@ -172,11 +172,11 @@ test('a call that waits is withdrawn for a rewind to before it, and a late decis
   const waiting = () => until(async () => (await h.sessions.approvals(session.id))[0]);
   const { call } = await waiting();
   await expect(h.sessions.rewind(session.id)).rejects.toThrow('something runs now, or waits to: interrupt it first');
-  expect((await h.sessions.approvals()).map((one) => one.call)).toEqual([call]);
+  expect((await h.sessions.approvals(session.id)).map((one) => one.call)).toEqual([call]);
   await h.sessions.interrupt(session.id);
   await session.ended(2);
   const refused = async (): Promise<void> => {
-    expect((await h.sessions.approvals()).filter((one) => one.call === call)).toEqual([]);
+    expect((await h.sessions.approvals(session.id)).filter((one) => one.call === call)).toEqual([]);
     await expect(h.sessions.approve(session.id, call)).rejects.toThrow(
       `no call ${call} of session ${session.id} waits for a decision`,
     );

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { prepareWorker } from '../../client/runtime/own-worker.ts';
 import { openServer, type Opened } from '../../client/runtime/open-server.ts';
-import { pagePorts } from '../../page/ports.ts';
+import { pagePorts, type PortsOptions } from '../../page/ports.ts';
 import { servePage, type ServedPage } from '../../page/serve-page.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
@@ -40,7 +40,7 @@ export type Stage = {
 
 export type Visit = { readonly tab: Page; readonly problems: readonly string[]; close(): Promise<void> };
 
-export async function openStage(): Promise<Stage> {
+export async function openStage({ look }: Pick<PortsOptions, 'look'> = {}): Promise<Stage> {
   const root = mkdtempSync(join(tmpdir(), 'perdure-stage-'));
   const cwd = join(root, 'workspace');
   mkdirSync(cwd);
@@ -63,7 +63,7 @@ export async function openStage(): Promise<Stage> {
   const at = { ...opened.target, storePlace, liveDir, dataDir, env, log, taskQueue: TASK_QUEUE };
   const work = (): Promise<RunningWorker> => startWorker({ ...at, defaults: { backoff: fastBackoff } });
   const worker = await work();
-  const page = await servePage(pagePorts(opened, env));
+  const page = await servePage(pagePorts(opened, env, { ...(look && { look }) }));
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error('no chromium: apt-get install chromium');
   const browser = await chromium.launch({ executablePath, args: ['--headless', '--no-sandbox', '--disable-gpu'] });
