@@ -62,7 +62,9 @@ test('calls of agents wait at the root with the way to them, and are decided the
   const again = await waiting();
   expect(again.call).toBe(first.call);
   // The list of all sessions has it once.
-  await until(async () => (await client.approvals()).filter(({ tool }) => tool === 'bash').length === 1);
+  const bashOf = ({ tool, session: id }: { readonly tool: string; readonly session: string }): boolean =>
+    tool === 'bash' && id === session.id;
+  await until(async () => (await client.approvals()).filter(bashOf).length === 1);
   await decided(() => client.approve(session.id, again.call, { input: { command: 'touch other' } }));
   const question = await until(async () => (await client.approvals(session.id)).find((one) => one.question) ?? null);
   expect(question).toMatchObject({ input: { question: 'Which?' } });
