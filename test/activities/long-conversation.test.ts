@@ -24,7 +24,7 @@ test('a conversation over days, with summaries, new tools, a fallback and back, 
         `${epochs.length} epochs; ${fallbacks} fallback; ${read} % of ${tokens.all} tokens read from the cache, ${misses} misses; ${problems.length} problems`,
     );
   }
-  expect(problems).toEqual([]);
+  expect({ seed, problems }).toEqual({ seed, problems: [] });
   expect(new Set(ends)).toEqual(new Set(['completed']));
   expect(fallbacks).toBe(1);
   // Of a long one as many as its turns fill the window.
