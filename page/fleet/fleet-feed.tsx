@@ -50,10 +50,10 @@ export type FleetPorts = Pick<PagePorts, 'page' | 'counts' | 'inbox' | 'describe
 const LOOK_MS = 2_000;
 /** A look that reads every session may take seconds, and is not to keep a processor busy. */
 const REST = 3;
+const PAGE = 100;
 
 /** Returns for how long the next look waits after one that took so many milliseconds. */
 export const restAfter = (took: number): number => Math.max(LOOK_MS, REST * took);
-const PAGE = 100;
 
 export const FLEET = {
   banners: 'banners',

@@ -2,9 +2,9 @@
 // all of it, and the others are read.
 import { present } from '../../../workflows/contract/present.ts';
 import type { SeenPhase } from '../info.ts';
-import { callUntilAnswered, impatient } from '../persist.ts';
 import { type Finder, type ListOptions, matching, matchingSessions, planSearch } from './list-sessions.ts';
 import { isMeant, querySettled, SETTLED, settledQuery } from './settled.ts';
+import { countRows } from './stream-sessions.ts';
 
 export type SessionCounts = Readonly<Record<SeenPhase, number>> & { readonly note?: string };
 
@@ -23,12 +23,7 @@ export async function countSessions(finder: Finder, options: ListOptions): Promi
     const phases = SETTLED.filter((phase) => isMeant(plan, phase));
     if (phases.length === 0) return;
     const asked = `${settledQuery(query, phases)} GROUP BY ExecutionStatus`;
-    const { groups } = await callUntilAnswered(
-      finder.temporal,
-      'count the sessions',
-      () => finder.temporal.workflow.count(asked),
-      impatient,
-    );
+    const { groups } = await countRows(finder.temporal, asked);
     for (const { count, groupValues } of groups)
       counts[groupValues.flat().includes('Running') ? 'idle' : 'closed'] += count;
   };

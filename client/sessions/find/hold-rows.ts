@@ -3,9 +3,8 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { Client } from '@temporalio/client';
 import type { SessionInfo } from '../info.ts';
-import { callUntilAnswered, impatient } from '../persist.ts';
 import type { Placed } from './newest-first.ts';
-import { SERVER_PAGE, streamSessions } from './stream-sessions.ts';
+import { collectRows, countRows } from './stream-sessions.ts';
 
 /**
  * Returns the sessions of a query in the order of visibility, as they were a moment ago; null where
@@ -22,11 +21,8 @@ export function holdRows(temporal: Client, holdMs: number): ReadAll {
   const held = new Map<string, ReturnType<ReadAll>>();
   // Bound, so that a caller who gives up does not abort what others wait for.
   const read = AsyncResource.bind(async (query: string) => {
-    const count = () => temporal.workflow.count(query);
-    if ((await callUntilAnswered(temporal, 'count the sessions', count, impatient)).count > MOST_ROWS) return null;
-    const rows: Placed<SessionInfo>[] = [];
-    for await (const sessions of streamSessions({ temporal }, query, SERVER_PAGE)) rows.push(...sessions);
-    return rows;
+    const { count } = await countRows(temporal, query);
+    return count > MOST_ROWS ? null : collectRows(temporal, query);
   });
   return (query) => {
     const known = held.get(query);

@@ -1,5 +1,5 @@
 // Reads sessions from visibility, page by page.
-import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import type { Client, CountWorkflowExecution, WorkflowExecutionInfo } from '@temporalio/client';
 import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 import { type SessionInfo, sessionInfo } from '../info.ts';
 import { callUntilAnswered, impatient } from '../persist.ts';
@@ -31,6 +31,18 @@ export async function* streamSessions(
     );
     nextPageToken = next;
   } while (nextPageToken.length > 0);
+}
+
+/** Returns all sessions of a query in the order of visibility. */
+export async function collectRows(temporal: Client, query: string): Promise<readonly Placed<SessionInfo>[]> {
+  const rows: Placed<SessionInfo>[] = [];
+  for await (const sessions of streamSessions({ temporal }, query, SERVER_PAGE)) rows.push(...sessions);
+  return rows;
+}
+
+/** Counts by a query of visibility, in groups where it asks for them. */
+export function countRows(temporal: Client, query: string): Promise<CountWorkflowExecution> {
+  return callUntilAnswered(temporal, 'count the sessions', () => temporal.workflow.count(query), impatient);
 }
 
 /** Clocks of clients and server differ, and no session counts as younger than its execution. */

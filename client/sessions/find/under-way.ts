@@ -8,7 +8,7 @@ import type { SessionInfo } from '../info.ts';
 import { OPEN, SESSIONS, UNCONTINUED } from './compile-filter.ts';
 import type { Placed } from './newest-first.ts';
 import { SETTLED } from './settled.ts';
-import { SERVER_PAGE, streamSessions } from './stream-sessions.ts';
+import { collectRows } from './stream-sessions.ts';
 
 export type ReadUnderWay = () => Promise<readonly Placed<SessionInfo>[]>;
 
@@ -20,8 +20,7 @@ export function underWayReader(temporal: Client): ReadUnderWay {
   let reading: ReturnType<ReadUnderWay> | undefined;
   // Bound, so that a caller who gives up does not abort what others wait for.
   const read: ReadUnderWay = AsyncResource.bind(async () => {
-    const found: Placed<SessionInfo>[] = [];
-    for await (const sessions of streamSessions({ temporal }, QUERY, SERVER_PAGE)) found.push(...sessions);
+    const found = await collectRows(temporal, QUERY);
     return found.toSorted((one, other) => other.bound - one.bound);
   });
   return () => (reading ??= read().finally(() => (reading = undefined)));
