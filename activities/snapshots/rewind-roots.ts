@@ -12,10 +12,10 @@ import type { SnapshotChange } from '../../store/snapshots/listing.ts';
 import {
   ForeignProblem,
   previewRestore,
-  restore,
   RestoreProblem,
   type Restoring,
-} from '../../store/snapshots/restore.ts';
+} from '../../store/snapshots/preview-restore.ts';
+import { restore } from '../../store/snapshots/restore.ts';
 import { hasSnapshot } from '../../store/snapshots/compare.ts';
 import { fetchPacks } from '../../store/snapshots/packs.ts';
 import { openShadow, placeOfRoot, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
@@ -94,7 +94,7 @@ async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewi
   }
   const force = about.force === true || begun !== null;
   // The comparison has read what is to be written: nothing of it is missing or damaged.
-  const changes = await previewRestore(means, { known, now, leftOut, to, force });
+  const { changes } = await previewRestore(means, { known, now, leftOut, to, force });
   if (begun === null) writeBegun(place.own, { step: about.step, before: now });
   const files = begun === null ? changes.length : (await compareSnapshots(means, begun, to)).length;
   return { means, asked, now, before: begun ?? now, changes, files };
@@ -105,7 +105,7 @@ async function prepareAgain({ step, force }: RewindAbout, prepared: Prepared): P
   const { means, asked, now: known, before } = prepared;
   const { now, leftOut } = await capture(means);
   if (now === known) return prepared;
-  const changes = await previewRestore(means, { known, now, leftOut, to: asked.to, force: force === true });
+  const { changes } = await previewRestore(means, { known, now, leftOut, to: asked.to, force: force === true });
   if (before !== known) return { ...prepared, now, changes };
   writeBegun(means.place.own, { step, before: now });
   return { ...prepared, now, before: now, changes, files: changes.length };
@@ -163,7 +163,7 @@ async function takeBack(
     const { now, leftOut } = await capture(means);
     if (now === begun) return [];
     const kept = await findForeignChanges({ ...means, ...place }, { begun, now, to });
-    const changes = await previewRestore(means, { known: to, now, leftOut, to: begun, force: true, kept });
+    const { changes } = await previewRestore(means, { known: to, now, leftOut, to: begun, force: true, kept });
     if (!(await attempt.fence())) throw createGivenUpError(attempt);
     await restore(means, begun, changes);
     return [];

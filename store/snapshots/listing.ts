@@ -10,6 +10,13 @@ export function namesIn(printed: string): readonly RawPath[] {
 
 export const bytesOf = (path: RawPath): Buffer => Buffer.from(path, 'latin1');
 
+/** Returns the folders above a path, nearest first. */
+export function foldersOf(path: RawPath): readonly RawPath[] {
+  const found: RawPath[] = [];
+  for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) found.push(path.slice(0, at));
+  return found;
+}
+
 /** Shows a name: as UTF-8, or with each byte that is none as `\xNN`. */
 export function showPath(path: RawPath): string {
   const bytes = bytesOf(path);

@@ -3,7 +3,8 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { checkOut } from '../../store/snapshots/check-out.ts';
-import { previewRestore, restore } from '../../store/snapshots/restore.ts';
+import { previewRestore } from '../../store/snapshots/preview-restore.ts';
+import { restore } from '../../store/snapshots/restore.ts';
 import { random as randomFrom, type Random } from '../support/random.ts';
 import { shadowed } from '../store/snapshots/support.ts';
 
@@ -64,7 +65,7 @@ function makeChange({ pick, nat }: Random): string {
 
 async function restoreTo({ means, take }: Shadowed, to: string): Promise<void> {
   const { id: now } = await take();
-  await restore(means, to, await previewRestore(means, { known: now, now, to, force: false }));
+  await restore(means, to, (await previewRestore(means, { known: now, now, to, force: false })).changes);
 }
 
 test.each(Array.from({ length: WALKS }, (_, walk) => SEED + walk))(

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { FolderCapture } from '../../../store/snapshots/capture-folder.ts';
 import { FolderIndex, OutOfBounds } from '../../../store/snapshots/folder-index.ts';
-import { previewRestore, restore } from '../../../store/snapshots/restore.ts';
+import { previewRestore } from '../../../store/snapshots/preview-restore.ts';
+import { restore } from '../../../store/snapshots/restore.ts';
 import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
@@ -259,7 +260,7 @@ test('devices, and a link to an endless one, hold nothing up, and are never over
   sh('rm two');
   await expect(previewRestore(means, { ...back, force: true })).rejects.toThrow('d is in the way');
   sh('rm d');
-  await restore(means, first.id, await previewRestore(means, { ...back, force: false }));
+  await restore(means, first.id, (await previewRestore(means, { ...back, force: false })).changes);
   expect(sh('cat two d/three; test -c zero; test -b disk')).toBe('2\n3\n');
 });
 

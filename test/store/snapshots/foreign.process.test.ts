@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkOut } from '../../../store/snapshots/check-out.ts';
 import { hasSnapshot, listChanges, makePatch } from '../../../store/snapshots/compare.ts';
-import { previewRestore, restore } from '../../../store/snapshots/restore.ts';
+import { previewRestore } from '../../../store/snapshots/preview-restore.ts';
+import { restore } from '../../../store/snapshots/restore.ts';
 import { compareSnapshots } from '../../../store/snapshots/take-snapshot.ts';
 import { tempFolder } from '../../tools/support.ts';
 import { runHere, shadowed } from './support.ts';
@@ -52,7 +53,7 @@ test('empty folders that lead out of the folder, into .git or over a link are no
   await checkOut(means, evil, copy);
   expectMade(copy);
   const { id: now } = await take();
-  await restore(means, evil, await previewRestore(means, { known: now, now, to: evil, force: false }));
+  await restore(means, evil, (await previewRestore(means, { known: now, now, to: evil, force: false })).changes);
   expectMade(root);
 });
 

@@ -1,14 +1,15 @@
 // Going back to a snapshot of a folder.
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { previewRestore, restore } from '../../../store/snapshots/restore.ts';
+import { previewRestore } from '../../../store/snapshots/preview-restore.ts';
+import { restore } from '../../../store/snapshots/restore.ts';
 import { shadowed } from './support.ts';
 
 type Shadowed = ReturnType<typeof shadowed>;
 
 async function goBack({ means, take }: Shadowed, to: string, known?: string, force = false) {
   const { id: now } = await take();
-  const changes = await previewRestore(means, { known: known ?? now, now, to, force });
+  const { changes } = await previewRestore(means, { known: known ?? now, now, to, force });
   await restore(means, to, changes);
   return changes;
 }

@@ -1,0 +1,113 @@
+// Says what a restore would change (T7), and what stands in its way.
+import { lstat, readdir } from 'node:fs/promises';
+import { codeOf } from '../../system/text.ts';
+import type { LeftOut, SnapshotCaps } from './capture-folder.ts';
+import { bytesOf, foldersOf, showPath, type SnapshotChange, type RawPath } from './listing.ts';
+import type { ShadowPlace } from './shadow.ts';
+import { compareSnapshots, type SnapshotMeans } from './take-snapshot.ts';
+
+/** `now` is the snapshot of the folder as it is, `known` the last one that the session knows. */
+export type Restoring = {
+  readonly known: string;
+  readonly now: string;
+  readonly to: string;
+  /** Overwrites what others have changed since `known`; `now` has it. */
+  readonly force: boolean;
+  /** Files that are left as they are. */
+  readonly kept?: ReadonlySet<RawPath>;
+  /** Says of files that are not in `now` why. */
+  readonly leftOut?: readonly LeftOut[];
+};
+
+/** The keys of the configuration that leave a file out. */
+const BOUNDS: Readonly<Partial<Record<LeftOut['why'], keyof SnapshotCaps>>> = {
+  large: 'fileBytes',
+  files: 'files',
+  bytes: 'bytes',
+};
+
+/** Says which file stands in the way, and why. */
+export class RestoreProblem extends Error {
+  override readonly name = 'RestoreProblem';
+}
+
+/** Says that someone else has changed a file. */
+export class ForeignProblem extends RestoreProblem {
+  constructor(path: RawPath) {
+    super(`${showPath(path)} was changed by someone else since the last step: use force to overwrite it`);
+  }
+}
+
+/** A file that stays although the snapshot does not have it, and why: it was not captured then. */
+export type UntakenFile = { readonly path: RawPath; readonly why: string };
+
+export type RestorePreview = {
+  readonly changes: readonly SnapshotChange[];
+  readonly untaken: readonly UntakenFile[];
+};
+
+/** Returns what would change. Throws RestoreProblem when a file stands in the way. */
+export async function previewRestore(
+  means: SnapshotMeans,
+  { known, now, to, force, kept, leftOut }: Restoring,
+): Promise<RestorePreview> {
+  const changes = (await compareSnapshots(means, now, to)).filter(({ path }) => kept?.has(path) !== true);
+  // Force does not help there.
+  const inTheWay = await findInTheWay(means.place, changes);
+  if (inTheWay !== null) throw new RestoreProblem(describeUnheld(inTheWay, leftOut));
+  if (!force && known !== now) {
+    const others = new Set((await compareSnapshots(means, known, now)).map(({ path }) => path));
+    const changed = changes.find(({ path }) => others.has(path));
+    if (changed) throw new ForeignProblem(changed.path);
+  }
+  return { changes, untaken: [] };
+}
+
+function describeUnheld(path: RawPath, leftOut: readonly LeftOut[] = []): string {
+  const why = leftOut.find((one) => one.path === path)?.why;
+  const bound = why && BOUNDS[why];
+  const beyond = bound ? `, for it is beyond the bound snapshots.${bound}` : '';
+  return `${showPath(path)} is in the way, and no snapshot holds it${beyond}: move it away first`;
+}
+
+/** Finds a file that would be overwritten and that no snapshot holds. */
+async function findInTheWay(place: ShadowPlace, changes: readonly SnapshotChange[]): Promise<RawPath | null> {
+  const deleted = new Set(changes.flatMap(({ kind, path }) => (kind === 'deleted' ? [path] : [])));
+  // Below a file or a link that goes lies nothing of this folder.
+  const written = changes.filter(
+    ({ kind, path }) => kind !== 'deleted' && !foldersOf(path).some((folder) => deleted.has(folder)),
+  );
+  // Git would remove what stands where a folder is to be.
+  for (const folder of new Set(written.flatMap(({ path }) => foldersOf(path))))
+    if ((await kindAt(place, folder)) === 'file') return folder;
+  for (const { kind, path } of written) {
+    const there = await kindAt(place, path);
+    if (there === 'file' && kind === 'added') return path;
+    if (there !== 'folder') continue;
+    const held = await findUnheld(place, path, deleted);
+    if (held !== null) return held;
+  }
+  return null;
+}
+
+async function kindAt({ root }: ShadowPlace, path: RawPath): Promise<'file' | 'folder' | null> {
+  try {
+    return (await lstat(pathIn(root, path))).isDirectory() ? 'folder' : 'file';
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return null;
+    throw error;
+  }
+}
+
+/** Finds a file below a folder that is not among those to be deleted. */
+async function findUnheld(place: ShadowPlace, folder: RawPath, deleted: ReadonlySet<RawPath>): Promise<RawPath | null> {
+  const entries = await readdir(pathIn(place.root, folder), { withFileTypes: true, encoding: 'buffer' });
+  for (const entry of entries) {
+    const path = `${folder}/${entry.name.toString('latin1')}`;
+    const held = entry.isDirectory() ? await findUnheld(place, path, deleted) : deleted.has(path) ? null : path;
+    if (held !== null) return held;
+  }
+  return null;
+}
+
+const pathIn = (root: string, path: RawPath): Buffer => Buffer.concat([Buffer.from(`${root}/`), bytesOf(path)]);
