@@ -5,6 +5,7 @@ import type { Random } from '../support/random.ts';
 export const KINDS = [
   'bounds',
   'empty',
+  'hardlinks',
   'ignored',
   'links',
   'modes',
@@ -62,15 +63,21 @@ type Maker = readonly [weight: number, kind: Kind | null, make: (random: Random)
 
 const quoted = (name: string): string => `$'./${name.replaceAll("'", "\\'")}'`;
 
+/** Functions of all scripts; they lie beside the folders of a walk. */
+export const TOOLS = `
+ready() {
+  rm -rf -- "$1" && mkdir -p -- "$2" && return
+  rm -rf -- "$2"; mkdir -p -- "$2"
+}
+g() { git -c user.name=w -c user.email=w@w -c protocol.file.allow=always -c commit.gpgsign=false "$@"; }
+`;
+
 /** Makes room for a file: what is in the way goes. */
 function ready(name: string): string {
-  const [path, above] = [quoted(name), quoted(name.includes('/') ? name.slice(0, name.lastIndexOf('/')) : '.')];
-  return `rm -rf -- ${path}; mkdir -p -- ${above} 2>/dev/null || { rm -rf -- ${above}; mkdir -p -- ${above}; }`;
+  return `ready ${quoted(name)} ${quoted(name.includes('/') ? name.slice(0, name.lastIndexOf('/')) : '.')}`;
 }
 
 const isPlainFile = (path: string): string => `[ -f ${path} ] && [ ! -L ${path} ]`;
-
-const GIT = 'git -c user.name=w -c user.email=w@w -c protocol.file.allow=always -c commit.gpgsign=false';
 
 function writeFile(name: string, { pick, nat }: Random): string {
   const text = String(nat(1e9));
@@ -96,8 +103,8 @@ const MAKERS: readonly Maker[] = [
   [1, 'odd', () => `${ready('.gitmodules')}; ln -s a .gitmodules`],
   [1, 'odd', () => `printf '* text eol=crlf\\n*.ts filter=x\\n' > .gitattributes`],
   [3, 'links', ({ pick }) => linkTo(pick(['a', '../outside/kept', '..', 'nowhere', '.', 'src']), pick(PLAIN))],
-  [2, 'links', ({ pick }) => `${isPlainFile('a')} && { ${ready('hard')}; ln -- a hard; } ; : ${pick(PLAIN)}`],
-  [1, 'links', ({ pick }) => hardLink(pick(PLAIN))],
+  [2, 'hardlinks', ({ pick }) => `${isPlainFile('a')} && { ${ready('hard')}; ln -- a hard; } ; : ${pick(PLAIN)}`],
+  [1, 'hardlinks', ({ pick }) => hardLink(pick(PLAIN))],
   [3, 'modes', ({ pick }) => `${changeMode(pick(PLAIN), pick(['755', '644', '600', '700', '444', '4755', '664']))}`],
   [1, 'modes', ({ pick }) => `mkdir -p secret; echo s > secret/key; chmod ${pick(['700', '750', '755'])} secret`],
   [3, 'empty', ({ nat }) => `mkdir -p empty${nat(2)}/deep`],
@@ -121,18 +128,18 @@ const MAKERS: readonly Maker[] = [
   [1, 'nested', ({ pick }) => `rm -rf ${pick(['sub', 'src/nested'])}/.git`],
   [1, 'nested', ({ pick }) => `rm -rf ${pick(['sub', 'src/nested'])}`],
   [1, 'nested', ({ nat }) => `[ -d sub ] && echo ${nat(99)} > sub/priv; [ -d sub ] && echo ${nat(99)} > sub/mine`],
-  [1, 'nested', () => `[ -d sub/.git ] && ${GIT} -C sub add -A && ${GIT} -C sub commit -qm s`],
-  [2, 'tracked', ({ pick, nat }) => `echo ${nat(99)} > ${pick(['keep.log', 'src/y.log'])}; ${GIT} add -f -- *.log src/*.log`],
-  [2, 'tracked', () => `${GIT} add -A && ${GIT} commit -qm walk`],
-  [1, 'tracked', () => `${GIT} stash -q`],
-  [1, 'tracked', () => `${GIT} stash pop -q`],
-  [1, 'tracked', ({ pick }) => `${GIT} rm -rq --cached -- ${pick(['keep.log', 'src/y.log', 'a'])}`],
-  [1, 'tracked', ({ nat }) => `${GIT} checkout -q -B branch${nat(1)}`],
-  [1, 'sparse', () => `${GIT} sparse-checkout set --no-cone '/*' '!docs/'`],
-  [1, 'sparse', () => `${GIT} sparse-checkout disable`],
-  [1, 'modules', () => `[ -d ../module/.git ] && ${GIT} submodule --quiet add -f ../module lib 2>/dev/null`],
+  [1, 'nested', () => `[ -d sub/.git ] && g -C sub add -A && g -C sub commit -qm s`],
+  [2, 'tracked', ({ pick, nat }) => `echo ${nat(99)} > ${pick(['keep.log', 'src/y.log'])}; g add -f -- *.log src/*.log`],
+  [2, 'tracked', () => `g add -A && g commit -qm walk`],
+  [1, 'tracked', () => `g stash -q`],
+  [1, 'tracked', () => `g stash pop -q`],
+  [1, 'tracked', ({ pick }) => `g rm -rq --cached -- ${pick(['keep.log', 'src/y.log', 'a'])}`],
+  [1, 'tracked', ({ nat }) => `g checkout -q -B branch${nat(1)}`],
+  [1, 'sparse', () => `g sparse-checkout set --no-cone '/*' '!docs/'`],
+  [1, 'sparse', () => `g sparse-checkout disable`],
+  [1, 'modules', () => `[ -d ../module/.git ] && g submodule --quiet add -f ../module lib 2>/dev/null`],
   [1, 'modules', () => `[ -e lib/.git ] && echo changed >> lib/m`],
-  [1, 'modules', () => `${GIT} worktree add -q -f tree 2>/dev/null`],
+  [1, 'modules', () => `g worktree add -q -f tree 2>/dev/null`],
 ];
 
 const linkTo = (target: string, name: string): string => `${ready(name)}; ln -s -- ${target} ${quoted(name)}`;
@@ -158,7 +165,7 @@ export function drawBeginning(random: Random, without: ReadonlySet<string>): str
   const begin = isRepository
     ? [`git init -q . && printf '*.log\\nbuild/\\n.env\\n' > .gitignore && echo s > .env`, ...changes]
     : changes;
-  const commit = isRepository && random.bool() ? [`{ ${GIT} add -A && ${GIT} commit -qm one; } >/dev/null 2>&1 || :`] : [];
-  const module = `git init -q ../module && ( cd ../module && echo m > m && ${GIT} add m && ${GIT} commit -qm m )`;
+  const commit = isRepository && random.bool() ? [`{ g add -A && g commit -qm one; } >/dev/null 2>&1 || :`] : [];
+  const module = `git init -q ../module && ( cd ../module && echo m > m && g add m && g commit -qm m )`;
   return [`mkdir -p ../outside && echo kept > ../outside/kept && echo a > a`, module, ...begin, ...commit].join('\n');
 }

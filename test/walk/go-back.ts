@@ -7,7 +7,7 @@ import { compareLooks, isSame, lookAtFolder } from './look-folder.ts';
 import type { Operation } from './operations.ts';
 import type { Ran } from './product.ts';
 import { compareAround, compareEntries, lookAround, lookNow, readTranscript, type Walk } from './walk.ts';
-import { listPlaces, momentBefore, type WalkSession } from './walk-session.ts';
+import { listPlaces, momentBefore, type Place, type WalkSession } from './walk-session.ts';
 
 type Rewind = Extract<Operation, { readonly kind: 'rewind' }>;
 type Undo = Extract<Operation, { readonly kind: 'undo' }>;
@@ -35,8 +35,9 @@ export async function goBack(walk: Walk, session: WalkSession, rewind: Rewind, r
   const users = places.filter(({ kind }) => kind === 'user');
   const place = rewind.to === null ? users.at(-1) : places[rewind.to % places.length];
   if (!place) return;
-  const position = await findBeginning(walk, session, rewind, place);
+  const position = await findBeginning(walk, session, place);
   const isFork = position < session.floor;
+  const isFirst = !entries.slice(0, position).some(({ kind }) => kind === 'user');
   const goesFiles = rewind.part !== 'conversation';
   const then = goesFiles && !isFork ? momentBefore(session, entries, position) : null;
   if (goesFiles && !isFork && then === null) return void walk.problems.push(`no moment was seen before ${position}`);
@@ -49,7 +50,7 @@ export async function goBack(walk: Walk, session: WalkSession, rewind: Rewind, r
     force: rewind.force,
     entries,
     kept: rewind.part === 'files' ? null : entries.slice(0, position),
-    ...(position === 0 && walk.without.has('first') && { mayBeRefused: true }),
+    ...(isFirst && walk.without.has('first') && { mayBeRefused: true }),
     // The files of a fork go back to its beginning and no further, too.
     ...(isFork && (rewind.part === 'files' ? { mayBeRefused: true } : { refused: /the fork begins/ })),
   });
@@ -59,11 +60,10 @@ export async function goBack(walk: Walk, session: WalkSession, rewind: Rewind, r
 async function findBeginning(
   { product }: Walk,
   { id }: WalkSession,
-  { part }: Rewind,
-  { point, position }: { readonly point: string; readonly position: number },
+  { point, position }: Place,
 ): Promise<number> {
-  const choice = { conversation: part !== 'files', files: part !== 'conversation' };
-  const planned = await product.sessions.rewind(id, { ...choice, to: point, dryRun: true }).catch(() => null);
+  const asked = { to: point, dryRun: true, conversation: false };
+  const planned = await product.sessions.rewind(id, asked).catch(() => null);
   return planned?.position ?? position;
 }
 
@@ -108,11 +108,13 @@ function checkRefusal({ refused, mayBeRefused }: Asked, expected: Expected | nul
   if (refused) return refused.test(err) ? [] : [`it was refused with ${err}`];
   if (mayBeRefused) return [];
   const paths = [...(expected?.stops.keys() ?? []), ...(expected?.mayStop.keys() ?? [])];
-  if (paths.length === 0) return [`it was refused: ${err}`];
+  if (paths.length === 0) return [`it was refused: ${problemIn(err)}`];
   return paths.some((path) => err.includes(showPath(path)))
     ? []
-    : [`the refusal names none of ${paths.slice(0, 5).join(', ')}: ${err}`];
+    : [`the refusal names none of ${paths.slice(0, 5).join(', ')}: ${problemIn(err)}`];
 }
+
+const problemIn = (err: string): string => err.slice(err.lastIndexOf('perdure: '));
 
 function noteGone(walk: Walk, session: WalkSession, asked: Asked, going: Going | null): void {
   session.last = { before: going?.now ?? null, entries: asked.kept && asked.entries };

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { random } from '../support/random.ts';
 import { BOUNDS } from './changes.ts';
-import { describeOperation, drawWalk } from './operations.ts';
+import { drawWalk, killsWorkers, type WalkPlan } from './operations.ts';
 import { openProduct } from './product.ts';
 import { makeSmall, runWalk, type WalkMeans } from './run-walk.ts';
 
@@ -18,11 +18,13 @@ const { values } = parseArgs({
     operations: { type: 'string', default: '10' },
     without: { type: 'string', default: '' },
     'small-seconds': { type: 'string', default: '60' },
+    together: { type: 'string', default: '4' },
     report: { type: 'string' },
     keep: { type: 'boolean', default: false },
   },
 });
 
+const MOST_SAID = 5;
 const [walks, seed, operations] = [values.walks, values.seed, values.operations].map(Number) as [number, number, number];
 const without = new Set(values.without.split(',').filter(Boolean));
 const say = (line: string): void => {
@@ -30,18 +32,32 @@ const say = (line: string): void => {
   if (values.report !== undefined) appendFileSync(values.report, `${line}\n`);
 };
 
-async function walkOnce(means: WalkMeans, own: number): Promise<boolean> {
-  const plan = drawWalk(random(own), own, without, operations);
+async function walkOnce(means: WalkMeans, plan: WalkPlan): Promise<boolean> {
   const failure = await runWalk(means, plan);
   if (failure === null) return true;
-  say(`walk ${own} failed at operation ${failure.at}:`);
-  for (const problem of failure.problems.slice(0, 5)) say(`  ${problem}`);
   const until = performance.now() + Number(values['small-seconds']) * 1_000;
   const small = await makeSmall(means, plan, failure, until);
-  say(`  the smallest that fails:\n    ${small.plan.beginning.replaceAll('\n', '\n    ')}`);
-  for (const operation of small.plan.operations) say(`    ${describeOperation(operation)}`);
-  for (const problem of small.failure.problems.slice(0, 5)) say(`  ${problem}`);
+  const lines = [
+    `walk ${plan.seed} failed at operation ${failure.at}:`,
+    ...failure.problems.slice(0, MOST_SAID).map((problem) => `  ${problem}`),
+    '  the smallest that fails:',
+    ...small.plan.beginning.split('\n').map((line) => `    ${line}`),
+    ...small.plan.operations.map((operation) => `    ${JSON.stringify(operation)}`),
+    ...small.failure.problems.slice(0, MOST_SAID).map((problem) => `  ${problem}`),
+  ];
+  say(lines.join('\n'));
   return false;
+}
+
+/** Runs walks, so many at a time, and returns how many have failed. */
+async function walkAll(means: WalkMeans, plans: readonly WalkPlan[], together: number): Promise<number> {
+  const left = [...plans];
+  let failed = 0;
+  const walkOn = async (): Promise<void> => {
+    for (let plan = left.shift(); plan; plan = left.shift()) if (!(await walkOnce(means, plan))) failed += 1;
+  };
+  await Promise.all(Array.from({ length: together }, walkOn));
+  return failed;
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-walk-'));
@@ -51,8 +67,12 @@ let failed = 0;
 try {
   await product.startWorker();
   say(`walks ${seed} to ${seed + walks - 1}${without.size > 0 ? ` without ${[...without].join(', ')}` : ''}`);
-  for (let own = seed; own < seed + walks; own += 1)
-    if (!(await walkOnce({ product, folder, bounds: BOUNDS, without }, own))) failed += 1;
+  const seeds = Array.from({ length: walks }, (_, nth) => seed + nth);
+  const plans = seeds.map((own) => drawWalk(random(own), own, without, operations));
+  const means = { product, folder, bounds: BOUNDS, without };
+  // What is killed is killed for all that run then.
+  failed += await walkAll(means, plans.filter((plan) => !killsWorkers(plan)), Number(values.together));
+  failed += await walkAll(means, plans.filter(killsWorkers), 1);
 } finally {
   await product.close();
   if (!values.keep) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });

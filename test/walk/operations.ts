@@ -38,7 +38,9 @@ export type WalkPlan = {
   readonly operations: readonly Operation[];
 };
 
-export function drawWalk(random: Random, seed: number, without: ReadonlySet<string>, steps: number): WalkPlan {
+/** One walk in three kills workers: it has the worker for itself. */
+export function drawWalk(random: Random, seed: number, given: ReadonlySet<string>, steps: number): WalkPlan {
+  const without = random.nat(2) === 0 ? given : new Set([...given, 'kills']);
   const beginning = drawBeginning(random, without);
   const operations = Array.from({ length: steps }, () => drawOperation(random, without));
   return { seed, beginning, operations: [drawTurn(random, without), ...operations] };
@@ -97,7 +99,6 @@ function drawRewind(random: Random, session: number, without: ReadonlySet<string
   };
 }
 
-/** One line for each operation, for people. */
-export function describeOperation(operation: Operation): string {
-  return JSON.stringify(operation);
+export function killsWorkers({ operations }: WalkPlan): boolean {
+  return operations.some((one) => one.kind === 'restart' || (one.kind === 'turn' && one.killedAt !== undefined));
 }

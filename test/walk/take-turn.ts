@@ -5,7 +5,7 @@ import type { Moment } from './expect-files.ts';
 import { compareLooks, lookAtFolder } from './look-folder.ts';
 import type { Operation } from './operations.ts';
 import type { ModelRequest } from './product.ts';
-import { lookNow, readTranscript, type Walk } from './walk.ts';
+import { lookNow, readTranscript, withTools, type Walk } from './walk.ts';
 import { keysIn, type TurnMoments, type WalkSession } from './walk-session.ts';
 
 type Turn = Extract<Operation, { readonly kind: 'turn' }>;
@@ -65,7 +65,7 @@ function noteMoment(walk: Walk, { session, folder, moments }: Underway, step: nu
 function replyOf({ steps }: Turn, { step }: ModelRequest): Reply {
   const command = steps[step];
   if (command === undefined) return { content: [{ type: 'text', text: 'Done.' }] };
-  return { content: [{ type: 'tool_use', name: 'bash', input: { command } }] };
+  return { content: [{ type: 'tool_use', name: 'bash', input: { command: withTools(command) } }] };
 }
 
 async function waitForEnd({ product }: Walk, id: string, messageId: string): Promise<string> {

@@ -84,6 +84,8 @@ export async function diff(walk: Walk, session: WalkSession, asked: Diff): Promi
   const [a, b] = [from ? from.moment : session.first, to ? to.moment : session.known];
   if (!a || !b) return void problems.push(`no moment was seen at ${args.join(' ')}`);
   const ran = await walk.product.run('diff', session.id, '--json', ...args);
+  // A fork of an empty conversation has captured nothing before its first turn.
+  if (ran.status !== 0 && keysIn(entries).length === 0 && ran.err.includes('no files')) return;
   if (ran.status !== 0) return void problems.push(`the comparison failed: ${ran.err}`);
   const { files, patch } = JSON.parse(ran.out) as { readonly files: readonly ListedFile[]; readonly patch: string };
   const { must, may } = expectDifference(a, b);
@@ -106,6 +108,7 @@ export async function apply(walk: Walk, session: WalkSession, { edit }: Apply, r
   if (edit !== null) change(walk, copy, edit);
   const before = lookAtFolder(copy, walk.contents);
   const around = lookAround(walk, copy);
+  if (keysIn(await readTranscript(walk, session.id)).length === 0) return;
   const ran = await run('apply', session.id, '--to-dir', copy);
   problems.push(...compareAround(around, lookAround(walk, copy)));
   if (ran.status !== 0 && edit === null) problems.push(`nothing was changed in the copy, and yet: ${ran.out}${ran.err}`);

@@ -38,9 +38,9 @@ export function keyOf(entry: Entry): string | undefined {
 export const keysIn = (entries: readonly Entry[]): readonly string[] =>
   entries.flatMap((entry) => keyOf(entry) ?? []);
 
-/** Outcomes of calls that may have had an effect; others ran while the reply streamed. */
+/** Outcomes of calls that ran and may have had an effect; those without a key had none. */
 const isEffect = (entry: Entry): boolean =>
-  entry.kind === 'outcomes' && entry.outcomes.some(({ log }) => log.key !== null);
+  entry.kind === 'outcomes' && entry.outcomes.some(({ log }) => log.decision === 'allowed' && log.key !== null);
 
 /** Finds the files that belong to a conversation which ends before `position`. */
 export function momentBefore(session: WalkSession, entries: readonly Entry[], position: number): Moment | null {

@@ -1,10 +1,11 @@
 // One walk: a folder of its own, its sessions, and how it looks at them. The operations lie in files
 // of their own.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Entry } from '../../store/log/entries.ts';
 import { openJudge, type Judge } from './ask-git.ts';
+import { TOOLS } from './changes.ts';
 import { judgeMoment, type Bounds, type Moment } from './expect-files.ts';
 import { compareLooks, Contents, lookAtFolder, type FolderLook } from './look-folder.ts';
 import type { Product } from './product.ts';
@@ -41,14 +42,17 @@ export function openWalk({ beginning, ...options }: WalkOptions): Walk {
   mkdirSync(folder, { recursive: true });
   const judge = openJudge(join(options.place, '..', `${options.name}-rules`), options.product.home);
   const walk: Walk = { ...options, folder, judge, contents: new Contents(), sessions: [], problems: [], count: 0 };
+  writeFileSync(join(options.place, 'tools.sh'), TOOLS);
   change(walk, folder, beginning);
   return walk;
 }
 
+export const withTools = (script: string): string => `. ../tools.sh\n${script}`;
+
 /** Changes a folder as a person would. */
 export function change({ product: { home } }: Pick<Walk, 'product'>, folder: string, script: string): void {
   const env = { PATH: process.env['PATH'], HOME: home, GIT_CONFIG_NOSYSTEM: '1', LC_ALL: 'C' };
-  const done = spawnSync('bash', ['-c', script], { cwd: folder, env, encoding: 'utf8' });
+  const done = spawnSync('bash', ['-c', withTools(script)], { cwd: folder, env, encoding: 'utf8' });
   if (done.status !== 0) throw new Error(`${script}: ${done.stderr}`);
 }
 
@@ -65,7 +69,7 @@ export function lookNow(walk: Walk, folder: string, session: WalkSession | null)
 export type Around = { readonly names: readonly string[]; readonly looks: ReadonlyMap<string, FolderLook> };
 
 export function lookAround(walk: Walk, ...but: readonly string[]): Around {
-  const names = readdirSync(walk.place).filter((name) => !but.includes(join(walk.place, name)));
+  const names = readdirSync(walk.place).filter((name) => name !== 'tools.sh' && !but.includes(join(walk.place, name)));
   const looks = names.map((name) => [name, lookAtFolder(join(walk.place, name), walk.contents)] as const);
   return { names, looks: new Map(looks) };
 }
