@@ -82,6 +82,8 @@ export async function diff(walk: Walk, session: WalkSession, asked: Diff): Promi
   const [from, to] = [choose(asked.from), choose(asked.to)];
   const args = [...(from ? ['--from', ...from.args] : []), ...(to ? ['--to', ...to.args] : [])];
   const [a, b] = [from ? from.moment : session.first, to ? to.moment : session.known];
+  // What a fork began with, where it parts within a step, is no capture of its own.
+  if (walk.without.has('forkpoints') && session.floor > 0) return;
   if (!a || !b) return void problems.push(`no moment was seen at ${args.join(' ')}`);
   const ran = await walk.product.run('diff', session.id, '--json', ...args);
   // A fork of an empty conversation has captured nothing before its first turn.
