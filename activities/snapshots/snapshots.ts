@@ -219,7 +219,8 @@ export class WorkerSnapshots implements Snapshots {
       const run = runGitHeld(this.#options, new AbortController().signal);
       const git = sandbox.programs.at('git');
       const packs = host !== undefined;
-      const means = { ...this.#options, place, git, run, packs, trustsWatch };
+      const about = { session, position: stored.view.length };
+      const means = { ...this.#options, place, git, run, about, packs, trustsWatch };
       const taken = await takeSnapshot(means, lastSnapshotOf(stored, root));
       const sent = packs ? await this.#sendPacks(session, place, stored) : [];
       return { id: taken.id, described: { ...describeSnapshot(root, taken), ...(sent.length > 0 && { packs: sent }) } };

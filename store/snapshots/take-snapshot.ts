@@ -2,12 +2,12 @@
 // lies, nested repositories as files, empty folders too. A snapshot is one tree: `files`, and
 // `folders` with the names of the empty ones. It costs a stat for each file, and what has changed.
 import { pathOfBuiltFile } from '../../system/process/places.ts';
-import type { CaptureRequest, Snapshot, SnapshotCaps } from './capture-folder.ts';
+import type { CaptureAbout, CaptureRequest, Snapshot, SnapshotCaps } from './capture-folder.ts';
 import type { CaptureAnswer } from './capture-process.ts';
 import { OutOfBounds } from './folder-index.ts';
-import { parseChanges, type SnapshotChange } from './listing.ts';
-import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
-import { nameTree } from './snapshot-ids.ts';
+import { listChanges } from './compare.ts';
+import type { SnapshotChange } from './listing.ts';
+import { openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 
 export const DEFAULT_CAPS: SnapshotCaps = { files: 50_000, bytes: 1024 ** 3, fileBytes: 50 * 1024 ** 2 };
 
@@ -40,6 +40,8 @@ export type SnapshotMeans = {
   readonly git: string;
   readonly run: RunHeld;
   readonly caps: SnapshotCaps;
+  /** What the snapshot is of, for people who read the history with git. */
+  readonly about?: CaptureAbout;
   readonly include?: readonly string[];
   /** Reads what the person ignores in all repositories. */
   readonly personal?: () => Promise<string>;
@@ -50,9 +52,6 @@ export type SnapshotMeans = {
   /** Captures by a process that stays; absent: by one of its own. */
   readonly capture?: ((request: CaptureRequest) => Promise<Snapshot>) | undefined;
 };
-
-/** The tree without entries, which git knows without storing it. */
-const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
 
 /** The program that captures folders. */
 export const captureProgram = (): readonly string[] => [
@@ -65,9 +64,10 @@ export const captureProgram = (): readonly string[] => [
  * file system said.
  */
 export async function takeSnapshot(means: SnapshotMeans, before: string | null): Promise<Snapshot> {
-  const { place, git, caps, run, include = [], packs = false, trustsWatch = false, capture } = means;
+  const { place, git, caps, run, about, include = [], packs = false, trustsWatch = false, capture } = means;
   const personal = (await means.personal?.()) ?? '';
-  const request: CaptureRequest = { place, git, caps, include, personal, before, packs, trustsWatch };
+  const told = about && { about };
+  const request: CaptureRequest = { place, git, caps, include, personal, before, packs, trustsWatch, ...told };
   if (capture) return await capture(request);
   await openShadow(place);
   const argv = [...captureProgram(), JSON.stringify(request)];
@@ -83,11 +83,9 @@ export function readCapture(line: string): Snapshot {
 
 /** Compares two snapshots. */
 export async function compareSnapshots(
-  { place, git, run }: Pick<SnapshotMeans, 'place' | 'git' | 'run'>,
+  { place: { gitDir }, git, run }: Pick<SnapshotMeans, 'place' | 'git' | 'run'>,
   from: string | null,
   to: string,
 ): Promise<readonly SnapshotChange[]> {
-  const trees = [from === null ? EMPTY_TREE : nameTree(from, 'files'), nameTree(to, 'files')];
-  const args = ['diff-tree', '-r', '-z', '--raw', '--numstat', '--no-renames', '--end-of-options', ...trees];
-  return parseChanges(await run(gitArguments(git, place, args), { env: shadowEnvironment(), cwd: place.own }));
+  return await listChanges({ gitDir, git, run }, { from, to, paths: [] });
 }
