@@ -6,6 +6,7 @@ import type { CaptureRequest, Snapshot, SnapshotCaps } from './capture-folder.ts
 import type { CaptureAnswer } from './capture-process.ts';
 import { OutOfBounds } from './folder-index.ts';
 import { parseChanges, type SnapshotChange } from './listing.ts';
+import { clearLeft } from './restore/run-restore.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { nameTree } from './snapshot-ids.ts';
 
@@ -20,8 +21,9 @@ export type SnapshotSettings =
     });
 
 /**
- * Runs a script held as an agent's command is, and returns what it printed as latin1. It may write
- * to the shadow repository, and to `writes`. Rejects with a sentence of git's.
+ * Runs a program held as an agent's command is, and returns what it printed as latin1. It may write
+ * to the shadow repository; with `writes` only to that folder and to `cwd`. Rejects with a sentence
+ * that it said.
  */
 export type RunHeld = (
   argv: readonly string[],
@@ -67,6 +69,7 @@ export const captureProgram = (): readonly string[] => [
 export async function takeSnapshot(means: SnapshotMeans, before: string | null): Promise<Snapshot> {
   const { place, git, caps, run, include = [], packs = false, trustsWatch = false, capture } = means;
   const personal = (await means.personal?.()) ?? '';
+  await clearLeft(means);
   const request: CaptureRequest = { place, git, caps, include, personal, before, packs, trustsWatch };
   if (capture) return await capture(request);
   await openShadow(place);
