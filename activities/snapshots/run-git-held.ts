@@ -4,6 +4,7 @@ import { realOf } from '../../system/process/places.ts';
 import { clip, codeOf, onOneLine } from '../../system/text.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
+import { requireOwnSettings } from '../../store/snapshots/require-own-settings.ts';
 import { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
 import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
@@ -32,6 +33,7 @@ export function isGitRefusal(error: unknown): error is Error {
  */
 export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSignal): RunHeld {
   return async (argv, { env, cwd, writes, timeoutMs = LONGEST_CAPTURE_MS }) => {
+    requireOwnSettings(snapshotsFolderOf(dataDir));
     const wrapped = sandbox.wrap(argv, confine(dataDir, cwd, writes));
     const { cut, exit, stdout, stderr } = await runProgram(wrapped, {
       env: { ...sandbox.programs.environment(), ...env },
@@ -55,7 +57,8 @@ export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSigna
 /** What writes files of a workspace reads the repository, and writes to `cwd`, which is in it. */
 function confine(dataDir: string, cwd: string, writes: string | undefined): Confinement {
   const gitDir = snapshotsFolderOf(dataDir);
-  const held = { dir: cwd, dataDir, offline: true, alone: true };
-  if (writes === undefined) return { ...held, cwd: gitDir };
-  return { ...held, cwd: realOf(cwd) ?? cwd, folders: [writes], readable: [realOf(gitDir) ?? gitDir] };
+  const [repository, own] = [realOf(gitDir) ?? gitDir, realOf(cwd) ?? cwd];
+  const held = { dir: own, dataDir, offline: true, alone: true };
+  if (writes === undefined) return { ...held, cwd: repository };
+  return { ...held, cwd: own, folders: [writes], readable: [repository] };
 }

@@ -7,8 +7,11 @@ import type { CaptureAnswer } from './capture-process.ts';
 import { OutOfBounds } from './folder-index.ts';
 import { parseChanges, type SnapshotChange } from './listing.ts';
 import { clearLeft } from './restore/run-restore.ts';
+import type { RunHeld } from './run-held.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { nameTree } from './snapshot-ids.ts';
+
+export type { RunHeld } from './run-held.ts';
 
 export const DEFAULT_CAPS: SnapshotCaps = { files: 50_000, bytes: 1024 ** 3, fileBytes: 50 * 1024 ** 2 };
 
@@ -19,22 +22,6 @@ export type SnapshotSettings =
       /** Ignored files that are captured all the same, as lines of `.gitignore`. */
       readonly include?: readonly string[];
     });
-
-/**
- * Runs a program held as an agent's command is, and returns what it printed as latin1. It may write
- * to the shadow repository; with `writes` only to that folder and to `cwd`. Rejects with a sentence
- * that it said.
- */
-export type RunHeld = (
-  argv: readonly string[],
-  options: {
-    readonly env: Readonly<Record<string, string>>;
-    readonly cwd: string;
-    readonly writes?: string;
-    /** Rejects with OutOfBounds after so long. */
-    readonly timeoutMs?: number;
-  },
-) => Promise<string>;
 
 export type SnapshotMeans = {
   readonly place: ShadowPlace;

@@ -9,11 +9,16 @@ import { writeJsonFile } from '../../../system/json-file.ts';
 import { pathOfBuiltFile } from '../../../system/process/places.ts';
 import { shadowEnvironment, type ShadowPlace } from '../shadow.ts';
 import { nameTree } from '../snapshot-ids.ts';
-import type { SnapshotMeans } from '../take-snapshot.ts';
+import type { RunHeld } from '../run-held.ts';
 import type { RestoreAnswer, RestoreRequest } from './restore-folder.ts';
 import type { RestoreLine } from './restore-process.ts';
 
-export type RestoreMeans = Pick<SnapshotMeans, 'run' | 'git' | 'place'>;
+export type RestoreMeans = {
+  readonly place: ShadowPlace;
+  /** The path of git. */
+  readonly git: string;
+  readonly run: RunHeld;
+};
 
 /** Rejects with a sentence, also for what is no id of a snapshot. */
 export async function runRestore(
