@@ -7,6 +7,7 @@ import { pipePlace } from '../../system/process/pipes.ts';
 import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.ts';
 import type { CaptureRequest, Snapshot } from '../../store/snapshots/capture-folder.ts';
 import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
+import { requireOwnSettings } from '../../store/snapshots/require-own-settings.ts';
 import { openShadow, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { captureProgram, readCapture } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
@@ -30,6 +31,7 @@ export class CapturePool {
     // A process starts in the repository.
     if (this.#processes.length === 0) await openShadow(request.place);
     const chosen = this.#choose(request.place.own);
+    requireOwnSettings(request.place.gitDir);
     try {
       return await chosen.capture(request);
     } catch (error) {

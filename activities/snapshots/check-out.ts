@@ -9,7 +9,7 @@ import { isInside, realOf } from '../../system/process/places.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
 import { readChain } from '../../store/log/read-chain.ts';
 import { openShadow, placeOfRoot, type ShadowPlace } from '../../store/snapshots/shadow.ts';
-import { checkOut } from '../../store/snapshots/check-out.ts';
+import { checkOut } from '../../store/snapshots/restore.ts';
 import { hasSnapshot } from '../../store/snapshots/compare.ts';
 import { fetchPacks } from '../../store/snapshots/packs.ts';
 import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { codeOf, onOneLine } from '../../system/text.ts';
 import { gitArguments, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { ClientProblem } from '../problem.ts';
-import { findGit, type RunInFolder } from '../sessions/files/read-shadow.ts';
+import { findGit } from '../sessions/files/read-shadow.ts';
 
 export type CleanSnapshots = {
   readonly dataDir: string;
@@ -41,8 +41,7 @@ export async function cleanSnapshots(cleaning: CleanSnapshots): Promise<CleanedS
   const before = await sizeOf(gitDir);
   if (gone.length + left.length === 0 && before.packs <= MANY_PACKS) return { sessions: 0, freed: 0 };
   for (const path of left) await rm(path, { recursive: true, force: true });
-  const { git, runIn } = findGit(dataDir, env);
-  const run = createRun(gitDir, git, runIn);
+  const run = createRun(gitDir, findGit(dataDir, env));
   for (const segment of gone) {
     const refs = (await run(['for-each-ref', '--format=%(refname)', `refs/sessions/${segment}/`])).split('\n');
     for (const ref of refs.filter(Boolean)) await run(['update-ref', '-d', ref]);
@@ -101,10 +100,13 @@ async function sizeOf(gitDir: string): Promise<{ readonly bytes: number; readonl
   return { bytes, packs };
 }
 
-function createRun(gitDir: string, git: string, runIn: RunInFolder): (args: readonly string[]) => Promise<string> {
+function createRun(
+  gitDir: string,
+  { git, runOnShadow }: ReturnType<typeof findGit>,
+): (args: readonly string[]) => Promise<string> {
   return async (args) => {
     const argv = gitArguments(git, { gitDir }, args);
-    const { exit, stdout, stderr } = await runIn(argv, gitDir, shadowEnvironment(), LONGEST_MS);
+    const { exit, stdout, stderr } = await runOnShadow(argv, shadowEnvironment(), LONGEST_MS);
     if (exit.code === 0) return stdout;
     const why = onOneLine(stderr.trim()) || 'git failed';
     throw new ClientProblem('refused', `the snapshots of sessions that are gone were not freed: ${why}`);

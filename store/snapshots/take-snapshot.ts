@@ -7,7 +7,11 @@ import type { CaptureAnswer } from './capture-process.ts';
 import { OutOfBounds } from './folder-index.ts';
 import { listChanges } from './compare.ts';
 import type { SnapshotChange } from './listing.ts';
+import { clearLeft } from './restore/run-restore.ts';
+import type { RunHeld } from './run-held.ts';
 import { openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
+
+export type { RunHeld } from './run-held.ts';
 
 export const DEFAULT_CAPS: SnapshotCaps = { files: 50_000, bytes: 1024 ** 3, fileBytes: 50 * 1024 ** 2 };
 
@@ -18,21 +22,6 @@ export type SnapshotSettings =
       /** Ignored files that are captured all the same, as lines of `.gitignore`. */
       readonly include?: readonly string[];
     });
-
-/**
- * Runs a script held as an agent's command is, and returns what it printed as latin1. It may write
- * to the shadow repository, and to `writes`. Rejects with a sentence of git's.
- */
-export type RunHeld = (
-  argv: readonly string[],
-  options: {
-    readonly env: Readonly<Record<string, string>>;
-    readonly cwd: string;
-    readonly writes?: string;
-    /** Rejects with OutOfBounds after so long. */
-    readonly timeoutMs?: number;
-  },
-) => Promise<string>;
 
 export type SnapshotMeans = {
   readonly place: ShadowPlace;
@@ -66,6 +55,7 @@ export const captureProgram = (): readonly string[] => [
 export async function takeSnapshot(means: SnapshotMeans, before: string | null): Promise<Snapshot> {
   const { place, git, caps, run, about, include = [], packs = false, trustsWatch = false, capture } = means;
   const personal = (await means.personal?.()) ?? '';
+  await clearLeft(means);
   const told = about && { about };
   const request: CaptureRequest = { place, git, caps, include, personal, before, packs, trustsWatch, ...told };
   if (capture) return await capture(request);

@@ -31,6 +31,10 @@ export type Confinement = {
   readonly readOnly?: boolean;
   /** Cuts the network off. */
   readonly offline?: boolean;
+  /** Makes the workspace and `folders` writable and nothing else: no temporary folder, no cache. */
+  readonly alone?: boolean;
+  /** Folders that can be read although they lie in the data folder: absolute real paths. */
+  readonly readable?: readonly string[];
   /** Sockets of outside services that the command may reach all the same. */
   readonly sockets?: readonly ReachedSocket[];
 };
@@ -96,7 +100,7 @@ export function holdArguments(dataDir: string | undefined): string[] {
  * a data folder inside the workspace does not.
  */
 function listMounts(confinement: Confinement, places: Places, dataDir: string | null): readonly Mount[] {
-  const { cwd, readOnly = false } = confinement;
+  const { cwd, readOnly = false, alone = false, readable = [] } = confinement;
   const hidden = dataDir === null ? [] : [emptyFolder(dataDir)];
   const system: readonly Mount[] = [
     { kind: cwd === sep && !readOnly ? '--bind' : '--ro-bind', path: sep },
@@ -104,12 +108,12 @@ function listMounts(confinement: Confinement, places: Places, dataDir: string | 
     { kind: '--proc', path: '/proc' },
     ...listRunFolderMounts(),
   ];
-  const writable = readOnly ? [] : listSharedMounts(places);
+  const writable = readOnly || alone ? [] : listSharedMounts(places);
   const chosen = [...(cwd === sep ? [] : [cwd]), ...outerFolders(confinement)];
   const own = chosen.map((path): Mount => ({ kind: readOnly ? '--ro-bind' : '--bind', path }));
   const roots = [...outerFolders(confinement), ...writable.map(({ path }) => path)];
   const guarded = readOnly ? [] : listGuardMounts(places, [cwd, ...roots], dataDir);
-  const before = [...system, ...hidden, ...writable, ...own, ...guarded];
+  const before = [...system, ...hidden, ...readable.map(readOnlyBind), ...writable, ...own, ...guarded];
   const reached = readOnly ? [] : (confinement.sockets ?? []).flatMap(mountReachedSocket);
   const masked = listSocketMasks(confinement, before).filter((mask) => !reached.some(({ path }) => path === mask.path));
   const all = [...before, ...masked, ...reached];
