@@ -185,7 +185,9 @@ test('names that git refuses to check out come back, links and files (T7)', asyn
 test('a file that goes back keeps its owner, mode and attributes, and one with its content is not touched (T7)', async () => {
   const folder = shadowed();
   const { sh, take, root, means } = folder;
-  sh('for name in private shared same run gone; do echo old > $name; chmod 640 $name; done; chmod 600 private; chmod 604 gone');
+  sh(
+    'for name in private shared same run gone; do echo old > $name; chmod 640 $name; done; chmod 600 private; chmod 604 gone',
+  );
   const { id } = await take();
   const hasAttributes = trySet(root, 'user.perdure', 'kept', 'shared');
   if (process.getuid?.() === 0) sh('chown 12:34 shared');
