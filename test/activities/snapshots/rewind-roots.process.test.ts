@@ -144,23 +144,6 @@ test('a file that has outgrown a bound refuses a rewind with the name of the bou
   expect([read('a'), read('b').length]).toEqual(['new a\n', 200]);
 });
 
-test('a rewind of files goes on although git was killed while it wrote the index (T9)', async () => {
-  const sandbox = await probeSandbox({ kinds: ['group'] });
-  const [root, dataDir] = [tempFolder(), join(tempFolder(), 'data')];
-  mkdirSync(dataDir);
-  const options = { sandbox, dataDir, caps: DEFAULT_CAPS };
-  const place = placeOfRoot(dataDir, session, root);
-  const means = { place, git: 'git', run: runGitHeld(options, signal), caps: DEFAULT_CAPS };
-  writeFileSync(join(root, 'one'), 'a\n');
-  const { id: to } = await takeSnapshot(means, null);
-  writeFileSync(join(root, 'one'), 'b\n');
-  const { id: known } = await takeSnapshot(means, null);
-  writeFileSync(join(place.own, 'restore-index.lock'), '');
-  const done = await rewindRoots(options, { step: 1, roots: [{ root, known, to }], attempt });
-  expect(done).toMatchObject({ kind: 'done', roots: [{ files: 1 }] });
-  expect(readFileSync(join(root, 'one'), 'utf8')).toBe('a\n');
-});
-
 test('a rewind of files that was killed at any moment is finished by the next attempt, and its undo is whole (T9)', async () => {
   const sandbox = await probeSandbox({ kinds: ['group'] });
   const [root, dataDir] = [tempFolder(), join(tempFolder(), 'data')];
