@@ -23,7 +23,7 @@ import { StoreError } from '../../store/values/store.ts';
 import { clip } from '../../system/text.ts';
 import { inDoubt } from './run-open-calls.ts';
 import { buildHookContext } from '../hooks/hook-context.ts';
-import { contextTokensOf, pricesOf, spendOf } from './bill.ts';
+import { contextTokensOf, contextUsageOf, pricesOf, spendOf } from './bill.ts';
 import type { ModelStep } from './step.ts';
 
 type Storing = {
@@ -122,7 +122,8 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
       next,
       result: { kind: 'message', ...facts, calls: listed, ...(fate === 'cut' && { cut: true as const }) },
     };
-  if (fate === 'cut') return { next, result: { kind: 'cut_off', ...facts } };
+  if (fate === 'cut')
+    return { next, result: { kind: 'cut_off', ...facts, output: contextUsageOf(message.usage).output } };
   const problem = step.answer(finalText(next.view));
   return { next, result: { kind: 'message', ...facts, calls: [], ...present({ problem }) } };
 }

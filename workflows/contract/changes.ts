@@ -17,6 +17,7 @@ export const CHANGES: readonly string[] = [
   'perdure-bad-options',
   'perdure-budget-spent',
   'perdure-close-preparations',
+  'perdure-cut-room',
   'perdure-facts',
   'perdure-failed-bound',
   'perdure-firing-due',

@@ -11,7 +11,10 @@ import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../co
  * Changes of rules that sessions of earlier releases do not have. The workflow says which of them a
  * run has.
  */
-export type RuleChange = 'perdure-answer-recoveries' | 'perdure-uncounted-context';
+export type RuleChange = 'perdure-answer-recoveries' | 'perdure-cut-room' | 'perdure-uncounted-context';
+
+/** Tells whether the run has a change; it may note that in its history. */
+export type HasChange = (change: RuleChange) => boolean;
 
 /** How many transitions the workflow keeps; the full list is in the transcript (L3). */
 export const KEPT_TRANSITIONS = 32;
