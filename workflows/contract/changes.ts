@@ -23,6 +23,7 @@ export const CHANGES: readonly string[] = [
   'perdure-firing-due',
   'perdure-late-cancel',
   'perdure-late-not-taken',
+  'perdure-left-out',
   'perdure-long-prompt',
   'perdure-lost-grants',
   'perdure-no-prompt',

@@ -1,5 +1,5 @@
 // One model call as the workflow asks for it, and its possible results.
-import type { AppendingStep } from './append.ts';
+import type { AppendedFacts, AppendingStep } from './append.ts';
 import type { Call, ToolContextState } from './calls.ts';
 import type { Hash } from './ids.ts';
 import type { RemainingBudget, Spend } from './loop.ts';
@@ -110,7 +110,7 @@ export function modelResultOf(answer: ModelCallAnswer): ModelResult {
   return answer.kind === 'handed_over' ? { ...answer, kind: 'message' } : answer;
 }
 
-type StoredReplyFacts = {
+type StoredReplyFacts = AppendedFacts & {
   readonly head: Hash;
   /** Tokens in context at this reply, all kinds, output included. */
   readonly contextTokens: number;

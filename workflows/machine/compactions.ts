@@ -1,6 +1,7 @@
 // The effects on the state of a compaction, of one that is prepared while the run goes on, and of
 // staging collapses (L8–L11).
 import type {
+  AppendedFacts,
   CollapseResult,
   CompactionResult,
   FailedHook,
@@ -11,7 +12,7 @@ import type { Hash } from '../contract/ids.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
 import { pendingTokens, tokensWithoutStaged } from './context.ts';
 import type { Event, TakenPreparation } from './events.ts';
-import type { CompactionTracking, Preparing, RunState } from './state.ts';
+import type { CompactionTracking, HasChange, Preparing, RunState } from './state.ts';
 
 /** Compactions at most this many turns apart are close (L10). */
 const CLOSE_TURNS = 2;
@@ -106,8 +107,30 @@ export function takePrepared(state: RunState, rules: Rules): RunState {
   const made = state.preparing?.made;
   if (!made) return state;
   const { boundary, saved } = made;
+  const { staged, compaction, taskRemaining, contextTokens } = state;
   const pending = [...state.pending, { kind: 'prepared_boundary', boundary } as const];
-  return { ...withBoundary(state, rules), pending, contextTokens: Math.max(1, state.contextTokens - saved) };
+  return {
+    ...withBoundary(state, rules),
+    pending,
+    contextTokens: Math.max(1, contextTokens - saved),
+    beforePrepared: { staged, compaction, taskRemaining, contextTokens },
+  };
+}
+
+/**
+ * Takes back what was counted for a prepared boundary that is left out, because what it sums up has
+ * changed: there was no compaction (L9–L11). Sessions of earlier releases counted one.
+ */
+export function settlePrepared(
+  state: RunState,
+  { leftOut, ...result }: AppendedFacts & { readonly kind: string; readonly head?: Hash },
+  has: HasChange,
+): RunState {
+  const { beforePrepared, ...rest } = state;
+  if (!beforePrepared) return state;
+  if (leftOut) return has('perdure-left-out') ? { ...rest, ...beforePrepared } : state;
+  // A cut reply may be replaced, and its entries stored again (L26).
+  return result.head === undefined || result.kind === 'cut_off' ? state : rest;
 }
 
 export function noteFailedHooks(state: RunState, hooks: readonly FailedHook[]): RunState {

@@ -43,7 +43,7 @@ export async function runLoop(
   let event: Event = resume ? await port.perform(resume, state) : { kind: 'ready' };
   for (;;) {
     const rules = rulesNow();
-    state = absorb(state, rules, event);
+    state = absorb(state, rules, event, port.has);
     const move = decide(state, rules, event, port.has);
     switch (move.do) {
       case 'end':

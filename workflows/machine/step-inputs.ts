@@ -16,7 +16,9 @@ import { budgetLeft, modelLimits } from './limits.ts';
 import type { RunState } from './state.ts';
 
 export function modelInput(state: RunState, rules: Rules): Omit<CallModel, keyof AppendingStep> {
-  const { supersedes, retells, failures, overloads, toolContext, taskRemaining, wrapUp } = state;
+  const { supersedes, retells, failures, overloads, toolContext, wrapUp } = state;
+  // Where the prepared boundary is taken its summary is sent, and nothing remaining beside it.
+  const { taskRemaining } = state.beforePrepared ?? state;
   return {
     cap: outputCapOf(state, rules),
     ...present({
