@@ -31,6 +31,7 @@ export const CHANGES: readonly string[] = [
   'perdure-plain-interrupt',
   'perdure-preparation-terms',
   'perdure-prepared-compaction',
+  'perdure-recount',
   'perdure-summary-budget',
   'perdure-uncounted-context',
   'perdure-whole-prompt',

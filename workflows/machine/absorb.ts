@@ -30,7 +30,7 @@ export function absorb(given: RunState, rules: Rules, event: Event, has: HasChan
     case 'prepared':
       return absorbWaited(state, event);
     case 'compacted':
-      return absorbCompacted(state, rules, event.result);
+      return absorbCompacted(state, rules, event.result, has);
     case 'collapsed':
       return absorbCollapsed(state, rules, event.result);
     case 'hooks_ran':

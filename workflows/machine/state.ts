@@ -12,7 +12,11 @@ import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../co
  * run has.
  */
 export type RuleChange =
-  'perdure-answer-recoveries' | 'perdure-cut-room' | 'perdure-left-out' | 'perdure-uncounted-context';
+  | 'perdure-answer-recoveries'
+  | 'perdure-cut-room'
+  | 'perdure-left-out'
+  | 'perdure-recount'
+  | 'perdure-uncounted-context';
 
 /** Tells whether the run has a change; it may note that in its history. */
 export type HasChange = (change: RuleChange) => boolean;
