@@ -7,11 +7,11 @@ import type { Event, ModelEnded, Move, ToolsRan, Transition } from './events.ts'
 import { endIfBudgetSpent, endIfTurnsSpent } from './limits.ts';
 import { notRunOutcomes, errorNotice, showError, stopNotice, stopTerminal } from './ends.ts';
 import { prepare, afterReactive, afterPreparation, blockIfTooClose, recoverTooLong } from './prepare.ts';
-import type { RunState } from './state.ts';
+import type { HasChange, RunState } from './state.ts';
 import { endWrapUp, wrapUpIfNear } from './wrap-up.ts';
 import { present } from '../contract/present.ts';
 
-export function decide(state: RunState, rules: Rules, event: Event): Move {
+export function decide(state: RunState, rules: Rules, event: Event, has: HasChange = () => true): Move {
   switch (event.kind) {
     case 'ready':
       return prepare(state, rules);
@@ -20,7 +20,7 @@ export function decide(state: RunState, rules: Rules, event: Event): Move {
     case 'tools_ran':
       return afterTools(state, rules, event);
     case 'model':
-      return endWrapUp(state, rules, event) ?? afterModel(state, rules, event);
+      return endWrapUp(state, rules, event) ?? afterModel(state, rules, event, has);
     case 'compacted':
       return afterCompaction(state, rules, event);
     case 'collapsed':
@@ -34,7 +34,7 @@ export function decide(state: RunState, rules: Rules, event: Event): Move {
   }
 }
 
-function afterModel(state: RunState, rules: Rules, ended: ModelEnded): Move {
+function afterModel(state: RunState, rules: Rules, ended: ModelEnded, has: HasChange): Move {
   const { result, stop } = ended;
   const lower = stop || endIfBudgetSpent(state, rules) ? null : recoverRefusedCap(state, rules, result);
   if (lower) return lower;
@@ -45,7 +45,7 @@ function afterModel(state: RunState, rules: Rules, ended: ModelEnded): Move {
       // A stop that came too late for the stream still stops the run, and the reply is kept.
       return stop
         ? endOnCutReply(endStopped(stop, rules, []), result, ended.summary)
-        : recoverCutReply(state, rules, result, ended);
+        : recoverCutReply(state, rules, { ...ended, result }, has);
     case 'interrupted':
       return endStopped(
         stop ?? 'interrupt',
