@@ -2,6 +2,7 @@
 // machine's files.
 import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { listDataFolders } from './data-folders.ts';
 import {
   isInside,
   listEntries,
@@ -22,7 +23,10 @@ export type Confinement = {
   readonly folders?: readonly string[] | undefined;
   /** The folder in which the command starts; the workspace when absent. */
   readonly dir?: string;
-  /** The folder of Perdure's own data, which is hidden where it exists. */
+  /**
+   * The folder of Perdure's own data. Where it is given, it is hidden, and so are all other data
+   * folders of this user.
+   */
   readonly dataDir?: string | undefined;
   /**
    * Makes nothing writable and cuts the network off, for commands that were judged to only read
@@ -60,11 +64,12 @@ const KEPT_OF_RUN = ['systemd/resolve', 'resolvconf', 'NetworkManager', 'current
 
 /** Returns everything between bubblewrap and the command itself. */
 export function bwrapArguments(confinement: Confinement, places: Places): string[] {
-  const dataDir = confinement.dataDir === undefined ? null : realOf(confinement.dataDir);
+  const { dataDir, cwd, folders = [] } = confinement;
+  const hidden = listHidden(dataDir, places, [cwd, ...folders]);
   const isRoot = process.getuid?.() === 0;
-  const shown = listMounts(confinement, places, dataDir);
+  const shown = listMounts(confinement, places, hidden);
   // A writable file of the kernel would let root change the machine.
-  const readOnly = [...(isRoot ? ['/proc'] : []), ...(dataDir === null ? [] : [dataDir])];
+  const readOnly = [...(isRoot ? ['/proc'] : []), ...hidden];
   return [
     '--die-with-parent',
     '--unshare-pid',
@@ -89,19 +94,23 @@ export const isNeverBuilt = (said: string): boolean => /^bwrap: Can't [^\n]*$/.t
  * Does the same as `bwrapArguments` for a program that is trusted with files: its processes are
  * held, and Perdure's data is hidden.
  */
-export function holdArguments(dataDir: string | undefined): string[] {
-  const hidden = dataDir === undefined ? null : realOf(dataDir);
-  const data = hidden === null ? [] : ['--tmpfs', hidden, '--remount-ro', hidden];
+export function holdArguments(dataDir: string | undefined, places: Places): string[] {
+  const hidden = listHidden(dataDir, places, []);
+  const data = hidden.flatMap((path) => ['--tmpfs', path, '--remount-ro', path]);
   return ['--die-with-parent', '--unshare-pid', '--dev-bind', '/', '/', '--proc', '/proc', ...data, '--'];
+}
+
+/** Returns the data folders that exist, where the one of this Perdure is to be hidden. */
+function listHidden(dataDir: string | undefined, places: Places, roots: readonly string[]): readonly string[] {
+  return dataDir === undefined ? [] : keepExisting([dataDir, ...listDataFolders(places, roots)]);
 }
 
 /**
  * Orders mounts shallow before deep, so that a workspace inside the data folder stays in view, and
  * a data folder inside the workspace does not.
  */
-function listMounts(confinement: Confinement, places: Places, dataDir: string | null): readonly Mount[] {
+function listMounts(confinement: Confinement, places: Places, hidden: readonly string[]): readonly Mount[] {
   const { cwd, readOnly = false, alone = false, readable = [] } = confinement;
-  const hidden = dataDir === null ? [] : [emptyFolder(dataDir)];
   const system: readonly Mount[] = [
     { kind: cwd === sep && !readOnly ? '--bind' : '--ro-bind', path: sep },
     { kind: '--dev', path: '/dev' },
@@ -112,8 +121,15 @@ function listMounts(confinement: Confinement, places: Places, dataDir: string | 
   const chosen = [...(cwd === sep ? [] : [cwd]), ...outerFolders(confinement)];
   const own = chosen.map((path): Mount => ({ kind: readOnly ? '--ro-bind' : '--bind', path }));
   const roots = [...outerFolders(confinement), ...writable.map(({ path }) => path)];
-  const guarded = readOnly ? [] : listGuardMounts(places, [cwd, ...roots], dataDir);
-  const before = [...system, ...hidden, ...readable.map(readOnlyBind), ...writable, ...own, ...guarded];
+  const guarded = readOnly ? [] : listGuardMounts(places, [cwd, ...roots], hidden);
+  const before = [
+    ...system,
+    ...hidden.map(emptyFolder),
+    ...readable.map(readOnlyBind),
+    ...writable,
+    ...own,
+    ...guarded,
+  ];
   const reached = readOnly ? [] : (confinement.sockets ?? []).flatMap(mountReachedSocket);
   const masked = listSocketMasks(confinement, before).filter((mask) => !reached.some(({ path }) => path === mask.path));
   const all = [...before, ...masked, ...reached];
@@ -175,7 +191,7 @@ function mountUnchanged(path: string): Mount {
 function listGuardMounts(
   places: Places,
   roots: readonly [string, ...string[]],
-  dataDir: string | null,
+  hidden: readonly string[],
 ): readonly Mount[] {
   const isWritable = (path: string): boolean => roots.some((root) => isInside(root, path));
   // A workspace in such a place is the user's own choice.
@@ -190,7 +206,7 @@ function listGuardMounts(
     held !== null && /^\.[^.]/.test(relative(held, path)) && (isInside(roots[0], held) || !isInside(roots[0], path));
   const isClosed = (path: string): boolean => isHeld(path) || closed.some((at) => isInside(at, path));
   const missing = places.named.filter((path) => canBeCreated(path) && isGuarded(path) && !isClosed(path));
-  const ends = [...closed, dataDir, held].filter((path) => path !== null);
+  const ends = [...closed, ...hidden, held].filter((path) => path !== null);
   return [
     ...listFoldersBetween(ends, roots)
       .filter((path) => !isClosed(path))

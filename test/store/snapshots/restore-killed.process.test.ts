@@ -35,9 +35,7 @@ test('a restore that is killed before any of its steps is finished by the next, 
   const { changes } = await previewRestore(means, { known, now: known, to, force: false });
   const paths = (isDeleted: boolean) =>
     changes.filter(({ kind }) => (kind === 'deleted') === isDeleted).map(({ path }) => path);
-  const permissions = new Map([['f/in', 0o600]]);
-  const more = { permissions: [...permissions] };
-  const request = { ...more, place, git: 'git', to, run: '0123abcd', written: paths(false), deleted: paths(true) };
+  const request = { place, git: 'git', to, run: '0123abcd', written: paths(false), deleted: paths(true) };
   let steps: readonly string[] = [];
   for (let at = 0; steps.length === 0; at += 1) {
     sh(`${clear}; ${NOW}`);
@@ -51,9 +49,11 @@ test('a restore that is killed before any of its steps is finished by the next, 
     expect(sh('cat changed')).toMatch(/^(?:old|new)\n$/);
     expect(sh('readlink link')).toMatch(/^(?:changed|keep)\n$/);
     const { id: now } = await take();
-    expect(readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.perdure'))).toEqual([]);
+    expect(
+      readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.perdure')),
+    ).toEqual([]);
     const left = await previewRestore(means, { known: now, now, to, force: false });
-    await restore(means, to, left.changes, { permissions });
+    await restore(means, to, left.changes);
     expect(look(root)).toBe(target);
     expect(readdirSync(place.own)).not.toContain('restore.json');
   }

@@ -9,8 +9,8 @@ import { spawnPiped } from '../../../system/process/spawn-piped.ts';
 import { pipePlace } from '../../../system/process/pipes.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
 import { isNeverBuilt } from '../../../system/process/bwrap.ts';
+import { listDataFolders } from '../../../system/process/data-folders.ts';
 import { isInside } from '../../../system/process/places.ts';
-import type { Workspace } from '../files/confine.ts';
 import type { BuiltinOptions } from '../files/options.ts';
 import type { SearchPlace } from './search-place.ts';
 
@@ -24,18 +24,23 @@ type RipgrepEnd = {
   readonly problems: string;
 };
 
+/** Returns Perdure's own data and all other data folders that are known. */
+export const listHiddenFolders = ({ dataDir, sandbox }: BuiltinOptions, root: string): readonly string[] => [
+  ...(dataDir === undefined ? [] : [dataDir]),
+  ...listDataFolders(sandbox.places, [root]),
+];
+
 /**
- * Builds the arguments of every search: no configuration; git's folder, dependencies and Perdure's
- * own data left out. The first two are searched when the request names them.
+ * Builds the arguments of every search: no configuration; git's folder, dependencies and the
+ * `hidden` folders left out. The first two are searched when the request names them.
  */
 export function buildCommonArguments(
-  { hidden }: Workspace,
+  hidden: readonly string[],
   { root, name, ignoring }: SearchPlace,
   asked: readonly string[],
 ): string[] {
   const names = (folder: string): boolean => [...asked, name].some((text) => text.split(/[/,{}]/).includes(folder));
-  const ownData =
-    hidden !== undefined && hidden !== root && isInside(root, hidden) ? relative(root, hidden) : undefined;
+  const ownData = hidden.filter((path) => path !== root && isInside(root, path)).map((path) => relative(root, path));
   return [
     '--no-config',
     ...ignoring,
@@ -43,7 +48,7 @@ export function buildCommonArguments(
     '--sort=path',
     ...(names('node_modules') ? ['--no-ignore-vcs'] : ['--glob=!node_modules']),
     ...(names('.git') ? [] : ['--glob=!.git']),
-    ...(ownData === undefined ? [] : [`--glob=!/${ownData.replaceAll(/[\\*?[\]{}!]/g, '\\$&')}`]),
+    ...ownData.map((name) => `--glob=!/${name.replaceAll(/[\\*?[\]{}!]/g, '\\$&')}`),
   ];
 }
 
