@@ -2,6 +2,7 @@
 // remembers what lies in the folders that it has captured, so that the next capture of them is a
 // look; a folder of which much is to be read holds up no other.
 import { createInterface } from 'node:readline';
+import type { Log } from '../../system/log.ts';
 import { killTree } from '../../system/process/kill-tree.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.ts';
@@ -10,23 +11,51 @@ import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
 import { openShadow, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { captureProgram, readCapture } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
-import { LONGEST_CAPTURE_MS } from './run-git-held.ts';
+import { LONGEST_CAPTURE_MS, runGitHeld } from './run-git-held.ts';
+import { ShadowKeeper } from './shadow-keeper.ts';
 
 const IDLE_MS = 60_000;
 const MOST_PROCESSES = 3;
 
-type PoolOptions = { readonly sandbox: Sandbox; readonly dataDir: string };
+type PoolOptions = {
+  readonly sandbox: Sandbox;
+  readonly dataDir: string;
+  readonly log: Log;
+  readonly diskBytes?: number | undefined;
+};
 
 export class CapturePool {
   readonly #options: PoolOptions;
+  readonly #keeper: ShadowKeeper;
   #processes: CaptureProcess[] = [];
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    const { dataDir, log, diskBytes, sandbox } = options;
+    this.#keeper = new ShadowKeeper({
+      dataDir,
+      log,
+      git: sandbox.programs.at('git'),
+      runUntil: (signal) => runGitHeld(options, signal),
+      isBusy: () => this.#processes.some(({ waiting }) => waiting > 0),
+      ...(diskBytes !== undefined && { diskBytes }),
+    });
   }
 
-  /** Captures of one folder come one after the other, by the same process as long as it lives. */
+  /**
+   * Captures of one folder come one after the other, by the same process as long as it lives.
+   * Rejects where the repository takes more of the disk than it may.
+   */
   async capture(request: CaptureRequest): Promise<Snapshot> {
+    this.#keeper.requireRoom();
+    try {
+      return await this.#attempt(request);
+    } finally {
+      this.#keeper.noteCapture();
+    }
+  }
+
+  async #attempt(request: CaptureRequest): Promise<Snapshot> {
     // A process starts in the repository.
     if (this.#processes.length === 0) await openShadow(request.place);
     const chosen = this.#choose(request.place.own);
@@ -55,7 +84,7 @@ export class CapturePool {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#processes.map((one) => one.close()));
+    await Promise.all([this.#keeper.close(), ...this.#processes.map((one) => one.close())]);
   }
 }
 
@@ -69,7 +98,7 @@ class CaptureProcess {
   #said = '';
   #idle: NodeJS.Timeout | undefined;
 
-  constructor({ sandbox, dataDir }: PoolOptions) {
+  constructor({ sandbox, dataDir }: Pick<PoolOptions, 'sandbox' | 'dataDir'>) {
     const cwd = snapshotsFolderOf(dataDir);
     const argv = sandbox.wrap(captureProgram(), { cwd, dir: cwd, dataDir, offline: true });
     const env = { ...sandbox.programs.environment(), ...shadowEnvironment() };

@@ -110,6 +110,8 @@ export class FolderCapture {
   /** The empty folders of the last snapshot, as a restore reads them. */
   #folders: string | null = null;
   #isOpen = false;
+  /** The commit that was found in packs, and when their folder had last changed then. */
+  #packed = '';
   /** Whether all that was captured so far went into packs. */
   #isPacked = false;
   #isSaved = true;
@@ -179,7 +181,7 @@ export class FolderCapture {
 
   async #attempt(request: CaptureRequest): Promise<Snapshot> {
     const { caps, before, packs = false } = request;
-    if (!this.#isOpen || !this.#hasLast() || (packs && !this.#isPacked)) await this.#open(packs, before);
+    if (!this.#isOpen || !(await this.#hasLast()) || (packs && !this.#isPacked)) await this.#open(packs, before);
     const collect = packs ? (pack: Buffer) => this.#leavePack(pack) : undefined;
     const look = await this.#look(request);
     const leftOut: LeftOut[] = look.unreadable.map((path) => ({ path, why: 'unreadable' }));
@@ -333,9 +335,22 @@ export class FolderCapture {
     return await runWithInput(gitArguments(this.#git, this.#place, args), input, shadowEnvironment());
   }
 
-  /** Tells whether the last commit is still there; packs may have taken it over. */
-  #hasLast(): boolean {
-    return this.#last === null || existsSync(loosePath(join(this.#place.gitDir, 'objects'), this.#last.commit));
+  /** Tells whether the last commit is still there. A pack that took it over is asked for it once. */
+  async #hasLast(): Promise<boolean> {
+    if (this.#last === null) return true;
+    const { commit } = this.#last;
+    const objects = join(this.#place.gitDir, 'objects');
+    if (existsSync(loosePath(objects, commit))) return true;
+    const packs = statSync(join(objects, 'pack'), { throwIfNoEntry: false })?.mtimeMs;
+    if (packs === undefined) return false;
+    const found = `${commit} ${packs}`;
+    if (this.#packed === found) return true;
+    const has = await this.#runGit(['cat-file', '-e', commit]).then(
+      () => true,
+      () => false,
+    );
+    if (has) this.#packed = found;
+    return has;
   }
 
   /** Reads what an earlier process has kept, as far as the repository still has it. */

@@ -17,6 +17,8 @@ export type SnapshotSettings =
   | (Partial<SnapshotCaps> & {
       /** Ignored files that are captured all the same, as lines of `.gitignore`. */
       readonly include?: readonly string[];
+      /** Bytes of the disk that the snapshots of the machine take before no more are taken. */
+      readonly diskBytes?: number;
     });
 
 /**
