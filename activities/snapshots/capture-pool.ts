@@ -3,6 +3,7 @@
 // look; a folder of which much is to be read holds up no other.
 import { createInterface } from 'node:readline';
 import type { Log } from '../../system/log.ts';
+import { isNeverBuilt, MOST_BUILDS } from '../../system/process/bwrap.ts';
 import { killTree } from '../../system/process/kill-tree.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.ts';
@@ -16,6 +17,7 @@ import { ShadowKeeper } from './shadow-keeper.ts';
 
 const IDLE_MS = 60_000;
 const MOST_PROCESSES = 3;
+const MOST_ATTEMPTS = 2;
 
 type PoolOptions = {
   readonly sandbox: Sandbox;
@@ -58,16 +60,18 @@ export class CapturePool {
   async #attempt(request: CaptureRequest): Promise<Snapshot> {
     // A process starts in the repository.
     if (this.#processes.length === 0) await openShadow(request.place);
-    const chosen = this.#choose(request.place.own);
-    try {
-      return await chosen.capture(request);
-    } catch (error) {
-      if (error instanceof OutOfBounds) throw error;
-      // Its view of the disk may be that of before: it does not see a repository that was made
-      // anew.
-      await chosen.close();
-      await openShadow(request.place);
-      return await this.#choose(request.place.own).capture(request);
+    for (let count = 1; ; count += 1) {
+      const chosen = this.#choose(request.place.own);
+      try {
+        return await chosen.capture(request);
+      } catch (error) {
+        const most = chosen.isNeverBuilt() ? MOST_BUILDS : MOST_ATTEMPTS;
+        if (error instanceof OutOfBounds || count >= most) throw error;
+        // Its view of the disk may be that of before: it does not see a repository that was made
+        // anew.
+        await chosen.close();
+        await openShadow(request.place);
+      }
     }
   }
 
@@ -92,6 +96,7 @@ class CaptureProcess {
   readonly folders = new Set<string>();
   waiting = 0;
   isOver = false;
+  readonly #argv: readonly string[];
   readonly #started: Promise<PipedProcess>;
   #answers: AsyncIterator<string> | null = null;
   #last: Promise<unknown> = Promise.resolve();
@@ -100,9 +105,9 @@ class CaptureProcess {
 
   constructor({ sandbox, dataDir }: Pick<PoolOptions, 'sandbox' | 'dataDir'>) {
     const cwd = snapshotsFolderOf(dataDir);
-    const argv = sandbox.wrap(captureProgram(), { cwd, dir: cwd, dataDir, offline: true });
+    this.#argv = sandbox.wrap(captureProgram(), { cwd, dir: cwd, dataDir, offline: true });
     const env = { ...sandbox.programs.environment(), ...shadowEnvironment() };
-    this.#started = spawnPiped(argv, { cwd, env, pipes: pipePlace(sandbox.programs, dataDir) });
+    this.#started = spawnPiped(this.#argv, { cwd, env, pipes: pipePlace(sandbox.programs, dataDir) });
     this.#started.then(
       (process) => this.#watch(process),
       () => (this.isOver = true),
@@ -121,6 +126,11 @@ class CaptureProcess {
       this.waiting -= 1;
       if (this.waiting === 0) this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
     }
+  }
+
+  /** Tells whether its sandbox was never built, as where a socket goes away meanwhile. */
+  isNeverBuilt(): boolean {
+    return isNeverBuilt(this.#said, this.#argv);
   }
 
   async close(): Promise<void> {

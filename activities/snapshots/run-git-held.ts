@@ -32,8 +32,8 @@ export function isGitRefusal(error: unknown): error is Error {
 export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSignal): RunHeld {
   return async (argv, { env, cwd, writes, timeoutMs = LONGEST_CAPTURE_MS }) => {
     const folders = writes === undefined ? [] : [writes];
-    const wrapped = sandbox.wrap(argv, { cwd: snapshotsFolderOf(dataDir), folders, dir: cwd, dataDir, offline: true });
-    const { cut, exit, stdout, stderr } = await runProgram(wrapped, {
+    const held = { cwd: snapshotsFolderOf(dataDir), folders, dir: cwd, dataDir, offline: true };
+    const { cut, exit, stdout, stderr } = await runProgram(() => sandbox.wrap(argv, held), {
       env: { ...sandbox.programs.environment(), ...env },
       cwd,
       pipes: pipePlace(sandbox.programs, dataDir),
