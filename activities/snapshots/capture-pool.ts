@@ -29,6 +29,7 @@ type PoolOptions = {
 export class CapturePool {
   readonly #options: PoolOptions;
   readonly #keeper: ShadowKeeper;
+  readonly #noted = new Set<string>();
   #processes: CaptureProcess[] = [];
 
   constructor(options: PoolOptions) {
@@ -75,6 +76,12 @@ export class CapturePool {
     }
   }
 
+  #noteOnce(line: string): void {
+    if (this.#noted.has(line)) return;
+    this.#noted.add(line);
+    this.#options.log('info', line);
+  }
+
   #choose(folder: string): CaptureProcess {
     this.#processes = this.#processes.filter(({ isOver }) => !isOver);
     const processes = this.#processes;
@@ -82,7 +89,7 @@ export class CapturePool {
     if (own) return own;
     const least = processes.toSorted((a, b) => a.waiting - b.waiting)[0];
     if (least && (least.waiting === 0 || processes.length >= MOST_PROCESSES)) return least;
-    const added = new CaptureProcess(this.#options);
+    const added = new CaptureProcess(this.#options, (line) => this.#noteOnce(line));
     processes.push(added);
     return added;
   }
@@ -97,13 +104,15 @@ class CaptureProcess {
   waiting = 0;
   isOver = false;
   readonly #argv: readonly string[];
+  readonly #note: (line: string) => void;
   readonly #started: Promise<PipedProcess>;
   #answers: AsyncIterator<string> | null = null;
   #last: Promise<unknown> = Promise.resolve();
   #said = '';
   #idle: NodeJS.Timeout | undefined;
 
-  constructor({ sandbox, dataDir }: Pick<PoolOptions, 'sandbox' | 'dataDir'>) {
+  constructor({ sandbox, dataDir }: Pick<PoolOptions, 'sandbox' | 'dataDir'>, note: (line: string) => void) {
+    this.#note = note;
     const cwd = snapshotsFolderOf(dataDir);
     this.#argv = sandbox.wrap(captureProgram(), { cwd, dir: cwd, dataDir, offline: true });
     const env = { ...sandbox.programs.environment(), ...shadowEnvironment() };
@@ -162,7 +171,7 @@ class CaptureProcess {
     try {
       process.stdin.write(`${JSON.stringify(request)}\n`);
       const { value, done } = await this.#answers.next();
-      if (done !== true) return readCapture(value);
+      if (done !== true) return readCapture(value, this.#note);
       this.isOver = true;
       if (isLate) throw new OutOfBounds(`it took longer than ${LONGEST_CAPTURE_MS / 1_000} s`);
       throw new Error(this.#said.trim() || 'the process that captures files ended');
