@@ -34,8 +34,8 @@ export function isGitRefusal(error: unknown): error is Error {
 export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSignal): RunHeld {
   return async (argv, { env, cwd, writes, timeoutMs = LONGEST_CAPTURE_MS }) => {
     requireOwnSettings(snapshotsFolderOf(dataDir));
-    const wrapped = sandbox.wrap(argv, confine(dataDir, cwd, writes));
-    const { cut, exit, stdout, stderr } = await runProgram(wrapped, {
+    const held = confine(dataDir, cwd, writes);
+    const { cut, exit, stdout, stderr } = await runProgram(() => sandbox.wrap(argv, held), {
       env: { ...sandbox.programs.environment(), ...env },
       cwd,
       pipes: pipePlace(sandbox.programs, dataDir),

@@ -75,6 +75,8 @@ type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'store'> & {
   readonly env: NodeJS.ProcessEnv;
   /** What is not captured still goes back to the snapshots that are there. */
   readonly setting: boolean | undefined;
+  /** Bytes of the disk that all snapshots may take; absent: a default. */
+  readonly diskBytes?: number | undefined;
   /** The home folder of the person: one with it is captured only where someone said so. */
   readonly home: string;
   readonly host: SessionHost | undefined;

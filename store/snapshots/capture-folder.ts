@@ -128,6 +128,8 @@ export class FolderCapture {
   #last: LastSnapshot | null = null;
   #previous: LastSnapshot | null = null;
   #isOpen = false;
+  /** The commit that was found in packs, and when their folder had last changed then. */
+  #packed = '';
   /** Whether all that was captured so far went into packs. */
   #isPacked = false;
   #isSaved = true;
@@ -203,7 +205,7 @@ export class FolderCapture {
 
   async #attempt(request: CaptureRequest): Promise<Snapshot> {
     const { caps, before, packs = false } = request;
-    if (!this.#isOpen || !this.#hasLast() || (packs && !this.#isPacked)) await this.#open(packs, before);
+    if (!this.#isOpen || !(await this.#hasLast()) || (packs && !this.#isPacked)) await this.#open(packs, before);
     const collect = packs ? (pack: Buffer) => this.#leavePack(pack) : undefined;
     const look = await this.#look(request);
     let bytes = 0;
@@ -397,9 +399,22 @@ export class FolderCapture {
     return await runWithInput(gitArguments(this.#git, this.#place, args), input, shadowEnvironment());
   }
 
-  /** Tells whether the last commit is still there; packs may have taken it over. */
-  #hasLast(): boolean {
-    return this.#last === null || existsSync(loosePath(join(this.#place.gitDir, 'objects'), this.#last.commit));
+  /** Tells whether the last commit is still there. A pack that took it over is asked for it once. */
+  async #hasLast(): Promise<boolean> {
+    if (this.#last === null) return true;
+    const { commit } = this.#last;
+    const objects = join(this.#place.gitDir, 'objects');
+    if (existsSync(loosePath(objects, commit))) return true;
+    const packs = statSync(join(objects, 'pack'), { throwIfNoEntry: false })?.mtimeMs;
+    if (packs === undefined) return false;
+    const found = `${commit} ${packs}`;
+    if (this.#packed === found) return true;
+    const has = await this.#runGit(['cat-file', '-e', commit]).then(
+      () => true,
+      () => false,
+    );
+    if (has) this.#packed = found;
+    return has;
   }
 
   /** Reads what an earlier process has kept, as far as the repository still has it. */

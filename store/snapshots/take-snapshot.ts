@@ -21,6 +21,8 @@ export type SnapshotSettings =
   | (Partial<SnapshotCaps> & {
       /** Ignored files that are captured all the same, as lines of `.gitignore`. */
       readonly include?: readonly string[];
+      /** Bytes of the disk that the snapshots of the machine take before no more are taken. */
+      readonly diskBytes?: number;
     });
 
 export type SnapshotMeans = {
@@ -64,10 +66,13 @@ export async function takeSnapshot(means: SnapshotMeans, before: string | null):
   return readCapture(await run(argv, { env: shadowEnvironment(), cwd: place.own }));
 }
 
-/** Throws what went wrong. */
-export function readCapture(line: string): Snapshot {
+/** Throws what went wrong. `note` gets a line for the log. */
+export function readCapture(line: string, note: (line: string) => void = () => undefined): Snapshot {
   const answer = JSON.parse(line) as CaptureAnswer;
-  if (answer.kind === 'done') return answer.snapshot;
+  if (answer.kind === 'done') {
+    if (answer.notice !== undefined) note(answer.notice);
+    return answer.snapshot;
+  }
   throw answer.isOutOfBounds ? new OutOfBounds(answer.problem) : new Error(answer.problem);
 }
 

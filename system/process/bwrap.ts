@@ -84,11 +84,37 @@ export function bwrapArguments(confinement: Confinement, places: Places): string
   ];
 }
 
+/** A socket may go away while the sandbox is built, and another one the next time. */
+export const MOST_BUILDS = 5;
+
 /**
- * Tells whether bubblewrap's complaint is all that was printed: then it could not build the
- * sandbox, and has run nothing.
+ * Tells whether bubblewrap could not build the sandbox and has run nothing: all that was printed is
+ * its complaint about a place in its arguments that is masked, or gone.
  */
-export const isNeverBuilt = (said: string): boolean => /^bwrap: Can't [^\n]*$/.test(said.trim());
+export function isNeverBuilt(said: string, argv: readonly string[]): boolean {
+  const complaint = /^bwrap: Can't [^\n]*$/.exec(said.trim())?.[0];
+  if (complaint === undefined) return false;
+  return argv.some(
+    (path, at) =>
+      isAbsolute(path) &&
+      path !== sep &&
+      complaint.includes(path) &&
+      (argv[at - 1] === '/dev/null' || !existsSync(path)),
+  );
+}
+
+/** Runs a program with arguments that are built anew, a few times, while its sandbox is not built. */
+export async function runBuilt<T>(
+  build: () => readonly string[],
+  run: (argv: readonly string[]) => Promise<T>,
+  saidIn: (end: T) => string,
+): Promise<T> {
+  for (let count = 1; ; count += 1) {
+    const argv = build();
+    const end = await run(argv);
+    if (count === MOST_BUILDS || !isNeverBuilt(saidIn(end), argv)) return end;
+  }
+}
 
 /**
  * Does the same as `bwrapArguments` for a program that is trusted with files: its processes are

@@ -20,7 +20,7 @@ const MOST_PRINTED = 64 * 1024 * 1024;
 
 /** Runs a program in a folder to its end. Throws ClientProblem when it is cut. */
 export type RunInFolder = (
-  argv: readonly string[],
+  argv: readonly string[] | (() => readonly string[]),
   cwd: string,
   env?: Readonly<Record<string, string>>,
   timeoutMs?: number,
@@ -63,7 +63,8 @@ export function findGit(dataDir: string, env: Environment): FoundGit {
       requireOwnSettings(gitDir);
       const cwd = realOf(gitDir) ?? gitDir;
       const sandbox = await findSandbox(env, programs);
-      return await runIn(sandbox.wrap(argv, { cwd, dataDir, offline: true, alone: true }), cwd, more, timeoutMs);
+      const held = { cwd, dataDir, offline: true, alone: true };
+      return await runIn(() => sandbox.wrap(argv, held), cwd, more, timeoutMs);
     },
   };
 }
