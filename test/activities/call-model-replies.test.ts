@@ -184,7 +184,7 @@ describe('an interrupt', () => {
     expect(stored).toMatchObject({ fate: 'interrupted', message: { content: [{ type: 'text' }, { id: 'toolu_1' }] } });
   });
 
-  test('keeps what calls gave that had ended, says of those at work that they were cancelled, and of no other that it ran (L35 L37 L47)', async () => {
+  test('keeps what calls gave that had ended, and says which were cancelled and which never ran (L35 L37 L47)', async () => {
     const held = gate();
     const working: number[] = [];
     const slow: Tool = {
