@@ -78,7 +78,7 @@ test('one that was gone in what is summed up, and came back in what is kept, is 
 test('a second summary repeats the tools of the first, and a removal that is kept behind it still finds its tool (L10 L44)', async () => {
   const h = await lookingBench(TURNS, {}, both);
   const changesIn = () =>
-    (h.last().messages[0]?.content as unknown as readonly { readonly tool_changes?: readonly object[] }[])[0]
+    (h.last().messages[0]?.content as readonly { readonly tool_changes?: readonly object[] }[] | undefined)?.[0]
       ?.tool_changes;
   expect(await h.sumUp()).toMatchObject({ kind: 'compacted' });
   for (let n = 0; n < 58; n += 1) await h.call();

@@ -103,7 +103,7 @@ test('one that a snip comes before is left out, and nothing of the task budget i
   expect(await boundaries(session)).toEqual([]);
   expect(h.bodies().filter(asksForSummary)).toHaveLength(1);
   const budget = { type: 'tokens', total: 900_000 };
-  const budgets = h.bodies().map(({ output_config: config }) => (config as { task_budget?: unknown }).task_budget);
+  const budgets = h.bodies().map(({ output_config: output }) => (output as { task_budget?: unknown }).task_budget);
   expect(budgets).toEqual(budgets.map(() => budget));
   expect(h.model.problems).toEqual([]);
   await keepHistory('a prepared compaction is left out after a snip', session.handle);

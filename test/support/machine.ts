@@ -75,12 +75,12 @@ export const replied = (
   ...more,
 });
 
-/** `output`: how many of them are the reply's own. */
-export const cutOff = (contextTokens = 100, output?: number): ModelResult => ({
+/** `own`: how many of them are the reply's. */
+export const cutOff = (contextTokens = 100, own?: number): ModelResult => ({
   kind: 'cut_off',
   ...stored('cut'),
   contextTokens,
-  ...present({ output }),
+  ...present({ output: own }),
 });
 
 export function modelEvent(result: ModelResult, changes: { step?: number; stop?: 'interrupt' | 'cancel' } = {}): Event {

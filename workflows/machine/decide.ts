@@ -1,6 +1,7 @@
 // Decides the next move: the recovery ladder of the loop. Pure: state and event in, move out. Each
 // rung is a row in its tests.
 import type { Append, ModelResult, StopHooksRan } from '../contract/activities.ts';
+import { NOT_RUN_INTERRUPTED } from '../contract/calls.ts';
 import type { Rules, StopCause, Terminal } from '../contract/loop.ts';
 import { recoverCutReply, endOnCutReply, recoverRefusedCap } from './cut-off.ts';
 import type { Event, ModelEnded, Move, ToolsRan, Transition } from './events.ts';
@@ -47,11 +48,7 @@ function afterModel(state: RunState, rules: Rules, ended: ModelEnded, has: HasCh
         ? endOnCutReply(endStopped(stop, rules, []), result, ended.summary)
         : recoverCutReply(state, rules, { ...ended, result }, has);
     case 'interrupted':
-      return endStopped(
-        stop ?? 'interrupt',
-        rules,
-        notRunOutcomes(result.calls, 'Not run: the reply was interrupted.'),
-      );
+      return endStopped(stop ?? 'interrupt', rules, notRunOutcomes(result.calls, NOT_RUN_INTERRUPTED));
     case 'nothing':
       return endStopped(stop ?? 'interrupt', rules, []);
     case 'parked':

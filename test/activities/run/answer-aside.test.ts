@@ -80,9 +80,9 @@ test.each([
     const { config } = h.opened;
     const question = { head: h.head(), question: 'Why?', said: [], config, step: 900, iteration: 0 };
     expect(await answerAside(h.deps())(fakeAttempt(), question)).toMatchObject({ kind: 'answered', text: 'So.' });
-    const asked = h.last();
+    const sent = h.last();
     expect(await h.call([prompt('Go on.')])).toMatchObject({ kind: 'message' });
-    const withoutQuestion = { ...asked, messages: asked.messages.slice(0, -1) };
+    const withoutQuestion = { ...sent, messages: sent.messages.slice(0, -1) };
     expect(continuationProblem(withoutQuestion, h.last())).toBeUndefined();
     expect([await h.summaries(), await h.dropped(), h.model.problems]).toEqual([made, [], []]);
   },
