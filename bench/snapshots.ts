@@ -37,7 +37,7 @@ export async function measureFolders(sizes: readonly number[], say: (line: strin
 async function measureFolder(sandbox: Sandbox, files: number): Promise<SnapshotRow[]> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'perdure-bench-files-')));
   const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'perdure-bench-data-')));
-  const pool = new CapturePool({ sandbox, dataDir });
+  const pool = new CapturePool({ sandbox, dataDir, log: () => undefined });
   try {
     await fillFolder(root, files);
     const place = placeOfRoot(dataDir, 's-bench' as SessionId, root);

@@ -4,7 +4,7 @@ import type { Env } from '../connection/data-folder.ts';
 import { reasonOf, showUnseen } from '../system/text.ts';
 import { createRedactor } from '../worker/redact.ts';
 import { utf8Text } from '../system/read-named-file.ts';
-import { type Paint, detectPaint } from '../client/paint.ts';
+import { COLUMNS, type Paint, detectPaint } from '../client/paint.ts';
 import { BottomArea } from './terminal/bottom-area.ts';
 import { markRows } from '../client/render/width.ts';
 import { UsageError } from './errors.ts';
@@ -80,7 +80,7 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
     verbose,
     out,
     isTerminal: stdout.isTTY,
-    size: () => ({ rows: stdout.rows, columns: stdout.columns }),
+    size: () => sizeOf(stdout),
     bottom,
     err,
     readInput: async () => {
@@ -118,12 +118,21 @@ function workingDirectory(io: Io): string {
 function openBottomArea(stderr: Io['stderr']): BottomArea {
   const area = new BottomArea({
     write: (text) => stderr.write(text),
-    columns: () => stderr.columns,
-    rows: () => stderr.rows,
+    columns: () => sizeOf(stderr).columns,
+    rows: () => sizeOf(stderr).rows,
   });
   stderr.on('resize', () => area.resize());
   return area;
 }
+
+/** A terminal that does not know its size says 0. */
+const sizeOf = ({ rows, columns }: Pick<Io['stdout'], 'rows' | 'columns'>): ReturnType<Cli['size']> => ({
+  rows: rows || ROWS,
+  columns: columns || COLUMNS,
+});
+
+/** Rows of a terminal that does not report them. */
+const ROWS = 24;
 
 type Place = Pick<Cli, 'bottom' | 'say'> & Pick<TypingPlace, 'style' | 'dim'>;
 
@@ -133,7 +142,7 @@ function inputOpener({ stdin, stderr, env }: Io, { bottom, style, dim, say }: Pl
   return (hands) => {
     if (!bottom) return readTypedLines({ stdin, write, style, runEditor }, hands);
     const keyboard = openKeyboard({ stdin, write });
-    const columns = (): number => stderr.columns;
+    const columns = (): number => sizeOf(stderr).columns;
     return openTypedRows(
       { area: bottom, keyboard, columns, style, dim, say, runEditor, suspend: suspendProcess },
       hands,

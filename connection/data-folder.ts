@@ -9,7 +9,8 @@ import { type KeyRing, openKeyRing } from './payloads/key-ring.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import { liveUrlProblem } from '../store/live/redis-problems.ts';
 import { storePlaceProblem } from '../store/values/open-store.ts';
-import { isInside, realOf } from '../system/process/places.ts';
+import { recordDataFolder } from '../system/process/data-folders.ts';
+import { isInside, realOf, registerIn } from '../system/process/places.ts';
 import type { Network } from '../system/network.ts';
 import { openNetwork } from './network/network.ts';
 import { codeOf, reasonOf } from '../system/text.ts';
@@ -79,6 +80,7 @@ export function openDataFolder(env: Env): DataFolder {
   if (store !== null) openStoreFolder(store, folder.liveDir);
   const keys = store === null ? openNamedKeys(env) : undefined;
   for (const dir of [folder.liveDir, folder.membersDir, folder.lockDir]) makeFolder(dir);
+  recordDataFolder(registerIn(cacheFolderOf(env)), root);
   return { ...folder, ...(keys && { storeKeys: keys }) };
 }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
 import { formatIdentity, isAlive, parseIdentity, processIdentity } from '../system/process/identity.ts';
-import { newCode } from './hosting/passes.ts';
+import { type CodeKind, newCode } from './hosting/passes.ts';
 
 export type PageAddress = {
   /** Key that signs what lets a browser in. It is never sent. */
@@ -50,10 +50,10 @@ export function newAddress(): PageAddress {
 }
 
 /** Makes an address that lets a browser in once. */
-export function entranceOf(address: PageAddress): string {
+export function entranceOf(address: PageAddress, kind: CodeKind = 'printed'): string {
   const { name, port, forwarded } = address;
   const origin = forwarded === undefined ? `http://${name}:${port}` : `https://${forwarded}`;
-  return `${origin}/?code=${newCode(address)}`;
+  return `${origin}/?code=${newCode(address, kind)}`;
 }
 
 export type KeptAddress = {
@@ -113,12 +113,10 @@ export function readApiToken(root: string): string {
 
 const PATIENCE_MS = 3_000;
 
-/**
- * Makes an entrance to the page that is now served from a data folder; null when it is not served.
- */
-export async function entranceNow(root: string): Promise<string | null> {
+/** Returns the page that is now served from a data folder; null when none is. */
+export async function servedNow(root: string): Promise<PageAddress | null> {
   const known = readJsonFile(fileOf(root), schema);
-  return known.kind === 'read' && (await isServed(known.value)) ? entranceOf(known.value) : null;
+  return known.kind === 'read' && (await isServed(known.value)) ? known.value : null;
 }
 
 /** Sends no secret, since another process may listen there now. */

@@ -29,10 +29,17 @@ export function readJsonFile<T>(path: string, schema: z.ZodType<T>): JsonFile<T>
  * the new one. With `durable` it is the new one also after a power cut, at the cost of two syncs;
  * without, a power cut may bring the old one back, or leave the file damaged.
  */
-export function writeJsonFile(path: string, value: unknown, durable: 'durable' | 'not durable'): void {
+export function writeJsonFile(path: string, value: unknown, durable: Durable): void {
+  replaceFile(path, `${JSON.stringify(value)}\n`, durable);
+}
+
+type Durable = 'durable' | 'not durable';
+
+/** Writes a text in the same way, for its owner alone. */
+export function replaceFile(path: string, text: string, durable: Durable): void {
   const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}`;
   try {
-    writeFileSync(temporary, `${JSON.stringify(value)}\n`, { mode: 0o600, flag: 'wx' });
+    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' });
     if (durable === 'durable') syncToDisk(temporary);
     renameSync(temporary, path);
     if (durable === 'durable') syncToDisk(dirname(path));

@@ -112,7 +112,7 @@ const createBwrap = (found: ProbeMeans, filter: readonly string[], more = ''): S
     ...bwrapArguments(confinement, found.places),
     ...argv,
   ],
-  hold: (argv, dataDir) => [found.programs.at('bwrap'), ...holdArguments(dataDir), ...argv],
+  hold: (argv, dataDir) => [found.programs.at('bwrap'), ...holdArguments(dataDir, found.places), ...argv],
 });
 
 /**

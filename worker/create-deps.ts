@@ -137,9 +137,16 @@ export async function createDeps(
     ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
   });
   const { snapshots } = settings;
-  const { include = [], ...bounds } = typeof snapshots === 'object' ? snapshots : {};
+  const { include = [], diskBytes, ...bounds } = typeof snapshots === 'object' ? snapshots : {};
   const setting = typeof snapshots === 'object' ? true : snapshots;
-  const capturing = { setting, caps: { ...DEFAULT_CAPS, ...bounds }, include, env, home: env['HOME'] || homedir() };
+  const capturing = {
+    setting,
+    caps: { ...DEFAULT_CAPS, ...bounds },
+    include,
+    diskBytes,
+    env,
+    home: env['HOME'] || homedir(),
+  };
   const host = settings.host ?? findSessionHost(env, storePlace, dataDir);
   return {
     store,

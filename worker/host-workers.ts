@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { isAlive, processIdentity } from '../system/process/identity.ts';
-import { identitySchema } from './embedded/file-lock.ts';
+import { identitySchema } from '../system/process/file-lock.ts';
 import { findFreePath } from './embedded/members.ts';
 import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
 

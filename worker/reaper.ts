@@ -9,7 +9,7 @@ import { endOrphans } from '../system/process/orphans.ts';
 import { isAlive, parseIdentity } from '../system/process/identity.ts';
 import { isElicited } from '../workflows/contract/people.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
-import { LockHeld, withLock } from './embedded/file-lock.ts';
+import { LockHeld, withLock } from '../system/process/file-lock.ts';
 import { GRPC, readGrpcFailure } from '../connection/grpc-failure.ts';
 import { joinWorkers } from './host-workers.ts';
 

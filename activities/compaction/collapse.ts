@@ -11,6 +11,7 @@ import { refuseScriptedModel } from '../guards.ts';
 import type { RunConfig } from '../../store/configuration.ts';
 import { isForgotten, openStepRecord, type StepRecord } from '../step-record.ts';
 import type { Entry } from '../../store/log/entries.ts';
+import { findLeftOut } from '../../store/transcript/prepared-boundary.ts';
 import { shortForm } from '../../store/view/notices.ts';
 import { entriesOf, type ExtendedView } from '../../store/transcript/transcripts.ts';
 import { COLLAPSE_SYSTEM, COLLAPSE_TASK, writeQuestion } from './questions.ts';
@@ -39,7 +40,7 @@ export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse)
       announceEntries(live, given.added);
       const result = known ?? (await makeCollapse({ deps, attempt, input, config, given, record }));
       if (result.kind === 'staged') live.write({ type: 'collapse_staged', iteration, savings: result.savings });
-      return endWithResult(live, result);
+      return endWithResult(live, { ...result, ...findLeftOut(append, given) });
     });
   };
 }

@@ -14,6 +14,7 @@ import { refuseScriptedModel } from '../guards.ts';
 import { isForgotten, openStepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../../store/log/entries.ts';
 import { type Bodies, mediaOf } from '../../store/log/bodies.ts';
+import { findLeftOut } from '../../store/transcript/prepared-boundary.ts';
 import { readMarks } from '../../store/transcript/marks.ts';
 import { inView, type ShownPart } from '../../store/view/in-view.ts';
 import { entriesOf, type ExtendedView } from '../../store/transcript/transcripts.ts';
@@ -52,20 +53,21 @@ export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) =
     const live = deps.live.open({ session, step, attempt: number, activity: 'compact' });
     return endIfThrows(live, async () => {
       const given = await deps.transcripts.extend(session, input.head, append);
+      const leftOut = findLeftOut(append, given);
       const instead = chooseModel(config, input.model, input.window).model;
       const small = openSmallModel(deps, attempt, config, { ...input, instead });
       if (!known) {
         const began = { at: deps.now(), tick: performance.now() };
         const result = await makeCompaction({ deps, attempt, input, config, live, given, record, small });
         observeCompaction(deps, placeOfStep(config, attempt, input), began, result);
-        return endWithResult(live, result);
+        return endWithResult(live, { ...result, ...leftOut });
       }
       announceEntries(live, given.added);
       if (known.kind === 'compacted') {
         tellStart(live, input);
         tellEnd(live, iteration, (await deps.transcripts.view(session, known.head)).entries);
       }
-      return endWithResult(live, known);
+      return endWithResult(live, { ...known, ...leftOut });
     });
   };
 }

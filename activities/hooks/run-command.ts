@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { runBuilt } from '../../system/process/bwrap.ts';
 import { childEnvironment, withGitSettings } from '../../system/process/environment.ts';
 import { ownProcessId } from '../../system/process/orphans.ts';
 import { killNow, killTree } from '../../system/process/kill-tree.ts';
@@ -76,9 +77,16 @@ export async function runHookCommand(run: HookCommand): Promise<CommandEnd> {
 }
 
 async function runIn(cwd: string, run: HookCommand): Promise<CommandEnd> {
-  const { pipes } = run;
   const argv = typeof run.command === 'string' ? ['/bin/sh', '-c', run.command] : run.command;
-  const held = run.hold?.wrap(argv, { cwd, folders: run.folders }) ?? argv;
+  return await runBuilt(
+    () => run.hold?.wrap(argv, { cwd, folders: run.folders }) ?? argv,
+    (held) => runHeld(held, cwd, run),
+    (end) => (end.kind === 'exit' ? `${end.stdout}${end.stderr}` : ''),
+  );
+}
+
+async function runHeld(held: readonly string[], cwd: string, run: HookCommand): Promise<CommandEnd> {
+  const { pipes } = run;
   let child: PipedProcess;
   try {
     child = await spawnPiped(held, { cwd, env: buildEnvironment(run, cwd, ownProcessId('hook')), pipes });

@@ -34,6 +34,8 @@ export type AttemptOutcome =
       readonly message: Message | null;
       readonly part: Message | null;
       readonly calls: readonly CallBlock[];
+      /** What is known of calls that had started: those that ended, and those that were cancelled. */
+      readonly early: ReadonlyMap<number, CallOutcome>;
       readonly usage: Message['usage'] | undefined;
     }
   | {
@@ -77,9 +79,9 @@ export async function attemptReply(
   const message = into.message();
   const usage = into.billed();
   if (port.signal.aborted || !message) {
-    await early.abandon();
+    const ended = await early.stopped();
     const part = message && keepInterruptedPart(message, into.blocks);
-    return { kind: 'aborted', message, part, calls: callBlocks(into.blocks), usage };
+    return { kind: 'aborted', message, part, calls: callBlocks(into.blocks), early: ended, usage };
   }
   const judged = judgeMessage(message, into.blocks);
   return { kind: 'judged', judged, message, early: await early.settle(port.graceMs), usage };
@@ -172,6 +174,8 @@ type EarlyCalls = {
    * way.
    */
   settle(graceMs: number): Promise<ReadonlyMap<number, CallOutcome>>;
+  /** Returns the calls that the stop of this attempt has ended, and those that ended before it. */
+  stopped(): Promise<ReadonlyMap<number, CallOutcome>>;
   /** Drops everything: the attempt died, and its calls do not count. */
   abandon(): Promise<void>;
 };
@@ -207,6 +211,11 @@ function earlyCalls(planOf: (call: CallBlock) => PlannedCall): EarlyCalls {
     async settle(graceMs) {
       if (running.length > 0) await Promise.race([Promise.all(running), waitUnreferenced(graceMs, abort.signal)]);
       await drop();
+      return finished;
+    },
+    async stopped() {
+      open = false;
+      await Promise.all(running);
       return finished;
     },
     abandon: drop,

@@ -1,7 +1,7 @@
 // Lists the beta features of the API that a request uses. A header names each to the server, which
 // may refuse any of them.
 import type { ModelRequest } from '../deps.ts';
-import { changesTools } from '../../store/transcript/system-message.ts';
+import { changesTools, hasSummarisedChanges } from '../../store/transcript/system-message.ts';
 import { beginsWithSummary } from './request.ts';
 
 /** Names the beta that `task_budget` belongs to. */
@@ -18,6 +18,6 @@ export function betasOf(body: ModelRequest): readonly string[] {
     ...(body.output_config?.task_budget ? [TASK_BUDGETS_BETA] : []),
     ...(body.thinking?.block_binding ? [THINKING_BINDING_BETA] : []),
     ...(body.compaction || beginsWithSummary(body.messages) ? [COMPACTION_BETA] : []),
-    ...(changesTools(body.messages) ? [INLINE_TOOLS_BETA] : []),
+    ...(changesTools(body.messages) || hasSummarisedChanges(body.messages) ? [INLINE_TOOLS_BETA] : []),
   ];
 }

@@ -41,10 +41,14 @@ export function spendOf(usage: Message['usage'] | undefined, { price, priceOf }:
 
 /** Counts the tokens in context after a reply: those of its last own entry, without summaries. */
 export function contextTokensOf(usage: Message['usage']): number {
+  return totalTokens(contextUsageOf(usage));
+}
+
+export function contextUsageOf(usage: Message['usage']): Usage {
   const own = entriesOf(usage).filter(
     ({ type }) => type === undefined || type === 'message' || type === 'fallback_message',
   );
-  return totalTokens(own.at(-1)?.usage ?? noUsage);
+  return own.at(-1)?.usage ?? noUsage;
 }
 
 type BilledEntry = {

@@ -6,11 +6,10 @@ import { runFields } from '../../system/log.ts';
 import type { ModelRequest } from '../deps.ts';
 import { isThinkingDropped } from '../../store/transcript/preamble.ts';
 import { callIdsIn } from '../../store/transcript/call-ids.ts';
-import { changesTools } from '../../store/transcript/system-message.ts';
+import { changesTools, hasSummarisedChanges } from '../../store/transcript/system-message.ts';
 import { type AttemptOutcome, attemptReply, replyPort } from './attempt-reply.ts';
 import { classifyFailure, isRefusal, type Verdict } from './classify.ts';
-import { BETA_HEADER } from './refused/request-parts.ts';
-import { partToLeaveOut, toolAt } from './refused/refused-part.ts';
+import { findUnknownPart, partToLeaveOut, toolAt } from './refused/refused-part.ts';
 import { asServed, buildRequest, REFUSABLE } from './request.ts';
 import { continueRequest, keepPaused, resumePaused } from './paused-reply.ts';
 import type { ModelStep } from './step.ts';
@@ -55,10 +54,11 @@ function withoutRefused(step: PreparedStep, verdict: Verdict, body: ModelRequest
     return beginAnew(step, 'refused');
   }
   if (verdict.kind === 'unresolved_tool') {
-    if (step.anew || !changesTools(body.messages)) return null;
+    const isSummarised = hasSummarisedChanges(body.messages);
+    if (step.anew || !(isSummarised || changesTools(body.messages))) return null;
     const words = `${name} does not take what messages have told of tools: they are sent anew, and its thinking is not kept`;
     report(step, 'warn', `${words} (${verdict.detail})`);
-    return beginAnew(step, 'tools');
+    return beginAnew(step, isSummarised ? 'summary_refused' : 'tools');
   }
   if (verdict.kind === 'refused_definition') {
     const tool = toolAt(body, verdict.at);
@@ -67,7 +67,8 @@ function withoutRefused(step: PreparedStep, verdict: Verdict, body: ModelRequest
   const part = partToLeaveOut(verdict, body);
   if (part === undefined) return null;
   if (part === REFUSABLE.summaries) {
-    if (verdict.kind === 'refused_field' && verdict.field === BETA_HEADER) models.refuse(name, part);
+    const unknown = findUnknownPart(verdict, body);
+    if (unknown) models.refuse(name, unknown);
     const words = `${name} does not take the summary that the API has signed: it is sent in words, without earlier thinking`;
     report(step, 'warn', `${words} (${verdict.detail})`);
     return beginAnew(step, 'summary_refused');

@@ -2,7 +2,9 @@
 // attempt (L14–L16, L19).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelCallAnswer } from '../../workflows/contract/activities.ts';
+import { NOT_RUN_INTERRUPTED } from '../../workflows/contract/calls.ts';
 import { addSpend, spentLimit, totalTokens } from '../../workflows/contract/loop.ts';
+import type { CallBlock, CallOutcome } from '../calls/call-port.ts';
 import type { AttemptOutcome } from './attempt-reply.ts';
 import { shortenDetail, classifyFailure, maxOutputIn, type Verdict } from './classify.ts';
 import {
@@ -46,7 +48,8 @@ async function settleAttempt(step: ModelStep, attempted: AttemptOutcome): Promis
   switch (attempted.kind) {
     case 'aborted':
       return attempted.part
-        ? (await storeReply(step, { ...attempted, message: attempted.part, fate: 'interrupted', spend })).result
+        ? (await storeReply(step, { ...withNotRun(attempted), message: attempted.part, fate: 'interrupted', spend }))
+            .result
         : { kind: 'nothing', spend };
     case 'failed': {
       const verdict = withMaximum(
@@ -63,6 +66,23 @@ async function settleAttempt(step: ModelStep, attempted: AttemptOutcome): Promis
     case 'judged':
       return settleJudged(step, attempted, spend);
   }
+}
+
+/**
+ * Outcomes are stored in the model's order (L35): a call before the last known one did not run, and
+ * will not.
+ */
+function withNotRun({ calls, early }: Extract<AttemptOutcome, { kind: 'aborted' }>): StoredCalls {
+  const known = calls.slice(0, calls.findLastIndex(({ index }) => early.has(index)) + 1);
+  return { calls, early: new Map(known.map((call) => [call.index, early.get(call.index) ?? notRun(call)])) };
+}
+
+type StoredCalls = { readonly calls: readonly CallBlock[]; readonly early: ReadonlyMap<number, CallOutcome> };
+
+function notRun({ index, id, name }: CallBlock): CallOutcome {
+  const log = { key: null, name, decision: 'not_run', duration: 0, outcome: 'not_run' } as const;
+  const outcome = { index, toolUseId: id, isError: true, content: NOT_RUN_INTERRUPTED, log };
+  return { outcome, facts: { cancelled: true } };
 }
 
 function withMaximum(verdict: Verdict, { input: { cap } }: ModelStep): Verdict {

@@ -15,6 +15,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import { runFields } from '../../system/log.ts';
 import { isForgotten } from '../step-record.ts';
 import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
+import { findLeftOut } from '../../store/transcript/prepared-boundary.ts';
 import { chooseIds } from '../../store/transcript/call-ids.ts';
 import { finalText } from '../../store/view/final-text.ts';
 import { fitOutcomes } from '../../store/view/fit-outcomes.ts';
@@ -23,7 +24,7 @@ import { StoreError } from '../../store/values/store.ts';
 import { clip } from '../../system/text.ts';
 import { inDoubt } from './run-open-calls.ts';
 import { buildHookContext } from '../hooks/hook-context.ts';
-import { contextTokensOf, pricesOf, spendOf } from './bill.ts';
+import { contextTokensOf, contextUsageOf, pricesOf, spendOf } from './bill.ts';
 import type { ModelStep } from './step.ts';
 
 type Storing = {
@@ -114,7 +115,12 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
   const files = await step.files;
   const adopted = await adoptOutcomes(deps, calls, early);
   const next = deps.transcripts.next(base, [reply, ...adopted, ...(files ? [files] : [])]);
-  const facts = { head: next.hash, contextTokens: await inContext(step, reply), spend };
+  const facts = {
+    head: next.hash,
+    contextTokens: await inContext(step, reply),
+    spend,
+    ...findLeftOut(step.input.append, base),
+  };
   const listed = calls.map((call) => describe(step, call, early.get(call.index)));
   if (fate === 'interrupted') return { next, result: { kind: 'interrupted', ...facts, calls: listed } };
   if (listed.length > 0)
@@ -122,7 +128,8 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
       next,
       result: { kind: 'message', ...facts, calls: listed, ...(fate === 'cut' && { cut: true as const }) },
     };
-  if (fate === 'cut') return { next, result: { kind: 'cut_off', ...facts } };
+  if (fate === 'cut')
+    return { next, result: { kind: 'cut_off', ...facts, output: contextUsageOf(message.usage).output } };
   const problem = step.answer(finalText(next.view));
   return { next, result: { kind: 'message', ...facts, calls: [], ...present({ problem }) } };
 }

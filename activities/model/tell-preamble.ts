@@ -5,8 +5,15 @@ import type { RunConfig } from '../../store/configuration.ts';
 import { systemPartsOf } from '../../store/system-prompt.ts';
 import { runFields } from '../../system/log.ts';
 import { isListed } from '../../tools/listed.ts';
-import type { Entry, EpochReason } from '../../store/log/entries.ts';
-import { type AskedModel, beginEpoch, type Preamble, tellPreamble, toolsIn } from '../../store/transcript/preamble.ts';
+import type { Entry, EpochEntry, EpochReason } from '../../store/log/entries.ts';
+import {
+  type AskedModel,
+  beginEpoch,
+  currentEpoch,
+  type Preamble,
+  tellPreamble,
+  toolsIn,
+} from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH, webSearchTool } from '../../store/transcript/server-tools.ts';
 import { renameTool, namesToSend } from '../../store/transcript/tool-names.ts';
 import { entriesOf } from '../../store/transcript/transcripts.ts';
@@ -37,6 +44,17 @@ export function withPreamble(step: ModelStep): PreparedStep {
   return { ...withTold(step, told), preamble };
 }
 
+/** What the part of a request before its messages is made of. */
+export type PreambleMeans = Pick<ModelStep, 'config' | 'chosen'> & {
+  readonly deps: Pick<ModelStep['deps'], 'tools' | 'models'>;
+  readonly input: Pick<ModelStep['input'], 'context'>;
+};
+
+/** Returns the epoch that the next request begins, where none goes on: after a summary of ours. */
+export function nextEpoch(entries: readonly Entry[], means: PreambleMeans): EpochEntry | null {
+  return currentEpoch(entries) ? null : tellPreamble(entries, buildPreamble(means), toAskedModel(means)).epoch;
+}
+
 /** Begins a new epoch, which sends no earlier thinking to a model that checks it. */
 export function beginAnew({ given }: Pick<PreparedStep, 'given'>, why: EpochReason): PreparedStep {
   const epoch = beginEpoch(why, buildPreamble(given), toAskedModel(given).begins);
@@ -64,7 +82,7 @@ function withTold(given: ModelStep, told: readonly Entry[]): Omit<PreparedStep, 
  * An epoch announces changes in the form that the run's first model takes. Other models hear less,
  * and the epoch survives a fallback.
  */
-function toAskedModel({ deps: { models }, config, chosen: { model } }: ModelStep): Required<AskedModel> {
+function toAskedModel({ deps: { models }, config, chosen: { model } }: PreambleMeans): Required<AskedModel> {
   const [first] = config.models;
   return {
     telling: asServed(model, models).telling,
@@ -78,7 +96,7 @@ function toAskedModel({ deps: { models }, config, chosen: { model } }: ModelStep
  * Lists the current tools (L44), limited to those that the run was opened with (L57), that a tool
  * has left allowed (L38), and whose definitions the API takes.
  */
-function buildPreamble({ deps, input, config }: ModelStep): Preamble {
+function buildPreamble({ deps, input, config }: PreambleMeans): Preamble {
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
   const offered = deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
   const isRefused = (tool: Tool): boolean => deps.models.isRefused(config.models[0].name, definitionOf(tool));

@@ -10,10 +10,11 @@ import { LONGEST_ASIDE_ANSWER } from '../../workflows/contract/aside.ts';
 import type { Attempt } from '../attempt.ts';
 import { openSmallModel, type SummaryDeps } from '../compaction/small-model.ts';
 import type { RunConfig } from '../../store/configuration.ts';
-import type { ModelPort, ModelRequest } from '../deps.ts';
+import type { Deps, ModelPort, ModelRequest } from '../deps.ts';
 import { refuseScriptedModel } from '../guards.ts';
 import { askUnwatched } from '../model/ask-model.ts';
 import { asServed, buildRequest, chooseModel, type ChosenModel, REFUSABLE, withFacts } from '../model/request.ts';
+import { nextEpoch } from '../model/tell-preamble.ts';
 import { openStepRecord } from '../step-record.ts';
 import { wellFormedText } from '../../system/text.ts';
 import type { Entry } from '../../store/log/entries.ts';
@@ -23,7 +24,9 @@ import { NO_OUTCOME } from '../../store/view/notices.ts';
 import { messageText } from '../../store/view/final-text.ts';
 import { present } from '../../workflows/contract/present.ts';
 
-export function answerAside(deps: SummaryDeps): (attempt: Attempt, input: AnswerAside) => Promise<AsideEnd> {
+type AsideDeps = SummaryDeps & Pick<Deps, 'tools'>;
+
+export function answerAside(deps: AsideDeps): (attempt: Attempt, input: AnswerAside) => Promise<AsideEnd> {
   return async (attempt, input) => {
     const { session } = attempt;
     const newest = await findNewestHead(deps, attempt, input);
@@ -34,8 +37,6 @@ export function answerAside(deps: SummaryDeps): (attempt: Attempt, input: Answer
     const asked = chooseModel(config, input.model);
     const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
     const body = await buildAsideRequest(deps, session, { config, chosen, input: newest });
-    if (body === null)
-      return asideFailure('the conversation was begun by an older release, and has not gone on since', noSpend);
     const payer = openSmallModel(deps, attempt, config, { ...input, instead: chosen.model });
     const asks = (model: ModelPort, billed: (spend: Spend) => void): Promise<AsideEnd | AsideStopped> =>
       askModelOnce({ deps, attempt, config, chosen }, body, model, billed);
@@ -76,22 +77,26 @@ async function findNewestHead(
 
 type AsideQuestion = { readonly config: RunConfig; readonly chosen: ChosenModel; readonly input: AnswerAside };
 
-/** Returns null where it is not known what the model was sent before the messages. */
+/**
+ * Where the conversation has been summed up since the model was last called, or was begun by an
+ * older release, the question follows what the next request will begin with.
+ */
 async function buildAsideRequest(
-  deps: SummaryDeps,
+  deps: AsideDeps,
   session: SessionId,
   { config, chosen, input }: AsideQuestion,
-): Promise<ModelRequest | null> {
+): Promise<ModelRequest> {
   const { transcripts, models } = deps;
-  const extended = await transcripts.extend(session, input.head, input.said);
+  const given = await transcripts.extend(session, input.head, input.said);
+  const begun = nextEpoch(entriesOf(given), { deps, config, chosen, input: {} });
+  const extended = begun ? { ...given, added: [...given.added, begun] } : given;
   const entries = entriesOf(extended);
-  const epoch = currentEpoch(entries)?.epoch;
-  if (!epoch) return null;
+  const { system = [] } = currentEpoch(entries)?.epoch ?? {};
   const served = asServed(chosen.model, models);
   const text = wellFormedText(`${ASIDE}\n\n${input.question}`);
   const question: Entry = { kind: 'user', id: 'aside' as MessageId, body: { kind: 'text', text } };
   const messages = await transcripts.messages({ ...extended, added: [...extended.added, question] }, served);
-  const preamble = { system: epoch.system, tools: toolsIn(entries, served.telling) };
+  const preamble = { system, tools: toolsIn(entries, served.telling) };
   const cap = input.cap ?? config.rules.models[0].outputCap;
   const { taskRemaining } = input;
   const canBind = !models.isRefused(chosen.model.name, REFUSABLE.binding);

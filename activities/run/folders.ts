@@ -4,7 +4,8 @@ import { resolve, sep } from 'node:path';
 import type { WorkspacePlace } from '../../workflows/contract/activities.ts';
 import type { Deps } from '../deps.ts';
 import { bootId } from '../../system/process/identity.ts';
-import { guardOf, isInside, type Places } from '../../system/process/places.ts';
+import { isDataFolder } from '../../system/process/data-folders.ts';
+import { foldersUp, guardOf, isInside, type Places } from '../../system/process/places.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
 
 type Workspace = {
@@ -58,7 +59,10 @@ async function describeDataOverlap(
   path: string,
   dataDir: string | undefined,
 ): Promise<string | undefined> {
+  const other = foldersUp(path).find(isDataFolder);
   const data = dataDir === undefined ? null : await realpath(dataDir).catch(() => null);
+  if (other !== undefined && other !== data)
+    return `${named} lies in ${other}, a data folder of Perdure: use one outside it`;
   if (data === null) return undefined;
   if (isInside(data, path)) return `${named} lies in Perdure's data folder ${data}: use one outside it`;
   if (!isInside(path, data)) return undefined;

@@ -2,44 +2,86 @@
 // remembers what lies in the folders that it has captured, so that the next capture of them is a
 // look; a folder of which much is to be read holds up no other.
 import { createInterface } from 'node:readline';
+import type { Log } from '../../system/log.ts';
+import { isNeverBuilt, MOST_BUILDS } from '../../system/process/bwrap.ts';
 import { killTree } from '../../system/process/kill-tree.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.ts';
 import type { CaptureRequest, Snapshot } from '../../store/snapshots/capture-folder.ts';
 import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
+import { requireOwnSettings } from '../../store/snapshots/require-own-settings.ts';
 import { openShadow, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { captureProgram, readCapture } from '../../store/snapshots/take-snapshot.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
-import { LONGEST_CAPTURE_MS } from './run-git-held.ts';
+import { LONGEST_CAPTURE_MS, runGitHeld } from './run-git-held.ts';
+import { ShadowKeeper } from './shadow-keeper.ts';
 
 const IDLE_MS = 60_000;
 const MOST_PROCESSES = 3;
+const MOST_ATTEMPTS = 2;
 
-type PoolOptions = { readonly sandbox: Sandbox; readonly dataDir: string };
+type PoolOptions = {
+  readonly sandbox: Sandbox;
+  readonly dataDir: string;
+  readonly log: Log;
+  readonly diskBytes?: number | undefined;
+};
 
 export class CapturePool {
   readonly #options: PoolOptions;
+  readonly #keeper: ShadowKeeper;
+  readonly #noted = new Set<string>();
   #processes: CaptureProcess[] = [];
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    const { dataDir, log, diskBytes, sandbox } = options;
+    this.#keeper = new ShadowKeeper({
+      dataDir,
+      log,
+      git: sandbox.programs.at('git'),
+      runUntil: (signal) => runGitHeld(options, signal),
+      isBusy: () => this.#processes.some(({ waiting }) => waiting > 0),
+      ...(diskBytes !== undefined && { diskBytes }),
+    });
   }
 
-  /** Captures of one folder come one after the other, by the same process as long as it lives. */
+  /**
+   * Captures of one folder come one after the other, by the same process as long as it lives.
+   * Rejects where the repository takes more of the disk than it may.
+   */
   async capture(request: CaptureRequest): Promise<Snapshot> {
+    this.#keeper.requireRoom();
+    try {
+      return await this.#attempt(request);
+    } finally {
+      this.#keeper.noteCapture();
+    }
+  }
+
+  async #attempt(request: CaptureRequest): Promise<Snapshot> {
     // A process starts in the repository.
     if (this.#processes.length === 0) await openShadow(request.place);
-    const chosen = this.#choose(request.place.own);
-    try {
-      return await chosen.capture(request);
-    } catch (error) {
-      if (error instanceof OutOfBounds) throw error;
-      // Its view of the disk may be that of before: it does not see a repository that was made
-      // anew.
-      await chosen.close();
-      await openShadow(request.place);
-      return await this.#choose(request.place.own).capture(request);
+    for (let count = 1; ; count += 1) {
+      const chosen = this.#choose(request.place.own);
+      requireOwnSettings(request.place.gitDir);
+      try {
+        return await chosen.capture(request);
+      } catch (error) {
+        const most = chosen.isNeverBuilt() ? MOST_BUILDS : MOST_ATTEMPTS;
+        if (error instanceof OutOfBounds || count >= most) throw error;
+        // Its view of the disk may be that of before: it does not see a repository that was made
+        // anew.
+        await chosen.close();
+        await openShadow(request.place);
+      }
     }
+  }
+
+  #noteOnce(line: string): void {
+    if (this.#noted.has(line)) return;
+    this.#noted.add(line);
+    this.#options.log('info', line);
   }
 
   #choose(folder: string): CaptureProcess {
@@ -49,13 +91,13 @@ export class CapturePool {
     if (own) return own;
     const least = processes.toSorted((a, b) => a.waiting - b.waiting)[0];
     if (least && (least.waiting === 0 || processes.length >= MOST_PROCESSES)) return least;
-    const added = new CaptureProcess(this.#options);
+    const added = new CaptureProcess(this.#options, (line) => this.#noteOnce(line));
     processes.push(added);
     return added;
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#processes.map((one) => one.close()));
+    await Promise.all([this.#keeper.close(), ...this.#processes.map((one) => one.close())]);
   }
 }
 
@@ -63,17 +105,20 @@ class CaptureProcess {
   readonly folders = new Set<string>();
   waiting = 0;
   isOver = false;
+  readonly #argv: readonly string[];
+  readonly #note: (line: string) => void;
   readonly #started: Promise<PipedProcess>;
   #answers: AsyncIterator<string> | null = null;
   #last: Promise<unknown> = Promise.resolve();
   #said = '';
   #idle: NodeJS.Timeout | undefined;
 
-  constructor({ sandbox, dataDir }: PoolOptions) {
+  constructor({ sandbox, dataDir }: Pick<PoolOptions, 'sandbox' | 'dataDir'>, note: (line: string) => void) {
+    this.#note = note;
     const cwd = snapshotsFolderOf(dataDir);
-    const argv = sandbox.wrap(captureProgram(), { cwd, dir: cwd, dataDir, offline: true });
+    this.#argv = sandbox.wrap(captureProgram(), { cwd, dir: cwd, dataDir, offline: true });
     const env = { ...sandbox.programs.environment(), ...shadowEnvironment() };
-    this.#started = spawnPiped(argv, { cwd, env, pipes: pipePlace(sandbox.programs, dataDir) });
+    this.#started = spawnPiped(this.#argv, { cwd, env, pipes: pipePlace(sandbox.programs, dataDir) });
     this.#started.then(
       (process) => this.#watch(process),
       () => (this.isOver = true),
@@ -92,6 +137,11 @@ class CaptureProcess {
       this.waiting -= 1;
       if (this.waiting === 0) this.#idle = setTimeout(() => void this.close(), IDLE_MS).unref();
     }
+  }
+
+  /** Tells whether its sandbox was never built, as where a socket goes away meanwhile. */
+  isNeverBuilt(): boolean {
+    return isNeverBuilt(this.#said, this.#argv);
   }
 
   async close(): Promise<void> {
@@ -123,7 +173,7 @@ class CaptureProcess {
     try {
       process.stdin.write(`${JSON.stringify(request)}\n`);
       const { value, done } = await this.#answers.next();
-      if (done !== true) return readCapture(value);
+      if (done !== true) return readCapture(value, this.#note);
       this.isOver = true;
       if (isLate) throw new OutOfBounds(`it took longer than ${LONGEST_CAPTURE_MS / 1_000} s`);
       throw new Error(this.#said.trim() || 'the process that captures files ended');

@@ -9,7 +9,7 @@ import { isInside, realOf } from '../../system/process/places.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
 import { readChain } from '../../store/log/read-chain.ts';
 import { openShadow, placeOfRoot, type ShadowPlace } from '../../store/snapshots/shadow.ts';
-import { checkOut } from '../../store/snapshots/check-out.ts';
+import { checkOut } from '../../store/snapshots/restore.ts';
 import { hasSnapshot } from '../../store/snapshots/compare.ts';
 import { fetchPacks } from '../../store/snapshots/packs.ts';
 import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
@@ -17,8 +17,9 @@ import { keySegment, type Store } from '../../store/values/store.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import type { CheckOutFiles, FilesCheckedOut } from '../../workflows/contract/fork.ts';
 import { createGivenUpError, type Attempt } from '../attempt.ts';
-import { createHeldGit, GitProblem } from '../worktrees/held-git.ts';
-import { findRepository, type Repository } from '../worktrees/repository.ts';
+import type { WorktreePlace } from '../../store/worktree-record.ts';
+import { createHeldGit, GitProblem, type HeldGit } from '../worktrees/held-git.ts';
+import { findRepository, listWorktrees, type Repository } from '../worktrees/repository.ts';
 import { isGitRefusal, runGitHeld } from './run-git-held.ts';
 
 export type CheckOutAbout = CheckOutFiles & { readonly attempt: Attempt };
@@ -151,6 +152,7 @@ async function makeWorktree(means: Means, from: string): Promise<string> {
   // Someone may have put files there since, unless it is our own.
   if (wasMade) await rm(root, { recursive: true });
   else if (existsSync(root)) await rmdir(root);
+  if (existsSync(madeFile(place))) await clearLeft(means, repository, branch);
   await mkdir(root).catch((error: unknown) => {
     throw new CheckOutProblem(`${root} cannot be made: ${reasonOf(error)}`);
   });
@@ -174,6 +176,18 @@ async function requireNoBranch(means: Means, { common, gitDir }: Repository, bra
     throw new CheckOutProblem(`the repository has a branch ${branch} already: rename it, or fork under another id`);
 }
 
+/**
+ * Removes what an attempt that was killed has left in the repository: git makes no work tree on a
+ * branch that another one has, also where that is gone, and no branch that is locked.
+ */
+async function clearLeft(means: Means, { common }: Repository, branch: string): Promise<void> {
+  const { attempt, place, sandbox, dataDir } = means;
+  const entries = listWorktrees(common).filter(({ tree }) => tree === place.root);
+  const left = [...entries.map(({ gitDir }) => gitDir), join(common, 'refs', 'heads', `${branch}.lock`)];
+  const git = createHeldGit(sandbox, dataDir, attempt.signal);
+  await git.run({ holder: place.own, tree: place.root, common }, ['rm', '-rf', '--', ...left]);
+}
+
 type Branch = { readonly branch: string; readonly from: string };
 
 async function fillWorktree(means: Means, { common, gitDir }: Repository, { branch, from }: Branch): Promise<void> {
@@ -183,12 +197,42 @@ async function fillWorktree(means: Means, { common, gitDir }: Repository, { bran
   const at = { holder: root, tree: root, common };
   const base = await git.resolve(at, 'HEAD^{commit}', gitDir);
   if (base === null) throw new CheckOutProblem(`${from} has no commit yet, and a work tree begins at one`);
-  await git.refs(at, ['worktree', 'add', '--force', '--force', '--no-checkout', '-B', branch, root, base]);
+  // The settings of a sparse checkout are those of the work tree that git is started for.
+  await git.refs(at, ['worktree', 'add', '--force', '--force', '--no-checkout', '-B', branch, root, base], gitDir);
   const made = findRepository(root);
   if (typeof made === 'string' || made.common !== common)
     throw new CheckOutProblem('git has made no work tree of this repository');
   await git.refs(at, ['read-tree', base], made.gitDir);
+  await skipAs(git, at, { from: gitDir, to: made.gitDir });
   await checkOut(means, snapshot, root);
+}
+
+/** Bytes of names in one command. */
+const MOST_NAMES = 64 * 1024;
+const SKIPPED = 'S ';
+
+/** Leaves out of one index what another one leaves out: what a sparse checkout does not have. */
+async function skipAs(
+  git: HeldGit,
+  at: WorktreePlace,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<void> {
+  const list = async (gitDir: string): Promise<readonly string[]> =>
+    (await git.refs(at, ['ls-files', '-t', '-z'], gitDir)).split('\0').filter(Boolean);
+  const skipped = (await list(from))
+    .filter((line) => line.startsWith(SKIPPED))
+    .map((line) => line.slice(SKIPPED.length));
+  if (skipped.length === 0) return;
+  const names = new Set((await list(to)).map((line) => line.slice(SKIPPED.length)));
+  let [some, bytes]: [string[], number] = [[], 0];
+  for (const [position, name] of skipped.entries()) {
+    // A name that is no UTF-8 cannot be given.
+    if (names.has(name) && !name.includes('\ufffd')) some.push(name);
+    bytes += Buffer.byteLength(name) + 1;
+    if (some.length === 0 || (bytes < MOST_NAMES && position < skipped.length - 1)) continue;
+    await git.refs(at, ['update-index', '--skip-worktree', '--', ...some], to);
+    [some, bytes] = [[], 0];
+  }
 }
 
 /** Removes what was made of a work tree, and its branch, which holds nothing of its own. */

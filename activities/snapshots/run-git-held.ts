@@ -1,8 +1,10 @@
 // Runs git on the shadow repository for a worker, held as the commands of agents are.
-import { statfs } from 'node:fs/promises';
+import type { Confinement } from '../../system/process/bwrap.ts';
+import { realOf } from '../../system/process/places.ts';
 import { clip, codeOf, onOneLine } from '../../system/text.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
+import { requireOwnSettings } from '../../store/snapshots/require-own-settings.ts';
 import { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
 import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
@@ -26,14 +28,14 @@ export function isGitRefusal(error: unknown): error is Error {
 
 /**
  * Runs git as an agent's command is run: it reads what the agent may read, and writes to the shadow
- * repository and to the folder that is restored. Rejects with a GitProblem when git ends with an
+ * repository; what writes to a folder of the agent writes to that alone, and to its own. Rejects with a GitProblem when git ends with an
  * error, with another one when it was killed.
  */
 export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSignal): RunHeld {
   return async (argv, { env, cwd, writes, timeoutMs = LONGEST_CAPTURE_MS }) => {
-    const folders = writes === undefined ? [] : [writes];
-    const wrapped = sandbox.wrap(argv, { cwd: snapshotsFolderOf(dataDir), folders, dir: cwd, dataDir, offline: true });
-    const { cut, exit, stdout, stderr } = await runProgram(wrapped, {
+    requireOwnSettings(snapshotsFolderOf(dataDir));
+    const held = confine(dataDir, cwd, writes);
+    const { cut, exit, stdout, stderr } = await runProgram(() => sandbox.wrap(argv, held), {
       env: { ...sandbox.programs.environment(), ...env },
       cwd,
       pipes: pipePlace(sandbox.programs, dataDir),
@@ -46,20 +48,17 @@ export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSigna
     if (cut === undefined && exit.code === 0) return stdout;
     if (cut === 'time') throw new OutOfBounds(`it took longer than ${timeoutMs / 1000} s`);
     if (cut === 'output') throw new OutOfBounds(`git printed more than ${MOST_PRINTED} bytes`);
-    const room = writes !== undefined && stderr.includes(UNABLE) ? await describeRoom(writes) : '';
     const said = clip(onOneLine(stderr.trim()), 300) || `git ended with ${exit.signal ?? `status ${exit.code}`}`;
     const isKilled = exit.signal !== null || (exit.code ?? 0) > LAST_STATUS;
-    throw isKilled ? new Error(said) : new GitProblem(`${said}${room}`, exit.code);
+    throw isKilled ? new Error(said) : new GitProblem(said, exit.code);
   };
 }
 
-/** Git does not say why a file cannot be written. */
-const UNABLE = 'unable to write file';
-/** Kibibytes. A disk with more has room for any file that is captured by default. */
-const LITTLE_ROOM = 64 * 1024;
-
-async function describeRoom(folder: string): Promise<string> {
-  const { bavail, bsize } = await statfs(folder);
-  const room = Math.floor((bavail * bsize) / 1024);
-  return room < LITTLE_ROOM ? `; its disk has room for ${room} KiB` : '';
+/** What writes files of a workspace reads the repository, and writes to `cwd`, which is in it. */
+function confine(dataDir: string, cwd: string, writes: string | undefined): Confinement {
+  const gitDir = snapshotsFolderOf(dataDir);
+  const [repository, own] = [realOf(gitDir) ?? gitDir, realOf(cwd) ?? cwd];
+  const held = { dir: own, dataDir, offline: true, alone: true };
+  if (writes === undefined) return { ...held, cwd: repository };
+  return { ...held, cwd: own, folders: [writes], readable: [repository] };
 }

@@ -75,6 +75,8 @@ type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'store'> & {
   readonly env: NodeJS.ProcessEnv;
   /** What is not captured still goes back to the snapshots that are there. */
   readonly setting: boolean | undefined;
+  /** Bytes of the disk that all snapshots may take; absent: a default. */
+  readonly diskBytes?: number | undefined;
   /** The home folder of the person: one with it is captured only where someone said so. */
   readonly home: string;
   readonly host: SessionHost | undefined;
@@ -94,16 +96,19 @@ const AGAIN_MS = 60_000;
 
 /** A snapshot with what it says of itself in the transcript. */
 type Taken = { readonly id: string; readonly described: RootSnapshot };
+
+/**
+ * How far the calls of a session were judged, and whether a look is still owed for them: one that
+ * found changes is, until its entry is stored, since the step that was to store it may have failed.
+ */
+type LastLook = { readonly position: number; readonly entry: Entry | undefined; readonly isOwed: boolean };
 type TakenEarly = { readonly head: Hash; readonly roots: ReadonlyMap<string, Promise<Taken | null>> };
 
 export class WorkerSnapshots implements Snapshots {
   readonly setting: boolean | undefined;
   readonly #options: SnapshotsOptions & Pick<RewindMeans, 'capture' | 'personal'>;
   readonly #pool: CapturePool;
-  /** By session, the last entry that was looked at, and its position. */
-  readonly #looked = new RecentMap<SessionId, { readonly position: number; readonly entry: Entry | undefined }>(
-    SESSIONS,
-  );
+  readonly #looks = new RecentMap<SessionId, LastLook>(SESSIONS);
   readonly #early = new RecentMap<SessionId, TakenEarly>(SESSIONS);
   /** By session and folder, what kept it from being captured, and until when it is left alone. */
   readonly #givenUp = new RecentMap<string, { readonly until: number; readonly problem: string }>(SESSIONS);
@@ -135,22 +140,39 @@ export class WorkerSnapshots implements Snapshots {
     const { now, host } = this.#options;
     const { session } = config;
     const early = this.#takeEarly(session, head, added);
-    // After a rewind another entry may be at that position.
-    const last = this.#looked.get(session);
-    const isSame = last !== undefined && view.at(last.position) === last.entry;
-    const fresh = [...view.from(isSame ? last.position + 1 : 0), ...added];
-    if (!mayHaveChanged(this.#options, config, fresh)) return null;
+    const { fresh, isOwed } = this.#findFresh(session, view, added);
+    if (!isOwed && !mayHaveChanged(this.#options, config, fresh)) {
+      this.#noteLook(session, view, false);
+      return null;
+    }
     // A run begins with a look at everything: it finds changes that the system did not tell.
     const isWithin = !fresh.some(({ kind }) => kind === 'run_started');
     const roots: RootSnapshot[] = [];
+    let isMissed = false;
     for (const root of rootsOf(config)) {
       const before = lastSnapshotOf({ view, known: [] }, root);
       const taken = await (early?.get(root) ?? this.#take(config, root, { view, known: [] }, isWithin));
       if (signal.aborted) return null;
+      isMissed ||= taken === null;
       if (taken && taken.id !== before) roots.push(taken.described);
     }
-    this.#looked.set(session, { position: view.length - 1, entry: view.at(view.length - 1) });
+    this.#noteLook(session, view, isMissed || roots.length > 0);
     return roots.length === 0 ? null : { kind: 'files', roots, at: now(), ...(host && { host: host.id }) };
+  }
+
+  /** Returns the entries whose calls were not judged yet, and whether a look is owed without them. */
+  #findFresh(session: SessionId, view: View, added: readonly Entry[]): Fresh {
+    const last = this.#looks.get(session);
+    // After a rewind another entry may be at that position.
+    if (last === undefined || view.at(last.position) !== last.entry)
+      return { fresh: [...view.from(findUnjudged(view)), ...added], isOwed: false };
+    const fresh = [...view.from(last.position + 1), ...added];
+    return { fresh, isOwed: last.isOwed && !fresh.some(({ kind }) => kind === 'files') };
+  }
+
+  #noteLook(session: SessionId, view: View, isOwed: boolean): void {
+    const position = view.length - 1;
+    this.#looks.set(session, { position, entry: view.at(position), isOwed });
   }
 
   async captureLast(about: CaptureAbout): Promise<FilesEntry | null> {
@@ -161,7 +183,7 @@ export class WorkerSnapshots implements Snapshots {
 
   async rewind(about: RewindAbout): Promise<FilesRewound> {
     const { session } = about.attempt;
-    this.#looked.delete(session);
+    this.#looks.delete(session);
     this.#early.delete(session);
     return await rewindRoots(this.#options, about);
   }
@@ -199,7 +221,8 @@ export class WorkerSnapshots implements Snapshots {
       const run = runGitHeld(this.#options, new AbortController().signal);
       const git = sandbox.programs.at('git');
       const packs = host !== undefined;
-      const means = { ...this.#options, place, git, run, packs, trustsWatch };
+      const about = { session, position: stored.view.length };
+      const means = { ...this.#options, place, git, run, about, packs, trustsWatch };
       const taken = await takeSnapshot(means, lastSnapshotOf(stored, root));
       const sent = packs ? await this.#sendPacks(session, place, stored) : [];
       return { id: taken.id, described: { ...describeSnapshot(root, taken), ...(sent.length > 0 && { packs: sent }) } };
@@ -246,6 +269,24 @@ export class WorkerSnapshots implements Snapshots {
 function rootsOf({ cwd, folders = [] }: RunConfig): readonly string[] {
   const all = [...new Set([cwd, ...folders])];
   return all.filter((root) => !all.some((other) => other !== root && isInside(other, root)));
+}
+
+type Fresh = { readonly fresh: readonly Entry[]; readonly isOwed: boolean };
+
+/**
+ * Finds the first entry that no stored capture has looked at. A capture that is stored with a reply
+ * was taken before that reply.
+ */
+function findUnjudged(view: View): number {
+  let position = view.length - 1;
+  while (position >= 0 && view.at(position)?.kind !== 'files') position -= 1;
+  const captured = position;
+  while (position > 0) {
+    const kind = view.at((position -= 1))?.kind;
+    if (kind === 'reply') return position;
+    if (kind === 'run_ended' || kind === 'run_started') break;
+  }
+  return captured + 1;
 }
 
 /** Tells whether a call may have changed files, or a run has begun. */

@@ -57,7 +57,7 @@ export function createHeldGit(sandbox: Sandbox, dataDir: string, signal: AbortSi
     argv: readonly string[],
     { folders, env = {} }: { readonly folders: readonly string[]; readonly env?: Readonly<Record<string, string>> },
   ): Promise<string> => {
-    const wrapped = sandbox.wrap(argv, { cwd: holder, folders, dataDir, offline: true });
+    const wrapped = () => sandbox.wrap(argv, { cwd: holder, folders, dataDir, offline: true });
     const pipes = pipePlace(sandbox.programs, dataDir);
     return readOutput(wrapped, { env: { ...sandbox.programs.environment(), ...env }, cwd: holder, pipes, signal });
   };
@@ -101,7 +101,7 @@ type RunOptionsOfGit = {
 };
 
 /** Runs a program. Rejects with a GitProblem, or with the signal's reason. */
-async function readOutput(argv: readonly string[], running: RunOptionsOfGit): Promise<string> {
+async function readOutput(argv: () => readonly string[], running: RunOptionsOfGit): Promise<string> {
   running.signal.throwIfAborted();
   const limits = { timeoutMs: LONGEST_MS, mostOutput: MOST_OUTPUT };
   const { cut, exit, stdout, stderr } = await runProgram(argv, { ...running, ...limits }).catch((error: unknown) => {

@@ -65,6 +65,24 @@ function readWorktree(git: string): GitFolders | null {
     : null;
 }
 
+/**
+ * Lists the entries of linked work trees, also of those that are gone: `tree` is where one is said
+ * to be.
+ */
+export function listWorktrees(common: string): readonly { readonly gitDir: string; readonly tree: string }[] {
+  const folder = join(common, 'worktrees');
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  return readdirSync(folder).flatMap((name) => {
+    const gitDir = join(folder, name);
+    try {
+      return [{ gitDir, tree: dirname(resolve(gitDir, readSmallFile(join(gitDir, 'gitdir')))) }];
+    } catch {
+      // Git did not come as far as to write it.
+      return [];
+    }
+  });
+}
+
 function checkRepository({ gitDir, common }: GitFolders): string | undefined {
   if (lstatSync(join(common, 'commondir'), { throwIfNoEntry: false }))
     return `its ${common} is a part of another repository`;

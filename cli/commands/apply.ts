@@ -9,7 +9,7 @@ import { STATUS } from '../errors.ts';
 import { withSession } from '../with-server.ts';
 import { POINT } from './diff.ts';
 
-type Flags = { readonly from?: string; readonly to?: string; readonly toDir?: string };
+type Flags = { readonly from?: string; readonly to?: string; readonly toDir?: string; readonly dryRun?: boolean };
 
 const HELP = `
 A file that differs there from what the agent found is merged; the status is 1 when that leaves conflicts, which are named.
@@ -24,18 +24,19 @@ export function applyCommand(program: Command, cli: Cli): void {
     .option('--from <point>', POINT)
     .option('--to <point>', 'as --from')
     .option('--to-dir <dir>', 'the folder to change (default: this one)')
+    .option('--dry-run', 'change nothing, and print what would be changed')
     .addHelpText('after', HELP)
     .action(async (id: string, paths: readonly string[], flags: Flags) => {
       cli.exit(await apply(cli, id, paths, flags));
     });
 }
 
-async function apply(cli: Cli, id: string, paths: readonly string[], { toDir, ...points }: Flags): Promise<number> {
+async function apply(cli: Cli, id: string, paths: readonly string[], { toDir, ...asked }: Flags): Promise<number> {
   const { applySession } = await import('../../client/sessions/files/apply-session.ts');
   const folder = resolve(cli.cwd(), toDir ?? '.');
   return withSession(cli, id, async (opened, session) => {
-    const applied = await applySession(opened, session, { ...points, paths, folder, env: cli.env });
-    cli.print(describeApplied(applied));
+    const applied = await applySession(opened, session, { ...asked, paths, folder, env: cli.env });
+    cli.print(describeApplied(applied, asked.dryRun));
     return applied.conflicts.length > 0 ? STATUS.failed : STATUS.ok;
   });
 }
@@ -47,10 +48,11 @@ const REASONS: Readonly<Record<ConflictKind, string>> = {
   blocked: 'left alone: a link or a folder is in its place',
 };
 
-export function describeApplied({ written, deleted, same, conflicts }: Applied): string {
+export function describeApplied({ written, deleted, same, conflicts }: Applied, dryRun = false): string {
+  const [wrote, removed] = dryRun ? ['would write', 'would delete'] : ['wrote', 'deleted'];
   const lines = [
-    ...written.map((path) => `wrote ${oneLine(path, 300)}`),
-    ...deleted.map((path) => `deleted ${oneLine(path, 300)}`),
+    ...written.map((path) => `${wrote} ${oneLine(path, 300)}`),
+    ...deleted.map((path) => `${removed} ${oneLine(path, 300)}`),
     ...conflicts.map(({ path, why }) => `conflict: ${oneLine(path, 300)}: ${REASONS[why]}`),
     ...(same > 0 ? [`${formatCount(same, 'file')} already so`] : []),
   ];

@@ -73,10 +73,16 @@ export function gcReport(
   return lines.map((line) => `${line}\n`).join('');
 }
 
-function snapshotLines({ sessions, freed }: CleanedSnapshots, would: string): readonly string[] {
-  if (sessions === 0) return [];
-  const size = would === '' ? `, ${formatSize(freed)}` : '';
-  return [`the snapshots of files of ${formatCount(sessions, 'session')} that are gone ${would}removed${size}`];
+function snapshotLines({ sessions, freed, size, room }: CleanedSnapshots, would: string): readonly string[] {
+  const { bytes, loose, packs } = size;
+  const gone = `the snapshots of files of ${formatCount(sessions, 'session')} that are gone ${would}removed`;
+  const parts = `${formatCount(loose, 'loose object')}, ${formatCount(packs, 'pack')}`;
+  const now = `the snapshots of files take ${formatSize(bytes)} of at most ${formatSize(room.diskBytes)}: ${parts}`;
+  return [
+    ...(sessions > 0 ? [would === '' ? `${gone}, ${formatSize(freed)}` : gone] : []),
+    ...(bytes > 0 ? [sessions === 0 && freed > 0 ? `${now}; ${formatSize(freed)} freed` : now] : []),
+    ...(bytes > room.diskBytes ? ['no more are taken until there is room: snapshots.diskBytes is the bound'] : []),
+  ];
 }
 
 /** Tells how to remove the work trees that stay (L72). */

@@ -36,12 +36,12 @@ type Flags = MonitorFlags & HostFlags & { readonly address?: boolean };
 
 async function printAddress(cli: Cli, others: object): Promise<number> {
   if (Object.keys(others).length > 0) throw new UsageError('--address goes with no other option');
-  const { entranceNow } = await import('../../page/page-address.ts');
+  const { entranceOf, servedNow } = await import('../../page/page-address.ts');
   const { root } = openDataFolder(cli.env);
-  const address = await entranceNow(root);
+  const address = await servedNow(root);
   if (address === null)
     throw new SetupProblem(`no page is served from the data folder ${root}: \`${cli.self} page\` serves it`);
-  cli.print(`page ${address}\n`);
+  cli.print(`page ${entranceOf(address)}\n`);
   return STATUS.ok;
 }
 

@@ -4,16 +4,20 @@ import { EventEmitter } from 'node:events';
 import { emitKeypressEvents } from 'node:readline';
 import { StringDecoder } from 'node:string_decoder';
 import type { Keyboard } from './input.ts';
-import { pasteSplitter } from './split-pastes.ts';
+import { type TypedPart, typedSplitter } from './split-typed.ts';
 
 type Terminal = {
   readonly stdin: Pick<NodeJS.ReadStream, 'on' | 'off' | 'pause' | 'resume' | 'setRawMode'>;
   readonly write: (text: string) => unknown;
 };
 
-const ESCAPE = '\u001b';
 /** Milliseconds after which an Escape is a key of its own and not the beginning of another. */
 const ESCAPE_MS = 60;
+/** The same for more of a sequence, which is no key. */
+const SEQUENCE_MS = 1_000;
+/** What a terminal sends by itself may come this late after its Escape, which was taken for a key. */
+const LATE = /^(?:\[[?<>=\d]|\]\d|P[\d>!$+])/;
+const ESCAPE = '\u001b';
 const PASTE_ON = '\u001b[?2004h';
 const PASTE_OFF = '\u001b[?2004l';
 
@@ -26,32 +30,34 @@ export function openKeyboard({ stdin, write }: Terminal): Keyboard {
       emitKeypressEvents(keys as NodeJS.ReadStream);
       keys.on('keypress', onKey);
       const decoder = new StringDecoder('utf8');
-      const split = pasteSplitter();
-      let lone: NodeJS.Timeout | undefined;
+      const splitter = typedSplitter();
+      let waiting: NodeJS.Timeout | undefined;
+      let escapedAt = -Infinity;
+      const give = (parts: readonly TypedPart[]): void => {
+        for (const part of parts) {
+          if (part.kind === 'keys') keys.emit('data', part.text);
+          else if (part.kind === 'paste') onKey(part.text, { name: 'paste' });
+          else if (part.kind === 'escape') onKey(undefined, { name: 'escape' });
+          else onKey(undefined, { name: 'enter', meta: true });
+        }
+      };
       const take = (bytes: Buffer): void => {
-        const isHeld = lone !== undefined;
-        clearTimeout(lone);
-        lone = undefined;
-        const given = (isHeld ? ESCAPE : '') + decoder.write(bytes);
-        if (given === ESCAPE && !isHeld) {
-          lone = setTimeout(() => {
-            lone = undefined;
-            onKey(undefined, { name: 'escape' });
-          }, ESCAPE_MS);
-          return;
-        }
-        if (given === ESCAPE + ESCAPE) {
-          for (const name of ['escape', 'escape']) onKey(undefined, { name });
-          return;
-        }
-        for (const { kind, text } of split(given)) {
-          if (kind === 'paste') onKey(text, { name: 'paste' });
-          else keys.emit('data', text);
-        }
+        clearTimeout(waiting);
+        const text = decoder.write(bytes);
+        const isLate = Date.now() - escapedAt < SEQUENCE_MS && LATE.test(text);
+        escapedAt = -Infinity;
+        give(splitter.take(isLate ? ESCAPE + text : text));
+        const { open } = splitter;
+        if (open === 'nothing' || stop === null) return;
+        waiting = setTimeout(giveUp, open === 'escape' ? ESCAPE_MS : SEQUENCE_MS);
+      };
+      const giveUp = (): void => {
+        if (splitter.open === 'escape') escapedAt = Date.now();
+        give(splitter.end());
       };
       const end = (): void => {
         process.off('exit', end);
-        clearTimeout(lone);
+        clearTimeout(waiting);
         stdin.off('data', take);
         stdin.setRawMode(false);
         stdin.pause();

@@ -7,6 +7,8 @@ import { openLive } from '../../store/live/open-live.ts';
 import { addressWithoutSecrets } from '../../store/live/redis-problems.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import type { Sealing } from '../../store/values/s3/record-seal.ts';
+import { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
+import { DEFAULT_DISK_BYTES, measureShadow } from '../../store/snapshots/shadow-size.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { bundlePath } from '../../worker/bundle.ts';
 import { type DataFolder, openDataFolder, type Env } from '../../connection/data-folder.ts';
@@ -16,6 +18,7 @@ import { reasonOf } from '../../system/text.ts';
 
 import { ConfigProblem, type PerdureConfig } from '../../worker/config/config.ts';
 import { loadConfig } from '../../worker/config/load-config.ts';
+import { formatCount, formatSize } from '../units.ts';
 import { modelChecks } from './model-checks.ts';
 import { type Check, missingCheck, noteCheck, okCheck } from './check.ts';
 import { prepareServers, mcpCheck, networkChecks } from './network-checks.ts';
@@ -31,7 +34,13 @@ export async function runChecks(env: Env, config?: string): Promise<readonly Che
   return [
     nodeCheck(process.versions.node),
     'check' in folder ? folder.check : okCheck('data folder', folder.root),
-    ...('check' in folder ? [] : [await storeCheck(folder), ...(await liveChecks(folder))]),
+    ...('check' in folder
+      ? []
+      : [
+          await storeCheck(folder),
+          await snapshotsCheck(folder, await configOf(env, config)),
+          ...(await liveChecks(folder)),
+        ]),
     ...(await serverChecks(env, 'check' in folder ? null : folder)),
     ...(await modelChecks(env, await configOf(env, config))),
     ...networkChecks(env, 'check' in folder ? null : folder, await configOf(env, config)),
@@ -86,6 +95,16 @@ async function storeCheck(folder: DataFolder): Promise<Check> {
     if (!(error instanceof StoreError)) throw error;
     return missingCheck('store', error.message);
   }
+}
+
+/** The bound is that of the configuration, whatever a worker has that began before it. */
+async function snapshotsCheck({ root }: DataFolder, { snapshots }: PerdureConfig): Promise<Check> {
+  const { bytes, loose, packs } = await measureShadow(snapshotsFolderOf(root), 'exact');
+  const { diskBytes = DEFAULT_DISK_BYTES } = typeof snapshots === 'object' ? snapshots : {};
+  const parts = `${formatCount(loose, 'loose object')}, ${formatCount(packs, 'pack')}`;
+  const found = `${formatSize(bytes)} of at most ${formatSize(diskBytes)}: ${parts}`;
+  if (bytes <= diskBytes) return okCheck('snapshots', found);
+  return noteCheck('snapshots', `${found}; no more are taken: perdure gc, or a higher snapshots.diskBytes, makes room`);
 }
 
 const OPEN_RECORDS =

@@ -1,11 +1,22 @@
-// Frees what the shadow repository of this machine holds of sessions that are gone (T4).
+// Frees what the shadow repository of this machine holds of sessions that are gone, and packs what
+// it holds of the others (T4).
 import { existsSync, type Stats } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf, onOneLine } from '../../system/text.ts';
+import {
+  freeUnnamed,
+  isPackingDue,
+  LONGEST_PACKING_MS,
+  type Packing,
+  type PackingBounds,
+  packShadow,
+  withPackingLock,
+} from '../../store/snapshots/pack-shadow.ts';
 import { gitArguments, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
+import { measureShadow, readRoom, type ShadowRoom, type ShadowSize } from '../../store/snapshots/shadow-size.ts';
 import { ClientProblem } from '../problem.ts';
-import { findGit, type RunInFolder } from '../sessions/files/read-shadow.ts';
+import { findGit } from '../sessions/files/read-shadow.ts';
 
 export type CleanSnapshots = {
   readonly dataDir: string;
@@ -20,37 +31,49 @@ export type CleanSnapshots = {
 export type CleanedSnapshots = {
   /** Sessions that are gone and whose snapshots were freed. */
   readonly sessions: number;
-  /** Bytes by which the repository became smaller. */
+  /** Bytes of the disk by which the repository became smaller. */
   readonly freed: number;
+  /** What it takes now, and what it may. */
+  readonly size: ShadowSize;
+  readonly room: ShadowRoom;
 };
 
-/** From so many packs on they are made into one. */
-const MANY_PACKS = 50;
-/** A worker may write objects that no snapshot names yet. */
-const GRACE = '1.day.ago';
-const LONGEST_MS = 30 * 60_000;
+/** Someone who asks for it waits for it: little is left as it is. */
+const BOUNDS: PackingBounds = { loose: 100, packs: 10 };
+/** A worker may be packing. Milliseconds. */
+const WAIT_MS = 60_000;
 
 /** Throws ClientProblem without git; a repository that is missing has nothing to free. */
 export async function cleanSnapshots(cleaning: CleanSnapshots): Promise<CleanedSnapshots> {
   const { dataDir, env, dryRun } = cleaning;
   const gitDir = snapshotsFolderOf(dataDir);
-  if (!existsSync(join(gitDir, 'HEAD'))) return { sessions: 0, freed: 0 };
+  const before = await measureShadow(gitDir, 'exact');
+  const done = async (sessions: number, isSame = false): Promise<CleanedSnapshots> => {
+    const size = isSame ? before : await measureShadow(gitDir, 'exact');
+    return { sessions, freed: Math.max(0, before.bytes - size.bytes), size, room: readRoom(gitDir) };
+  };
+  if (!existsSync(join(gitDir, 'HEAD'))) return done(0, true);
   const gone = await findGone(gitDir, cleaning);
-  if (dryRun) return { sessions: gone.length, freed: 0 };
+  if (dryRun) return done(gone.length, true);
   const left = await findLeft(gitDir, cleaning);
-  const before = await sizeOf(gitDir);
-  if (gone.length + left.length === 0 && before.packs <= MANY_PACKS) return { sessions: 0, freed: 0 };
   for (const path of left) await rm(path, { recursive: true, force: true });
-  const { git, runIn } = findGit(dataDir, env);
-  const run = createRun(gitDir, git, runIn);
-  for (const segment of gone) {
-    const refs = (await run(['for-each-ref', '--format=%(refname)', `refs/sessions/${segment}/`])).split('\n');
-    for (const ref of refs.filter(Boolean)) await run(['update-ref', '-d', ref]);
-    await rm(join(gitDir, 'sessions', segment), { recursive: true, force: true });
-  }
-  await run(['repack', '-A', '-d', '-q', `--unpack-unreachable=${GRACE}`]);
-  await run(['prune', `--expire=${GRACE}`]);
-  return { sessions: gone.length, freed: Math.max(0, before.bytes - (await sizeOf(gitDir)).bytes) };
+  if (gone.length === 0 && !isPackingDue(before, BOUNDS)) return done(0, left.length === 0);
+  const found = findGit(dataDir, env);
+  const run = createRun(found);
+  const packing: Packing = { gitDir, git: found.git, run };
+  await withPackingLock(gitDir, WAIT_MS, async () => {
+    for (const segment of gone) await removeSession(packing, segment, run);
+    if (gone.length > 0) await freeUnnamed(packing);
+    await packShadow(packing, BOUNDS);
+  });
+  return done(gone.length);
+}
+
+async function removeSession({ gitDir, git }: Packing, segment: string, run: RunPrinting): Promise<void> {
+  const list = ['for-each-ref', '--format=%(refname)', `refs/sessions/${segment}/`];
+  const refs = (await run(gitArguments(git, { gitDir }, list))).split('\n');
+  for (const ref of refs.filter(Boolean)) await run(gitArguments(git, { gitDir }, ['update-ref', '-d', ref]));
+  await rm(join(gitDir, 'sessions', segment), { recursive: true, force: true });
 }
 
 /** Returns the sessions that are unknown and have captured nothing for some time. */
@@ -89,24 +112,13 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   return existsSync(folder) ? await readdir(folder) : [];
 }
 
-async function sizeOf(gitDir: string): Promise<{ readonly bytes: number; readonly packs: number }> {
-  let [bytes, packs] = [0, 0];
-  const folders = ['objects', 'incoming'].map((name) => join(gitDir, name)).filter((path) => existsSync(path));
-  const lists = folders.map((path) => readdir(path, { recursive: true, withFileTypes: true }));
-  for (const entry of (await Promise.all(lists)).flat()) {
-    if (!entry.isFile()) continue;
-    if (entry.name.endsWith('.pack')) packs += 1;
-    bytes += (await statIfThere(join(entry.parentPath, entry.name)))?.size ?? 0;
-  }
-  return { bytes, packs };
-}
+type RunPrinting = (argv: readonly string[]) => Promise<string>;
 
-function createRun(gitDir: string, git: string, runIn: RunInFolder): (args: readonly string[]) => Promise<string> {
-  return async (args) => {
-    const argv = gitArguments(git, { gitDir }, args);
-    const { exit, stdout, stderr } = await runIn(argv, gitDir, shadowEnvironment(), LONGEST_MS);
+function createRun({ runOnShadow }: ReturnType<typeof findGit>): RunPrinting {
+  return async (argv) => {
+    const { exit, stdout, stderr } = await runOnShadow(argv, shadowEnvironment(), LONGEST_PACKING_MS);
     if (exit.code === 0) return stdout;
     const why = onOneLine(stderr.trim()) || 'git failed';
-    throw new ClientProblem('refused', `the snapshots of sessions that are gone were not freed: ${why}`);
+    throw new ClientProblem('refused', `the snapshots of files were not freed or packed: ${why}`);
   };
 }

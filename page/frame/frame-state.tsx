@@ -3,7 +3,7 @@
 import { showUnseen } from '../../system/text.ts';
 import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
-import { formatCount } from '../../client/units.ts';
+import { formatCount, formatSize } from '../../client/units.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import type { HealthAnswer, FrameHealth } from './health.ts';
@@ -79,7 +79,7 @@ function healthOf({ health, counts }: Looked): FrameState['health'] {
   return { state: failed ? 'fail' : slow ? 'wait' : 'ok', text };
 }
 
-function Alarms({ health: { server, store, workers }, counts, strayed }: Looked) {
+function Alarms({ health: { server, store, workers, snapshots }, counts, strayed }: Looked) {
   const waits = counts?.waiting_worker ?? 0;
   return (
     <>
@@ -99,6 +99,13 @@ function Alarms({ health: { server, store, workers }, counts, strayed }: Looked)
           Nothing is sent to them until their store is put back, or <code>PERDURE_STORE</code> names it.
         </Alarm>
       ) : null}
+      {snapshots.isFull ? (
+        <Alarm kind="snapshots" title="Files are not captured.">
+          {`Snapshots take ${formatSize(snapshots.bytes)} of at most ${formatSize(snapshots.diskBytes)} on this machine. `}
+          <code>perdure gc</code> frees those of sessions that are gone, and <code>snapshots.diskBytes</code> is the
+          bound. Sessions go on without them.
+        </Alarm>
+      ) : null}
       {waits > 0 ? (
         <Alarm kind="workers" title={workers === 0 ? 'No worker polls.' : 'Sessions wait for a worker.'}>
           {`${formatCount(waits, 'session')} ${waits === 1 ? 'waits' : 'wait'}; nothing is lost. `}
@@ -110,7 +117,7 @@ function Alarms({ health: { server, store, workers }, counts, strayed }: Looked)
 }
 
 type AlarmProps = {
-  readonly kind: 'server' | 'store' | 'strayed' | 'workers';
+  readonly kind: 'server' | 'store' | 'strayed' | 'snapshots' | 'workers';
   readonly title: string;
   readonly detail?: string;
   readonly children: unknown;

@@ -1,6 +1,8 @@
 // Looks at the parts that the page depends on: how fast the server and the store answer, and who
 // polls for work. One look serves all viewers.
 import type { Client } from '@temporalio/client';
+import { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
+import { measureShadow, readRoom, type ShadowRoom, type ShadowSize } from '../../store/snapshots/shadow-size.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import { impatient } from '../../client/sessions/persist.ts';
@@ -14,22 +16,35 @@ export type FrameHealth = {
   readonly store: HealthAnswer;
   /** Number of workers that poll the queue that every staying worker polls; null: not known. */
   readonly workers: number | null;
+  readonly snapshots: SnapshotsHealth;
 };
+
+/** Bytes that snapshots take of this machine's disk, and whether no more are taken. */
+export type SnapshotsHealth = Pick<ShadowSize, 'bytes'> & ShadowRoom;
 
 /** A record that no one writes: reading it asks the store and costs next to nothing. */
 const PROBE = 'page/probe';
 
-type Looked = Pick<Opened, 'store' | 'storeId'> & { readonly temporal: Pick<Opened['temporal'], 'client'> };
+type Looked = Pick<Opened, 'store' | 'storeId'> & {
+  readonly temporal: Pick<Opened['temporal'], 'client'>;
+  readonly folder: Pick<Opened['folder'], 'root'>;
+};
 
-export async function lookAtHealth({ temporal: { client }, store, storeId }: Looked): Promise<FrameHealth> {
+export async function lookAtHealth({ temporal: { client }, store, storeId, folder }: Looked): Promise<FrameHealth> {
   const deadline = Date.now() + impatient.total;
-  const [server, kept, workers] = await Promise.all([
+  const [server, kept, workers, snapshots] = await Promise.all([
     timeAnswer(() => client.withDeadline(deadline, () => client.workflowService.getSystemInfo({}))),
     // In a folder that was moved away a record is absent like any other: its identity says so.
     timeAnswer(() => Promise.all([storeId(), store.read(PROBE)])),
     countWorkers(client),
+    lookAtSnapshots(snapshotsFolderOf(folder.root)),
   ]);
-  return { server, store: kept, workers };
+  return { server, store: kept, workers, snapshots };
+}
+
+async function lookAtSnapshots(gitDir: string): Promise<SnapshotsHealth> {
+  const { bytes } = await measureShadow(gitDir);
+  return { bytes, ...readRoom(gitDir) };
 }
 
 async function timeAnswer(ask: () => Promise<unknown>): Promise<HealthAnswer> {

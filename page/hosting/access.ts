@@ -5,7 +5,8 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import type { PageAddress } from '../page-address.ts';
 import { type Forwarder, isLoopbackName, nameAt } from './forwarders.ts';
-import { codeTaker, isPass, newPass, newShare, shareEnd } from './passes.ts';
+import { codeTaker, isPass, newPass, newShare, shareEnd, type TakenCode } from './passes.ts';
+import { isOwnPeer, type Peer } from './peer-user.ts';
 import { mayDo, type Person, type Role } from './people.ts';
 import { drawFor } from './viewer.ts';
 
@@ -13,8 +14,8 @@ import { drawFor } from './viewer.ts';
 export type Owner = {
   readonly person: Person;
   readonly key: string;
-  /** Returns whether the code is good; a good code works once. */
-  readonly spend: (code: string) => boolean;
+  /** A good code works once. `isOwnUser` tells who sends it. */
+  readonly spend: (code: string, isOwnUser: () => boolean) => TakenCode;
 };
 
 export type Access = {
@@ -130,6 +131,11 @@ export function codeIn(context: Context, { owner }: Access): string | undefined 
   return owner && context.req.method === 'GET' ? context.req.query('code') : undefined;
 }
 
+/** Uses up a code that a browser sends; undefined where no codes let anybody in. */
+export function spendCode(context: Context, { owner }: Access, code: string): TakenCode | undefined {
+  return owner?.spend(code, () => isOwnPeer(socketOf(context)));
+}
+
 /** Tells whether a stranger may request this to sign in. */
 function isOpen(context: Context, access: Access): boolean {
   const { path, method } = context.req;
@@ -147,12 +153,14 @@ function isForeignFetch(context: Context, { hosted }: Access): boolean {
   return !hosted && (site === 'cross-site' || site === 'same-site') && !isLink;
 }
 
-type Incoming = { readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } } };
+type Incoming = { readonly incoming?: { readonly socket?: Peer } };
+
+const socketOf = (context: Context): Peer | undefined => (context.env as Incoming | undefined)?.incoming?.socket;
 
 /** Trusts only the named proxy that the browser came over TLS. */
 export function isFromProxy(context: Context, { proxy }: Access): boolean {
   if (proxy === undefined) return true;
-  const peer = (context.env as Incoming | undefined)?.incoming?.socket?.remoteAddress?.replace(/^::ffff:/, '');
+  const peer = socketOf(context)?.remoteAddress?.replace(/^::ffff:/, '');
   return peer === proxy && context.req.header('x-forwarded-proto') === 'https';
 }
 

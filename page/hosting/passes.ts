@@ -1,28 +1,50 @@
 // Makes and checks what lets a browser in. A printed address has a code, which works once, soon,
 // and only for the process that made it. The browser exchanges it for a pass, which is in no
 // address. Both are signed with a key that leaves neither this process nor the data folder.
+// The code of an address that a browser is started with is on a command line, which other users of
+// the machine can read: it works for the page's own user alone.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const MINUTE_MS = 60_000;
 export const CODE_MINUTES = 10;
+const OPENED_MINUTES = 2;
 const PASS_DAYS = 30;
 
 /** `run` names the process that takes the code. */
 export type CodeMaker = { readonly key: string; readonly run: string };
 
-export function newCode({ key, run }: CodeMaker, now = Date.now()): string {
-  return signText(key, ['code', run], now + CODE_MINUTES * MINUTE_MS);
+/** Whoever has a `printed` code may use it; an `opened` one the page's own user alone. */
+export type CodeKind = 'printed' | 'opened';
+
+const KINDS = {
+  printed: { about: 'code', minutes: CODE_MINUTES },
+  opened: { about: 'opened', minutes: OPENED_MINUTES },
+};
+
+export function newCode({ key, run }: CodeMaker, kind: CodeKind, now = Date.now()): string {
+  const { about, minutes } = KINDS[kind];
+  return signText(key, [about, run], now + minutes * MINUTE_MS);
 }
 
-/** Returns a function that tells whether a code is good, which it is only the first time. */
-export function codeTaker({ key, run }: CodeMaker, now = Date.now): (code: string) => boolean {
+export type TakenCode = 'good' | 'stale' | 'of another user';
+
+/**
+ * Returns a function that tells whether a code is good, which it is only the first time. A code
+ * that another user sends is not used up by that.
+ */
+export function codeTaker(
+  { key, run }: CodeMaker,
+  now = Date.now,
+): (code: string, isOwnUser: () => boolean) => TakenCode {
   const spent = new Map<string, number>();
-  return (code) => {
+  return (code, isOwnUser) => {
     for (const [old, ends] of spent) if (ends <= now()) spent.delete(old);
-    const ends = endOf(key, ['code', run], code);
-    if (ends === null || ends <= now() || spent.has(code)) return false;
+    const printed = endOf(key, [KINDS.printed.about, run], code);
+    const ends = printed ?? endOf(key, [KINDS.opened.about, run], code);
+    if (ends === null || ends <= now() || spent.has(code)) return 'stale';
+    if (printed === null && !isOwnUser()) return 'of another user';
     spent.set(code, ends);
-    return true;
+    return 'good';
   };
 }
 

@@ -5,13 +5,15 @@ import type { Context, Hono } from 'hono';
 import { z } from 'zod';
 import { Layout, htmlOf } from '../layout.tsx';
 import { sessionIdProblem } from '../../client/sessions/session-id.ts';
-import { type Access, codeIn, ENTERED, letIn, personIn, SIGN_IN } from './access.ts';
+import { type Access, codeIn, ENTERED, letIn, personIn, SIGN_IN, spendCode } from './access.ts';
 import { CODE_MINUTES } from './passes.ts';
 import { personWith } from './people.ts';
 
 const signInBody = z.object({ token: z.string().max(1_000) });
 
 export const STALE = `this address was used already, or is over ${CODE_MINUTES} minutes old: \`perdure page --address\` prints a new one`;
+const NOT_OURS =
+  'this address works only in a browser of the user who opened it: `perdure page --address` prints one that works in any';
 const NOBODY = 'nobody here has that token';
 
 export function addSignIn(app: Hono, access: Access): void {
@@ -19,7 +21,7 @@ export function addSignIn(app: Hono, access: Access): void {
     const code = codeIn(context, access);
     if (code === undefined) return next();
     if (personIn(context, access) === null) return context.html(htmlOf(<SignIn access={access} />));
-    access.owner?.spend(code);
+    spendCode(context, access, code);
     return context.redirect(ownPath(context.req.path), 303);
   });
   app.get(SIGN_IN, (context) => context.html(htmlOf(<SignIn access={access} />)));
@@ -29,8 +31,12 @@ export function addSignIn(app: Hono, access: Access): void {
     const token = signInBody.safeParse(body).data?.token.trim() ?? '';
     const { owner } = access;
     // Codes contain a point and tokens do not.
-    if (owner && token.includes('.'))
-      return owner.spend(token) ? letIn(context, access, owner.key) : context.text(STALE, 401);
+    if (owner && token.includes('.')) {
+      const taken = spendCode(context, access, token);
+      return taken === 'good'
+        ? letIn(context, access, owner.key)
+        : context.text(taken === 'stale' ? STALE : NOT_OURS, 401);
+    }
     if (personWith(access.people, token) === null) return context.text(NOBODY, 401);
     return letIn(context, access, token);
   });

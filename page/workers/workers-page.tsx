@@ -4,11 +4,11 @@ import { raw } from 'hono/html';
 import { pause } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import { nowText } from '../../client/render/now-words.ts';
-import { formatCount } from '../../client/units.ts';
+import { formatCount, formatSize } from '../../client/units.ts';
 import { Age } from '../figures.tsx';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { createTroubles } from '../feed/troubles.ts';
-import type { HealthAnswer, FrameHealth } from '../frame/health.ts';
+import type { HealthAnswer, FrameHealth, SnapshotsHealth } from '../frame/health.ts';
 import { Icon } from '../icons.tsx';
 import { htmlOf, Layout } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
@@ -82,6 +82,9 @@ export function workersPage({ ring, parts }: WorkersFeed) {
   );
 }
 
+const snapshotsText = ({ bytes, diskBytes }: SnapshotsHealth): string =>
+  bytes === 0 ? '' : ` · snapshots of files ${formatSize(bytes)} of at most ${formatSize(diskBytes)}`;
+
 function WorkforceView({
   workforce: { workers, queues, hasBeats },
   health,
@@ -92,7 +95,7 @@ function WorkforceView({
   return (
     <div id="workforce">
       <p class="quiet">
-        {`${workers.length === 0 ? 'No worker polls' : formatCount(workers.length, 'worker')} · server ${answerText(health.server)} · store ${answerText(health.store)}`}
+        {`${workers.length === 0 ? 'No worker polls' : formatCount(workers.length, 'worker')} · server ${answerText(health.server)} · store ${answerText(health.store)}${snapshotsText(health.snapshots)}`}
       </p>
       {workers.length === 0 ? (
         <div class="card empty">

@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { isInside, realOf } from '../../system/process/places.ts';
-import { codeOf, reasonOf } from '../../system/text.ts';
+import { codeOf, onOneLine, reasonOf } from '../../system/text.ts';
 import { Comparison } from './comparison.ts';
 import {
   FolderIndex,
@@ -28,6 +28,8 @@ import {
   type IndexedFile,
   type IndexedFolder,
   type LookBounds,
+  type OmittedWhy,
+  PERMISSIONS,
 } from './folder-index.ts';
 import {
   FOLDER_MODE,
@@ -39,6 +41,16 @@ import {
   type TreeEntry,
 } from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
+import {
+  collectOmitted,
+  formatOmitted,
+  formatPermissions,
+  formatRules,
+  listPermissions,
+  type Omitted,
+  parsePermissions,
+} from './snapshot-notes.ts';
+import { withPermissionChanges } from './permission-changes.ts';
 import { namesIn, parseChanges, type RawPath, type SnapshotChange } from './listing.ts';
 import { collectFiles, readSaved, readText, replaceFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
@@ -46,8 +58,6 @@ import { isSnapshotId, nameTree } from './snapshot-ids.ts';
 
 /** The most that is captured of a folder. Bytes. */
 export type SnapshotCaps = { readonly files: number; readonly bytes: number; readonly fileBytes: number };
-
-export type LeftOut = { readonly path: RawPath; readonly why: 'large' | 'unreadable' | 'files' | 'bytes' | 'no_file' };
 
 export type Snapshot = {
   /** The hash of the tree that is the snapshot. */
@@ -60,9 +70,12 @@ export type Snapshot = {
   /** Bytes of the files that were captured anew. */
   readonly bytes: number;
   /** What is not captured, and why: the first of it, and how much in all. */
-  readonly leftOut: readonly LeftOut[];
+  readonly leftOut: readonly Omitted[];
   readonly leftOutCount: number;
 };
+
+/** `position` is that of the transcript's next entry. */
+export type CaptureAbout = { readonly session: string; readonly position?: number };
 
 export type CaptureRequest = {
   readonly place: ShadowPlace;
@@ -75,6 +88,8 @@ export type CaptureRequest = {
   readonly personal?: string;
   /** The snapshot to compare with. */
   readonly before: string | null;
+  /** What the snapshot is of, for people who read the history with git. */
+  readonly about?: CaptureAbout;
   /** Leaves packs of what is new in the folder `outgoing` of the place, by their SHA-256. */
   readonly packs?: boolean;
   /** Looks at what the system has told of where it can, not at all that lies in the folder. */
@@ -86,6 +101,10 @@ const LOOKING_MS = 20_000;
 /** All that lies in a folder is looked at when the last such look is older. */
 const TRUSTED_MS = 30_000;
 const MOST_NAMED = 100;
+/** What is never captured, which nobody needs to be told each time. */
+const UNTOLD: ReadonlySet<OmittedWhy> = new Set(['data', 'no_file']);
+/** With any of these, changes elsewhere may decide what is captured. */
+const UNWATCHED: ReadonlySet<OmittedWhy> = new Set(['files', 'bytes', 'unreadable']);
 const LOCK_MS = 2_000;
 const OLD_LOCK_MS = 60_000;
 
@@ -98,18 +117,19 @@ const isFull = (error: unknown): boolean =>
 export const outgoingOf = ({ own }: Pick<ShadowPlace, 'own'>): string => join(own, 'outgoing');
 
 /** A file that no stats match is read. */
-const UNREAD = { size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0, readAt: 0 };
+const UNREAD = { permissions: -1, size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0, readAt: 0 };
 
 export class FolderCapture {
   readonly #place: ShadowPlace;
   readonly #git: string;
+  readonly #umask = process.umask();
   #index: FolderIndex;
   #writer: ObjectWriter;
   #last: LastSnapshot | null = null;
   #previous: LastSnapshot | null = null;
-  /** The empty folders of the last snapshot, as a restore reads them. */
-  #folders: string | null = null;
   #isOpen = false;
+  /** The commit that was found in packs, and when their folder had last changed then. */
+  #packed = '';
   /** Whether all that was captured so far went into packs. */
   #isPacked = false;
   #isSaved = true;
@@ -117,14 +137,20 @@ export class FolderCapture {
   #lookedAt = -Infinity;
   /** Whether all that the looks have found was captured. */
   #isTaken = false;
-  /** What was left out is told each time, and found by a look at everything. */
+  /** A bound over all files may have room for others at any change: all is looked at then. */
   #isWatched = true;
+  /** The empty folders of the last snapshot, as a restore reads them. */
+  #folders: string | null = null;
+  /** The note on the rules of the last look at everything. */
+  #rules = '';
+  /** The notes of the last snapshot on permissions, which a comparison of trees does not tell. */
+  #modes: { readonly id: string; readonly note: string } | null = null;
   #compare: Comparison | null = null;
 
   constructor({ place, git }: Pick<CaptureRequest, 'place' | 'git'>) {
     this.#place = place;
     this.#git = git;
-    this.#index = new FolderIndex(place.root);
+    this.#index = new FolderIndex(place.root, git);
     this.#writer = this.#openWriter();
   }
 
@@ -171,7 +197,7 @@ export class FolderCapture {
     this.close();
     this.#isSaved = true;
     this.#folders = null;
-    this.#index = new FolderIndex(this.#place.root);
+    this.#index = new FolderIndex(this.#place.root, this.#git);
     this.#writer = this.#openWriter();
     this.#last = this.#previous = null;
     this.#isOpen = true;
@@ -179,33 +205,32 @@ export class FolderCapture {
 
   async #attempt(request: CaptureRequest): Promise<Snapshot> {
     const { caps, before, packs = false } = request;
-    if (!this.#isOpen || !this.#hasLast() || (packs && !this.#isPacked)) await this.#open(packs, before);
+    if (!this.#isOpen || !(await this.#hasLast()) || (packs && !this.#isPacked)) await this.#open(packs, before);
     const collect = packs ? (pack: Buffer) => this.#leavePack(pack) : undefined;
     const look = await this.#look(request);
-    const leftOut: LeftOut[] = look.unreadable.map((path) => ({ path, why: 'unreadable' }));
     let bytes = 0;
     for (const found of [...look.known, ...look.added.toSorted((a, b) => (a.path < b.path ? -1 : 1))]) {
-      const { folder, name, path, stats } = found;
+      const { folder, name, stats } = found;
       const held = folder.files.get(name)?.id;
-      const why = this.#take(found, caps);
-      if (why === 'gone') continue;
-      if (why !== null) leftOut.push({ path, why });
-      else if (held !== folder.files.get(name)?.id) bytes += stats.size;
+      if (this.#take(found, caps) && held !== folder.files.get(name)?.id) bytes += stats.size;
       if (this.#writer.isFull()) await this.#writer.flush(collect);
     }
     this.#isSaved &&= look.known.length + look.added.length === 0;
-    const named = [...leftOut, ...look.beyond.slice(0, MOST_NAMED).map((path) => ({ path, why: 'files' }) as const)];
-    this.#isWatched = named.length === 0;
+    if (look.isWhole) this.#rules = formatRules(this.#index.rulesInForce(), request.include);
+    const leftOut: Omitted[] = [];
+    collectOmitted(this.#index.top, '', leftOut);
+    this.#isWatched = !leftOut.some(({ why }) => UNWATCHED.has(why));
     if (!this.#isWatched) this.#index.close();
-    const last = await this.#write(collect);
+    const last = await this.#write(request, leftOut, collect);
     this.#isTaken = true;
+    const named = leftOut.filter(({ why }) => !UNTOLD.has(why));
     return {
       id: last.id,
       ...(await this.#changesSince(before, last)),
       files: this.#index.files,
       bytes,
       leftOut: named.slice(0, MOST_NAMED),
-      leftOutCount: leftOut.length + look.beyond.length,
+      leftOutCount: named.length,
     };
   }
 
@@ -227,55 +252,75 @@ export class FolderCapture {
     return this.#index.look(bounds);
   }
 
-  /** Captures a file, or says why not; null when it is captured. */
-  #take({ folder, name, path, stats, readAt, held }: FoundFile, caps: SnapshotCaps): LeftOut['why'] | 'gone' | null {
+  /** Captures a file, or notes why not, and tells which. */
+  #take({ folder, name, path, stats, readAt, held }: FoundFile, caps: SnapshotCaps): boolean {
     const why = whyNot(stats, caps) ?? this.#whyFull(held, stats.size, caps);
     const content = why === null ? readContent(this.#index.placeOf(path), stats.isSymbolicLink(), caps.fileBytes) : why;
     if (typeof content === 'string') {
-      this.#index.remove(folder, name);
-      return content;
+      if (content === 'gone') this.#index.remove(folder, name);
+      else this.#index.omit(folder, name, content);
+      return false;
     }
     const { size, mtimeMs, ctimeMs, ino } = stats;
+    const permissions = stats.mode & PERMISSIONS;
     const id = this.#writer.add('blob', content);
-    this.#index.set(folder, name, { mode: modeOf(stats), size, mtimeMs, ctimeMs, ino, readAt, id });
-    return null;
+    this.#index.set(folder, name, { mode: modeOf(stats), permissions, size, mtimeMs, ctimeMs, ino, readAt, id });
+    return true;
   }
 
-  #whyFull(held: IndexedFile | undefined, size: number, caps: SnapshotCaps): LeftOut['why'] | null {
+  #whyFull(held: IndexedFile | undefined, size: number, caps: SnapshotCaps): OmittedWhy | null {
     if (!held && this.#index.files >= caps.files) return 'files';
     return this.#index.bytes - (held?.size ?? 0) + size > caps.bytes ? 'bytes' : null;
   }
 
   /** Writes the snapshot where it is another than the last. */
-  async #write(collect: ((pack: Buffer) => void) | undefined): Promise<LastSnapshot> {
-    const empty: RawPath[] = [];
-    const files = this.#treeOf(this.#index.top, '', empty) || this.#writer.addTree([]);
+  async #write(
+    request: CaptureRequest,
+    leftOut: readonly Omitted[],
+    collect: ((pack: Buffer) => void) | undefined,
+  ): Promise<LastSnapshot> {
+    const [empty, odd]: [RawPath[], string[]] = [[], []];
+    const files = this.#treeOf(this.#index.top, '', { empty, odd }) || this.#writer.addTree([]);
     const folders = empty.toSorted().join('\0');
-    const blob = this.#writer.add('blob', Buffer.from(folders, 'latin1'));
+    const note = formatPermissions(odd, this.#umask);
+    const modes = this.#addText(note);
     const id = this.#writer.addTree([
       { mode: FOLDER_MODE, name: 'files', id: files },
-      { mode: '100644', name: 'folders', id: blob },
+      { mode: '100644', name: 'folders', id: this.#addText(folders) },
+      { mode: '100644', name: 'modes', id: modes },
+      { mode: '100644', name: 'omitted', id: this.#addText(formatOmitted(leftOut)) },
+      { mode: '100644', name: 'rules', id: this.#addText(this.#rules) },
     ]);
-    if (this.#last?.id === id) return this.#last;
+    this.#modes = { id: modes, note };
     if (folders !== this.#folders) replaceFile(join(this.#place.own, 'folders'), folders);
     this.#folders = folders;
+    if (this.#last?.id === id) return this.#last;
     // Commits are of this repository alone.
     await this.#writer.flush(collect);
-    const commit = await this.#addCommit(id);
+    const commit = await this.#addCommit(id, request);
     this.#previous = this.#last;
-    this.#last = { id, files, commit };
+    this.#last = { id, files, commit, modes };
     this.#isSaved = false;
     return this.#last;
   }
 
-  /** Returns the tree of a folder, empty without files, and collects the folders without any. */
-  #treeOf(folder: IndexedFolder, path: RawPath, empty: RawPath[]): string {
+  #addText(latin1: string): string {
+    return this.#writer.add('blob', Buffer.from(latin1, 'latin1'));
+  }
+
+  /**
+   * Returns the tree of a folder, empty without files, and collects the folders without any and the
+   * permissions that are not the usual ones.
+   */
+  #treeOf(folder: IndexedFolder, path: RawPath, found: { readonly empty: RawPath[]; readonly odd: string[] }): string {
     const entries: TreeEntry[] = [];
     for (const [name, child] of folder.folders) {
-      const id = this.#treeOf(child, `${path}${name}/`, empty);
-      if (id === '') empty.push(`${path}${name}/`);
+      const id = this.#treeOf(child, `${path}${name}/`, found);
+      if (id === '') found.empty.push(`${path}${name}/`);
       else if (folder.tree === null) entries.push({ mode: FOLDER_MODE, name, id });
     }
+    folder.odd ??= listPermissions(folder, path, this.#umask);
+    for (const line of folder.odd) found.odd.push(line);
     if (folder.tree !== null) return folder.tree;
     for (const [name, { mode, id }] of folder.files) entries.push({ mode, name, id });
     folder.tree = entries.length === 0 ? '' : this.#writer.addTree(entries);
@@ -283,7 +328,7 @@ export class FolderCapture {
   }
 
   /** Objects are on disk before the ref of the session names them. */
-  async #addCommit(tree: string): Promise<string> {
+  async #addCommit(tree: string, { about }: CaptureRequest): Promise<string> {
     const { gitDir, ref } = this.#place;
     const path = join(gitDir, ref);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -297,7 +342,10 @@ export class FolderCapture {
         `author ${who}`,
         `committer ${who}`,
       ];
-      const commit = this.#writer.add('commit', Buffer.from(`${lines.join('\n')}\n\nsnapshot\n`));
+      const commit = this.#writer.add(
+        'commit',
+        Buffer.from(`${lines.join('\n')}\n\n${describeCommit(this.#place, about)}\n`),
+      );
       await this.#writer.flush();
       writeFileSync(lock, `${commit}\n`);
       await syncData(lock);
@@ -312,30 +360,61 @@ export class FolderCapture {
   }
 
   async #changesSince(before: string | null, last: LastSnapshot): Promise<Pick<Snapshot, 'before' | 'changes'>> {
-    const from = before === null ? null : await this.#filesOf(before, last);
-    if (from === null || from === last.files) return { before: from && before, changes: [] };
-    if (this.#compare?.isOver === true) this.#compare = null;
-    this.#compare ??= new Comparison(this.#git, this.#place);
-    return { before, changes: parseChanges(await this.#compare.compare(from, last.files)) };
+    const from = before === null ? null : await this.#partsOf(before, last);
+    if (from === null) return { before: null, changes: [] };
+    const changes = from.files === last.files ? [] : await this.#compareTrees(from.files, last.files);
+    return { before, changes: from.modes === last.modes ? changes : await this.#addModes(from.modes, changes) };
   }
 
-  /** Returns the tree of the files of a snapshot; null where it is damaged, or another host's. */
-  async #filesOf(snapshot: string, last: LastSnapshot): Promise<string | null> {
-    if (snapshot === last.id) return last.files;
-    if (snapshot === this.#previous?.id) return this.#previous.files;
+  async #compareTrees(from: string, to: string): Promise<readonly SnapshotChange[]> {
+    if (this.#compare?.isOver === true) this.#compare = null;
+    this.#compare ??= new Comparison(this.#git, this.#place);
+    return parseChanges(await this.#compare.compare(from, to));
+  }
+
+  async #addModes(from: string | undefined, changes: readonly SnapshotChange[]): Promise<readonly SnapshotChange[]> {
+    // A snapshot of an earlier version does not say what permissions there were.
+    if (from === undefined || this.#modes === null) return changes;
+    const before = await this.#runGit(['cat-file', 'blob', '--end-of-options', from]);
+    return withPermissionChanges(changes, parsePermissions(before), parsePermissions(this.#modes.note));
+  }
+
+  /** Returns the parts of a snapshot; null where it is damaged, or another host's. */
+  async #partsOf(snapshot: string, last: LastSnapshot): Promise<Pick<LastSnapshot, 'files' | 'modes'> | null> {
+    if (snapshot === last.id) return last;
+    if (snapshot === this.#previous?.id) return this.#previous;
     if (!isSnapshotId(snapshot)) return null;
-    const args = ['rev-parse', '--verify', '--quiet', '--end-of-options', nameTree(snapshot, 'files')];
-    const found = await this.#runGit(args).catch(() => null);
-    return found && found.trim();
+    const listed = await this.#runGit(['ls-tree', '-z', '--end-of-options', snapshot]).catch(() => '');
+    const ids = new Map(
+      namesIn(listed)
+        .map((line) => parseListed(line))
+        .map(({ path, id }) => [path, id]),
+    );
+    const files = ids.get('files');
+    const modes = ids.get('modes');
+    return files === undefined ? null : { files, ...(modes !== undefined && { modes }) };
   }
 
   async #runGit(args: readonly string[], input = ''): Promise<string> {
     return await runWithInput(gitArguments(this.#git, this.#place, args), input, shadowEnvironment());
   }
 
-  /** Tells whether the last commit is still there; packs may have taken it over. */
-  #hasLast(): boolean {
-    return this.#last === null || existsSync(loosePath(join(this.#place.gitDir, 'objects'), this.#last.commit));
+  /** Tells whether the last commit is still there. A pack that took it over is asked for it once. */
+  async #hasLast(): Promise<boolean> {
+    if (this.#last === null) return true;
+    const { commit } = this.#last;
+    const objects = join(this.#place.gitDir, 'objects');
+    if (existsSync(loosePath(objects, commit))) return true;
+    const packs = statSync(join(objects, 'pack'), { throwIfNoEntry: false })?.mtimeMs;
+    if (packs === undefined) return false;
+    const found = `${commit} ${packs}`;
+    if (this.#packed === found) return true;
+    const has = await this.#runGit(['cat-file', '-e', commit]).then(
+      () => true,
+      () => false,
+    );
+    if (has) this.#packed = found;
+    return has;
   }
 
   /** Reads what an earlier process has kept, as far as the repository still has it. */
@@ -349,10 +428,10 @@ export class FolderCapture {
     if (saved === null || (packs && saved.isPacked !== true)) return await this.#recall(before);
     const existing = await this.#findExisting(saved.last);
     if (existing === null) return await this.#recall(before);
-    for (const [path, mode, size, mtimeMs, ctimeMs, ino, readAt, id] of saved.files) {
+    for (const [path, mode, size, mtimeMs, ctimeMs, ino, readAt, id, permissions = -1] of saved.files) {
       if (!existing.has(id)) continue;
       const name = path.slice(path.lastIndexOf('/') + 1);
-      this.#index.set(this.#index.folderOf(path), name, { mode, size, mtimeMs, ctimeMs, ino, readAt, id });
+      this.#index.set(this.#index.folderOf(path), name, { mode, permissions, size, mtimeMs, ctimeMs, ino, readAt, id });
     }
     this.#writer.remember(existing);
     this.#last = saved.last;
@@ -364,8 +443,7 @@ export class FolderCapture {
     if (!isSnapshotId(before)) return;
     const args = ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', nameTree(before, 'files')];
     for (const line of namesIn(await this.#runGit(args).catch(() => ''))) {
-      const [about = '', path = ''] = line.split(/\t(.*)/s);
-      const [mode = '', , id = ''] = about.split(' ');
+      const { mode, path, id } = parseListed(line);
       this.#index.set(this.#index.folderOf(path), path.slice(path.lastIndexOf('/') + 1), { ...UNREAD, mode, id });
     }
   }
@@ -393,7 +471,20 @@ export class FolderCapture {
   }
 }
 
-function whyNot(stats: FoundFile['stats'], caps: SnapshotCaps): LeftOut['why'] | null {
+/** Parses a line of `ls-tree`. */
+function parseListed(line: string): { readonly mode: string; readonly path: RawPath; readonly id: string } {
+  const at = line.indexOf('\t');
+  const [mode = '', , id = ''] = line.slice(0, at).split(' ');
+  return { mode, path: line.slice(at + 1), id };
+}
+
+/** Says in the history of the repository what a snapshot is of. */
+function describeCommit({ root }: ShadowPlace, about: CaptureAbout | undefined): string {
+  const lines = [`snapshot of ${onOneLine(root)}`, '', `Session: ${about?.session ?? 'unknown'}`];
+  return [...lines, ...(about?.position === undefined ? [] : [`Position: ${about.position}`])].join('\n');
+}
+
+function whyNot(stats: FoundFile['stats'], caps: SnapshotCaps): OmittedWhy | null {
   if (!stats.isFile() && !stats.isSymbolicLink()) return 'no_file';
   return stats.size > caps.fileBytes ? 'large' : null;
 }
@@ -409,7 +500,7 @@ function leaveOutData({ gitDir, root }: ShadowPlace): RawPath {
  * Reads a file of at most `most` bytes, or where a link leads. What became something else meanwhile
  * is gone.
  */
-function readContent(place: string | Buffer, isLink: boolean, most: number): Buffer | LeftOut['why'] | 'gone' {
+function readContent(place: string | Buffer, isLink: boolean, most: number): Buffer | OmittedWhy | 'gone' {
   try {
     return isLink ? readlinkSync(place, 'buffer') : readRegular(place, most);
   } catch (error) {

@@ -6,9 +6,15 @@ import { reasonOf } from '../../system/text.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { FolderCapture, type CaptureRequest, type Snapshot } from './capture-folder.ts';
 import { OutOfBounds } from './folder-index.ts';
+import { FolderWatch } from './folder-watch.ts';
 
 export type CaptureAnswer =
-  | { readonly kind: 'done'; readonly snapshot: Snapshot }
+  | {
+      readonly kind: 'done';
+      readonly snapshot: Snapshot;
+      /** A line for the log of the worker. */
+      readonly notice?: string;
+    }
   | { readonly kind: 'failed'; readonly problem: string; readonly isOutOfBounds: boolean };
 
 /** Folders of which it is known in memory what lies in them. */
@@ -52,7 +58,9 @@ async function captureRequest(request: CaptureRequest): Promise<CaptureAnswer> {
   const folder = folders.get(own) ?? new FolderCapture(request);
   folders.set(own, folder);
   try {
-    return { kind: 'done', snapshot: await folder.capture(request) };
+    const snapshot = await folder.capture(request);
+    const notice = FolderWatch.takeShortage();
+    return { kind: 'done', snapshot, ...(notice !== null && { notice }) };
   } catch (error) {
     return { kind: 'failed', problem: reasonOf(error), isOutOfBounds: error instanceof OutOfBounds };
   }

@@ -4,7 +4,10 @@ import { existsSync } from 'node:fs';
 import type { SnapshotChange, RawPath } from './listing.ts';
 import { parseChanges } from './listing.ts';
 import { gitArguments, shadowEnvironment } from './shadow.ts';
-import { isSnapshotId, nameTree } from './snapshot-ids.ts';
+import { withPermissionChanges } from './permission-changes.ts';
+import { readBlobs } from './read-blobs.ts';
+import { isSnapshotId, nameTree, requireSnapshotId } from './snapshot-ids.ts';
+import { parsePermissions, type PermissionsNote } from './snapshot-notes.ts';
 import type { RunHeld } from './take-snapshot.ts';
 
 export type ShadowReading = {
@@ -20,8 +23,36 @@ export type Pair = { readonly from: string; readonly to: string; readonly paths:
 
 const COMPARE = ['diff-tree', '-r', '--no-renames', '--no-ext-diff', '--no-textconv'];
 
-export async function listChanges(reading: ShadowReading, pair: Pair): Promise<readonly SnapshotChange[]> {
-  return parseChanges(await compare(reading, pair, ['-z', '--raw', '--numstat']));
+/** The tree without entries, which git knows without storing it. */
+const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
+const FILES = 'files/';
+/** The notes on permissions in what `diff-tree --raw -z` prints. */
+const MODES = /:\d+ \d+ ([0-9a-f]{40}) ([0-9a-f]{40}) M\0modes\0/;
+
+/** Lists what differs; `from` may be null for all that a snapshot has. */
+export async function listChanges(
+  reading: ShadowReading,
+  { from, to, paths }: Omit<Pair, 'from'> & { readonly from: string | null },
+): Promise<readonly SnapshotChange[]> {
+  if (from === to) return [];
+  const trees = [from ?? EMPTY_TREE, to];
+  for (const tree of trees) requireSnapshotId(tree);
+  const literal = paths.map((path) => `${FILES}${Buffer.from(path, 'latin1').toString('utf8')}`);
+  const parts = [...(paths.length === 0 ? [FILES.slice(0, -1)] : literal), 'modes'];
+  const args = [...COMPARE, '-z', '--raw', '--numstat', '--end-of-options', ...trees, '--', ...parts];
+  const printed = await runGit(reading, ['--literal-pathspecs', ...args]);
+  const changes = parseChanges(printed).flatMap((change) =>
+    change.path.startsWith(FILES) ? [{ ...change, path: change.path.slice(FILES.length) }] : [],
+  );
+  const [, before, after] = MODES.exec(printed) ?? [];
+  if (before === undefined || after === undefined) return changes;
+  const notes: PermissionsNote[] = [];
+  for await (const [, note] of readBlobs(reading, [before, after]))
+    notes.push(parsePermissions(note.toString('latin1')));
+  const [had, has] = notes as [PermissionsNote, PermissionsNote];
+  const isMeant = ({ path }: SnapshotChange): boolean =>
+    paths.length === 0 || paths.some((one) => path === one || path.startsWith(`${one}/`));
+  return withPermissionChanges(changes, had, has).filter(isMeant);
 }
 
 export type PatchOptions = {

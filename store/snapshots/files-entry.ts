@@ -2,7 +2,9 @@
 // changed since the one before (T1). The model never sees it.
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { showPath, type SnapshotChange } from './listing.ts';
-import type { LeftOut, Snapshot } from './capture-folder.ts';
+import type { Snapshot } from './capture-folder.ts';
+import type { OmittedWhy } from './folder-index.ts';
+import type { Omitted } from './snapshot-notes.ts';
 
 /**
  * `at` is in milliseconds since the epoch. `host` is the machine whose disk was captured, where
@@ -62,24 +64,30 @@ export function describeSnapshot(root: string, snapshot: Snapshot): RootSnapshot
   };
 }
 
-const REASONS: Readonly<Record<LeftOut['why'], string>> = {
+const REASONS: Readonly<Record<OmittedWhy, string>> = {
   large: 'it is larger than one file may be',
   unreadable: 'it cannot be read',
   files: 'there are more files than are captured',
   bytes: 'there are more bytes than are captured',
   no_file: 'it is neither a file nor a link',
+  repository: 'it is a repository too deep within others, or there are too many',
+  data: "it is Perdure's own data",
 };
 
-function describeLeftOut({ path, why }: LeftOut): string {
+function describeLeftOut({ path, why }: Omitted): string {
   return `${showPath(path)}: ${REASONS[why]}`;
 }
 
-/** Sums up what has changed, as in `3 files changed (+12 −4)`; null for a first snapshot. */
+/**
+ * Sums up what has changed, as in `3 files changed (+12 −4)`; null for a first snapshot, and where
+ * only what was left out is another.
+ */
 export function filesText({ roots }: FilesEntry): string | null {
   const later = roots.filter(({ parent }) => parent !== null);
   if (later.length === 0) return null;
   const sum = (of: (root: RootSnapshot) => number): number => later.reduce((total, root) => total + of(root), 0);
   const files = sum(({ added, changed, deleted }) => added + changed + deleted);
+  if (files === 0) return null;
   const lines = `+${sum(({ insertions }) => insertions)} −${sum(({ deletions }) => deletions)}`;
   return `${files} ${files === 1 ? 'file' : 'files'} changed (${lines})`;
 }

@@ -6,11 +6,21 @@ import { codeOf } from '../../system/text.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { isIgnored, parseIgnoreFile, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
 import type { RawPath } from './listing.ts';
-import { readBeginning, RepositoryRules } from './repository-rules.ts';
+import { readBeginning, type RulesAbove, RepositoryRules } from './repository-rules.ts';
+import { hasTrackedBelow, isTracked, TrackedFiles, type TrackedPaths } from './tracked-files.ts';
+
+/**
+ * Why something is not captured: it is larger than one file may be, cannot be read, there are too
+ * many files or bytes, it is neither a file nor a link, a repository too deep in others, or our own
+ * data.
+ */
+export type OmittedWhy = 'large' | 'unreadable' | 'files' | 'bytes' | 'no_file' | 'repository' | 'data';
 
 /** A captured file. */
 export type IndexedFile = {
   readonly mode: string;
+  /** Its nine permission bits. */
+  readonly permissions: number;
   readonly size: number;
   readonly mtimeMs: number;
   readonly ctimeMs: number;
@@ -26,6 +36,11 @@ export type IndexedFolder = {
   readonly parent: IndexedFolder | null;
   /** The id of its tree; empty for a folder without files, null when it is to be made anew. */
   tree: string | null;
+  permissions: number;
+  /** What is unusual in it, as the note on permissions has it; null when it is to be made anew. */
+  odd: readonly string[] | null;
+  /** Names in it that are not captured although no rule ignores them; a folder's ends with a slash. */
+  readonly omitted: Map<string, OmittedWhy>;
   /** Its `.gitignore`, as it was read. */
   ignore: { readonly text: string; readonly rules: readonly IgnoreRule[] } | null;
   /** Where it was at the last look at all of it, and the rules in it. */
@@ -45,10 +60,17 @@ export type FoundFile = {
 export type FolderLook = {
   readonly known: readonly FoundFile[];
   readonly added: readonly FoundFile[];
-  /** Files that were not looked at, because there are too many. */
-  readonly beyond: readonly RawPath[];
-  /** Folders that may not be read. */
-  readonly unreadable: readonly RawPath[];
+  /** Whether all that lies in the folder was looked at. */
+  readonly isWhole: boolean;
+};
+
+/** The rules by which a look ignores files, but for those of `.gitignore` files that it captured. */
+export type RulesInForce = {
+  readonly above: readonly IgnoreRules[];
+  /** By the paths of repositories below the folder, the rules that lie in none of their files. */
+  readonly repositories: ReadonlyMap<RawPath, readonly IgnoreRules[]>;
+  /** The `.gitignore` files that are not captured themselves, by their folders. */
+  readonly uncaptured: ReadonlyMap<RawPath, readonly IgnoreRule[]>;
 };
 
 export type LookBounds = {
@@ -84,7 +106,10 @@ type Place = {
   readonly path: RawPath;
   readonly rules: readonly IgnoreRules[];
   readonly depth: number;
-  /** Only what was captured before, or is included by name, is looked at. */
+  /** The files that the repository tracks, relative to the folder `base`. */
+  readonly tracked: TrackedPaths;
+  readonly base: RawPath;
+  /** Only what was captured before, is tracked, or is included by name, is looked at. */
   readonly isIgnored: boolean;
 };
 
@@ -92,8 +117,6 @@ type Looking = {
   readonly bounds: LookBounds;
   readonly known: FoundFile[];
   readonly added: FoundFile[];
-  readonly beyond: RawPath[];
-  readonly unreadable: RawPath[];
   /** The paths of repositories below the folder. */
   readonly repositories: Set<RawPath>;
 };
@@ -105,26 +128,38 @@ export class FolderIndex {
   bytes = 0;
   readonly #root: string;
   readonly #repositories = new RepositoryRules();
+  readonly #tracked: TrackedFiles;
   readonly #watch = new FolderWatch<IndexedFolder>();
   /** How it was around the folder at the last look at everything. */
   #above = '';
+  #rulesAbove: readonly IgnoreRules[] = [];
   #repositoriesBelow: ReadonlySet<RawPath> = new Set();
 
-  /** `root` is an absolute path. */
-  constructor(root: string) {
+  /** `root` is an absolute path, `git` the path of git. */
+  constructor(root: string, git: string) {
     this.#root = Buffer.from(root).toString('latin1');
+    this.#tracked = new TrackedFiles(git);
   }
 
   /** Looks for what may have changed. Throws OutOfBounds, and what the file system said. */
   look(bounds: LookBounds): FolderLook {
-    const looking: Looking = { bounds, known: [], added: [], beyond: [], unreadable: [], repositories: new Set() };
+    const looking: Looking = { bounds, known: [], added: [], repositories: new Set() };
     this.#repositories.setPersonal(bounds.personal);
-    const rules = this.#repositories.rulesAbove(this.#root);
+    const above = this.#repositories.rulesAbove(this.#root);
     this.#watch.restart(bounds.isWatched);
-    this.#lookInto(this.top, { path: '', rules, depth: 0, isIgnored: false }, looking);
-    this.#above = this.#describeAbove(rules);
+    const here = {
+      path: '',
+      base: '',
+      rules: above.rules,
+      tracked: this.#trackedIn(above),
+      depth: 0,
+      isIgnored: false,
+    };
+    this.#lookInto(this.top, here, looking);
+    this.#above = this.#describeAbove(above);
+    this.#rulesAbove = above.rules;
     this.#repositoriesBelow = looking.repositories;
-    return looking;
+    return { ...looking, isWhole: true };
   }
 
   /**
@@ -135,17 +170,28 @@ export class FolderIndex {
     const changed = await this.#watch.takeChanges();
     this.#repositories.setPersonal(bounds.personal);
     const repositories = new Set(this.#repositoriesBelow);
-    for (const path of repositories) this.#rulesOf(path);
+    for (const path of repositories) {
+      this.#rulesOf(path);
+      this.#tracked.list(this.#topOf(path), this.#topOf(path));
+    }
     const above = this.#describeAbove(this.#repositories.rulesAbove(this.#root));
     if (changed === null || above !== this.#above) return null;
-    const looking: Looking = { bounds, known: [], added: [], beyond: [], unreadable: [], repositories };
+    const looking: Looking = { bounds, known: [], added: [], repositories };
     for (const [folder, names] of changed) {
       const hasRules = [...names].some((name) => ['.git', '.gitignore'].includes(name.toLowerCase()));
       if (hasRules || folder.place?.isIgnored === true) return null;
       if (folder.place) this.#lookInto(folder, folder.place, looking, names);
     }
     this.#repositoriesBelow = repositories;
-    return looking;
+    return { ...looking, isWhole: false };
+  }
+
+  /** Returns the rules of the last look. */
+  rulesInForce(): RulesInForce {
+    const uncaptured = new Map<RawPath, readonly IgnoreRule[]>();
+    collectUncaptured(this.top, '', uncaptured);
+    const below = [...this.#repositoriesBelow].map((path) => [path, this.#rulesOf(path)] as const);
+    return { above: this.#rulesAbove, repositories: new Map(below), uncaptured };
   }
 
   /** Ends the watch over its folders. */
@@ -154,9 +200,14 @@ export class FolderIndex {
   }
 
   /** Returns a text that is another where the folder, or what rules it from outside, is. */
-  #describeAbove(rules: readonly IgnoreRules[]): string {
+  #describeAbove(above: RulesAbove): string {
     const { dev, ino } = lstatSync(this.placeOf(''));
-    return [dev, ino, rules.length, this.#repositories.version].join(' ');
+    this.#trackedIn(above);
+    return [dev, ino, above.rules.length, this.#repositories.version, this.#tracked.version].join(' ');
+  }
+
+  #trackedIn({ top }: RulesAbove): TrackedPaths {
+    return top === null ? [] : this.#tracked.list(top, this.#root);
   }
 
   placeOf(path: RawPath): string | Buffer {
@@ -169,7 +220,15 @@ export class FolderIndex {
     folder.files.set(name, file);
     this.files += held ? 0 : 1;
     this.bytes += file.size - (held?.size ?? 0);
+    folder.omitted.delete(name);
+    if (held?.permissions !== file.permissions || held.mode !== file.mode) folder.odd = null;
     if (held?.id !== file.id || held.mode !== file.mode) invalidate(folder);
+  }
+
+  /** Takes a file for one that is not captured. */
+  omit(folder: IndexedFolder, name: string, why: OmittedWhy): void {
+    this.remove(folder, name);
+    folder.omitted.set(name, why);
   }
 
   remove(folder: IndexedFolder, name: string): void {
@@ -178,6 +237,7 @@ export class FolderIndex {
     folder.files.delete(name);
     this.files -= 1;
     this.bytes -= held.size;
+    folder.odd = null;
     invalidate(folder);
   }
 
@@ -193,6 +253,7 @@ export class FolderIndex {
     for (const file of child.files.keys()) this.remove(child, file);
     for (const below of child.folders.keys()) this.#removeFolder(child, below);
     folder.folders.delete(name);
+    folder.odd = null;
     this.#watch.remove(child);
     child.place = null;
     invalidate(folder);
@@ -202,9 +263,12 @@ export class FolderIndex {
   #lookInto(folder: IndexedFolder, place: Place, looking: Looking, names?: ReadonlySet<string>): void {
     requireTime(looking.bounds);
     if (!names) this.#watch.add(folder, this.placeOf(place.path));
-    const entries = this.#list(place.path, looking);
+    const entries = this.#list(folder, place.path);
     // What was captured of a folder that may not be read stays.
     if (entries === null) return;
+    if (!names) this.#notePermissions(folder, place.path);
+    for (const name of [...folder.omitted.keys()])
+      if (names?.has(name.replace(/\/$/, '')) ?? true) folder.omitted.delete(name);
     const here = names ? place : this.#rulesIn(folder, place, entries, looking);
     folder.place = here;
     const isMeant = (name: string): boolean => names?.has(name) ?? true;
@@ -221,33 +285,53 @@ export class FolderIndex {
     for (const name of folder.folders.keys()) if (isMeant(name) && !folders.has(name)) this.#removeFolder(folder, name);
   }
 
-  #list(path: RawPath, { unreadable }: Looking): readonly Dirent[] | null {
+  #list({ parent }: IndexedFolder, path: RawPath): readonly Dirent[] | null {
     try {
       return readdirSync(this.placeOf(path), { withFileTypes: true, encoding: 'latin1' });
     } catch (error) {
       if (path === '') throw error;
       if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return [];
-      unreadable.push(path);
+      parent?.omitted.set(nameIn(path), 'unreadable');
       return null;
     }
+  }
+
+  #notePermissions(folder: IndexedFolder, path: RawPath): void {
+    const stats = lstatSync(this.placeOf(path.slice(0, -1)), { throwIfNoEntry: false });
+    if (!stats || folder.permissions === (stats.mode & PERMISSIONS)) return;
+    folder.permissions = stats.mode & PERMISSIONS;
+    if (folder.parent) folder.parent.odd = null;
   }
 
   /** A repository, or a work tree, has rules of its own alone. */
   #rulesIn(folder: IndexedFolder, place: Place, entries: readonly Dirent[], looking: Looking): Place {
     const { path, depth } = place;
     const isRepository = path !== '' && entries.some((entry) => entry.name === '.git' && this.#isGit(path, entry));
-    const from = isRepository ? { ...place, rules: this.#rulesOf(path), depth: depth + 1 } : place;
+    const from = isRepository ? { ...place, ...this.#repositoryAt(path, place), depth: depth + 1 } : place;
     if (isRepository) looking.repositories.add(path);
     const own = entries.find(({ name }) => name === '.gitignore');
     const text = own?.isFile() === true ? readBeginning(`${this.#root}/${path}.gitignore`) : null;
-    if (text === null) return from;
+    if (text === null) {
+      folder.ignore = null;
+      return from;
+    }
     if (folder.ignore?.text !== text) folder.ignore = { text, rules: parseIgnoreFile(text) };
     return { ...from, rules: [...from.rules, { prefix: path, rules: folder.ignore.rules }] };
   }
 
+  /** What a repository tracks that is ignored as a whole does not count. */
+  #repositoryAt(path: RawPath, { isIgnored: isLeft }: Place): Pick<Place, 'rules' | 'tracked' | 'base'> {
+    const top = this.#topOf(path);
+    return { rules: this.#rulesOf(path), tracked: isLeft ? [] : this.#tracked.list(top, top), base: path };
+  }
+
+  #topOf(path: RawPath): RawPath {
+    return `${this.#root}/${path.slice(0, -1)}`;
+  }
+
   /** Reads the rules of a repository below the folder that lie in none of its files. */
   #rulesOf(path: RawPath): readonly IgnoreRules[] {
-    return this.#repositories.rulesOf(`${this.#root}/${path.slice(0, -1)}`, path);
+    return this.#repositories.rulesOf(this.#topOf(path), path);
   }
 
   #isGit(path: RawPath, entry: Dirent): boolean {
@@ -258,14 +342,17 @@ export class FolderIndex {
   #lookAtFolder(folder: IndexedFolder, { name }: Dirent, place: Place, looking: Looking): boolean {
     const path = `${place.path}${name}/`;
     const { leaveOut, include } = looking.bounds;
-    if (path === leaveOut) return false;
+    if (path === leaveOut) return leave(folder, name, 'data');
     const below = path.slice(0, -1);
     const isIncluded = include.length > 0 && isIgnored([{ prefix: '', rules: include }], below, true);
     const isLeft = !isIncluded && (place.isIgnored || isIgnored(place.rules, below, true));
-    const isOnTheWay = isLeft && include.some((rule) => !rule.isOfName);
+    const isOnTheWay =
+      isLeft &&
+      (include.some((rule) => !rule.isOfName) || hasTrackedBelow(place.tracked, path.slice(place.base.length)));
     if (isLeft && !isOnTheWay && !folder.folders.has(name)) return false;
     const isTooDeep = place.depth >= DEEPEST || looking.repositories.size >= MOST_REPOSITORIES;
-    if (isTooDeep && lstatSync(this.placeOf(`${path}.git`), { throwIfNoEntry: false })) return false;
+    if (isTooDeep && lstatSync(this.placeOf(`${path}.git`), { throwIfNoEntry: false }))
+      return leave(folder, name, 'repository');
     const child = openFolder(folder, name);
     this.#lookInto(child, { ...place, path, isIgnored: isLeft }, looking);
     const isKept =
@@ -280,30 +367,44 @@ export class FolderIndex {
     const path = `${place.path}${name}`;
     const { include, files } = looking.bounds;
     if (!held && (place.isIgnored || isIgnored(place.rules, path, false))) {
-      if (include.length === 0 || !isIgnored([{ prefix: '', rules: include }], path, false)) return false;
+      const isIncluded = include.length > 0 && isIgnored([{ prefix: '', rules: include }], path, false);
+      if (!isIncluded && !isTracked(place.tracked, path.slice(place.base.length))) return false;
     }
-    if (!held && !entry.isFile() && !entry.isSymbolicLink()) return false;
-    if (!held && looking.added.length >= files) {
-      looking.beyond.push(path);
-      return false;
-    }
+    if (!held && !entry.isFile() && !entry.isSymbolicLink()) return leave(folder, name, 'no_file');
+    if (!held && looking.added.length >= files) return leave(folder, name, 'files');
     const readAt = Date.now();
-    const stats = this.#statOf(path, looking);
-    if (stats === 'unreadable') return held !== undefined;
+    const stats = this.#statOf(path);
+    if (stats === 'unreadable') {
+      folder.omitted.set(name, 'unreadable');
+      return held !== undefined;
+    }
     if (stats === undefined) return false;
     if (held && isSame(held, stats) && !isRacy(held)) return true;
     (held ? looking.known : looking.added).push({ folder, name, path, stats, readAt, held });
     return true;
   }
 
-  #statOf(path: RawPath, { unreadable }: Looking): Stats | undefined | 'unreadable' {
+  #statOf(path: RawPath): Stats | undefined | 'unreadable' {
     try {
       return lstatSync(this.placeOf(path), { throwIfNoEntry: false });
     } catch {
-      unreadable.push(path);
       return 'unreadable';
     }
   }
+}
+
+/** The name of a folder in the one above it, as `omitted` has it. */
+const nameIn = (path: RawPath): RawPath => path.slice(path.lastIndexOf('/', path.length - 2) + 1);
+
+/** Leaves out a file, or a folder with all that is in it. */
+function leave(folder: IndexedFolder, name: string, why: OmittedWhy): false {
+  folder.omitted.set(why === 'repository' || why === 'data' ? `${name}/` : name, why);
+  return false;
+}
+
+function collectUncaptured(folder: IndexedFolder, path: RawPath, into: Map<RawPath, readonly IgnoreRule[]>): void {
+  if (folder.ignore && !folder.files.has('.gitignore')) into.set(path, folder.ignore.rules);
+  for (const [name, child] of folder.folders) collectUncaptured(child, `${path}${name}/`, into);
 }
 
 /** One folder may have many files, and rules that take long to hold against each. */
@@ -312,7 +413,8 @@ function requireTime({ until }: LookBounds): void {
 }
 
 export function newFolder(parent: IndexedFolder | null): IndexedFolder {
-  return { files: new Map(), folders: new Map(), parent, tree: null, ignore: null, place: null };
+  const [files, folders, omitted] = [new Map(), new Map(), new Map()];
+  return { files, folders, omitted, parent, tree: null, odd: null, permissions: 0o755, ignore: null, place: null };
 }
 
 function openFolder(folder: IndexedFolder, name: string): IndexedFolder {
@@ -320,6 +422,7 @@ function openFolder(folder: IndexedFolder, name: string): IndexedFolder {
   if (there) return there;
   const made = newFolder(folder);
   folder.folders.set(name, made);
+  folder.odd = null;
   invalidate(folder);
   return made;
 }
@@ -327,6 +430,8 @@ function openFolder(folder: IndexedFolder, name: string): IndexedFolder {
 function invalidate(folder: IndexedFolder): void {
   for (let at: IndexedFolder | null = folder; at !== null && at.tree !== null; at = at.parent) at.tree = null;
 }
+
+export const PERMISSIONS = 0o777;
 
 export function modeOf(stats: Pick<Stats, 'isSymbolicLink' | 'mode'>): string {
   if (stats.isSymbolicLink()) return '120000';
@@ -336,7 +441,8 @@ export function modeOf(stats: Pick<Stats, 'isSymbolicLink' | 'mode'>): string {
 function isSame(held: IndexedFile, stats: Stats): boolean {
   const { size, mtimeMs, ctimeMs, ino } = stats;
   const isAsBefore = held.size === size && held.mtimeMs === mtimeMs && held.ctimeMs === ctimeMs && held.ino === ino;
-  return isAsBefore && (stats.isFile() || stats.isSymbolicLink()) && held.mode === modeOf(stats);
+  const isFile = stats.isSymbolicLink() || (stats.isFile() && held.permissions === (stats.mode & PERMISSIONS));
+  return isAsBefore && isFile && held.mode === modeOf(stats);
 }
 
 function isRacy({ mtimeMs, ctimeMs, readAt }: IndexedFile): boolean {

@@ -14,34 +14,69 @@ const MOST_EVENTS = 2_000;
 /** The part of the user's watches that one process takes at most. */
 const SHARE = 0.1;
 const FEWEST_WATCHES = 800;
+const WATCHES = '/proc/sys/fs/inotify/max_user_watches';
+/** Watches may be free by then. Milliseconds. */
+const AGAIN_MS = 10 * 60_000;
+
+type WatchOptions = {
+  /** The most folders that this process watches; absent: a part of what the user may have. */
+  readonly most?: number;
+  /** Milliseconds of a clock. */
+  readonly now?: () => number;
+};
 
 export class FolderWatch<Folder> {
   /** Watched folders of this process. */
   static #count = 0;
-  static #most: number | undefined;
+  static #mostOfUser: number | undefined;
   /** Events of all folders of this process. */
   static #events = 0;
+  /** What is to be told of watches that were wanting. */
+  static #shortage: string | null = null;
 
+  readonly #most: number;
+  readonly #now: () => number;
   readonly #watchers = new Map<Folder, FSWatcher>();
   #changed = new Map<Folder, Set<RawPath>>();
   /** How many events there were when changes were last taken. */
   #taken = 0;
   #isWhole = false;
-  #canWatch = process.platform === 'linux';
+  /** When watches were wanting: until when it waits, and how many would not do. */
+  #wanting: { readonly until: number; readonly tooFew: number } | null = null;
+
+  constructor({ most, now = () => performance.now() }: WatchOptions = {}) {
+    FolderWatch.#mostOfUser ??= readMost();
+    this.#most = most ?? FolderWatch.#mostOfUser;
+    this.#now = now;
+  }
+
+  /** Says what to do where folders of this process were more than watches, and forgets it. */
+  static takeShortage(): string | null {
+    const shortage = FolderWatch.#shortage;
+    FolderWatch.#shortage = null;
+    return shortage;
+  }
 
   /** Begins anew, or stops: all folders are added once more, each before it is listed. */
   restart(isWatched: boolean): void {
     this.#changed = new Map();
     this.#taken = FolderWatch.#events;
-    this.#isWhole = this.#canWatch && isWatched;
+    this.#isWhole = process.platform === 'linux' && isWatched && this.#mayHaveEnough();
+  }
+
+  /** Others may have given watches back, here or in another process. */
+  #mayHaveEnough(): boolean {
+    if (this.#wanting === null) return true;
+    const isWaiting = this.#now() < this.#wanting.until && this.#most - FolderWatch.#count <= this.#wanting.tooFew;
+    if (!isWaiting) this.#wanting = null;
+    return !isWaiting;
   }
 
   /** Watches what has this place now. */
   add(folder: Folder, place: string | Buffer): void {
     this.remove(folder);
     if (!this.#isWhole) return;
-    FolderWatch.#most ??= readMost();
-    if (FolderWatch.#count >= FolderWatch.#most) return this.#giveUp();
+    if (FolderWatch.#count >= this.#most) return this.#giveUp(describeFew(this.#most), this.#watchers.size);
     try {
       const watcher = watch(place, { persistent: false, encoding: 'latin1' });
       watcher.on('change', (_, name) => this.#note(folder, name as string | null));
@@ -50,8 +85,8 @@ export class FolderWatch<Folder> {
       FolderWatch.#count += 1;
     } catch (error) {
       if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return this.close();
-      // Others have taken the watches: all is looked at from here on, as without any.
-      this.#giveUp();
+      // Others have taken the watches: all is looked at meanwhile, as without any.
+      this.#giveUp(describeTaken(codeOf(error) ?? ''), Infinity);
     }
   }
 
@@ -81,8 +116,9 @@ export class FolderWatch<Folder> {
     for (const folder of this.#watchers.keys()) this.remove(folder);
   }
 
-  #giveUp(): void {
-    this.#canWatch = false;
+  #giveUp(shortage: string, tooFew: number): void {
+    this.#wanting = { until: this.#now() + AGAIN_MS, tooFew };
+    FolderWatch.#shortage = shortage;
     this.close();
   }
 
@@ -96,9 +132,19 @@ export class FolderWatch<Folder> {
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+const BEGINNING = 'some folders are looked through as a whole at each snapshot, for';
+
+const describeFew = (most: number): string =>
+  `${BEGINNING} their folders are more than the ${Math.floor(most)} watches that Perdure takes, a tenth of the user's: raise fs.inotify.max_user_watches`;
+
+const describeTaken = (code: string): string =>
+  code === 'EMFILE'
+    ? `${BEGINNING} the user has no watcher left: raise fs.inotify.max_user_instances`
+    : `${BEGINNING} the user has no watch left: raise fs.inotify.max_user_watches`;
+
 function readMost(): number {
   try {
-    return Math.max(FEWEST_WATCHES, SHARE * Number(readFileSync('/proc/sys/fs/inotify/max_user_watches', 'latin1')));
+    return Math.max(FEWEST_WATCHES, SHARE * Number(readFileSync(WATCHES, 'latin1')));
   } catch {
     return FEWEST_WATCHES;
   }

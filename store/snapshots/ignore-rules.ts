@@ -2,6 +2,8 @@
 import { matchesGlob, parseGlob, type Glob } from './ignore-glob.ts';
 
 export type IgnoreRule = {
+  /** The line of the file. */
+  readonly line: string;
   readonly pattern: Glob;
   /** Takes back what an earlier rule has said. */
   readonly isNegated: boolean;
@@ -34,7 +36,7 @@ function parseRule(line: string): IgnoreRule | null {
   if (glob === '') return null;
   const isOfName = !glob.includes('/');
   const pattern = parseGlob(glob.startsWith('/') ? glob.slice(1) : glob, isOfName);
-  return pattern === null ? null : { pattern, isNegated, onlyFolders, isOfName };
+  return pattern === null ? null : { line, pattern, isNegated, onlyFolders, isOfName };
 }
 
 /** Removes blanks at the end that no backslash stands before. */

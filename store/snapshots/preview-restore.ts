@@ -1,9 +1,11 @@
 // Says what a restore would change (T7), and what stands in its way.
 import { lstat, readdir } from 'node:fs/promises';
 import { codeOf } from '../../system/text.ts';
-import type { LeftOut, SnapshotCaps } from './capture-folder.ts';
+import type { SnapshotCaps } from './capture-folder.ts';
 import { bytesOf, foldersOf, showPath, type SnapshotChange, type RawPath } from './listing.ts';
 import type { ShadowPlace } from './shadow.ts';
+import { createAbsenceJudge } from './read-notes.ts';
+import type { Omitted, UncapturedWhy } from './snapshot-notes.ts';
 import { compareSnapshots, type SnapshotMeans } from './take-snapshot.ts';
 
 /** `now` is the snapshot of the folder as it is, `known` the last one that the session knows. */
@@ -15,12 +17,14 @@ export type Restoring = {
   readonly force: boolean;
   /** Files that are left as they are. */
   readonly kept?: ReadonlySet<RawPath>;
+  /** Files that the caller itself has put there: they go, whatever was captured then. */
+  readonly own?: ReadonlySet<RawPath>;
   /** Says of files that are not in `now` why. */
-  readonly leftOut?: readonly LeftOut[];
+  readonly leftOut?: readonly Omitted[];
 };
 
 /** The keys of the configuration that leave a file out. */
-const BOUNDS: Readonly<Partial<Record<LeftOut['why'], keyof SnapshotCaps>>> = {
+const BOUNDS: Readonly<Partial<Record<Omitted['why'], keyof SnapshotCaps>>> = {
   large: 'fileBytes',
   files: 'files',
   bytes: 'bytes',
@@ -39,7 +43,7 @@ export class ForeignProblem extends RestoreProblem {
 }
 
 /** A file that stays although the snapshot does not have it, and why: it was not captured then. */
-export type UntakenFile = { readonly path: RawPath; readonly why: string };
+export type UntakenFile = { readonly path: RawPath; readonly why: UncapturedWhy };
 
 export type RestorePreview = {
   readonly changes: readonly SnapshotChange[];
@@ -49,9 +53,12 @@ export type RestorePreview = {
 /** Returns what would change. Throws RestoreProblem when a file stands in the way. */
 export async function previewRestore(
   means: SnapshotMeans,
-  { known, now, to, force, kept, leftOut }: Restoring,
+  { known, now, to, force, kept, own, leftOut }: Restoring,
 ): Promise<RestorePreview> {
-  const changes = (await compareSnapshots(means, now, to)).filter(({ path }) => kept?.has(path) !== true);
+  const differing = (await compareSnapshots(means, now, to)).filter(({ path }) => kept?.has(path) !== true);
+  const untaken = await findUntaken(means, to, differing, own);
+  const stays = new Set(untaken.map(({ path }) => path));
+  const changes = differing.filter(({ path }) => !stays.has(path));
   // Force does not help there.
   const inTheWay = await findInTheWay(means.place, changes);
   if (inTheWay !== null) throw new RestoreProblem(describeUnheld(inTheWay, leftOut));
@@ -60,10 +67,27 @@ export async function previewRestore(
     const changed = changes.find(({ path }) => others.has(path));
     if (changed) throw new ForeignProblem(changed.path);
   }
-  return { changes, untaken: [] };
+  return { changes, untaken };
 }
 
-function describeUnheld(path: RawPath, leftOut: readonly LeftOut[] = []): string {
+/** Finds the files that the snapshot lacks and that may have been there when it was taken. */
+async function findUntaken(
+  { place: { gitDir }, git, run }: SnapshotMeans,
+  to: string,
+  changes: readonly SnapshotChange[],
+  own: ReadonlySet<RawPath> | undefined,
+): Promise<readonly UntakenFile[]> {
+  const deleted = changes.filter(({ kind, path }) => kind === 'deleted' && own?.has(path) !== true);
+  if (deleted.length === 0) return [];
+  const paths = deleted.map(({ path }) => path);
+  const judge = await createAbsenceJudge({ gitDir, git, run }, to, paths);
+  return paths.flatMap((path) => {
+    const why = judge(path);
+    return why === null ? [] : [{ path, why }];
+  });
+}
+
+function describeUnheld(path: RawPath, leftOut: readonly Omitted[] = []): string {
   const why = leftOut.find((one) => one.path === path)?.why;
   const bound = why && BOUNDS[why];
   const beyond = bound ? `, for it is beyond the bound snapshots.${bound}` : '';

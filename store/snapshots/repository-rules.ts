@@ -9,6 +9,9 @@ import { bytesOf, type RawPath } from './listing.ts';
 /** Of a longer file only the whole lines up to here count. */
 const MOST_BYTES = 1024 * 1024;
 
+/** The rules that hold for a folder from outside of it, and the top of its repository. */
+export type RulesAbove = { readonly top: RawPath | null; readonly rules: readonly IgnoreRules[] };
+
 export class RepositoryRules {
   readonly #parsed = new Map<RawPath, { readonly text: string; readonly rules: readonly IgnoreRule[] }>();
   #version = 0;
@@ -30,9 +33,9 @@ export class RepositoryRules {
    * Returns the rules that hold for the folder `root` from outside of it, the weakest first. Rules
    * that ignore the folder itself do not count: someone works there all the same.
    */
-  rulesAbove(root: RawPath): readonly IgnoreRules[] {
+  rulesAbove(root: RawPath): RulesAbove {
     const top = findTop(root);
-    if (top === null) return [{ prefix: '', rules: this.#personal.rules }];
+    if (top === null) return { top, rules: [{ prefix: '', rules: this.#personal.rules }] };
     const parts = root.slice(top.length).split('/').filter(Boolean);
     const pathTo = (count: number): RawPath => parts.slice(0, count).join('/');
     const levels = parts.map((_, at): IgnoreRules => {
@@ -48,12 +51,13 @@ export class RepositoryRules {
         true,
       );
     const isLeftOut = folders.some((folder) => ignores(stack, folder));
-    return stack.map(({ prefix, rules }) => {
+    const counting = stack.map(({ prefix, rules }) => {
       const counts = (rule: IgnoreRule): boolean =>
         !folders.some((folder) => ignores([{ prefix, rules: [rule] }], folder));
       const above = parts.length === 0 ? '' : `${folders.at(-1)}/`.slice(prefix.length);
       return { prefix: '', above, rules: isLeftOut ? rules.filter(counts) : rules };
     });
+    return { top, rules: counting };
   }
 
   /**
@@ -100,10 +104,15 @@ function kindOf(path: RawPath): 'file' | 'other' | null {
 
 /** Returns the folder that work trees of a repository share. */
 function findCommonFolder(top: RawPath): RawPath {
-  const named = /^gitdir: (.*)/.exec(readBeginning(`${top}/.git`) ?? '')?.[1];
-  const own = named === undefined ? `${top}/.git` : resolveFrom(top, named);
+  const own = findGitFolder(top);
   const common = readBeginning(`${own}/commondir`)?.trimEnd();
   return common === undefined || common === '' ? own : resolveFrom(own, common);
+}
+
+/** Returns git's own folder for the repository or work tree with that top. */
+export function findGitFolder(top: RawPath): RawPath {
+  const named = /^gitdir: (.*)/.exec(readBeginning(`${top}/.git`) ?? '')?.[1];
+  return named === undefined ? `${top}/.git` : resolveFrom(top, named);
 }
 
 const resolveFrom = (folder: RawPath, path: RawPath): RawPath => (isAbsolute(path) ? path : join(folder, path));

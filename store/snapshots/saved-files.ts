@@ -6,8 +6,14 @@ import { parseStored } from '../values/store.ts';
 import type { IndexedFolder } from './folder-index.ts';
 import type { RawPath } from './listing.ts';
 
-/** A snapshot, the tree of its files, and its commit. */
-export type LastSnapshot = { readonly id: string; readonly files: string; readonly commit: string };
+/** A snapshot, the tree of its files, its commit, and its note on permissions. */
+export type LastSnapshot = {
+  readonly id: string;
+  readonly files: string;
+  readonly commit: string;
+  /** Absent as earlier versions have saved it. */
+  readonly modes?: string;
+};
 
 export type SavedFile = readonly [
   path: RawPath,
@@ -18,12 +24,14 @@ export type SavedFile = readonly [
   ino: number,
   readAt: number,
   id: string,
+  /** Absent as earlier versions have saved it: the file is read once more. */
+  permissions?: number,
 ];
 type Saved = { readonly last: LastSnapshot; readonly isPacked?: boolean; readonly files: readonly SavedFile[] };
 
 export function collectFiles({ files, folders }: IndexedFolder, path: RawPath, into: SavedFile[]): void {
-  for (const [name, { mode, size, mtimeMs, ctimeMs, ino, readAt, id }] of files)
-    into.push([`${path}${name}`, mode, size, mtimeMs, ctimeMs, ino, readAt, id]);
+  for (const [name, { mode, size, mtimeMs, ctimeMs, ino, readAt, id, permissions }] of files)
+    into.push([`${path}${name}`, mode, size, mtimeMs, ctimeMs, ino, readAt, id, permissions]);
   for (const [name, child] of folders) collectFiles(child, `${path}${name}/`, into);
 }
 

@@ -3,12 +3,12 @@
 // folder, an index for each session, an empty configuration, and attributes that turn filters and
 // conversions off.
 import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gitEnvironment } from '../../system/process/git-environment.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { keySegment } from '../values/store.ts';
+import { requireOwnSettings } from './require-own-settings.ts';
 
 /** The snapshots of one folder of one session. */
 export type ShadowPlace = {
@@ -22,14 +22,22 @@ export type ShadowPlace = {
   readonly root: string;
 };
 
-/** Wins over every `.gitattributes` of a workspace: files are stored as they lie. */
-const ATTRIBUTES = '* -text -filter -ident -working-tree-encoding !diff\n';
-
-/** The configuration of every command. Objects are on disk before a ref names them. */
+/**
+ * The configuration of every command. Objects are on disk before a ref names them, and nothing that
+ * git could be told to start is started.
+ */
 const SETTINGS = [
   'core.bare=false',
   'core.hooksPath=/dev/null',
   'core.fsmonitor=false',
+  'core.alternateRefsCommand=false',
+  'core.gitProxy=false',
+  'core.pager=cat',
+  'core.sshCommand=false',
+  'core.useReplaceRefs=false',
+  'credential.helper=',
+  'gc.recentObjectsHook=',
+  'protocol.allow=never',
   'core.attributesFile=/dev/null',
   'core.excludesFile=/dev/null',
   'core.autocrlf=false',
@@ -57,18 +65,13 @@ export function placeOfRoot(dataDir: string, session: SessionId, root: string): 
   return { gitDir, root, own: join(gitDir, 'sessions', segment, name), ref: `refs/sessions/${segment}/${name}` };
 }
 
-/** Makes the repository and the session's folder where they are missing. */
+/**
+ * Makes the repository and the session's folder where they are missing, and the settings of the
+ * repository ours where they are not.
+ */
 export async function openShadow({ gitDir, own }: Pick<ShadowPlace, 'gitDir' | 'own'>): Promise<void> {
   await mkdir(own, { recursive: true, mode: 0o700 });
-  // Someone may have cleared it in part.
-  if (['HEAD', 'objects/pack', 'refs/heads'].every((name) => existsSync(join(gitDir, name)))) return;
-  for (const folder of ['objects/info', 'objects/pack', 'refs/heads', 'info']) {
-    await mkdir(join(gitDir, folder), { recursive: true, mode: 0o700 });
-  }
-  await writeFile(join(gitDir, 'config'), '[core]\n\trepositoryformatversion = 0\n\tbare = true\n');
-  await writeFile(join(gitDir, 'info', 'attributes'), ATTRIBUTES);
-  // Git takes the folder for a repository from here on.
-  await writeFile(join(gitDir, 'HEAD'), 'ref: refs/heads/none\n');
+  requireOwnSettings(gitDir);
 }
 
 /**
@@ -88,6 +91,6 @@ export function gitArguments(
  * The environment of git on the shadow repository; names are bytes, and no lock is taken to read.
  */
 export function shadowEnvironment(index?: string): Readonly<Record<string, string>> {
-  const own = { GIT_OPTIONAL_LOCKS: '0', LC_ALL: 'C' };
+  const own = { GIT_OPTIONAL_LOCKS: '0', GIT_NO_REPLACE_OBJECTS: '1', GIT_CONFIG_COUNT: '0', LC_ALL: 'C' };
   return { ...gitEnvironment(), ...own, ...(index !== undefined && { GIT_INDEX_FILE: index }) };
 }

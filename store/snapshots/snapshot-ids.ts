@@ -4,8 +4,13 @@
 export const isSnapshotId = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{40}$/.test(value);
 
+/** Throws for what is no id. */
+export function requireSnapshotId(id: string): void {
+  if (!isSnapshotId(id)) throw new Error(`${JSON.stringify(id)} is no id of a snapshot`);
+}
+
 /** Names a part of a snapshot to git. Throws for what is no id. */
 export function nameTree(id: string, part: 'files' | 'folders'): string {
-  if (!isSnapshotId(id)) throw new Error(`${JSON.stringify(id)} is no id of a snapshot`);
+  requireSnapshotId(id);
   return `${id}:${part}`;
 }

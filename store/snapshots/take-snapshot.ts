@@ -2,12 +2,16 @@
 // lies, nested repositories as files, empty folders too. A snapshot is one tree: `files`, and
 // `folders` with the names of the empty ones. It costs a stat for each file, and what has changed.
 import { pathOfBuiltFile } from '../../system/process/places.ts';
-import type { CaptureRequest, Snapshot, SnapshotCaps } from './capture-folder.ts';
+import type { CaptureAbout, CaptureRequest, Snapshot, SnapshotCaps } from './capture-folder.ts';
 import type { CaptureAnswer } from './capture-process.ts';
 import { OutOfBounds } from './folder-index.ts';
-import { parseChanges, type SnapshotChange } from './listing.ts';
-import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
-import { nameTree } from './snapshot-ids.ts';
+import { listChanges } from './compare.ts';
+import type { SnapshotChange } from './listing.ts';
+import { clearLeft } from './restore/run-restore.ts';
+import type { RunHeld } from './run-held.ts';
+import { openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
+
+export type { RunHeld } from './run-held.ts';
 
 export const DEFAULT_CAPS: SnapshotCaps = { files: 50_000, bytes: 1024 ** 3, fileBytes: 50 * 1024 ** 2 };
 
@@ -17,22 +21,9 @@ export type SnapshotSettings =
   | (Partial<SnapshotCaps> & {
       /** Ignored files that are captured all the same, as lines of `.gitignore`. */
       readonly include?: readonly string[];
+      /** Bytes of the disk that the snapshots of the machine take before no more are taken. */
+      readonly diskBytes?: number;
     });
-
-/**
- * Runs a script held as an agent's command is, and returns what it printed as latin1. It may write
- * to the shadow repository, and to `writes`. Rejects with a sentence of git's.
- */
-export type RunHeld = (
-  argv: readonly string[],
-  options: {
-    readonly env: Readonly<Record<string, string>>;
-    readonly cwd: string;
-    readonly writes?: string;
-    /** Rejects with OutOfBounds after so long. */
-    readonly timeoutMs?: number;
-  },
-) => Promise<string>;
 
 export type SnapshotMeans = {
   readonly place: ShadowPlace;
@@ -40,6 +31,8 @@ export type SnapshotMeans = {
   readonly git: string;
   readonly run: RunHeld;
   readonly caps: SnapshotCaps;
+  /** What the snapshot is of, for people who read the history with git. */
+  readonly about?: CaptureAbout;
   readonly include?: readonly string[];
   /** Reads what the person ignores in all repositories. */
   readonly personal?: () => Promise<string>;
@@ -50,9 +43,6 @@ export type SnapshotMeans = {
   /** Captures by a process that stays; absent: by one of its own. */
   readonly capture?: ((request: CaptureRequest) => Promise<Snapshot>) | undefined;
 };
-
-/** The tree without entries, which git knows without storing it. */
-const EMPTY_TREE = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
 
 /** The program that captures folders. */
 export const captureProgram = (): readonly string[] => [
@@ -65,29 +55,32 @@ export const captureProgram = (): readonly string[] => [
  * file system said.
  */
 export async function takeSnapshot(means: SnapshotMeans, before: string | null): Promise<Snapshot> {
-  const { place, git, caps, run, include = [], packs = false, trustsWatch = false, capture } = means;
+  const { place, git, caps, run, about, include = [], packs = false, trustsWatch = false, capture } = means;
   const personal = (await means.personal?.()) ?? '';
-  const request: CaptureRequest = { place, git, caps, include, personal, before, packs, trustsWatch };
+  await clearLeft(means);
+  const told = about && { about };
+  const request: CaptureRequest = { place, git, caps, include, personal, before, packs, trustsWatch, ...told };
   if (capture) return await capture(request);
   await openShadow(place);
   const argv = [...captureProgram(), JSON.stringify(request)];
   return readCapture(await run(argv, { env: shadowEnvironment(), cwd: place.own }));
 }
 
-/** Throws what went wrong. */
-export function readCapture(line: string): Snapshot {
+/** Throws what went wrong. `note` gets a line for the log. */
+export function readCapture(line: string, note: (line: string) => void = () => undefined): Snapshot {
   const answer = JSON.parse(line) as CaptureAnswer;
-  if (answer.kind === 'done') return answer.snapshot;
+  if (answer.kind === 'done') {
+    if (answer.notice !== undefined) note(answer.notice);
+    return answer.snapshot;
+  }
   throw answer.isOutOfBounds ? new OutOfBounds(answer.problem) : new Error(answer.problem);
 }
 
 /** Compares two snapshots. */
 export async function compareSnapshots(
-  { place, git, run }: Pick<SnapshotMeans, 'place' | 'git' | 'run'>,
+  { place: { gitDir }, git, run }: Pick<SnapshotMeans, 'place' | 'git' | 'run'>,
   from: string | null,
   to: string,
 ): Promise<readonly SnapshotChange[]> {
-  const trees = [from === null ? EMPTY_TREE : nameTree(from, 'files'), nameTree(to, 'files')];
-  const args = ['diff-tree', '-r', '-z', '--raw', '--numstat', '--no-renames', '--end-of-options', ...trees];
-  return parseChanges(await run(gitArguments(git, place, args), { env: shadowEnvironment(), cwd: place.own }));
+  return await listChanges({ gitDir, git, run }, { from, to, paths: [] });
 }

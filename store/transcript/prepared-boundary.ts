@@ -1,5 +1,6 @@
 // A boundary that was made while the run went on (L9). Once appended it stands for what it
 // summarises, unless that has been changed meanwhile.
+import type { Append, AppendedFacts } from '../../workflows/contract/append.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { readMarks } from './marks.ts';
 import { hashOf, type Store, StoreError } from '../values/store.ts';
@@ -35,6 +36,12 @@ export async function takeBoundary(
   const tasks = taskListOf(entries);
   const { bareBefore } = readMarks(entries);
   return { ...made, ...(tasks !== null && { tasks }), ...(bareBefore > 0 && { bareBefore }) };
+}
+
+/** `added`: what became of `append`, before anything else of the step. */
+export function findLeftOut(append: readonly Append[], { added }: { readonly added: readonly Entry[] }): AppendedFacts {
+  const wasAsked = append.some(({ kind }) => kind === 'prepared_boundary');
+  return wasAsked && !added.some(({ kind }) => kind === 'boundary') ? { leftOut: true } : {};
 }
 
 function changesEarlier(entry: Entry): boolean {

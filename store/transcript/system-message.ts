@@ -44,12 +44,26 @@ export function foreignWords({ parts }: PreambleChanged): string {
   return describePreambleChange({ kind: 'preamble_changed', parts: foreign, ended: [], toolsGone: [], toolsBack: [] });
 }
 
-/** Tells whether the messages of a request bring or take tools. */
-export function changesTools(messages: readonly { readonly role: string; readonly content: unknown }[]): boolean {
+type SentMessage = { readonly role: string; readonly content: unknown };
+
+/** Tells whether messages of a request bring or take tools. */
+export function changesTools(messages: readonly SentMessage[]): boolean {
   return messages.some(
-    ({ role, content }) =>
-      role === 'system' &&
-      Array.isArray(content) &&
-      (content as readonly { readonly type: string }[]).some(({ type }) => type.startsWith('tool_')),
+    ({ role, content }) => role === 'system' && blocksIn(content).some(({ type }) => type.startsWith('tool_')),
   );
+}
+
+/**
+ * Tells whether the summary that a request begins with brings or takes tools, for the messages that
+ * it stands for. The API reads and repeats its changes as it does those of messages.
+ */
+export function hasSummarisedChanges([first]: readonly SentMessage[]): boolean {
+  const [block] = blocksIn(first?.content);
+  return block?.type === 'compaction' && (block.tool_changes?.length ?? 0) > 0;
+}
+
+type SentBlock = { readonly type: string; readonly tool_changes?: readonly unknown[] | null };
+
+function blocksIn(content: unknown): readonly SentBlock[] {
+  return Array.isArray(content) ? (content as readonly SentBlock[]) : [];
 }

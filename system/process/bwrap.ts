@@ -2,6 +2,7 @@
 // machine's files.
 import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { listDataFolders } from './data-folders.ts';
 import {
   isInside,
   listEntries,
@@ -22,7 +23,10 @@ export type Confinement = {
   readonly folders?: readonly string[] | undefined;
   /** The folder in which the command starts; the workspace when absent. */
   readonly dir?: string;
-  /** The folder of Perdure's own data, which is hidden where it exists. */
+  /**
+   * The folder of Perdure's own data. Where it is given, it is hidden, and so are all other data
+   * folders of this user.
+   */
   readonly dataDir?: string | undefined;
   /**
    * Makes nothing writable and cuts the network off, for commands that were judged to only read
@@ -31,6 +35,10 @@ export type Confinement = {
   readonly readOnly?: boolean;
   /** Cuts the network off. */
   readonly offline?: boolean;
+  /** Makes the workspace and `folders` writable and nothing else: no temporary folder, no cache. */
+  readonly alone?: boolean;
+  /** Folders that can be read although they lie in the data folder: absolute real paths. */
+  readonly readable?: readonly string[];
   /** Sockets of outside services that the command may reach all the same. */
   readonly sockets?: readonly ReachedSocket[];
 };
@@ -56,11 +64,12 @@ const KEPT_OF_RUN = ['systemd/resolve', 'resolvconf', 'NetworkManager', 'current
 
 /** Returns everything between bubblewrap and the command itself. */
 export function bwrapArguments(confinement: Confinement, places: Places): string[] {
-  const dataDir = confinement.dataDir === undefined ? null : realOf(confinement.dataDir);
+  const { dataDir, cwd, folders = [] } = confinement;
+  const hidden = listHidden(dataDir, places, [cwd, ...folders]);
   const isRoot = process.getuid?.() === 0;
-  const shown = listMounts(confinement, places, dataDir);
+  const shown = listMounts(confinement, places, hidden);
   // A writable file of the kernel would let root change the machine.
-  const readOnly = [...(isRoot ? ['/proc'] : []), ...(dataDir === null ? [] : [dataDir])];
+  const readOnly = [...(isRoot ? ['/proc'] : []), ...hidden];
   return [
     '--die-with-parent',
     '--unshare-pid',
@@ -75,41 +84,78 @@ export function bwrapArguments(confinement: Confinement, places: Places): string
   ];
 }
 
+/** A socket may go away while the sandbox is built, and another one the next time. */
+export const MOST_BUILDS = 5;
+
 /**
- * Tells whether bubblewrap's complaint is all that was printed: then it could not build the
- * sandbox, and has run nothing.
+ * Tells whether bubblewrap could not build the sandbox and has run nothing: all that was printed is
+ * its complaint about a place in its arguments that is masked, or gone.
  */
-export const isNeverBuilt = (said: string): boolean => /^bwrap: Can't [^\n]*$/.test(said.trim());
+export function isNeverBuilt(said: string, argv: readonly string[]): boolean {
+  const complaint = /^bwrap: Can't [^\n]*$/.exec(said.trim())?.[0];
+  if (complaint === undefined) return false;
+  return argv.some(
+    (path, at) =>
+      isAbsolute(path) &&
+      path !== sep &&
+      complaint.includes(path) &&
+      (argv[at - 1] === '/dev/null' || !existsSync(path)),
+  );
+}
+
+/** Runs a program with arguments that are built anew, a few times, while its sandbox is not built. */
+export async function runBuilt<T>(
+  build: () => readonly string[],
+  run: (argv: readonly string[]) => Promise<T>,
+  saidIn: (end: T) => string,
+): Promise<T> {
+  for (let count = 1; ; count += 1) {
+    const argv = build();
+    const end = await run(argv);
+    if (count === MOST_BUILDS || !isNeverBuilt(saidIn(end), argv)) return end;
+  }
+}
 
 /**
  * Does the same as `bwrapArguments` for a program that is trusted with files: its processes are
  * held, and Perdure's data is hidden.
  */
-export function holdArguments(dataDir: string | undefined): string[] {
-  const hidden = dataDir === undefined ? null : realOf(dataDir);
-  const data = hidden === null ? [] : ['--tmpfs', hidden, '--remount-ro', hidden];
+export function holdArguments(dataDir: string | undefined, places: Places): string[] {
+  const hidden = listHidden(dataDir, places, []);
+  const data = hidden.flatMap((path) => ['--tmpfs', path, '--remount-ro', path]);
   return ['--die-with-parent', '--unshare-pid', '--dev-bind', '/', '/', '--proc', '/proc', ...data, '--'];
+}
+
+/** Returns the data folders that exist, where the one of this Perdure is to be hidden. */
+function listHidden(dataDir: string | undefined, places: Places, roots: readonly string[]): readonly string[] {
+  return dataDir === undefined ? [] : keepExisting([dataDir, ...listDataFolders(places, roots)]);
 }
 
 /**
  * Orders mounts shallow before deep, so that a workspace inside the data folder stays in view, and
  * a data folder inside the workspace does not.
  */
-function listMounts(confinement: Confinement, places: Places, dataDir: string | null): readonly Mount[] {
-  const { cwd, readOnly = false } = confinement;
-  const hidden = dataDir === null ? [] : [emptyFolder(dataDir)];
+function listMounts(confinement: Confinement, places: Places, hidden: readonly string[]): readonly Mount[] {
+  const { cwd, readOnly = false, alone = false, readable = [] } = confinement;
   const system: readonly Mount[] = [
     { kind: cwd === sep && !readOnly ? '--bind' : '--ro-bind', path: sep },
     { kind: '--dev', path: '/dev' },
     { kind: '--proc', path: '/proc' },
     ...listRunFolderMounts(),
   ];
-  const writable = readOnly ? [] : listSharedMounts(places);
+  const writable = readOnly || alone ? [] : listSharedMounts(places);
   const chosen = [...(cwd === sep ? [] : [cwd]), ...outerFolders(confinement)];
   const own = chosen.map((path): Mount => ({ kind: readOnly ? '--ro-bind' : '--bind', path }));
   const roots = [...outerFolders(confinement), ...writable.map(({ path }) => path)];
-  const guarded = readOnly ? [] : listGuardMounts(places, [cwd, ...roots], dataDir);
-  const before = [...system, ...hidden, ...writable, ...own, ...guarded];
+  const guarded = readOnly ? [] : listGuardMounts(places, [cwd, ...roots], hidden);
+  const before = [
+    ...system,
+    ...hidden.map(emptyFolder),
+    ...readable.map(readOnlyBind),
+    ...writable,
+    ...own,
+    ...guarded,
+  ];
   const reached = readOnly ? [] : (confinement.sockets ?? []).flatMap(mountReachedSocket);
   const masked = listSocketMasks(confinement, before).filter((mask) => !reached.some(({ path }) => path === mask.path));
   const all = [...before, ...masked, ...reached];
@@ -171,7 +217,7 @@ function mountUnchanged(path: string): Mount {
 function listGuardMounts(
   places: Places,
   roots: readonly [string, ...string[]],
-  dataDir: string | null,
+  hidden: readonly string[],
 ): readonly Mount[] {
   const isWritable = (path: string): boolean => roots.some((root) => isInside(root, path));
   // A workspace in such a place is the user's own choice.
@@ -186,7 +232,7 @@ function listGuardMounts(
     held !== null && /^\.[^.]/.test(relative(held, path)) && (isInside(roots[0], held) || !isInside(roots[0], path));
   const isClosed = (path: string): boolean => isHeld(path) || closed.some((at) => isInside(at, path));
   const missing = places.named.filter((path) => canBeCreated(path) && isGuarded(path) && !isClosed(path));
-  const ends = [...closed, dataDir, held].filter((path) => path !== null);
+  const ends = [...closed, ...hidden, held].filter((path) => path !== null);
   return [
     ...listFoldersBetween(ends, roots)
       .filter((path) => !isClosed(path))

@@ -27,6 +27,8 @@ export type Places = {
    * their own in their place.
    */
   readonly caches: readonly Cache[];
+  /** Where data folders are found (data-folders.ts): the usual ones, and the register of others. */
+  readonly data: { readonly usual: readonly string[]; readonly register: string };
 };
 
 /** `own` is where the commands' cache is kept from one command to the next. */
@@ -60,12 +62,19 @@ export function findPlaces(env: Environment): Places {
     named,
     own: [named[0], ...listInstallationPaths(), dirname(realpathSync(process.execPath))],
     startup: [config, named[1], ...besides, ...(chosen !== undefined && isAbsolute(chosen) ? [chosen] : [])],
+    data: {
+      usual: [under('XDG_DATA_HOME', '.local/share'), join(home, '.local/share')].map((at) => join(at, 'perdure')),
+      register: registerIn(named[0]),
+    },
     caches: [
       ...HOME_CACHES.map((name) => ({ base: home, name, own: join(named[0], 'commands', name) })),
       ...XDG_CACHES.map((name) => ({ base: cache, name, own: join(named[0], 'commands', '.cache', name) })),
     ],
   };
 }
+
+/** `cache` is Perdure's own. */
+export const registerIn = (cache: string): string => join(cache, 'data-folders');
 
 /** Returns the paths of the running package; its dependencies may lie next to it. */
 function listInstallationPaths(): readonly string[] {

@@ -5,6 +5,7 @@
 import { closeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { codeOf } from '../text.ts';
+import { runBuilt } from './bwrap.ts';
 import { CALL_VARIABLE } from './environment.ts';
 import { bootId } from './identity.ts';
 import { killTree, type KillTarget } from './kill-tree.ts';
@@ -99,9 +100,19 @@ export type ProgramEnd = {
 
 /**
  * Runs a program without input to its end, and ends all its processes when it is stopped or goes
- * beyond its bounds. Rejects as `startCommand` does.
+ * beyond its bounds. Arguments that are a function are built anew where a sandbox was not built.
+ * Rejects as `startCommand` does.
  */
-export async function runProgram(argv: readonly string[], options: BoundedRunOptions): Promise<ProgramEnd> {
+export async function runProgram(
+  argv: readonly string[] | (() => readonly string[]),
+  options: BoundedRunOptions,
+): Promise<ProgramEnd> {
+  if (typeof argv !== 'function') return await runOnce(argv, options);
+  const said = ({ cut, stdout, stderr }: ProgramEnd): string => (cut === undefined ? `${stdout}${stderr}` : '');
+  return await runBuilt(argv, (built) => runOnce(built, options), said);
+}
+
+async function runOnce(argv: readonly string[], options: BoundedRunOptions): Promise<ProgramEnd> {
   const { signal, timeoutMs, mostOutput, encoding = 'utf8' } = options;
   const program = await spawnPiped(argv, options);
   let cut: ProgramEnd['cut'];

@@ -1,6 +1,7 @@
 // Tools that messages brought, over summaries that the API has signed and over fallbacks that take
 // none from messages.
 import { expect, test } from 'vitest';
+import { fault } from '../../scripted-model/index.ts';
 import { look, prompt } from '../support/bench-deps.ts';
 import { aim, lookingBench, toolOf } from '../support/looking-bench.ts';
 
@@ -72,4 +73,32 @@ test('one that was gone in what is summed up, and came back in what is kept, is 
   h.setTools([look]);
   expect(await h.call()).toMatchObject({ kind: 'message' });
   expect([await h.dropped(), await h.epochs(), h.model.problems]).toEqual([[], ['first'], []]);
+});
+
+test('a second summary repeats the tools of the first, and a removal that is kept behind it still finds its tool (L10 L44)', async () => {
+  const h = await lookingBench(TURNS, {}, both);
+  const changesIn = () =>
+    (h.last().messages[0]?.content as readonly { readonly tool_changes?: readonly object[] }[] | undefined)?.[0]
+      ?.tool_changes;
+  expect(await h.sumUp()).toMatchObject({ kind: 'compacted' });
+  for (let n = 0; n < 58; n += 1) await h.call();
+  h.setTools([look]);
+  await h.call();
+  expect(await h.sumUp()).toMatchObject({ kind: 'compacted' });
+  expect(await h.call()).toMatchObject({ kind: 'message' });
+  expect(await h.summaries()).toEqual(['signed', 'signed']);
+  expect(changesIn()).toMatchObject([{ type: 'tool_addition', tool: { definition: { name: 'aim' } } }]);
+  expect(JSON.stringify(h.last().messages.slice(1)).match(/"tool_(?:addition|removal)"/g)).toEqual(['"tool_removal"']);
+  expect([await h.dropped(), await h.epochs(), h.warnings, h.model.problems]).toEqual([[], ['first'], [], []]);
+});
+
+test('the tools of a summary are said anew where they do not hold together, without the summary (L44 L58)', async () => {
+  const h = await lookingBench(TURNS, {}, both);
+  expect(await h.sumUp()).toMatchObject({ kind: 'compacted' });
+  const words = "messages.0: tool 'aim' is not defined at this position in the conversation";
+  h.next.push(fault({ status: 400, message: words, errorCode: 'tool_reference_unresolved' }));
+  expect(await h.call()).toMatchObject({ kind: 'message' });
+  expect(await h.call()).toMatchObject({ kind: 'message' });
+  expect(JSON.stringify(h.last().messages)).not.toContain('"tool_changes"');
+  expect([await h.dropped(), await h.epochs(), h.model.problems]).toEqual([[], ['first', 'summary_refused'], []]);
 });

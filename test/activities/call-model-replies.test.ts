@@ -184,6 +184,49 @@ describe('an interrupt', () => {
     expect(stored).toMatchObject({ fate: 'interrupted', message: { content: [{ type: 'text' }, { id: 'toolu_1' }] } });
   });
 
+  test('keeps what calls gave that had ended, and says which were cancelled and which never ran (L35 L37 L47)', async () => {
+    const held = gate();
+    const working: number[] = [];
+    const slow: Tool = {
+      ...look,
+      call: async (input, { signal }) => {
+        const { n } = input as { n: number };
+        if (n === 1) return { content: 'seen 1' };
+        working.push(n);
+        await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+        return { content: 'partly', stopped: true };
+      },
+    };
+    const calls = [
+      toolUse('look', { n: 1 }, 'toolu_1'),
+      toolUse('peek', {}, 'toolu_2'),
+      toolUse('look', { n: 3 }, 'toolu_3'),
+      toolUse('peek', { last: true }, 'toolu_4'),
+    ];
+    const bench = await benchDeps({
+      script: [reply([...calls, text('And more. '.repeat(400))], { hold: held.hold, holdAfterEvent: 24 })],
+      tools: [slow, { ...look, name: 'peek' }],
+      run: { permissionMode: 'default', permissions: { ask: ['peek'] } },
+    });
+    const attempt = fakeAttempt();
+    const going = bench.call(attempt);
+    await until(() => working.length === 1 && bench.lines.filter((line) => line.type === 'tool_use').length === 4);
+    attempt.abort('stop');
+    const result = await going;
+    held.release();
+    if (result.kind !== 'interrupted') throw new Error(result.kind);
+    expect(result.calls.map(({ outcome }) => outcome ?? null)).toMatchObject([{}, {}, { cancelled: true }, null]);
+    const stored = (await bench.entries(result.head)).flatMap((entry) =>
+      entry.kind === 'outcomes' ? entry.outcomes : [],
+    );
+    expect(stored.map(({ content }) => content)).toEqual([
+      'seen 1',
+      'Not run: the reply was interrupted.',
+      expect.stringContaining('(stopped: it was cancelled)'),
+    ]);
+    expect(stored.map(({ log }) => log.outcome)).toEqual(['ok', 'not_run', 'cancelled']);
+  });
+
   test('a deploy is not a stop: nothing is stored and the attempt is thrown (L50)', async () => {
     const held = gate();
     const bench = await benchDeps({

@@ -69,6 +69,21 @@ test('tools that messages brought are sent with the others, in a new epoch, at a
   expect([await h.epochs(), h.model.problems]).toEqual([['first', 'server'], []]);
 });
 
+test('tools of a summary are sent with the others, without it, at a server that refuses inline tools (L58 L59)', async () => {
+  const moved = { to: false };
+  const isRefused = ({ messages }: ParsedRequest): boolean =>
+    moved.to && /"(?:tool_addition|tool_changes)"/.test(JSON.stringify(messages));
+  const words = 'Unexpected value(s) `inline-tools-2026-09-15` for the `anthropic-beta` header.';
+  const hear = (request: ParsedRequest): Reply | undefined =>
+    isRefused(request) ? refusal(words) : moved.to ? reply('Fine.') : undefined;
+  const h = await lookingBench(TURNS, { hear }, [look, aim]);
+  expect(await h.sumUp()).toMatchObject({ kind: 'compacted' });
+  expect(await moves(h, moved)).toEqual({ kinds: ['message', 'message'], again: 1 });
+  const { models } = h.deps();
+  const refused = ['inline_tools', 'compaction'].filter((part) => models.isRefused('claude-sonnet-5-5', part));
+  expect([refused, await h.epochs(), h.model.problems]).toEqual([['inline_tools'], ['first', 'summary_refused'], []]);
+});
+
 test('a role that is refused after it was taken begins an epoch, which holds after a restart (L58 L59)', async () => {
   const h = await lookingBench(1, {}, [look, aim]);
   await h.call();

@@ -5,6 +5,7 @@ import { SIGNALS } from '../../workflows/contract/session.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { asksForSummary } from '../support/asks-for-summary.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
 
 const WINDOW = 16_000;
 const models = { 'claude-sonnet-': { window: WINDOW, maxOutput: 8_000, price: null } };
@@ -55,6 +56,31 @@ describe('a message that is larger than the window', () => {
     expect(fourth).toContain('And now?');
     expect(h.model.problems).toEqual([]);
   });
+
+  test.each([true, false])(
+    'as the first of its session ends its run, and is not in the way of the next (compaction: %s) (L6 L12)',
+    async (enabled) => {
+      const h = await harness({
+        script: () => reply('Hello.'),
+        worker: { config: { models, compaction: { enabled } } },
+      });
+      const bytes = Buffer.from(GIANT);
+      const hash = await fileStore({ dir: h.storePlace }).put(bytes);
+      const session = await h.open('', {}, { body: { kind: 'stored', hash, bytes: bytes.length } });
+      expect((await session.ended(1)).terminal).toMatchObject({ reason: 'blocking_limit' });
+      await session.send('Are you still there?');
+      expect((await session.ended(2)).terminal).toEqual({ reason: 'completed' });
+      await sendStored(h, session, GIANT);
+      expect((await session.ended(3)).terminal).toMatchObject({ reason: 'blocking_limit' });
+      await session.send('And now?');
+      expect((await session.ended(4)).terminal).toEqual({ reason: 'completed' });
+      const [second] = h.bodies().map(({ messages }) => JSON.stringify(messages));
+      expect(second).toContain('Begin. a b');
+      expect(second?.length).toBeLessThan(6_000);
+      expect([h.bodies().filter(asksForSummary), h.model.problems]).toEqual([[], []]);
+      if (enabled) await keepHistory('a first message that is larger than the window (L12)', session.handle);
+    },
+  );
 
   test('the read tool opens the whole of it (L6)', async () => {
     let name = '';

@@ -2,9 +2,8 @@
 // a plain model keeps (T2, T7). WALKS and SEED choose others than those of CI.
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { checkOut } from '../../store/snapshots/check-out.ts';
 import { previewRestore } from '../../store/snapshots/preview-restore.ts';
-import { restore } from '../../store/snapshots/restore.ts';
+import { checkOut, restore } from '../../store/snapshots/restore.ts';
 import { random as randomFrom, type Random } from '../support/random.ts';
 import { shadowed } from '../store/snapshots/support.ts';
 

@@ -43,6 +43,25 @@ test('`run` on a terminal renders replies, asks, and sends what is typed meanwhi
   expect(JSON.stringify(model.requests.at(-1))).toContain('use tabs');
 });
 
+test('clicks, answers to queries and a paste decide no question, which is drawn where the terminal tells no size (L55 O18)', async () => {
+  const model = await modelFor([reply([toolUse('bash', { command: 'touch made' })]), reply('Done.')]);
+  const { cwd, env } = cliPlace(model);
+  const terminal = onTerminal(perdure('run', 'make it'), { cwd, env, tellsNoSize: true });
+  await terminal.shows('▸ 1 yes');
+  terminal.type('\u001b[<0;12;40M\u001b[<0;12;40m\u001b]11;rgb:1e1e/1e1e/1e1e\u0007\u001bP>|yes 1\u001b\\');
+  for (const part of ['\u001b[?1', ';2c', '\u001b[200~1\ry', '\u001b[201~', '\u001b[27;2;13~', '\u001b[13;5u'])
+    terminal.type(part);
+  // The mark moves once all of it was read, and the question still waits.
+  terminal.type('\u001b[B');
+  await terminal.shows('▸ 2 ');
+  expect(existsSync(join(cwd, 'made'))).toBe(false);
+  terminal.type('n');
+  await terminal.shows('[status 0]');
+  await terminal.ended;
+  expect(existsSync(join(cwd, 'made'))).toBe(false);
+  expect(JSON.stringify(model.requests.at(-1))).toMatch(/denied|declined|refused/i);
+});
+
 test.each([{}, { NO_COLOR: '1' }])(
   'a command that is wider than the terminal goes on in marked rows, and nothing of it looks like a line of ours (L55) %j',
   async (colours) => {

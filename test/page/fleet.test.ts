@@ -142,7 +142,8 @@ test('usage counts what an agent took once, and its table runs no formula (O4)',
 });
 
 test('the frame says what waits, how the parts are, and that no worker polls (O10)', async () => {
-  const health = { server: { ms: 4 }, store: { problem: 'it is gone' }, workers: 0 };
+  const snapshots = { bytes: 0, diskBytes: 1_000, isFull: false };
+  const health = { server: { ms: 4 }, store: { problem: 'it is gone' }, workers: 0, snapshots };
   const { ask } = await stagedPage({
     seen: { phase: 'waiting_worker' },
     ports: { health: () => Promise.resolve(health) },

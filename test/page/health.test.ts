@@ -15,7 +15,12 @@ test('a server that does not answer in time is a problem of the server, not a lo
       Promise.reject(new Error(deadline > Date.now() ? 'no answer in time' : 'no time')),
   } as unknown as Client;
   const storeId = () => Promise.resolve('id');
-  const { server, store, workers } = await lookAtHealth({ temporal: { client }, store: memoryStore(), storeId });
+  const { server, store, workers } = await lookAtHealth({
+    temporal: { client },
+    store: memoryStore(),
+    storeId,
+    folder: { root: tempDir() },
+  });
   expect(server).toEqual({ problem: 'no answer in time' });
   expect([store, workers]).toEqual([{ ms: expect.any(Number) as number }, null]);
 });
@@ -28,7 +33,7 @@ test('a store whose folder was moved away does not answer, and does again when i
     workflowService: { getSystemInfo: () => Promise.resolve({}) },
     withDeadline: (_deadline: number, call: () => Promise<unknown>) => call(),
   } as unknown as Client;
-  const look = async () => (await lookAtHealth({ temporal: { client }, store, storeId: id })).store;
+  const look = async () => (await lookAtHealth({ temporal: { client }, store, storeId: id, folder: { root } })).store;
   expect(await look()).toEqual({ ms: expect.any(Number) as number });
   renameSync(dir, join(root, 'away'));
   expect(await look()).toEqual({ problem: expect.stringContaining('has gone since it was opened') as string });

@@ -25,7 +25,7 @@ async function stranger() {
 
 test('a code is exchanged for a pass once, and the second time a sentence says how to get another (O12)', async () => {
   const { get, sign } = await stranger();
-  const code = newCode(SECRETS);
+  const code = newCode(SECRETS, 'printed');
   const page = await get(`/sessions/s-1?code=${code}`);
   expect([page.status, page.headers.get('set-cookie')]).toEqual([200, null]);
   expect(await page.text()).toContain('/static/sign-in.js');
@@ -55,7 +55,7 @@ test('no token and no secret lets anybody in from an address (O12)', async () =>
 test('whoever is in already goes where a printed address leads, and its code is used up (O12)', async () => {
   const { get, sign } = await stranger();
   const inside = { authorization: basic(newPass(SECRETS.key, NAME)) };
-  const code = newCode(SECRETS);
+  const code = newCode(SECRETS, 'printed');
   const led = await get(`/sessions/s-1?code=${code}`, inside);
   expect([led.status, led.headers.get('location')]).toEqual([303, '/sessions/s-1']);
   expect((await sign(code)).status).toBe(401);
@@ -69,7 +69,7 @@ test('people of this machine sign in with their tokens, and may do what their ro
   const { pass } = (await (await sign(ana.token)).json()) as { readonly pass: string };
   expect((await get('/', { authorization: basic(pass) })).status).toBe(200);
   expect(isPass(SECRETS.key, NAME, pass)).toBe(false);
-  for (const wrong of ['guess', '', newCode({ ...SECRETS, key: ana.token })])
+  for (const wrong of ['guess', '', newCode({ ...SECRETS, key: ana.token }, 'printed')])
     expect((await sign(wrong)).status).toBe(401);
   expect((await sign(ana.token, { origin: 'https://evil.example' })).status).toBe(403);
 });
@@ -94,13 +94,14 @@ test.each([
 
 test('a code is good for ten minutes and for one run of one page; a pass for thirty days and one page (O12)', () => {
   let now = 1_000_000;
-  const take = codeTaker(SECRETS, () => now);
-  const [first, second] = [newCode(SECRETS, now), newCode(SECRETS, now)];
+  const taken = codeTaker(SECRETS, () => now);
+  const take = (code: string): boolean => taken(code, () => false) === 'good';
+  const [first, second] = [newCode(SECRETS, 'printed', now), newCode(SECRETS, 'printed', now)];
   for (const other of [
     { ...SECRETS, run: 'x'.repeat(32) },
     { ...SECRETS, key: 'x'.repeat(32) },
   ])
-    expect(take(newCode(other, now))).toBe(false);
+    expect(take(newCode(other, 'printed', now))).toBe(false);
   now += CODE_MINUTES * 60_000 - 1;
   expect([take(first), take(first)]).toEqual([true, false]);
   now += 1;
@@ -112,8 +113,9 @@ test('a code is good for ten minutes and for one run of one page; a pass for thi
 });
 
 test('a code that was changed in any character, cut or longer opens nothing, and is not used up by that (O12)', () => {
-  const take = codeTaker(SECRETS);
-  const code = newCode(SECRETS);
+  const taken = codeTaker(SECRETS);
+  const take = (code: string): boolean => taken(code, () => false) === 'good';
+  const code = newCode(SECRETS, 'printed');
   for (let at = 0; at < code.length; at++) {
     const other = code[at] === 'a' ? 'b' : 'a';
     expect(take(`${code.slice(0, at)}${other}${code.slice(at + 1)}`), String(at)).toBe(false);
@@ -122,4 +124,14 @@ test('a code that was changed in any character, cut or longer opens nothing, and
   for (const other of [`${code}a`, ` ${code}`, `${code}\n`, code.toUpperCase(), `0${code}`])
     expect(take(other), other).toBe(false);
   expect([take(code), take(code)]).toEqual([true, false]);
+});
+
+test('a code of an address that a browser is started with works for this user alone, once, within two minutes (O12)', () => {
+  let now = 1_000_000;
+  const take = codeTaker(SECRETS, () => now);
+  const [first, second] = [newCode(SECRETS, 'opened', now), newCode(SECRETS, 'opened', now)];
+  expect(take(first, () => false)).toBe('of another user');
+  expect([take(first, () => true), take(first, () => true)]).toEqual(['good', 'stale']);
+  now += 2 * 60_000;
+  expect(take(second, () => true)).toBe('stale');
 });

@@ -16,6 +16,7 @@ import { asksForSummary } from '../support/asks-for-summary.ts';
 import { harness, type Harness, type HarnessOptions, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
+import { SIGNALS } from '../../workflows/contract/session.ts';
 
 const MODEL = 'claude-sonnet-5-5';
 const config = { models: { [MODEL]: { window: 30_000 } }, batchSummaries: false, memory: false };
@@ -83,6 +84,29 @@ test('is made while the model answers, and the next request begins with it; noth
   const live = h.liveText(session.id);
   expect(live).toContain('"type":"compaction_end"');
   expect(h.model.problems).toEqual([]);
+});
+
+test('one that a snip comes before is left out, and nothing of the task budget is gone (L7 L11)', async () => {
+  let calls = 0;
+  const h: Harness = await looking(async (request) => {
+    if (asksForSummary(request)) return reply('They looked.', { usage: { input_tokens: 22_000, output_tokens: 10 } });
+    calls += 1;
+    if (calls === 10) {
+      // The summary is made by now: what it sums up changes before it can be taken.
+      await until(async () => !(await atWork(h, session)).includes('perdure.prepareCompaction'));
+      await session.handle.signal(SIGNALS.snip, { entries: [3] });
+    }
+    return calls === 13 ? reply('Done.') : look(calls, Math.min(2_500 * calls, 22_000));
+  });
+  const session = await h.open('Look around.', { model: MODEL, taskBudget: 900_000 });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  expect(await boundaries(session)).toEqual([]);
+  expect(h.bodies().filter(asksForSummary)).toHaveLength(1);
+  const budget = { type: 'tokens', total: 900_000 };
+  const budgets = h.bodies().map(({ output_config: output }) => (output as { task_budget?: unknown }).task_budget);
+  expect(budgets).toEqual(budgets.map(() => budget));
+  expect(h.model.problems).toEqual([]);
+  await keepHistory('a prepared compaction is left out after a snip', session.handle);
 });
 
 test('a run that is handed over goes on with it (L4)', async () => {
@@ -163,15 +187,20 @@ test('one that another boundary overtook is followed by none until it has ended,
 });
 
 test('none is prepared after three that were close to each other, while there is room without (L10)', async () => {
-  let [calls, asked] = [0, 0];
-  const h = await looking(async (request) => {
+  let [calls, asked, beside] = [0, 0, false];
+  const h: Harness = await looking(async (request) => {
     if (asksForSummary(request)) {
       asked += 1;
-      const before = calls;
-      await until(() => calls > before);
+      beside = true;
+      await until(() => !beside);
       return reply('They looked.', { usage: { input_tokens: 17_500, output_tokens: 10 } });
     }
     calls += 1;
+    if (beside) {
+      beside = false;
+      // It is taken by the very next request, however slow the machine is.
+      await until(async () => !(await atWork(h, session)).includes('perdure.prepareCompaction'));
+    }
     return calls === 16 ? reply('Done.') : look(calls, calls < 4 ? 2_000 : 17_500, `${calls}.txt`);
   });
   const page = `${'hello '.repeat(20)}\n`.repeat(150);

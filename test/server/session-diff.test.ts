@@ -7,6 +7,7 @@ import { createClient } from '../../client/client.ts';
 import { applyChanges } from '../../client/sessions/files/apply-changes.ts';
 import { findPairs } from '../../client/sessions/files/diff-session.ts';
 import { findGit, openShadowReading } from '../../client/sessions/files/read-shadow.ts';
+import { findPrograms } from '../../system/process/programs.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { harness } from '../support/harness.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -50,6 +51,7 @@ test('what a session has changed is told by its calls, compared between points, 
   const [pair] = await findPairs({ session: id, cwd: h.cwd, reading }, stretch, {});
   const root = tempDir();
   const { runIn } = findGit(root, process.env);
-  const applied = pair && (await applyChanges({ reading, runIn, root }, pair, other));
+  const programs = findPrograms(process.env);
+  const applied = pair && (await applyChanges({ reading, runIn, root, programs }, pair, other));
   expect(applied).toEqual({ written: ['list', 'src/new'], deleted: ['old'], same: 0, conflicts: [] });
 });

@@ -9,6 +9,7 @@ import {
   type Rules,
   type Spend,
 } from '../../workflows/contract/loop.ts';
+import { present } from '../../workflows/contract/present.ts';
 import type { UserMessage } from '../../workflows/contract/session.ts';
 import { absorb } from '../../workflows/machine/absorb.ts';
 import { decide } from '../../workflows/machine/decide.ts';
@@ -74,7 +75,13 @@ export const replied = (
   ...more,
 });
 
-export const cutOff = (contextTokens = 100): ModelResult => ({ kind: 'cut_off', ...stored('cut'), contextTokens });
+/** `own`: how many of them are the reply's. */
+export const cutOff = (contextTokens = 100, own?: number): ModelResult => ({
+  kind: 'cut_off',
+  ...stored('cut'),
+  contextTokens,
+  ...present({ output: own }),
+});
 
 export function modelEvent(result: ModelResult, changes: { step?: number; stop?: 'interrupt' | 'cancel' } = {}): Event {
   return { kind: 'model', result, step: changes.step ?? 7, stop: changes.stop ?? null };

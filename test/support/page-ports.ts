@@ -88,7 +88,13 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     counts: () => Promise.resolve({ ...noSessions, [described.phase]: 1 }),
     describe: (id) =>
       id === 's-1' ? Promise.resolve(described) : Promise.reject(new ClientProblem('no_session', `no session ${id}`)),
-    health: () => Promise.resolve({ server: { ms: 4 }, store: { ms: 9 }, workers: 1 }),
+    health: () =>
+      Promise.resolve({
+        server: { ms: 4 },
+        store: { ms: 9 },
+        workers: 1,
+        snapshots: { bytes: 0, diskBytes: 1_000, isFull: false },
+      }),
     beats: () => Promise.resolve(null),
     pollers: () => Promise.resolve([{ identity: '1@host', seen: 0 }]),
     lastDecision: () => Promise.resolve(null),

@@ -9,11 +9,14 @@ export type PtyOptions = {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly columns?: number;
+  /** It does not tell its size. */
+  readonly tellsNoSize?: true;
 };
 
-export function onTerminal(command: readonly string[], { cwd, env, columns = 80 }: PtyOptions) {
+export function onTerminal(command: readonly string[], { cwd, env, columns = 80, tellsNoSize }: PtyOptions) {
   const quoted = command.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ');
-  const whole = `stty cols ${columns} rows 40; ${quoted}; echo "[status $?]"; stty -a | grep -o ' [-]*icanon'`;
+  const size = tellsNoSize === true ? 'cols 0 rows 0' : `cols ${columns} rows 40`;
+  const whole = `stty ${size}; ${quoted}; echo "[status $?]"; stty -a | grep -o ' [-]*icanon'`;
   const child = spawn('script', ['-qfec', whole, '/dev/null'], { cwd, env: { TERM: 'xterm-256color', ...env } });
   onTestFinished(() => void child.kill('SIGKILL'));
   const screen = terminalScreen(columns);

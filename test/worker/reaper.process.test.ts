@@ -1,7 +1,7 @@
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
-import { takeFileLock } from '../../worker/embedded/file-lock.ts';
+import { takeFileLock } from '../../system/process/file-lock.ts';
 import { startReaper } from '../../worker/reaper.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { processNamed } from '../activities/hooks/support.ts';

@@ -30,6 +30,7 @@ import { whyGitMayDoMore } from './shell/git.ts';
 import { parseShell } from './shell/parse-shell.ts';
 import { judgeCommands, judgeParsed, judgeShell, type ShellJudgement } from './shell/read-only-shell.ts';
 import type { SimpleCommand } from '../shell-command.ts';
+import { type StartOnce, startBuilt } from './shell/start-built.ts';
 import { superviseTree } from './shell/supervise.ts';
 import { buildChangingEnvironment, buildReadOnlyEnvironment } from './shell/command-environment.ts';
 
@@ -134,11 +135,10 @@ async function runInForeground(input: BashInput, context: ToolContext, options: 
   const progress = throttle(PROGRESS_MS, (bytes: Uint8Array) =>
     context.progress(cleanText(Buffer.from(bytes.subarray(-PROGRESS_BYTES)))),
   );
-  const tree = await startTree({ command: input.command, mark: id }, context, options, (bytes) => {
+  const tree = await startAnnounced({ command: input.command, mark: id }, context, options, (bytes) => {
     output.add(bytes);
     progress(bytes);
   });
-  await announceOrKill(tree, id, context);
   const timeoutMs = input.timeout ?? DEFAULT_TIMEOUT_MS;
   const end = await superviseTree(tree, {
     callId: id,
@@ -159,6 +159,23 @@ function addNotes(result: ToolOutput, { folders = [] }: ToolContext, { sandbox }
     result.isError === true && sandbox.kind === 'bwrap' ? describeMissingAgent(result.content) : undefined;
   const notes = [...gone, ...(noAgent === undefined ? [] : [noAgent])];
   return notes.length === 0 ? result : { ...result, content: [result.content, ...notes].join('\n').trimStart() };
+}
+
+type MarkedCommand = { readonly command: string; readonly mark: string };
+
+async function startAnnounced(
+  marked: MarkedCommand,
+  context: ToolContext,
+  options: BuiltinOptions,
+  onOutput: (bytes: Uint8Array) => void,
+): Promise<ProcessTree> {
+  const start: StartOnce = async (onBytes) => {
+    const started = await startTree(marked, context, options, onBytes);
+    await announceOrKill(started.tree, marked.mark, context);
+    return started;
+  };
+  if (options.sandbox.kind !== 'bwrap') return (await start(onOutput)).tree;
+  return await startBuilt(start, onOutput, context.signal);
 }
 
 /** Announces a process. One that no later attempt could find is ended. */
@@ -185,22 +202,18 @@ async function runInBackground(
     session,
     command,
     isOver,
-    spawn: async (mark, onOutput) => {
-      const tree = await startTree({ command, mark }, context, options, onOutput);
-      await announceOrKill(tree, mark, context);
-      return tree;
-    },
+    spawn: (mark, onOutput) => startAnnounced({ command, mark }, context, options, onOutput),
   });
   return { content: describeStarted(id) };
 }
 
 /** Starts a command. `mark` stands in the environment of its processes. */
 async function startTree(
-  { command, mark }: { readonly command: string; readonly mark: string },
+  { command, mark }: MarkedCommand,
   { cwd, folders, dir, env: given, traceparent, fence }: ToolContext,
   { sandbox, dataDir, passEnv = [], keyAgents = [] }: BuiltinOptions,
   onOutput: (bytes: Uint8Array) => void,
-): Promise<ProcessTree> {
+): ReturnType<StartOnce> {
   const { readOnly } = judgeShell(command, { cwd, folders }, dir);
   const argv = sandbox.wrap([sandbox.programs.at('bash'), '--norc', '--noprofile', '-c', command], {
     cwd,
@@ -217,13 +230,14 @@ async function startTree(
   const pass = keyAgents.includes('ssh') && !readOnly ? [...passEnv, SSH_SOCKET] : passEnv;
   const env = { ...childEnvironment(process.env, { cwd: dir, callId: mark, pass, set }), ...traced };
   try {
-    return await spawnTree(argv, {
+    const tree = await spawnTree(argv, {
       cwd: dir,
       pipes: pipePlace(sandbox.programs, dataDir),
       env: readOnly ? buildReadOnlyEnvironment(env, { cwd, folders }) : buildChangingEnvironment(env),
       before: fence,
       onOutput,
     });
+    return { tree, argv };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;

@@ -9,7 +9,7 @@ import { createGlobMatcher } from './search/glob-match.ts';
 import { showNameBytes } from './files/like-name.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { formatAmount, quoteIfNeeded } from './files/wording.ts';
-import { buildCommonArguments, runRipgrep, writeSearchNotes } from './search/ripgrep.ts';
+import { buildCommonArguments, listHiddenFolders, runRipgrep, writeSearchNotes } from './search/ripgrep.ts';
 import { createNamer, findSearchPlace, createShowTest, stripDot, type SearchPlace } from './search/search-place.ts';
 import { keepTopLines } from './search/top-lines.ts';
 import { resolvePattern } from './search/search-pattern.ts';
@@ -41,7 +41,7 @@ export function createGlobTool(options: BuiltinOptions): Tool {
       const args = [
         '--files',
         '--null',
-        ...buildCommonArguments(workspace, place, [wanted]),
+        ...buildCommonArguments(listHiddenFolders(options, place.root), place, [wanted]),
         ...hiddenArguments(wanted, place),
       ];
       const onRecord = (record: Buffer): void => {

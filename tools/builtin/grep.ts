@@ -7,7 +7,7 @@ import type { BuiltinOptions } from './files/options.ts';
 import { refuseNul } from './files/wording.ts';
 import { reportContent, reportCounts, reportFiles, type SearchReport, type ReportPaths } from './search/grep-report.ts';
 import { createFileFilter } from './search/file-filter.ts';
-import { buildCommonArguments, runRipgrep, writeSearchNotes } from './search/ripgrep.ts';
+import { buildCommonArguments, listHiddenFolders, runRipgrep, writeSearchNotes } from './search/ripgrep.ts';
 import { createNamer, findSearchPlace, createShowTest } from './search/search-place.ts';
 
 const NUL = 0;
@@ -50,7 +50,7 @@ export function createGrepTool(options: BuiltinOptions): Tool {
         ...buildModeArguments(input),
         // These arguments go before the exclusions: of two that match, the later counts.
         ...files.arguments,
-        ...buildCommonArguments(workspace, place, [input.glob ?? '']),
+        ...buildCommonArguments(listHiddenFolders(options, place.root), place, [input.glob ?? '']),
         '--hidden',
         ...(NAMES_CR.test(input.pattern) ? [] : ['--crlf']),
         ...(input.ignore_case === true ? ['--ignore-case'] : []),

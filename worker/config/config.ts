@@ -87,9 +87,10 @@ const snapshotsSchema = z.union(
       bytes: wholeNumberSchema(1024 ** 4).optional(),
       fileBytes: wholeNumberSchema(1024 ** 3).optional(),
       include: z.array(z.string().min(1).max(1_000)).max(100).optional(),
+      diskBytes: wholeNumberSchema(1024 ** 5).optional(),
     }),
   ],
-  'give true, false or { files, bytes, fileBytes, include }',
+  'give true, false or { files, bytes, fileBytes, include, diskBytes }',
 );
 
 const level = z.enum(efforts);

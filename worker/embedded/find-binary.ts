@@ -7,7 +7,7 @@ import { downloadBinary, type BinarySource } from './fetch-binary.ts';
 import { checkBinary, forgetBinary, recordBinary } from './binary-checksum.ts';
 import { buildBinary } from './build-binary.ts';
 import { cacheFolderOf, type Env } from '../../connection/data-folder.ts';
-import { withLock } from './file-lock.ts';
+import { withLock } from '../../system/process/file-lock.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { type Binary, binaryVersion, versionProblem } from './binary-version.ts';
 

@@ -1,7 +1,7 @@
 // The lock under which the processes of a data folder decide who starts, stops, joins and leaves
 // its server. It is not reentrant.
 import type { DataFolder } from '../../connection/data-folder.ts';
-import { withLock } from './file-lock.ts';
+import { withLock } from '../../system/process/file-lock.ts';
 
 /** Milliseconds, longer than a start or a stop takes at its worst. */
 const WAIT_MS = 90_000;

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { isAlive, processIdentity } from '../../system/process/identity.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import type { DataFolder } from '../../connection/data-folder.ts';
-import { identitySchema } from './file-lock.ts';
+import { identitySchema } from '../../system/process/file-lock.ts';
 import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 
 /** `dev` and `worker` stay until they are stopped, a `command` ends by itself. */

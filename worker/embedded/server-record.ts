@@ -8,7 +8,7 @@ import { bootId, hostName, isAlive, startTimeOf, SYSTEM_PATH } from '../../syste
 import { openKeyRing, type KeyRing } from '../../connection/payloads/key-ring.ts';
 import { realOf } from '../../system/process/places.ts';
 import type { DataFolder } from '../../connection/data-folder.ts';
-import { identitySchema } from './file-lock.ts';
+import { identitySchema } from '../../system/process/file-lock.ts';
 import { databaseArgument } from './server-args.ts';
 import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';

@@ -2,7 +2,7 @@
 // never crosses it, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
 import type { RunTool, RunToolResult } from './calls.ts';
-import type { Append, AppendingStep } from './append.ts';
+import type { Append, AppendedFacts, AppendingStep } from './append.ts';
 import type { CheckOutFiles, FilesCheckedOut } from './fork.ts';
 import type { FilesRewound, RewindFiles } from './rewind.ts';
 import type { CallModel, ModelCallAnswer, ModelResult } from './model-call.ts';
@@ -212,7 +212,9 @@ export type Shrunk = ShrunkResults & { readonly kind: 'shrunk'; readonly tokens?
  * summary could be made. With `as_is` and `failed`, old results may have been shrunk. `nothing`:
  * cancelled, and discarded whole (L47).
  */
-export type CompactionResult =
+export type CompactionResult = AppendedFacts & CompactionEnd;
+
+type CompactionEnd =
   | {
       readonly kind: 'compacted';
       readonly head: Hash;
@@ -260,7 +262,9 @@ export type Collapse = AppendingStep & Pick<Compact, 'model' | 'window' | 'left'
  * `savings`: estimated tokens that committing each newly staged stretch would save, oldest first.
  * `freed`: tokens freed before by shrinking old results (L8).
  */
-export type CollapseResult =
+export type CollapseResult = AppendedFacts & CollapseEnd;
+
+type CollapseEnd =
   | {
       readonly kind: 'staged';
       readonly head: Hash;

@@ -167,3 +167,9 @@ export type RunEnded = Omit<RunSummary, 'head'> & {
   readonly durationMs: number;
   readonly at: number;
 };
+
+/**
+ * `leftOut`: the prepared boundary that the step was to append is not stored (L9). A worker of an
+ * earlier release does not say.
+ */
+export type AppendedFacts = { readonly leftOut?: true };

@@ -99,6 +99,9 @@ export type OutcomeItem = {
   readonly unknown?: true;
 };
 
+/** The outcome of a call that an interrupt of its reply kept from running (L47). */
+export const NOT_RUN_INTERRUPTED = 'Not run: the reply was interrupted.';
+
 /**
  * The end of a call that the workflow carried out (L62), in a run of this configuration. `step`:
  * the one under which watchers are told.

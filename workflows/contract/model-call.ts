@@ -1,5 +1,5 @@
 // One model call as the workflow asks for it, and its possible results.
-import type { AppendingStep } from './append.ts';
+import type { AppendedFacts, AppendingStep } from './append.ts';
 import type { Call, ToolContextState } from './calls.ts';
 import type { Hash } from './ids.ts';
 import type { RemainingBudget, Spend } from './loop.ts';
@@ -48,9 +48,10 @@ export type ModelResult =
     })
   /**
    * Max output tokens cut the reply before a complete call. It is stored under `head`, which the
-   * loop takes (L27) or leaves (L26).
+   * loop takes (L27) or leaves (L26). `output`: how many of the tokens in context are its own; a
+   * worker of an earlier release does not say.
    */
-  | (StoredReplyFacts & { readonly kind: 'cut_off' })
+  | (StoredReplyFacts & { readonly kind: 'cut_off'; readonly output?: number })
   /** Cancelled while streaming: the complete part is stored (L16, L47). */
   | (StoredReplyFacts & { readonly kind: 'interrupted'; readonly calls: readonly Call[] })
   /** Cancelled before there was anything to store. */
@@ -109,7 +110,7 @@ export function modelResultOf(answer: ModelCallAnswer): ModelResult {
   return answer.kind === 'handed_over' ? { ...answer, kind: 'message' } : answer;
 }
 
-type StoredReplyFacts = {
+type StoredReplyFacts = AppendedFacts & {
   readonly head: Hash;
   /** Tokens in context at this reply, all kinds, output included. */
   readonly contextTokens: number;

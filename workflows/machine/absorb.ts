@@ -3,7 +3,7 @@
 import type { Append, BatchSummary, ModelResult } from '../contract/activities.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
 import type { Event, ModelEnded, ToolsRan } from './events.ts';
-import type { RunState } from './state.ts';
+import type { HasChange, RunState } from './state.ts';
 import { toolContextAfter, withCallsSpend } from './calls.ts';
 import {
   absorbCollapsed,
@@ -12,9 +12,11 @@ import {
   absorbWaited,
   notePreparation,
   noteFailedHooks,
+  settlePrepared,
 } from './compactions.ts';
 
-export function absorb(state: RunState, rules: Rules, event: Event): RunState {
+export function absorb(given: RunState, rules: Rules, event: Event, has: HasChange = () => true): RunState {
+  const state = 'result' in event ? settlePrepared(given, event.result, has) : given;
   switch (event.kind) {
     case 'ready':
     case 'stopped':
@@ -28,7 +30,7 @@ export function absorb(state: RunState, rules: Rules, event: Event): RunState {
     case 'prepared':
       return absorbWaited(state, event);
     case 'compacted':
-      return absorbCompacted(state, rules, event.result);
+      return absorbCompacted(state, rules, event.result, has);
     case 'collapsed':
       return absorbCollapsed(state, rules, event.result);
     case 'hooks_ran':

@@ -1,6 +1,7 @@
 // The effects on the state of a compaction, of one that is prepared while the run goes on, and of
 // staging collapses (L8–L11).
 import type {
+  AppendedFacts,
   CollapseResult,
   CompactionResult,
   FailedHook,
@@ -9,14 +10,15 @@ import type {
 } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
-import { pendingTokens, tokensWithoutStaged } from './context.ts';
+import { pendingTokens, tokensInUse, tokensWithoutStaged } from './context.ts';
 import type { Event, TakenPreparation } from './events.ts';
-import type { CompactionTracking, Preparing, RunState } from './state.ts';
+import type { CompactionTracking, HasChange, Preparing, RunState } from './state.ts';
 
 /** Compactions at most this many turns apart are close (L10). */
 const CLOSE_TURNS = 2;
 
-export function absorbCompacted(state: RunState, rules: Rules, result: CompactionResult): RunState {
+export function absorbCompacted(state: RunState, rules: Rules, result: CompactionResult, has: HasChange): RunState {
+  const recount = (counted: RunState, tokens?: number): RunState => recountContext(counted, rules, tokens, has);
   const spent = { ...state, spend: addSpend(state.spend, result.spend), failures: 0 };
   switch (result.kind) {
     case 'nothing':
@@ -26,14 +28,11 @@ export function absorbCompacted(state: RunState, rules: Rules, result: Compactio
     case 'failed':
       return noteFailure(spent, rules, result);
     case 'unshrunk':
-      return recountContext(
-        { ...spent, compaction: { ...state.compaction, shrunkIn: state.iteration } },
-        result.tokens,
-      );
+      return recount({ ...spent, compaction: { ...state.compaction, shrunkIn: state.iteration } }, result.tokens);
     case 'shrunk':
-      return recountContext(applyShrinking(spent, result), result.tokens);
+      return recount(applyShrinking(spent, result), result.tokens);
     case 'as_is':
-      return leaveAsIs(spent, result);
+      return recount(leaveAsIs(spent, result), result.tokens);
     case 'compacted':
       return {
         ...withBoundary(spent, rules),
@@ -106,8 +105,30 @@ export function takePrepared(state: RunState, rules: Rules): RunState {
   const made = state.preparing?.made;
   if (!made) return state;
   const { boundary, saved } = made;
+  const { staged, compaction, taskRemaining, contextTokens } = state;
   const pending = [...state.pending, { kind: 'prepared_boundary', boundary } as const];
-  return { ...withBoundary(state, rules), pending, contextTokens: Math.max(1, state.contextTokens - saved) };
+  return {
+    ...withBoundary(state, rules),
+    pending,
+    contextTokens: Math.max(1, contextTokens - saved),
+    beforePrepared: { staged, compaction, taskRemaining, contextTokens },
+  };
+}
+
+/**
+ * Takes back what was counted for a prepared boundary that is left out, because what it sums up has
+ * changed: there was no compaction (L9–L11). Sessions of earlier releases counted one.
+ */
+export function settlePrepared(
+  state: RunState,
+  { leftOut, ...result }: AppendedFacts & { readonly kind: string; readonly head?: Hash },
+  has: HasChange,
+): RunState {
+  const { beforePrepared, ...rest } = state;
+  if (!beforePrepared) return state;
+  if (leftOut) return has('perdure-left-out') ? { ...rest, ...beforePrepared } : state;
+  // A cut reply may be replaced, and its entries stored again (L26).
+  return result.head === undefined || result.kind === 'cut_off' ? state : rest;
 }
 
 export function noteFailedHooks(state: RunState, hooks: readonly FailedHook[]): RunState {
@@ -132,14 +153,11 @@ function noteFailure(state: RunState, rules: Rules, result: Extract<CompactionRe
  * Nothing was compacted, and another try in this iteration would come to the same. It does not
  * count as a failure.
  */
-function leaveAsIs(
-  state: RunState,
-  { head, freed = 0, tokens }: Extract<CompactionResult, { kind: 'as_is' }>,
-): RunState {
+function leaveAsIs(state: RunState, { head, freed = 0 }: Extract<CompactionResult, { kind: 'as_is' }>): RunState {
   const kept = head === undefined ? state : applyShrinking(state, { head, freed });
   const { iteration } = state;
   const compaction = { ...kept.compaction, failures: 0, triedIn: iteration, shrunkIn: iteration };
-  return recountContext({ ...kept, compaction }, tokens);
+  return { ...kept, compaction };
 }
 
 /**
@@ -147,9 +165,14 @@ function leaveAsIs(
  * in part (L6). `tokens` is an estimate of all that is shown: it may lower the count, and never
  * raises it.
  */
-function recountContext(state: RunState, tokens = Infinity): RunState {
-  const counted = Math.max(1, tokens - state.newerTokens - pendingTokens(state.pending));
-  return { ...state, contextTokens: Math.min(state.contextTokens, counted) };
+function recountContext(state: RunState, rules: Rules, tokens = Infinity, has: HasChange): RunState {
+  const { newerTokens } = state;
+  const counted = Math.max(1, tokens - newerTokens - pendingTokens(state.pending));
+  const lowered = { ...state, contextTokens: Math.min(state.contextTokens, counted) };
+  const over = Math.min(newerTokens, tokensInUse(lowered, rules.fixedTokens) - tokens);
+  // The entry may be newer than all that a reply has counted. Sessions of earlier releases were
+  // blocked by it for good.
+  return over > 0 && has('perdure-recount') ? { ...lowered, newerTokens: newerTokens - over } : lowered;
 }
 
 /** Unlike a compaction, shrinking changes nothing of L10 and L11. */

@@ -3,7 +3,7 @@
 import type { Append } from '../contract/activities.ts';
 import { estimateTokens } from '../contract/tokens.ts';
 import { bodyCharacters } from '../contract/people.ts';
-import type { ContextFacts, RuleChange, RunState } from './state.ts';
+import type { ContextFacts, HasChange, RunState } from './state.ts';
 
 /**
  * `fixed`: tokens of the system prompt and the tools, for a conversation that no reply has counted
@@ -48,7 +48,7 @@ export function newestTokens(pending: readonly Append[]): number {
 }
 
 /** A context that no reply has counted stays an estimate, without system prompt and tools. */
-export function contextAfterRun(state: RunState, has: (change: RuleChange) => boolean): ContextFacts {
+export function contextAfterRun(state: RunState, has: HasChange): ContextFacts {
   const { contextTokens, staged } = state;
   const used = tokensInUse(state, 0);
   const isCounted = contextTokens > 0 || used === 0 || !has('perdure-uncounted-context');

@@ -8,17 +8,22 @@ import { endIfBudgetSpent, modelLimits } from './limits.ts';
 import { outputCapOf } from './step-inputs.ts';
 import { tokensInUse } from './context.ts';
 import { showError } from './ends.ts';
-import type { RunState } from './state.ts';
+import type { HasChange, RunState } from './state.ts';
 
 type End = Extract<Move, { do: 'end' }>;
 
 type Cut = Extract<ModelResult, { kind: 'cut_off' }>;
 
-export function recoverCutReply(state: RunState, rules: Rules, result: Cut, { step, summary }: ModelEnded): Move {
+export function recoverCutReply(
+  state: RunState,
+  rules: Rules,
+  { result, step, summary }: ModelEnded & { readonly result: Cut },
+  has: HasChange,
+): Move {
   const gone = endIfBudgetSpent(state, rules);
   if (gone) return endOnCutReply(gone, result, summary);
   const append = summaryAppend(summary);
-  const cap = findRaisedCap(state, rules, result);
+  const cap = findRaisedCap(state, rules, result, has);
   if (cap !== null) {
     const replaces = toCutReply(result);
     const transition = { reason: 'max_output_tokens_escalate', cap, supersedes: step, replaces, append } as const;
@@ -89,10 +94,22 @@ function toCutReply({ head, contextTokens }: Cut): CutReply {
   return { head, contextTokens };
 }
 
-/** Returns null when a raise gains nothing, or the caller has chosen the cap. */
-function findRaisedCap(state: RunState, rules: Rules, { contextTokens }: Cut): number | null {
+/**
+ * Returns null when a raise gains nothing, or the caller has chosen the cap. The cut reply is not
+ * in the request that replaces it, so its tokens are room. Sessions of earlier releases counted
+ * them.
+ */
+function findRaisedCap(
+  state: RunState,
+  rules: Rules,
+  { contextTokens, output = 0 }: Cut,
+  has: HasChange,
+): number | null {
   if (rules.outputCapFixed || state.capOverride !== null) return null;
   const { window, outputCap, raisedOutputCap } = modelLimits(state, rules);
-  const cap = Math.min(raisedOutputCap, window - contextTokens, state.maxOutput ?? Infinity);
+  const most = Math.min(raisedOutputCap, state.maxOutput ?? Infinity);
+  const room = window - contextTokens;
+  const isRoomier = room < most && output > 0 && has('perdure-cut-room');
+  const cap = Math.min(most, isRoomier ? room + output : room);
   return cap > outputCap ? cap : null;
 }

@@ -1,17 +1,18 @@
 // Decides the next move: the recovery ladder of the loop. Pure: state and event in, move out. Each
 // rung is a row in its tests.
 import type { Append, ModelResult, StopHooksRan } from '../contract/activities.ts';
+import { NOT_RUN_INTERRUPTED } from '../contract/calls.ts';
 import type { Rules, StopCause, Terminal } from '../contract/loop.ts';
 import { recoverCutReply, endOnCutReply, recoverRefusedCap } from './cut-off.ts';
 import type { Event, ModelEnded, Move, ToolsRan, Transition } from './events.ts';
 import { endIfBudgetSpent, endIfTurnsSpent } from './limits.ts';
 import { notRunOutcomes, errorNotice, showError, stopNotice, stopTerminal } from './ends.ts';
 import { prepare, afterReactive, afterPreparation, blockIfTooClose, recoverTooLong } from './prepare.ts';
-import type { RunState } from './state.ts';
+import type { HasChange, RunState } from './state.ts';
 import { endWrapUp, wrapUpIfNear } from './wrap-up.ts';
 import { present } from '../contract/present.ts';
 
-export function decide(state: RunState, rules: Rules, event: Event): Move {
+export function decide(state: RunState, rules: Rules, event: Event, has: HasChange = () => true): Move {
   switch (event.kind) {
     case 'ready':
       return prepare(state, rules);
@@ -20,7 +21,7 @@ export function decide(state: RunState, rules: Rules, event: Event): Move {
     case 'tools_ran':
       return afterTools(state, rules, event);
     case 'model':
-      return endWrapUp(state, rules, event) ?? afterModel(state, rules, event);
+      return endWrapUp(state, rules, event) ?? afterModel(state, rules, event, has);
     case 'compacted':
       return afterCompaction(state, rules, event);
     case 'collapsed':
@@ -34,7 +35,7 @@ export function decide(state: RunState, rules: Rules, event: Event): Move {
   }
 }
 
-function afterModel(state: RunState, rules: Rules, ended: ModelEnded): Move {
+function afterModel(state: RunState, rules: Rules, ended: ModelEnded, has: HasChange): Move {
   const { result, stop } = ended;
   const lower = stop || endIfBudgetSpent(state, rules) ? null : recoverRefusedCap(state, rules, result);
   if (lower) return lower;
@@ -45,13 +46,9 @@ function afterModel(state: RunState, rules: Rules, ended: ModelEnded): Move {
       // A stop that came too late for the stream still stops the run, and the reply is kept.
       return stop
         ? endOnCutReply(endStopped(stop, rules, []), result, ended.summary)
-        : recoverCutReply(state, rules, result, ended);
+        : recoverCutReply(state, rules, { ...ended, result }, has);
     case 'interrupted':
-      return endStopped(
-        stop ?? 'interrupt',
-        rules,
-        notRunOutcomes(result.calls, 'Not run: the reply was interrupted.'),
-      );
+      return endStopped(stop ?? 'interrupt', rules, notRunOutcomes(result.calls, NOT_RUN_INTERRUPTED));
     case 'nothing':
       return endStopped(stop ?? 'interrupt', rules, []);
     case 'parked':

@@ -7,7 +7,7 @@ import { absorb } from './absorb.ts';
 import { takePrepared } from './compactions.ts';
 import { decide } from './decide.ts';
 import type { Event, Move, PerformedMove } from './events.ts';
-import type { RuleChange, RunState } from './state.ts';
+import type { HasChange, RunState } from './state.ts';
 import { apply, commitCollapses, keepCut } from './transitions.ts';
 import { withoutWrapUpRequest, beginWrapUp } from './wrap-up.ts';
 
@@ -24,7 +24,7 @@ export type LoopPort = {
    */
   wentRound(state: RunState, move: Extract<Move, { do: 'go_round' }>): Promise<void> | null;
   /** Absent: the run has all changes. */
-  readonly has?: (change: RuleChange) => boolean;
+  readonly has?: HasChange;
 };
 
 export type LoopEnd = { readonly state: RunState; readonly terminal: Terminal; readonly append: readonly Append[] };
@@ -43,8 +43,8 @@ export async function runLoop(
   let event: Event = resume ? await port.perform(resume, state) : { kind: 'ready' };
   for (;;) {
     const rules = rulesNow();
-    state = absorb(state, rules, event);
-    const move = decide(state, rules, event);
+    state = absorb(state, rules, event, port.has);
+    const move = decide(state, rules, event, port.has);
     switch (move.do) {
       case 'end':
         return { state: stateAtEnd(state, move), terminal: move.terminal, append: move.append };

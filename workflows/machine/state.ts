@@ -11,7 +11,15 @@ import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../co
  * Changes of rules that sessions of earlier releases do not have. The workflow says which of them a
  * run has.
  */
-export type RuleChange = 'perdure-answer-recoveries' | 'perdure-uncounted-context';
+export type RuleChange =
+  | 'perdure-answer-recoveries'
+  | 'perdure-cut-room'
+  | 'perdure-left-out'
+  | 'perdure-recount'
+  | 'perdure-uncounted-context';
+
+/** Tells whether the run has a change; it may note that in its history. */
+export type HasChange = (change: RuleChange) => boolean;
 
 /** How many transitions the workflow keeps; the full list is in the transcript (L3). */
 export const KEPT_TRANSITIONS = 32;
@@ -81,6 +89,11 @@ export type RunState = {
   readonly pendingSummary: PendingSummary | null;
   /** The compaction that is being prepared while the run goes on (L9); absent without one. */
   readonly preparing?: Preparing | null;
+  /**
+   * What was true before the prepared boundary among the pending entries was counted as taken: it
+   * may be left out (L9). Absent once it is known.
+   */
+  readonly beforePrepared?: BeforePrepared;
   /** The run sums the conversation up, and does nothing else (L10). */
   readonly demand?: CompactionAsked;
   /** The spending of the run and of its agents. */
@@ -133,6 +146,8 @@ export type Preparing = {
   readonly keeps?: Spend;
   readonly made?: { readonly boundary: Hash; readonly saved: number };
 };
+
+export type BeforePrepared = Pick<RunState, 'staged' | 'compaction' | 'taskRemaining' | 'contextTokens'>;
 
 export type PendingSummary = { readonly head: Hash; readonly append: readonly Append[]; readonly iteration: number };
 

@@ -16,7 +16,9 @@ import { budgetLeft, modelLimits } from './limits.ts';
 import type { RunState } from './state.ts';
 
 export function modelInput(state: RunState, rules: Rules): Omit<CallModel, keyof AppendingStep> {
-  const { supersedes, retells, failures, overloads, toolContext, taskRemaining, wrapUp } = state;
+  const { supersedes, retells, failures, overloads, toolContext, wrapUp } = state;
+  // Where the prepared boundary is taken its summary is sent, and nothing remaining beside it.
+  const { taskRemaining } = state.beforePrepared ?? state;
   return {
     cap: outputCapOf(state, rules),
     ...present({
@@ -35,6 +37,8 @@ export function modelInput(state: RunState, rules: Rules): Omit<CallModel, keyof
 
 /**
  * A raised cap (L26) holds on, but after a fallback or with more in context, less may be possible.
+ * The request that replaces a cut reply is as large as the API has counted it, whatever the
+ * estimate.
  */
 export function outputCapOf(state: RunState, rules: Rules): number {
   const { window, outputCap, raisedOutputCap, leastOutputCap } = modelLimits(state, rules);
@@ -42,7 +46,8 @@ export function outputCapOf(state: RunState, rules: Rules): number {
   const most = Math.min(outputCap, state.maxOutput ?? outputCap);
   const cap = leastOutputCap === undefined ? most : Math.min(most, Math.max(leastOutputCap, room));
   if (state.capOverride === null) return cap;
-  return Math.max(cap, Math.min(state.capOverride, raisedOutputCap, state.maxOutput ?? raisedOutputCap, room));
+  const left = state.replaced ? Infinity : room;
+  return Math.max(cap, Math.min(state.capOverride, raisedOutputCap, state.maxOutput ?? raisedOutputCap, left));
 }
 
 /**

@@ -3,14 +3,10 @@ import type { Append } from '../contract/activities.ts';
 import type { TransitionReason } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
 import type { CutReply, Transition } from './events.ts';
-import { KEPT_TRANSITIONS, type RuleChange, type RunState } from './state.ts';
+import { KEPT_TRANSITIONS, type HasChange, type RunState } from './state.ts';
 import { present } from '../contract/present.ts';
 
-export function apply(
-  state: RunState,
-  transition: Transition,
-  has: (change: RuleChange) => boolean = () => true,
-): RunState {
+export function apply(state: RunState, transition: Transition, has: HasChange = () => true): RunState {
   const { reason } = transition;
   const iteration = state.iteration + 1;
   const changed = applyChange({ ...state, replaced: null }, transition, has);
@@ -26,7 +22,7 @@ export function apply(
 /** The recovery count, the drain and reactive flags, and the raised cap. */
 const CLEARED = { recoveries: 0, drained: false, compacted: false, capOverride: null } as const;
 
-function applyChange(state: RunState, transition: Transition, has: (change: RuleChange) => boolean): RunState {
+function applyChange(state: RunState, transition: Transition, has: HasChange): RunState {
   switch (transition.reason) {
     case 'next_turn': {
       const { messages, snips, summarize } = transition;
@@ -65,7 +61,7 @@ function lowerRefusedCap(maxOutput: number | undefined): Partial<RunState> {
 function resetsOf(
   state: RunState,
   reason: Exclude<TransitionReason, 'next_turn' | 'max_output_tokens_escalate' | 'max_output_tokens_recovery'>,
-  has: (change: RuleChange) => boolean,
+  has: HasChange,
 ): Partial<RunState> {
   switch (reason) {
     case 'collapse_drain_retry':

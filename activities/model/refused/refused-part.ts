@@ -32,7 +32,8 @@ export function partToLeaveOut(verdict: Verdict, body: ModelRequest): RefusableP
     case 'refused_summary':
       return hasSummary ? REFUSABLE.summaries : undefined;
     case 'refused_field':
-      return verdict.field === BETA_HEADER ? partOfBeta(verdict.detail, body) : partOfField(verdict.field, body);
+      if (verdict.field !== BETA_HEADER) return partOfField(verdict.field, body);
+      return sentPart(partOfBeta(verdict.detail, body), body);
     default:
       return undefined;
   }
@@ -41,6 +42,22 @@ export function partToLeaveOut(verdict: Verdict, body: ModelRequest): RefusableP
 function partOfField(field: string, body: ModelRequest): RefusablePart | undefined {
   if (field.includes('block_binding')) return body.thinking?.block_binding ? REFUSABLE.binding : undefined;
   return /^compaction\b/.test(field) && body.compaction ? REFUSABLE.summaries : undefined;
+}
+
+/** Changes of tools that a summary includes are sent as long as it is. */
+function sentPart(part: RefusablePart | undefined, { messages }: ModelRequest): RefusablePart | undefined {
+  return part === REFUSABLE.inlineTools && !changesTools(messages) ? REFUSABLE.summaries : part;
+}
+
+/**
+ * Finds the part that the server does not know at all, where a summary was refused: it may be the
+ * tools in it.
+ */
+export function findUnknownPart(verdict: Verdict, body: ModelRequest): RefusablePart | undefined {
+  if (verdict.kind === 'refused_tools') return REFUSABLE.inlineTools;
+  return verdict.kind === 'refused_field' && verdict.field === BETA_HEADER
+    ? partOfBeta(verdict.detail, body)
+    : undefined;
 }
 
 /** Picks the beta that the refusal names, or the first one that the request used. */

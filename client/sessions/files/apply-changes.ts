@@ -1,40 +1,16 @@
 // Writes what an agent has changed onto another checkout (T11): file by file, three-way where the
 // file differs there. Only files are written: the index and the history of a repository stay.
-import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import {
-  lstat,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readlink,
-  rename,
-  rm,
-  rmdir,
-  symlink,
-  unlink,
-  writeFile,
-} from 'node:fs/promises';
-import { join } from 'node:path';
-import {
-  type HeldFile,
-  type HeldPair,
-  listHeldPairs,
-  type Pair,
-  readHeld,
-  type ShadowReading,
-} from '../../../store/snapshots/compare.ts';
-import { bytesOf, namesIn, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
-import { codeOf } from '../../../system/text.ts';
+import { type HeldFile, type HeldPair, listHeldPairs, type Pair } from '../../../store/snapshots/compare.ts';
+import { namesIn, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
+import { readBlobs } from '../../../store/snapshots/read-blobs.ts';
+import type { Programs } from '../../../system/process/programs.ts';
 import { ClientProblem } from '../../problem.ts';
+import { type Change, CheckoutFolder, type FoundFile, LINK, type Look } from './checkout-folder.ts';
+import { mergeFiles, type MergePorts, type Versions } from './merge-files.ts';
 import type { RunInFolder } from './read-shadow.ts';
 
-export type ChangePorts = {
-  readonly reading: ShadowReading;
-  readonly runIn: RunInFolder;
-  /** The data folder, where versions of a file are merged: no command of an agent writes there. */
-  readonly root: string;
-};
+export type ChangePorts = MergePorts & { readonly programs: Programs };
 
 export type Applied = {
   /** Paths that were written or deleted, for people. */
@@ -50,123 +26,133 @@ export type Applied = {
  */
 export type ConflictKind = 'marked' | 'changed_here' | 'not_text' | 'blocked';
 
-/** `folder` is an absolute path. Throws ClientProblem `refused`, and nothing is written then. */
-export async function applyChanges(ports: ChangePorts, pair: Pair, folder: string): Promise<Applied> {
+/**
+ * `folder` is an absolute real path. With `dryRun` nothing is written, and what would be is
+ * returned. Throws ClientProblem `refused`, and nothing is written then.
+ */
+export async function applyChanges(
+  ports: ChangePorts,
+  pair: Pair,
+  folder: string,
+  { dryRun = false }: { readonly dryRun?: boolean } = {},
+): Promise<Applied> {
+  const checkout = new CheckoutFolder(folder, ports.programs);
   const pairs = await listHeldPairs(ports.reading, pair);
   const gone = new Set(pairs.flatMap(({ path, to }) => (to === null ? [path] : [])));
-  const plans: Plan[] = [];
-  for (const held of pairs) plans.push(await planFile(ports, folder, { held, gone }));
-  const differing = plans.filter(({ kind }) => kind !== 'same').map(({ path }) => path);
-  await refuseChanged(ports, folder, differing);
+  const looked: (Plan | Merging)[] = [];
+  for (const held of pairs) looked.push(planFile(held, await checkout.look(held.path, gone)));
+  const plans = await planMerges(ports, checkout, looked);
+  await refuseChanged(
+    ports,
+    folder,
+    plans.filter(({ kind }) => kind !== 'same').map(({ path }) => path),
+  );
+  return describePlans(dryRun ? plans : await carryOut(ports, checkout, plans));
+}
+
+type Plan = { readonly path: RawPath; readonly why?: ConflictKind } & (
+  | { readonly kind: 'same' | 'leave' }
+  | { readonly kind: 'delete'; readonly before: Stats }
+  | {
+      readonly kind: 'write';
+      readonly mode: string;
+      /** The hash of a content that a snapshot has, or one that was merged. */
+      readonly content: string | Buffer;
+      readonly before: Stats | null;
+    }
+);
+
+/** A file that differs on both sides. */
+type Merging = {
+  readonly kind: 'merge';
+  readonly path: RawPath;
+  readonly here: FoundFile & { readonly stats: Stats };
+  readonly base: HeldFile | null;
+  readonly wanted: HeldFile;
+};
+
+function planFile({ path, from, to }: HeldPair, here: Look): Plan | Merging {
+  // Where something else is in its place, a file that is not wanted is gone already.
+  if (here === 'blocked') return to === null ? { path, kind: 'same' } : { path, kind: 'leave', why: 'blocked' };
+  if (isSame(here, to)) return { path, kind: 'same' };
+  if (isSame(here, from)) {
+    if (to !== null) return { path, kind: 'write', mode: to.mode, content: to.blob, before: here?.stats ?? null };
+    // Both are missing, or the file is as the agent found it.
+    return here === null ? { path, kind: 'same' } : { path, kind: 'delete', before: here.stats };
+  }
+  if (here === null || to === null) return { path, kind: 'leave', why: 'changed_here' };
+  const isLink = [here, to, from].some((each) => each?.mode === LINK);
+  if (isLink || !here.isText) return { path, kind: 'leave', why: 'not_text' };
+  return { path, kind: 'merge', here, base: from, wanted: to };
+}
+
+/** Compares contents; the mode of a missing file is that of none. */
+function isSame(here: FoundFile | null, other: HeldFile | null): boolean {
+  if (here === null || other === null) return here === other;
+  return here.mode === other.mode && here.blob === other.blob;
+}
+
+async function planMerges(
+  ports: ChangePorts,
+  checkout: CheckoutFolder,
+  looked: readonly (Plan | Merging)[],
+): Promise<readonly Plan[]> {
+  const versions: Versions[] = [];
+  for (const each of looked) {
+    if (each.kind !== 'merge') continue;
+    const here = await checkout.read(each.path);
+    if (here === null)
+      throw new ClientProblem('refused', `${showPath(each.path)} is being changed: nothing was written`);
+    versions.push({ here, base: each.base?.blob ?? null, wanted: each.wanted.blob });
+  }
+  const merged = await mergeFiles(ports, versions);
+  let at = 0;
+  return looked.map((each): Plan => {
+    if (each.kind !== 'merge') return each;
+    const { path, here, wanted } = each;
+    const [version, found] = [versions[at], merged[at]];
+    at += 1;
+    if (!version || !found) return { path, kind: 'leave', why: 'not_text' };
+    const { content, isClean } = found;
+    if (isClean && here.mode === wanted.mode && content.equals(version.here)) return { path, kind: 'same' };
+    const plan = { path, kind: 'write', mode: wanted.mode, content, before: here.stats } as const;
+    return isClean ? plan : { ...plan, why: 'marked' };
+  });
+}
+
+/** Deletes first: a file may take the place of a folder. What has changed meanwhile is left. */
+async function carryOut(
+  { reading }: ChangePorts,
+  checkout: CheckoutFolder,
+  plans: readonly Plan[],
+): Promise<readonly Plan[]> {
+  const left = new Map<RawPath, Exclude<Change, 'done'>>();
+  const note = (path: RawPath, change: Change): void => {
+    if (change !== 'done') left.set(path, change);
+  };
+  for (const plan of plans) if (plan.kind === 'delete') note(plan.path, await checkout.remove(plan.path, plan.before));
+  const writes = plans.filter((plan) => plan.kind === 'write');
+  const contents = readBlobs(
+    reading,
+    writes.flatMap(({ content }) => (typeof content === 'string' ? [content] : [])),
+  );
+  for (const { content, ...file } of writes) {
+    const bytes =
+      typeof content === 'string' ? ((await contents.next()).value as readonly [string, Buffer])[1] : content;
+    note(file.path, await checkout.write({ ...file, content: bytes }));
+  }
+  return plans.map((plan): Plan => {
+    const why = left.get(plan.path);
+    return why === undefined ? plan : { path: plan.path, kind: 'leave', why };
+  });
+}
+
+function describePlans(plans: readonly Plan[]): Applied {
   const conflicts = plans.flatMap(({ path, why }) => (why === undefined ? [] : [{ path: showPath(path), why }]));
-  for (const { path } of plans.filter(({ kind }) => kind === 'delete')) await removeFile(folder, path);
-  for (const plan of plans) if (plan.kind === 'write') await writeHeld(folder, plan);
   const names = (kind: Plan['kind']): readonly string[] =>
     plans.filter((plan) => plan.kind === kind && plan.why === undefined).map(({ path }) => showPath(path));
   return { written: names('write'), deleted: names('delete'), same: names('same').length, conflicts };
 }
-
-type Plan = { readonly path: RawPath; readonly why?: ConflictKind } & (
-  | { readonly kind: 'same' | 'delete' | 'leave' }
-  | { readonly kind: 'write'; readonly mode: string; readonly content: Buffer }
-);
-
-const LINK = '120000';
-
-async function planFile(
-  ports: ChangePorts,
-  folder: string,
-  { held, gone }: { readonly held: HeldPair; readonly gone: ReadonlySet<RawPath> },
-): Promise<Plan> {
-  const { path, from, to } = held;
-  const here = await readHere(folder, path, gone);
-  // Where something else is in its place, a file that is not wanted is gone already.
-  if (here === 'blocked') return to === null ? { path, kind: 'same' } : { path, kind: 'leave', why: 'blocked' };
-  const base = await contentOf(ports, from);
-  const wanted = await contentOf(ports, to);
-  if (isSame(here, wanted)) return { path, kind: 'same' };
-  if (isSame(here, base)) return wanted === null ? { path, kind: 'delete' } : { path, kind: 'write', ...wanted };
-  if (here === null || wanted === null) return { path, kind: 'leave', why: 'changed_here' };
-  const all = [here, wanted, ...(base ? [base] : [])];
-  if (all.some(({ mode, content }) => mode === LINK || content.includes(0)))
-    return { path, kind: 'leave', why: 'not_text' };
-  const { content, isClean } = await mergeFile(ports, { here, base, wanted });
-  if (isClean && isSame(here, { mode: wanted.mode, content })) return { path, kind: 'same' };
-  return { path, kind: 'write', mode: wanted.mode, content, ...(!isClean && { why: 'marked' }) };
-}
-
-/** A file with its content, or a link with its target. */
-type Content = { readonly mode: string; readonly content: Buffer };
-
-async function contentOf({ reading }: ChangePorts, file: HeldFile | null): Promise<Content | null> {
-  return file && { mode: file.mode, content: await readHeld(reading, file) };
-}
-
-/** Compares contents; the mode of a missing file is that of none. */
-function isSame(one: Content | null, other: Content | null): boolean {
-  if (one === null || other === null) return one === other;
-  return one.mode === other.mode && one.content.equals(other.content);
-}
-
-/**
- * Reads a file of the checkout; null where it is missing. It is `blocked` where a link or a file is
- * in the way to it, or a folder in its place, unless those are to be deleted.
- */
-async function readHere(
-  folder: string,
-  path: RawPath,
-  gone: ReadonlySet<RawPath>,
-): Promise<Content | null | 'blocked'> {
-  if (path.split('/').some((part) => ['', '.', '..'].includes(part) || part.toLowerCase() === '.git')) return 'blocked';
-  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) {
-    const above = path.slice(0, at);
-    const stats = await look(placeOf(folder, above));
-    if (stats === null) return null;
-    if (!stats.isDirectory()) return gone.has(above) ? null : 'blocked';
-  }
-  const place = placeOf(folder, path);
-  const stats = await look(place);
-  if (stats === null) return null;
-  if (stats.isSymbolicLink()) return { mode: LINK, content: await readlink(place, 'buffer') };
-  if (stats.isFile()) return { mode: (stats.mode & 0o100) === 0 ? '100644' : '100755', content: await readFile(place) };
-  return stats.isDirectory() && [...gone].some((other) => other.startsWith(`${path}/`)) ? null : 'blocked';
-}
-
-const placeOf = (folder: string, path: RawPath): Buffer => Buffer.concat([Buffer.from(`${folder}/`), bytesOf(path)]);
-
-async function look(place: Buffer): Promise<Stats | null> {
-  try {
-    return await lstat(place);
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return null;
-    throw error;
-  }
-}
-
-type Versions = { readonly here: Content; readonly base: Content | null; readonly wanted: Content };
-
-async function mergeFile(
-  { reading: { git }, runIn, root }: ChangePorts,
-  { here, base, wanted }: Versions,
-): Promise<{ readonly content: Buffer; readonly isClean: boolean }> {
-  const place = await mkdtemp(join(root, 'merge-'));
-  try {
-    await writeFile(join(place, 'here'), here.content);
-    await writeFile(join(place, 'base'), base?.content ?? '');
-    await writeFile(join(place, 'wanted'), wanted.content);
-    const labels = ['here', 'before the agent', 'agent'].flatMap((label) => ['-L', label]);
-    const argv = [git, 'merge-file', '-p', ...labels, 'here', 'base', 'wanted'];
-    const { exit, stdout, stderr } = await runIn(argv, place, NO_SETTINGS);
-    // Its status counts the conflicts, and from 128 on it tells of a failure.
-    if (exit.code === null || exit.code > 127)
-      throw new ClientProblem('refused', `git merge-file failed: ${stderr.trim()}`);
-    return { content: Buffer.from(stdout, 'latin1'), isClean: exit.code === 0 };
-  } finally {
-    await rm(place, { recursive: true, force: true });
-  }
-}
-
-const NO_SETTINGS = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null', LC_ALL: 'C' };
 
 /** Repositories that an agent could write, also those in the folder, name no program that runs. */
 const STATUS =
@@ -218,29 +204,4 @@ async function refuseChanged(
     'refused',
     `${folder} has changes that are not committed of ${named}${found.length > 5 ? ', …' : ''}: commit or stash them first; nothing was written`,
   );
-}
-
-async function removeFile(folder: string, path: RawPath): Promise<void> {
-  await unlink(placeOf(folder, path));
-  for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
-    const isGone = await rmdir(placeOf(folder, path.slice(0, at))).then(
-      () => true,
-      () => false,
-    );
-    if (!isGone) return;
-  }
-}
-
-async function writeHeld(folder: string, { path, mode, content }: Content & { readonly path: RawPath }): Promise<void> {
-  const above = path.slice(0, path.lastIndexOf('/') + 1);
-  if (above !== '') await mkdir(placeOf(folder, above.slice(0, -1)), { recursive: true });
-  const temporary = placeOf(folder, `${above}.perdure-${randomUUID()}`);
-  try {
-    if (mode === LINK) await symlink(content, temporary);
-    else await writeFile(temporary, content, { flag: 'wx', mode: mode === '100755' ? 0o777 : 0o666 });
-    await rename(temporary, placeOf(folder, path));
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
 }

@@ -4,6 +4,7 @@ import { realpath } from 'node:fs/promises';
 import type { Client } from '@temporalio/client';
 import type { Entry } from '../../../store/log/entries.ts';
 import type { Store } from '../../../store/values/store.ts';
+import { findPrograms } from '../../../system/process/programs.ts';
 import { reasonOf } from '../../../system/text.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../problem.ts';
@@ -25,13 +26,15 @@ export type ApplyOptions = Pick<DiffOptions, 'from' | 'to' | 'paths'> & {
   /** The folder that is changed: an absolute path. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Writes nothing, and returns what would be written. */
+  readonly dryRun?: boolean;
 };
 
 /** Throws ClientProblem when nothing can be applied; nothing was written then. */
 export async function applySession(
   { temporal, store, folder: { root }, sessions }: ApplyPorts,
   id: SessionId,
-  { folder, env, ...asked }: ApplyOptions,
+  { folder, env, dryRun = false, ...asked }: ApplyOptions,
 ): Promise<Applied> {
   const { session, cwd } = await sessions.describe(id);
   const entries: Entry[] = [];
@@ -44,5 +47,6 @@ export async function applySession(
   const pairs = await findPairs({ session, cwd, reading, store }, { entries, first: 0 }, asked);
   const own = pairs.find((pair) => pair.root === cwd);
   if (!own) return { written: [], deleted: [], same: 0, conflicts: [] };
-  return applyChanges({ reading, runIn: findGit(root, env).runIn, root }, own, place);
+  const ports = { reading, runIn: findGit(root, env).runIn, root, programs: findPrograms(env) };
+  return applyChanges(ports, own, place, { dryRun });
 }

@@ -1,14 +1,18 @@
 // Runs git on the shadow repository of this machine's data folder, for a client: its objects are
-// read, and nothing of a workspace (T11).
+// read, and nothing of a workspace (T11). It is held as the git of a worker is.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipePlace } from '../../../system/process/pipes.ts';
-import { findPrograms, isExecutable } from '../../../system/process/programs.ts';
+import { findPlaces, realOf } from '../../../system/process/places.ts';
+import { findPrograms, isExecutable, type Programs } from '../../../system/process/programs.ts';
 import { type ProgramEnd, runProgram } from '../../../system/process/spawn-piped.ts';
+import { RecentMap } from '../../../system/recent-map.ts';
 import { onOneLine } from '../../../system/text.ts';
+import { requireOwnSettings } from '../../../store/snapshots/require-own-settings.ts';
 import { snapshotsFolderOf } from '../../../store/snapshots/shadow.ts';
 import type { ShadowReading } from '../../../store/snapshots/compare.ts';
 import type { RunHeld } from '../../../store/snapshots/take-snapshot.ts';
+import { probeSandbox, type Sandbox } from '../../../tools/sandbox.ts';
 import { ClientProblem } from '../../problem.ts';
 
 const LONGEST_MS = 120_000;
@@ -16,7 +20,7 @@ const MOST_PRINTED = 64 * 1024 * 1024;
 
 /** Runs a program in a folder to its end. Throws ClientProblem when it is cut. */
 export type RunInFolder = (
-  argv: readonly string[],
+  argv: readonly string[] | (() => readonly string[]),
   cwd: string,
   env?: Readonly<Record<string, string>>,
   timeoutMs?: number,
@@ -24,28 +28,58 @@ export type RunInFolder = (
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Returns the path of git and a runner. Throws ClientProblem `refused` without git. */
-export function findGit(dataDir: string, env: Environment): { readonly git: string; readonly runIn: RunInFolder } {
+/** Runs a program on the shadow repository, and on nothing else. Throws ClientProblem when it is cut. */
+type RunOnShadow = (
+  argv: readonly string[],
+  env?: Readonly<Record<string, string>>,
+  timeoutMs?: number,
+) => Promise<ProgramEnd>;
+
+type FoundGit = { readonly git: string; readonly runIn: RunInFolder; readonly runOnShadow: RunOnShadow };
+
+/** Returns the path of git and what runs it. Throws ClientProblem `refused` without git. */
+export function findGit(dataDir: string, env: Environment): FoundGit {
   const programs = findPrograms(env);
   const git = programs.at('git');
   if (!isExecutable(git)) throw new ClientProblem('refused', 'git is not installed here, and snapshots are read by it');
+  const runIn: RunInFolder = async (argv, cwd, more = {}, timeoutMs = LONGEST_MS) => {
+    const ended = await runProgram(argv, {
+      cwd,
+      env: { ...programs.environment(), ...more },
+      pipes: pipePlace(programs, dataDir),
+      timeoutMs,
+      mostOutput: MOST_PRINTED,
+      encoding: 'latin1',
+    });
+    if (ended.cut === undefined) return ended;
+    if (ended.cut === 'output') throw new TooLarge(`this is more than ${MOST_PRINTED / 1024 ** 2} MB: name some paths`);
+    throw new ClientProblem('refused', `git took longer than ${timeoutMs / 1000} s: name some paths`);
+  };
   return {
     git,
-    runIn: async (argv, cwd, more = {}, timeoutMs = LONGEST_MS) => {
-      const ended = await runProgram(argv, {
-        cwd,
-        env: { ...programs.environment(), ...more },
-        pipes: pipePlace(programs, dataDir),
-        timeoutMs,
-        mostOutput: MOST_PRINTED,
-        encoding: 'latin1',
-      });
-      if (ended.cut === undefined) return ended;
-      if (ended.cut === 'output')
-        throw new TooLarge(`this is more than ${MOST_PRINTED / 1024 ** 2} MB: name some paths`);
-      throw new ClientProblem('refused', `git took longer than ${timeoutMs / 1000} s: name some paths`);
+    runIn,
+    runOnShadow: async (argv, more, timeoutMs) => {
+      const gitDir = snapshotsFolderOf(dataDir);
+      requireOwnSettings(gitDir);
+      const cwd = realOf(gitDir) ?? gitDir;
+      const sandbox = await findSandbox(env, programs);
+      const held = { cwd, dataDir, offline: true, alone: true };
+      return await runIn(() => sandbox.wrap(argv, held), cwd, more, timeoutMs);
     },
   };
+}
+
+/** What was found out by trying, for each environment that this process was given. */
+const sandboxes = new RecentMap<string, Promise<Sandbox>>(4);
+
+/** Git runs as it does for a worker: held as the commands of agents are, where that works here. */
+function findSandbox(env: Environment, programs: Programs): Promise<Sandbox> {
+  const name = JSON.stringify([env['PATH'], env['HOME'], env['XDG_CACHE_HOME'], env['XDG_CONFIG_HOME']]);
+  const known = sandboxes.get(name);
+  if (known) return known;
+  const found = probeSandbox({ programs, places: findPlaces(env) });
+  sandboxes.set(name, found);
+  return found;
 }
 
 /** Opens the repository. Throws ClientProblem `refused` without git, or without snapshots. */
@@ -56,9 +90,9 @@ export function openShadowReading(dataDir: string, env: Environment, willBring =
       'refused',
       'no snapshots are on this machine: they are in the data folder of the worker that took them',
     );
-  const { git, runIn } = findGit(dataDir, env);
+  const { git, runOnShadow } = findGit(dataDir, env);
   const run: RunHeld = async (argv, options) => {
-    const { exit, stdout, stderr } = await runIn(argv, options.cwd, options.env);
+    const { exit, stdout, stderr } = await runOnShadow(argv, options.env);
     if (exit.code === 0) return stdout;
     throw new ClientProblem('refused', `the snapshots cannot be read: ${onOneLine(stderr.trim()) || 'git failed'}`);
   };

@@ -32,7 +32,7 @@ test('what came while it was made stands behind it, with its thinking (L9 L10 L5
   const made = await h.prepare();
   await h.call();
   await h.call();
-  await h.call([h.take(made)]);
+  expect(await h.call([h.take(made)])).not.toHaveProperty('leftOut');
   const [block, ...kept] = h.last().messages as readonly Sent[];
   expect(block).toMatchObject({ role: 'assistant', content: [{ type: 'compaction', content: 'They looked.' }] });
   const thoughts = kept.flatMap(({ content }) => content.filter(({ type }) => type === 'thinking'));
@@ -73,7 +73,7 @@ test.each([['a snip', { kind: 'snip', entries: [2] }]] as const)(
   async (_what, append) => {
     const h = await preparing();
     const made = await h.prepare();
-    await h.call([append, h.take(made)]);
+    expect(await h.call([append, h.take(made)])).toMatchObject({ kind: 'message', leftOut: true });
     expect(await h.summaries()).toEqual([]);
     expect(JSON.stringify(h.last().messages)).not.toContain('They looked.');
   },
@@ -86,6 +86,14 @@ test('another boundary leaves it out (L10)', async () => {
   await h.call([h.take(made), prompt('And now?')]);
   expect(await h.summaries()).toEqual(['signed']);
   expect(h.model.problems).toEqual([]);
+});
+
+test('a compaction that leaves it out says so, and so does its second attempt (L10 L16)', async () => {
+  const h = await preparing();
+  const made = await h.prepare();
+  const append = [{ kind: 'snip', entries: [2] } as const, h.take(made)];
+  expect(await h.sumUp({ append, step: 600 })).toMatchObject({ kind: 'compacted', leftOut: true });
+  expect(await h.sumUp({ append: [], step: 601 })).not.toHaveProperty('leftOut');
 });
 
 test('an attempt that was made already is found, and paid for once (L16)', async () => {

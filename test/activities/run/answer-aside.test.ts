@@ -4,7 +4,9 @@ import { expect, test } from 'vitest';
 import { answerAside } from '../../../activities/run/answer-aside.ts';
 import { type ParsedRequest, reply, text, toolUse } from '../../../scripted-model/index.ts';
 import type { AnswerAside } from '../../../workflows/contract/activities.ts';
-import { benchDeps, fakeAttempt, prompt, SESSION } from '../../support/bench-deps.ts';
+import { benchDeps, fakeAttempt, look, prompt, SESSION } from '../../support/bench-deps.ts';
+import { continuationProblem } from '../../support/continuation.ts';
+import { aim, lookingBench } from '../../support/looking-bench.ts';
 
 async function asked(script: Parameters<typeof benchDeps>[0]['script'], redact = (words: string) => words) {
   const bench = await benchDeps({ script });
@@ -64,3 +66,24 @@ test('where no reply is stored, or the model did not answer, it says so (L20)', 
   attempt.abort('stop');
   expect(await ask({}, attempt)).toMatchObject({ kind: 'failed', detail: 'it was stopped' });
 });
+
+test.each([
+  ['the API', [], ['signed']],
+  ['us', ['compaction'], ['plain']],
+])(
+  'after a summary by %s it is answered at once, as the next request begins (L10 L22 L58)',
+  async (_, refused, made) => {
+    const isAside = ({ messages }: ParsedRequest): boolean => JSON.stringify(messages.at(-1)).includes('Why?');
+    const h = await lookingBench(9, { hear: (request) => (isAside(request) ? reply('So.') : undefined) }, [look, aim]);
+    for (const part of refused) h.deps().models.refuse('claude-sonnet-5-5', part);
+    expect(await h.sumUp()).toMatchObject({ kind: 'compacted' });
+    const { config } = h.opened;
+    const question = { head: h.head(), question: 'Why?', said: [], config, step: 900, iteration: 0 };
+    expect(await answerAside(h.deps())(fakeAttempt(), question)).toMatchObject({ kind: 'answered', text: 'So.' });
+    const sent = h.last();
+    expect(await h.call([prompt('Go on.')])).toMatchObject({ kind: 'message' });
+    const withoutQuestion = { ...sent, messages: sent.messages.slice(0, -1) };
+    expect(continuationProblem(withoutQuestion, h.last())).toBeUndefined();
+    expect([await h.summaries(), await h.dropped(), h.model.problems]).toEqual([made, [], []]);
+  },
+);

@@ -3,14 +3,29 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { WorkerSnapshots } from '../../../activities/snapshots/snapshots.ts';
+import type { CallRunner } from '../../../activities/calls/call-port.ts';
 import type { RunConfig } from '../../../store/configuration.ts';
-import { emptyView } from '../../../store/view/view.ts';
+import type { Entry } from '../../../store/log/entries.ts';
+import type { FilesEntry } from '../../../store/snapshots/files-entry.ts';
+import { emptyView, type View } from '../../../store/view/view.ts';
 import { DEFAULT_CAPS } from '../../../store/snapshots/take-snapshot.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import { findPrograms } from '../../../system/process/programs.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import { runStarted, session } from '../../support/transcript.ts';
+import {
+  appendSegment,
+  callBlock,
+  files,
+  outcome,
+  outcomes,
+  reply,
+  runEnded,
+  runStarted,
+  session,
+  stored,
+  user,
+} from '../../support/transcript.ts';
 import { tempFolder } from '../../tools/support.ts';
 
 test('a folder that cannot be captured is told of once, and is captured a minute after that has changed (T2)', async () => {
@@ -81,4 +96,81 @@ test('without git nothing is captured, which is said once, also to someone who a
   expect(await capture({ session: 's-2' as SessionId, cwd: tempFolder() })).toBe(null);
   expect(await capture({ session: 's-3' as SessionId, snapshots: true })).toBe(null);
   expect(lines).toEqual(['info: files are not captured, for git is not installed']);
+});
+
+/** Captures one folder of a session, step by step as a run does. */
+async function openSession() {
+  const root = tempFolder();
+  const bound: string[] = [];
+  const snapshots = new WorkerSnapshots({
+    store: memoryStore(),
+    sandbox: await probeSandbox({ kinds: ['group'] }),
+    dataDir: tempFolder(),
+    host: undefined,
+    env: {},
+    setting: true,
+    home: tempFolder(),
+    caps: DEFAULT_CAPS,
+    tools: {
+      bind: (_config, { id, name }) => {
+        bound.push(id);
+        return { traits: () => ({ safe: name === 'read' }) } as ReturnType<CallRunner['bind']>;
+      },
+    },
+    log: () => undefined,
+    now: () => 0,
+  });
+  onTestFinished(() => snapshots.close());
+  const config = { session, cwd: root } as RunConfig;
+  const { signal } = new AbortController();
+  return {
+    root,
+    bound,
+    capture: (view: View, ...added: readonly Entry[]) =>
+      snapshots.capture({ config, head: null, base: { view, added }, signal }),
+    captureLast: (view: View, ...added: readonly Entry[]) =>
+      snapshots.captureLast({ config, head: null, base: { view, added }, signal }),
+  };
+}
+
+const writes = (id: string): Entry => reply([callBlock(id, {}, 'write')]);
+const reads = (id: string): Entry => reply([callBlock(id, {}, 'read')]);
+
+test('changes whose step fails are captured by the next attempt, and by the end of the run (T1)', async () => {
+  const { root, capture, captureLast } = await openSession();
+  const store = memoryStore();
+  const first = await capture(emptyView(session), runStarted(1));
+  let view = await stored(store, [runStarted(1), user('go'), writes('one'), first as FilesEntry]);
+  writeFileSync(join(root, 'one'), '1\n');
+  const done = outcomes(outcome(0, 'written'));
+  // The model's answer to each of these attempts is a failure.
+  for (let attempt = 1; attempt <= 3; attempt += 1)
+    expect(await capture(view, done)).toMatchObject({ roots: [{ added: 1, names: ['one'] }] });
+  const ended = await captureLast(view, done, runEnded(1));
+  expect(ended).toMatchObject({ roots: [{ added: 1, names: ['one'] }] });
+  view = await appendSegment(store, view, [done, runEnded(1), ended as FilesEntry]);
+  expect(await capture(view, runStarted(2))).toBe(null);
+});
+
+test('each call is judged once, and a step that only reads is not looked at (T14)', async () => {
+  const { root, bound, capture } = await openSession();
+  const store = memoryStore();
+  let view = await stored(store, [runStarted(1), user('go')]);
+  const first = await capture(view);
+  view = await appendSegment(store, view, [reads('0'), first as FilesEntry]);
+  for (let step = 1; step <= 50; step += 1) {
+    // Someone else changes files: a step without an effect does not find it.
+    writeFileSync(join(root, 'theirs'), `${step}\n`);
+    expect(await capture(view, outcomes(outcome(0, 'read')))).toBe(null);
+    view = await appendSegment(store, view, [outcomes(outcome(0, 'read')), reads(`${step}`)]);
+  }
+  expect(bound).toEqual(Array.from({ length: 50 }, (_, at) => `${at}`));
+});
+
+test('a worker that begins anew judges the calls since the last capture that is stored (T1)', async () => {
+  const [before, after] = [await openSession(), await openSession()];
+  const store = memoryStore();
+  const view = await stored(store, [runStarted(1), user('go'), reads('0'), files(before.root), reads('1')]);
+  expect(await after.capture(view, outcomes(outcome(0, 'read')))).toBe(null);
+  expect(after.bound).toEqual(['0', '1']);
 });

@@ -45,7 +45,7 @@ async function openForked() {
     writeFileSync(object, 'damaged');
   };
   const attempt = { session: 's-2', signal, fence: () => Promise.resolve(true) } as unknown as Attempt;
-  const about = { from: root, to: join(above, 'fork'), snapshot, step: 1, attempt };
+  const about = { from: root, to: join(above, 'fork'), snapshot, step: 1, attempt, means };
   return { options, above, about, damage, hash, place, capture };
 }
 
@@ -123,4 +123,74 @@ test('a git that is killed while it looks for a snapshot is no sign that it is m
       sandbox.wrap(argv.includes('cat-file') ? ['sh', '-c', 'kill -9 $$'] : argv, confinement),
   };
   await expect(checkOutRoot({ ...options, sandbox: killing }, about)).rejects.toThrow(/SIGKILL|137/);
+});
+
+/** Ends an attempt as a death of its worker does, right before the program with that number. */
+function dyingAt(sandbox: Sandbox, count: number): Sandbox {
+  let programs = 0;
+  return {
+    ...sandbox,
+    wrap: (argv, confinement) => {
+      programs += 1;
+      if (programs > count) throw new Error('the worker died');
+      return sandbox.wrap(argv, confinement);
+    },
+  };
+}
+
+test('a work tree whose worker dies before any of its steps is made by the next attempt (T10)', async () => {
+  const { options, above, about } = await openForked();
+  const run = (script: string) => spawnSync('sh', ['-ec', script], { cwd: above, encoding: 'utf8' }).stdout;
+  run(`git -C ${about.from} add -A && git -C ${about.from} -c user.name=a -c user.email=b commit -qm two`);
+  let isOver = false;
+  for (let count = 0; !isOver; count += 1) {
+    const to = join(above, `fork-${count}`);
+    const own = { ...about, to, worktree: true, attempt: { ...about.attempt, session: `s-k${count}` as SessionId } } as const;
+    const dying = { ...options, sandbox: dyingAt(options.sandbox, count) };
+    const first = await checkOutRoot(dying, own).catch((error: unknown) => error);
+    isOver = !(first instanceof Error);
+    const branch = `perdure/s-k${count}`;
+    expect(await checkOutRoot(options, own)).toEqual({ kind: 'done', folder: to, branch });
+    expect(run(`git -C ${to} status --porcelain; git -C ${to} branch --show-current; cat ${to}/a`)).toBe(
+      `${branch}\na\n`,
+    );
+  }
+  const { length } = readdirSync(above);
+  expect(length).toBeGreaterThan(6);
+  expect(readdirSync(join(about.from, '.git', 'worktrees'))).toHaveLength(length);
+});
+
+test('what a git that was killed has left of a work tree does not keep a fork from it (T10)', async () => {
+  const { options, about } = await openForked();
+  const dying = { ...options, sandbox: dyingAt(options.sandbox, 3) };
+  await expect(checkOutRoot(dying, { ...about, worktree: true })).rejects.toThrow('the worker died');
+  const entry = join(about.from, '.git', 'worktrees', 'fork');
+  for (const name of [entry, `${entry}-other`]) mkdirSync(name, { recursive: true });
+  for (const name of [entry, `${entry}-other`]) writeFileSync(join(name, 'locked'), 'initializing');
+  writeFileSync(join(entry, 'gitdir'), `${join(about.to, '.git')}\n`);
+  writeFileSync(join(entry, 'HEAD'), 'ref: refs/heads/perdure/s-2\n');
+  writeFileSync(join(entry, 'commondir'), '../..\n');
+  const heads = join(about.from, '.git', 'refs', 'heads', 'perdure');
+  mkdirSync(heads, { recursive: true });
+  spawnSync('git', ['branch', 'perdure/s-2'], { cwd: about.from });
+  writeFileSync(join(heads, 's-2.lock'), '');
+  expect(await checkOutRoot(options, { ...about, worktree: true })).toMatchObject({ kind: 'done' });
+  expect(readFileSync(join(about.to, 'b'), 'utf8')).toBe('b\n');
+  expect(readdirSync(join(entry, '..'))).toEqual(['fork', 'fork-other']);
+});
+
+test('the work tree of a sparse checkout leaves out what that one leaves out (T10)', async () => {
+  const { options, about } = await openForked();
+  const git = 'git -c user.name=a -c user.email=b';
+  const prepare = `mkdir in out; echo i > in/i; echo o > out/o; echo s > skipped; ${git} add -A; ${git} commit -qm two; git sparse-checkout set in; echo more >> in/i`;
+  const run = (cwd: string, script: string) => spawnSync('sh', ['-ec', script], { cwd, encoding: 'utf8' }).stdout;
+  run(about.from, prepare);
+  const { id } = await takeSnapshot(about.means, null);
+  run(about.from, `git update-index --skip-worktree skipped && rm skipped`);
+  const forked = { ...about, snapshot: id, worktree: true } as const;
+  expect(await checkOutRoot(options, forked)).toMatchObject({ kind: 'done' });
+  expect(readdirSync(about.to).toSorted()).toEqual(['.git', 'a', 'b', 'in', 'skipped']);
+  expect(run(about.to, 'git status --porcelain; git ls-files -t | grep ^S; git sparse-checkout list')).toBe(
+    ' M in/i\nS out/o\nin\n',
+  );
 });

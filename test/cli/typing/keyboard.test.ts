@@ -1,18 +1,22 @@
 // Keys and pastes as a terminal sends them, in pieces of any size.
 import { EventEmitter } from 'node:events';
-import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openKeyboard } from '../../../cli/typing/keyboard.ts';
-import { pasteSplitter, type TypedPart } from '../../../cli/typing/split-pastes.ts';
+import { type KeyPress, newEditor, pressKey } from '../../../cli/typing/line-editor.ts';
+import { pressMenuKey } from '../../../cli/typing/menu.ts';
 
 type Pressed = readonly [typed: string | undefined, name: string | undefined];
 
 function keyboard() {
   const stdin = Object.assign(new EventEmitter(), { pause: () => stdin, resume: () => stdin, setRawMode: () => stdin });
   const pressed: Pressed[] = [];
+  const keys: [string | undefined, KeyPress][] = [];
   const board = openKeyboard({ stdin: stdin as never, write: () => undefined });
-  board.start((typed, { name }) => void pressed.push([typed, name]));
-  return { pressed, board, send: (bytes: Buffer) => void stdin.emit('data', bytes) };
+  board.start((typed, key) => {
+    pressed.push([typed, key.name]);
+    keys.push([typed, key]);
+  });
+  return { pressed, keys, board, send: (bytes: Buffer) => void stdin.emit('data', bytes) };
 }
 
 test('a paste is one key, however many pieces it comes in, and keys around it are keys (O20)', () => {
@@ -20,54 +24,52 @@ test('a paste is one key, however many pieces it comes in, and keys around it ar
   const bytes = Buffer.from('a\u001b[200~ü\n\u001b[31mb\u001b[201~c\r');
   for (const byte of bytes) send(Buffer.from([byte]));
   board.stop();
-  // A mark whose first byte came alone is a key to Node; the rest of the paste comes key by key
-  // then.
   const whole = keyboard();
   whole.send(bytes);
   whole.board.stop();
-  expect(whole.pressed).toEqual([
+  expect(pressed).toEqual([
     ['a', 'a'],
     ['ü\n\u001b[31mb', 'paste'],
     ['c', 'c'],
     ['\r', 'return'],
   ]);
-  expect(pressed.map(([typed]) => typed ?? '').join('')).toContain('ü');
-  expect(pressed.at(-1)).toEqual(['\r', 'return']);
+  expect(whole.pressed).toEqual(pressed);
 });
 
-test('Escape alone is told at once', () => {
-  expect(pasteSplitter()('\u001b')).toEqual([{ kind: 'keys', text: '\u001b' }]);
+test('what a terminal sends by itself presses no key, in however many pieces, also when its Escape came before (O18)', async () => {
+  vi.useFakeTimers();
+  try {
+    const { pressed, send, board } = keyboard();
+    for (const byte of Buffer.from('\u001b[<0;12;40M\u001b]11;rgb:1e1e/1e1e/1e1e\u0007\u001b[27;5;49~'))
+      send(Buffer.from([byte]));
+    send(Buffer.from('\u001b[?1;'));
+    await vi.advanceTimersByTimeAsync(900);
+    send(Buffer.from('2c'));
+    expect(pressed).toEqual([]);
+    send(Buffer.from('\u001b'));
+    await vi.advanceTimersByTimeAsync(100);
+    send(Buffer.from('[?1;2c'));
+    send(Buffer.from('\u001b['));
+    await vi.advanceTimersByTimeAsync(1_100);
+    send(Buffer.from('1'));
+    expect(pressed).toEqual([
+      [undefined, 'escape'],
+      ['1', '1'],
+    ]);
+    board.stop();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
-const joined = (parts: readonly TypedPart[]): string =>
-  parts.map(({ kind, text }) => (kind === 'paste' ? `<${text}>` : text)).join('');
-
-test('nothing of the input is lost, and no paste is split, at whatever places the input is cut', () => {
-  const part = fc.constantFrom(
-    'abc',
-    '\u001b[A',
-    '\u001b[200~x\ny\u001b[201~',
-    '\u001b[200~\u001b[201~',
-    'ü',
-    '\u001b[2~',
-  );
-  const input = fc.record({
-    parts: fc.array(part, { maxLength: 8 }),
-    cuts: fc.infiniteStream(fc.integer({ min: 3, max: 9 })),
-  });
-  fc.assert(
-    fc.property(input, ({ parts, cuts }) => {
-      const all = `${parts.join('')}!`;
-      const split = pasteSplitter();
-      const found: TypedPart[] = [];
-      for (let at = 0; at < all.length;) {
-        let end = at + cuts.next().value;
-        // A mark of which one or two characters came is taken for the key Escape.
-        while (['\u001b', '\u001b['].some((cut) => all.slice(0, end).endsWith(cut))) end += 1;
-        found.push(...split(all.slice(at, end)));
-        at = end;
-      }
-      expect(joined(found)).toBe(joined(pasteSplitter()(all)));
-    }),
-  );
+test('Enter with Shift or Ctrl breaks a line of a message, and chooses nothing at a question (O18)', () => {
+  const { keys, send, board } = keyboard();
+  for (const enter of ['\u001b[27;2;13~', '\u001b[13;5u', '\u001b\r']) send(Buffer.from(enter));
+  board.stop();
+  const menu = { heading: '', options: [{ answer: 'y', words: 'yes', keys: ['y'] }] };
+  for (const [typed, key] of keys) {
+    expect(pressKey(newEditor([], 'a'), typed, key).editor.text).toBe('a\n');
+    expect(pressMenuKey(menu, 0, typed, key).answer).toBeNull();
+  }
+  expect(keys).toHaveLength(3);
 });

@@ -21,6 +21,7 @@ import { findGit, openShadowReading } from '../../../client/sessions/files/read-
 import { colourPatch } from '../../../cli/render/patch.ts';
 import { statText } from '../../../cli/render/rewind-plan.ts';
 import { createPaint } from '../../../client/paint.ts';
+import { findPrograms } from '../../../system/process/programs.ts';
 import { session } from '../support.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { shadowed } from '../../store/snapshots/support.ts';
@@ -47,12 +48,15 @@ function portsOf(folder: Shadowed) {
   return { session, cwd: folder.root, reading };
 }
 
-async function applyTo(folder: Shadowed, entries: readonly Entry[], to: string, options: DiffOptions = {}) {
+type ApplyTo = DiffOptions & { readonly dryRun?: boolean };
+
+async function applyTo(folder: Shadowed, entries: readonly Entry[], to: string, options: ApplyTo = {}) {
   const ports = portsOf(folder);
   const [pair] = await findPairs(ports, { entries, first: 0 }, options);
   if (!pair) throw new Error('nothing differs');
   const root = dataDirOf(folder);
-  return applyChanges({ reading: ports.reading, runIn: findGit(root, process.env).runIn, root }, pair, to);
+  const means = { runIn: findGit(root, process.env).runIn, programs: findPrograms(process.env), root };
+  return applyChanges({ ...means, reading: ports.reading }, pair, to, options);
 }
 
 const BEFORE =

@@ -1,6 +1,6 @@
 // What `perdure doctor` says of a configuration: its MCP servers are connected once, and ended
 // (L74).
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -29,6 +29,29 @@ test('doctor says of each MCP server how many tools it has, or why it cannot be 
     { name: 'MCP none', state: 'missing', found: expect.stringMatching(/^it cannot be used: /) as string },
     { name: 'MCP gone', state: 'missing', found: expect.stringMatching(/its process ended with status 1/) as string },
   ]);
+});
+
+test('doctor says what snapshots of files take, and of what bound (T4)', async () => {
+  const here = env();
+  const found = async (diskBytes?: number) => {
+    const config = configFile(diskBytes === undefined ? {} : { snapshots: { diskBytes } });
+    return (await runChecks(here, config)).find(({ name }) => name === 'snapshots');
+  };
+  expect(await found()).toEqual({
+    name: 'snapshots',
+    state: 'ok',
+    found: '0 bytes of at most 10.7 GB: 0 loose objects, 0 packs',
+  });
+  const objects = join(here.PERDURE_DATA, 'snapshots/objects');
+  mkdirSync(join(objects, 'ab'), { recursive: true, mode: 0o700 });
+  writeFileSync(join(objects, 'ab', 'c'.repeat(38)), 'x'.repeat(4_096));
+  expect(await found(1_000)).toEqual({
+    name: 'snapshots',
+    state: 'note',
+    found: expect.stringMatching(
+      /^4\.\d KB of at most 1\.0 KB: 1 loose object, 0 packs; no more are taken: perdure gc/,
+    ) as string,
+  });
 });
 
 test('doctor says what is wrong with a configuration', async () => {

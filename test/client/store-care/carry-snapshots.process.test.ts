@@ -68,3 +68,21 @@ test('snapshots that a fork shares are in its file, once, and are kept where it 
   expect(Object.keys(own?.carried.refs ?? {})).toEqual([basename(here.place.own)]);
   expect(await packSnapshots({ ...where, session: fork }, new Set(['f'.repeat(40)]))).toBeNull();
 });
+
+test('files with names that git refuses to check out are carried, and a pack that lacks something is refused (T4)', async () => {
+  const [here, there] = [shadowed(), shadowed()];
+  here.sh(`
+    echo a > a; ln -s a .gitmodules; echo 1 > 'git~1'; mkdir d; echo 2 > 'd/back\\slash'
+    printf '[submodule "../../x"]\\n\\tpath = -x\\n\\turl = -u\\n' > d/.gitmodules
+  `);
+  const { id } = await here.take();
+  const where = { dataDir: join(here.place.gitDir, '..'), env: process.env, session };
+  const { carried, bytes } = (await packSnapshots(where, NO_IDS)) ?? { carried: NONE, bytes: new Uint8Array() };
+  const target = { dataDir: join(there.place.gitDir, '..'), env: process.env, session };
+  await unpackSnapshots(target, carried, bytes);
+  expect(await there.files(id)).toEqual(await here.files(id));
+  const alone = { [basename(here.place.own)]: 'f'.repeat(40) };
+  await expect(unpackSnapshots(target, { ...carried, refs: alone }, bytes)).rejects.toThrow(
+    'its snapshots are damaged',
+  );
+});

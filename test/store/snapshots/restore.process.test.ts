@@ -1,8 +1,13 @@
 // Going back to a snapshot of a folder.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { previewRestore } from '../../../store/snapshots/preview-restore.ts';
-import { restore } from '../../../store/snapshots/restore.ts';
+import { checkOut, restore } from '../../../store/snapshots/restore.ts';
+import { tempFolder } from '../../tools/support.ts';
 import { shadowed } from './support.ts';
 
 type Shadowed = ReturnType<typeof shadowed>;
@@ -20,6 +25,39 @@ function look(root: string): string {
   return spawnSync('bash', ['-c', script], { cwd: root, encoding: 'latin1', env: { ...process.env, LC_ALL: 'C' } })
     .stdout;
 }
+
+/** Extended attributes, by what is there to set them: nothing where none can be. */
+function trySet(cwd: string, name: string, value: string, path: string): boolean {
+  const script = 'import os,sys; os.setxattr(sys.argv[3], sys.argv[1], sys.argv[2].encode())';
+  const done = spawnSync('python3', ['-c', script, name, value, path], { cwd });
+  return done.status === 0;
+}
+
+function readAttribute(cwd: string, name: string, path: string): string {
+  const script = 'import os,sys; print(os.getxattr(sys.argv[2], sys.argv[1]).decode(), end="")';
+  return String(spawnSync('python3', ['-c', script, name, path], { cwd }).stdout);
+}
+
+/** Reads files again and again until its input ends, and prints what was neither old nor new. */
+const READER = `
+  const { readFileSync, writeSync } = require('node:fs');
+  const whole = new Set(['old\\n', 'new\\n'].map((line) => line.repeat(50_000)));
+  const wrong = new Set();
+  let isOver = false;
+  process.stdin.on('end', () => (isOver = true)).resume();
+  writeSync(1, '{"began":true,');
+  const look = () => {
+    for (const name of process.argv.slice(1))
+      try {
+        if (!whole.has(readFileSync(name, 'latin1'))) wrong.add(name);
+      } catch (error) {
+        wrong.add(error.code);
+      }
+    if (isOver) console.log('"wrong":' + JSON.stringify([...wrong]) + '}');
+    else setImmediate(look);
+  };
+  look();
+`;
 
 test('a folder goes back byte for byte, and what is ignored or in .git stays (T7)', async () => {
   const folder = shadowed();
@@ -105,4 +143,108 @@ test('folders in empty folders come back, and go again, each of them (T7)', asyn
   expect(look(root)).toBe(before);
   await goBack(folder, after);
   expect(look(root)).toBe(later);
+});
+
+test('folders that only the agent made go, and an empty one that someone has stays as it is (T7)', async () => {
+  const folder = shadowed();
+  const { sh, take, root } = folder;
+  sh('echo 1 > one; mkdir -m 700 theirs; mkdir kept; echo i > kept/ignored; echo ignored > .gitignore');
+  const { id } = await take();
+  const before = look(root);
+  const times = sh('stat -c "%Y %Z %i" theirs');
+  sh('mkdir -p nd/e/deep nd/other; echo x > nd/f; echo y > nd/e/deep/y; echo z > kept/z');
+  await goBack(folder, id);
+  expect(look(root)).toBe(before);
+  expect(sh('stat -c "%Y %Z %i" theirs')).toBe(times);
+});
+
+test('names that git refuses to check out come back, links and files (T7)', async () => {
+  const folder = shadowed();
+  const { sh, take, root, means } = folder;
+  sh(`
+    echo a > a; ln -s a .gitmodules; ln -s a .gitattributes; echo 1 > 'git~1'; mkdir 'GIT~1'; echo 2 > 'GIT~1/x'
+    echo 3 > 'back\\slash'; mkdir '..\\x'; echo 4 > '..\\x/y'; echo 5 > aux; echo 6 > 'c:stream'; mkdir .GIT; echo mine > .GIT/x
+    printf '[submodule "../../x"]\\n\\tpath = -x\\n\\turl = -u\\n' > sub; mkdir d; mv sub d/.gitmodules
+  `);
+  const { id } = await take();
+  const before = look(root);
+  sh(`rm -r .gitmodules .gitattributes 'git~1' 'GIT~1' 'back\\slash' '..\\x' aux d; echo other > 'c:stream'`);
+  const { id: after } = await take();
+  const later = look(root);
+  await goBack(folder, id);
+  expect(look(root)).toBe(before);
+  await goBack(folder, after);
+  expect(look(root)).toBe(later);
+  const copy = realpathSync(tempFolder());
+  await checkOut(means, id, copy);
+  sh('rm -r .GIT');
+  await goBack(folder, id);
+  expect(look(copy)).toBe(look(root));
+});
+
+test('a file that goes back keeps its owner, mode and attributes, and one with its content is not touched (T7)', async () => {
+  const folder = shadowed();
+  const { sh, take, root, means } = folder;
+  sh(
+    'for name in private shared same run gone; do echo old > $name; chmod 640 $name; done; chmod 600 private; chmod 604 gone',
+  );
+  const { id } = await take();
+  const hasAttributes = trySet(root, 'user.perdure', 'kept', 'shared');
+  if (process.getuid?.() === 0) sh('chown 12:34 shared');
+  sh('for name in private shared same gone; do echo changed > $name; done; chmod 4750 run; rm gone');
+  const { id: now } = await take();
+  const { changes } = await previewRestore(means, { known: now, now, to: id, force: false });
+  sh('echo old > same; touch -d 2001-02-03 same run');
+  const inode = sh('stat -c %i same run');
+  await restore(means, id, changes);
+  expect(sh('cat private shared same run gone')).toBe('old\n'.repeat(5));
+  expect(sh('stat -c "%a %n" private shared same run gone')).toBe(
+    '600 private\n640 shared\n640 same\n640 run\n604 gone\n',
+  );
+  expect(sh('stat -c %i same run; stat -c %Y same')).toBe(`${inode}981158400\n`);
+  if (process.getuid?.() === 0) expect(sh('stat -c %u:%g shared')).toBe('12:34\n');
+  if (hasAttributes) expect(readAttribute(root, 'user.perdure', 'shared')).toBe('kept');
+});
+
+test('permissions that a snapshot had come back, of files that went and of those that only changed theirs (T2 T7)', async () => {
+  const folder = shadowed();
+  const { sh, take } = folder;
+  sh('umask 022; echo 1 > key; echo 2 > open; mkdir -m 700 inner; echo 3 > inner/file; chmod 600 key inner/file');
+  const { id } = await take();
+  sh('rm -r inner; chmod 644 key; chmod 606 open');
+  const { changes } = await take(id);
+  expect(changes.map(({ kind, path }) => `${kind} ${path}`).toSorted()).toEqual([
+    'changed key',
+    'changed open',
+    'deleted inner/file',
+  ]);
+  await goBack(folder, id);
+  expect(sh('stat -c "%a %n" inner inner/file key open')).toBe('700 inner\n600 inner/file\n600 key\n644 open\n');
+  expect((await take()).id).toBe(id);
+});
+
+test('a pipe where an empty folder is to be refuses it before anything is written (T7)', async () => {
+  const folder = shadowed();
+  const { sh, take } = folder;
+  sh('mkdir -p empty/deep; echo old > a; echo b > b');
+  const { id } = await take();
+  sh('rm -r empty b; mkfifo empty; echo new > a');
+  await expect(goBack(folder, id)).rejects.toThrow('empty is in the way, and no snapshot holds it');
+  expect(sh('cat a; ls')).toBe('new\na\nempty\n');
+});
+
+test('whoever reads a file while it goes back has the old or the new one, whole (T7)', async () => {
+  const folder = shadowed();
+  const { sh, take, root } = folder;
+  const names = Array.from({ length: 60 }, (_, at) => `f${at}`);
+  for (const name of names) writeFileSync(join(root, name), 'old\n'.repeat(50_000));
+  const { id } = await take();
+  for (const name of names) writeFileSync(join(root, name), 'new\n'.repeat(50_000));
+  const reader = spawn('node', ['-e', READER, ...names], { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] });
+  const found = text(reader.stdout);
+  await once(reader.stdout, 'readable');
+  await goBack(folder, id);
+  reader.stdin.end();
+  expect(JSON.parse(await found)).toEqual({ began: true, wrong: [] });
+  expect(sh('cat f* | sort -u')).toBe('old\n');
 });

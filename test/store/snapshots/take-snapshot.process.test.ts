@@ -1,12 +1,12 @@
 // Snapshots of folders as they lie on disks of people.
 import { dirname } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkOut } from '../../../store/snapshots/check-out.ts';
 import { showPath } from '../../../store/snapshots/listing.ts';
 import { FolderCapture } from '../../../store/snapshots/capture-folder.ts';
 import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { checkOut } from '../../../store/snapshots/restore.ts';
 import { shadowed } from './support.ts';
 
 test('a snapshot has all files that are not ignored, as they lie: links, modes, line ends, nested repositories, any name (T2)', async () => {

@@ -1,6 +1,6 @@
 // Full windows: what makes room, and what ends a run when nothing does.
 import { fault, reply, toolUse, type Reply } from '../../../scripted-model/index.ts';
-import type { Scenario } from './scenario.ts';
+import { cut, type Scenario } from './scenario.ts';
 
 /** A window that four reads of the large file fill. */
 const small = { models: { 'claude-sonnet-': { window: 30_000, maxOutput: 8_000, price: null } } };
@@ -22,6 +22,15 @@ export const contextScenarios: readonly Scenario[] = [
     reason: 'completed',
     turns: 5,
     requests: 6,
+  },
+  {
+    name: 'max_output_tokens_escalate near the end of the window (L26)',
+    replies: [{ ...cut('Half of'), usage: { input_tokens: 55_000, output_tokens: 32_000 } }, reply('The whole of it.')],
+    config: { models: { 'claude-sonnet-': { window: 100_000, maxOutput: 64_000, price: null } } },
+    transitions: ['max_output_tokens_escalate'],
+    reason: 'completed',
+    turns: 1,
+    requests: 2,
   },
   {
     name: 'reactive_compact_retry (L24)',

@@ -127,6 +127,34 @@ describe('old results are shrunk before anything else is done', () => {
   });
 });
 
+describe('what is newer than all that a reply has counted', () => {
+  const from = { contextTokens: 0, newerTokens: 1_300_000 };
+  const small = (kind: 'unshrunk' | 'as_is'): CompactionResult => ({ kind, tokens: 5_000, spend: noSpend });
+
+  test.each([
+    ['with compaction', {}, [small('unshrunk')], [1_133_000]],
+    ['with compaction that summarises nothing', {}, [small('as_is')], [1_133_000]],
+    ['without', off, [small('unshrunk')], [-1]],
+  ])(
+    'is counted as it is shown: a message that was too large is shown in part (L6 L12), %s',
+    async (_, limits, answers, moves) => {
+      const walked = await before(from, answers, limits);
+      expect([walked.moves, walked.reason]).toEqual([moves, 'completed']);
+      expect(walked.called).toMatchObject({ contextTokens: 0, newerTokens: 2_000 });
+    },
+  );
+
+  test('in a session of an earlier release it blocks, as it did (L3)', () => {
+    const event = compacted(small('as_is'));
+    const after = absorb(state(from), rules, event, () => false);
+    expect(after).toMatchObject(from);
+    const fits = absorb(state({ ...from, newerTokens: 1_000 }), rules, event, () => {
+      throw new Error('nothing is noted where it makes no difference');
+    });
+    expect(fits).toMatchObject({ newerTokens: 1_000 });
+  });
+});
+
 describe('the end of a compaction', () => {
   test('one that worked leaves nothing of what was before (L10)', () => {
     const from = {

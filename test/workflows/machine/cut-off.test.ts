@@ -22,9 +22,9 @@ import {
 } from '../../support/machine.ts';
 
 /** Returns the state after `event` and its transition. */
-function after(event: Event, from: RunState): RunState {
-  const absorbed = absorb(from, rules, event);
-  const move = decide(absorbed, rules, event);
+function after(event: Event, from: RunState, limits: Rules = rules): RunState {
+  const absorbed = absorb(from, limits, event);
+  const move = decide(absorbed, limits, event);
   if (move.do !== 'go_round') throw new Error(`the run does not go round: ${move.do}`);
   return apply(absorbed, move.transition);
 }
@@ -53,6 +53,29 @@ describe('a reply cut by max output tokens', () => {
     expect(next(modelEvent(cutOff()), {}, { models: [{ ...model, raisedOutputCap: 32_000 }] })).toMatchObject({
       transition: { cap: 32_000 },
     });
+  });
+
+  test('the cut reply is not in the request that replaces it, so it takes no room near the end of the window (L26)', () => {
+    const million = { ...model, window: 1_000_000, outputCap: 32_000, raisedOutputCap: 128_000 };
+    const models: Rules['models'] = [million];
+    const late = cutOff(972_000, 32_000);
+    expect(next(modelEvent(late), {}, { models })).toMatchObject({ transition: { cap: 60_000 } });
+    const raisedOnce = after(modelEvent(late), state({ contextTokens: 0, newerTokens: 980_000 }), { ...rules, models });
+    expect(modelInput(raisedOnce, { ...rules, models }).cap).toBe(60_000);
+    const full = modelEvent(cutOff(1_000_000, 32_000));
+    expect(next(full, {}, { models })).toMatchObject({ transition: { reason: 'max_output_tokens_recovery' } });
+  });
+
+  test('a session of an earlier release counts the cut reply, as it did (L3 L26)', () => {
+    const from = state({});
+    const event = modelEvent(cutOff(170_000, 8_000));
+    const asked: string[] = [];
+    const has = (change: string): boolean => asked.push(change) < 0;
+    expect(decide(absorb(from, rules, event), rules, event, has)).toMatchObject({ transition: { cap: 30_000 } });
+    expect(asked).toEqual(['perdure-cut-room']);
+    const early = modelEvent(cutOff(100_000, 8_000));
+    expect(decide(absorb(from, rules, early), rules, early, has)).toMatchObject({ transition: { cap: 64_000 } });
+    expect(asked, 'nothing is noted where it makes no difference').toHaveLength(1);
   });
 
   test('a raised cap fits the model that a fallback leads to, and what its window leaves (L19 L26)', () => {

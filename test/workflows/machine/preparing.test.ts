@@ -1,13 +1,26 @@
 // A compaction that the API makes while the run goes on (L9): when it is begun, waited for, and
 // taken.
 import { describe, expect, test } from 'vitest';
-import type { PreparedCompaction } from '../../../workflows/contract/activities.ts';
+import type { ModelResult, PreparedCompaction } from '../../../workflows/contract/activities.ts';
 import { noSpend } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
 import { takePrepared } from '../../../workflows/machine/compactions.ts';
 import type { Event } from '../../../workflows/machine/events.ts';
+import { modelInput } from '../../../workflows/machine/step-inputs.ts';
 import type { RunState } from '../../../workflows/machine/state.ts';
-import { call, hash, model, modelEvent, next, output, replied, rules, state, toolsRan } from '../../support/machine.ts';
+import {
+  call,
+  cutOff,
+  hash,
+  model,
+  modelEvent,
+  next,
+  output,
+  replied,
+  rules,
+  state,
+  toolsRan,
+} from '../../support/machine.ts';
 
 const own = { models: [{ ...model, summarizesItself: true }] } as const;
 const all = { ...rules, ...own };
@@ -97,6 +110,40 @@ describe('it is taken', () => {
       prepared: { iteration: 1, result },
     } as Event);
     expect(after).toMatchObject({ preparing: { iteration: 5 }, spend: { usage: { output: 7 } } });
+  });
+
+  test('one that is left out, for what it sums up has changed, counts as none (L10 L11)', () => {
+    const limits = { ...all, taskBudget: 400_000 };
+    const from = state({ contextTokens: 150_000, turn: 4, taskRemaining: 300_000, staged: [50], preparing: made });
+    const taken = takePrepared(from, limits);
+    expect(modelInput(taken, limits).taskRemaining, 'nothing is sent beside a summary').toBe(300_000);
+    const answered = modelEvent({ ...replied([call(0)], { contextTokens: 151_000 }), leftOut: true } as ModelResult);
+    const after = absorb(taken, limits, answered);
+    const { staged, compaction: tracked, taskRemaining } = from;
+    expect(after).toMatchObject({ staged, compaction: tracked, taskRemaining, contextTokens: 151_000, pending: [] });
+    expect([after.preparing, after.beforePrepared]).toEqual([undefined, undefined]);
+    const stored = absorb(taken, limits, modelEvent(replied([call(0)], { contextTokens: 51_000 })));
+    expect(stored).toMatchObject({ taskRemaining: 150_000, compaction: { close: 1 } });
+    expect(stored.beforePrepared).toBeUndefined();
+    const move = { do: 'compact', trigger: 'auto', because: null } as const;
+    const summed = { kind: 'compacted', head: hash('c'), before: 150_000, after: 9_000, spend: noSpend } as const;
+    const compacted: Event = { kind: 'compacted', result: { ...summed, leftOut: true }, move, stop: null };
+    expect(absorb(taken, limits, compacted)).toMatchObject({ taskRemaining: 150_000, compaction: { close: 1 } });
+  });
+
+  test('one that is left out of a reply that is asked for again counts as none at once (L26)', () => {
+    const limits = { ...all, taskBudget: 400_000 };
+    const taken = takePrepared(state({ contextTokens: 150_000, preparing: made }), limits);
+    const cutShort = modelEvent({ ...cutOff(), leftOut: true } as ModelResult);
+    expect(absorb(taken, limits, cutShort)).toMatchObject({ taskRemaining: null, pending: taken.pending });
+    expect(absorb(taken, limits, modelEvent(cutOff()))).toMatchObject({ beforePrepared: { taskRemaining: null } });
+  });
+
+  test('a session of an earlier release counts one that is left out, as it did (L3)', () => {
+    const limits = { ...all, taskBudget: 400_000 };
+    const taken = takePrepared(state({ contextTokens: 150_000, preparing: made }), limits);
+    const answered = modelEvent({ ...replied(), leftOut: true } as ModelResult);
+    expect(absorb(taken, limits, answered, () => false)).toMatchObject({ taskRemaining: 250_000 });
   });
 
   test('its hooks that failed are said (L41)', () => {

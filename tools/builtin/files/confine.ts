@@ -4,6 +4,7 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
+import { findDataFolder } from '../../../system/process/data-folders.ts';
 import { isInside, rootsOf } from '../../../system/process/places.ts';
 import { realPathOrNull } from './leaves-workspace.ts';
 import { quotePath, nullIfAbsent, toFsFailure } from './fs-failures.ts';
@@ -15,7 +16,10 @@ export type Workspace = {
   readonly folders?: readonly string[] | undefined;
   /** The folder in which relative paths begin; the root when absent. */
   readonly dir?: string;
-  /** Perdure's own data, out of reach unless the workspace lies in it. */
+  /**
+   * Perdure's own data, out of reach unless the workspace lies in it, as is every other data
+   * folder.
+   */
   readonly hidden?: string | undefined;
   /**
    * Tells whether the call may use this real path: what its own leads to may have changed since it
@@ -89,9 +93,9 @@ export function describeGoneFolder(folder: string): string {
 }
 
 async function isHidden({ root, hidden }: Workspace, path: string): Promise<boolean> {
-  if (hidden === undefined) return false;
-  const data = await realpath(hidden).catch(nullIfAbsent);
-  return data !== null && isInside(data, path) && !isInside(data, root);
+  const data = hidden === undefined ? null : await realpath(hidden).catch(nullIfAbsent);
+  if (data !== null && isInside(data, path) && !isInside(data, root)) return true;
+  return findDataFolder(path, root) !== null;
 }
 
 async function findDeepestExisting(from: string, asked: string): Promise<{ existing: string; missing: string[] }> {

@@ -3,20 +3,22 @@
 // bounded number of names.
 import { join } from 'node:path';
 import { opendirSync, realpathSync, type Dirent } from 'node:fs';
+import { findDataFolder } from '../../../system/process/data-folders.ts';
 import { isInReach, isInside, type Reach } from '../../../system/process/places.ts';
 
 const MOST_ENTRIES = 20_000;
 
 /**
  * Tells whether one of the paths leads out of the run's folders. `forbidden` is Perdure's own data,
- * which counts as outside wherever it lies.
+ * which counts as outside wherever it lies, and so does every other data folder.
  */
 export function leadsOutOfWorkspace(reach: Reach, paths: readonly ShellPath[], forbidden: string | undefined): boolean {
   const hidden = forbidden === undefined ? null : realPathOrNull(forbidden);
   const leaves = (path: string): boolean => {
     const real = realPathOrNull(path);
     if (real === null) return false;
-    return !isInReach(reach, real) || (hidden !== null && isInside(hidden, real) && !isInside(hidden, reach.cwd));
+    if (!isInReach(reach, real) || findDataFolder(real, reach.cwd) !== null) return true;
+    return hidden !== null && isInside(hidden, real) && !isInside(hidden, reach.cwd);
   };
   const looked = new Map<string, readonly Dirent[] | null>();
   const inFolder = (path: string): readonly Dirent[] | null => {

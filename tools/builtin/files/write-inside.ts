@@ -6,12 +6,12 @@ import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { copyByPrograms, keepAttributes } from '../../../system/process/keep-attributes.ts';
 import type { Programs } from '../../../system/process/programs.ts';
 import { codeOf } from '../../../system/text.ts';
 import { ToolFailure } from '../../tool.ts';
 import type { ConfinedPath, Workspace } from './confine.ts';
 import { nullIfAbsent, toFsFailure, quotePath, describeSystemError } from './fs-failures.ts';
-import { keepAttributes } from './keep-attributes.ts';
 import type { SeenFile } from '../../../workflows/contract/activities.ts';
 import { entryPath, openFolder, requireAt, requireFile } from './open-inside.ts';
 import { toSeenFile } from './file-facts.ts';
@@ -173,7 +173,7 @@ async function takeAttributes(
   const from = await open(at, constants.O_RDONLY | NEVER_FOLLOW);
   try {
     requireSame(await from.stat(), before, path);
-    return await keepAttributes(programs, { from, had: before, to });
+    return await keepAttributes(copyByPrograms(programs), { from: from.fd, had: before, to: to.fd });
   } finally {
     await from.close();
   }

@@ -8,9 +8,9 @@ import { ownProcessId } from '../../../system/process/orphans.ts';
 import { spawnPiped } from '../../../system/process/spawn-piped.ts';
 import { pipePlace } from '../../../system/process/pipes.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
-import { isNeverBuilt } from '../../../system/process/bwrap.ts';
+import { runBuilt } from '../../../system/process/bwrap.ts';
+import { listDataFolders } from '../../../system/process/data-folders.ts';
 import { isInside } from '../../../system/process/places.ts';
-import type { Workspace } from '../files/confine.ts';
 import type { BuiltinOptions } from '../files/options.ts';
 import type { SearchPlace } from './search-place.ts';
 
@@ -24,18 +24,23 @@ type RipgrepEnd = {
   readonly problems: string;
 };
 
+/** Returns Perdure's own data and all other data folders that are known. */
+export const listHiddenFolders = ({ dataDir, sandbox }: BuiltinOptions, root: string): readonly string[] => [
+  ...(dataDir === undefined ? [] : [dataDir]),
+  ...listDataFolders(sandbox.places, [root]),
+];
+
 /**
- * Builds the arguments of every search: no configuration; git's folder, dependencies and Perdure's
- * own data left out. The first two are searched when the request names them.
+ * Builds the arguments of every search: no configuration; git's folder, dependencies and the
+ * `hidden` folders left out. The first two are searched when the request names them.
  */
 export function buildCommonArguments(
-  { hidden }: Workspace,
+  hidden: readonly string[],
   { root, name, ignoring }: SearchPlace,
   asked: readonly string[],
 ): string[] {
   const names = (folder: string): boolean => [...asked, name].some((text) => text.split(/[/,{}]/).includes(folder));
-  const ownData =
-    hidden !== undefined && hidden !== root && isInside(root, hidden) ? relative(root, hidden) : undefined;
+  const ownData = hidden.filter((path) => path !== root && isInside(root, path)).map((path) => relative(root, path));
   return [
     '--no-config',
     ...ignoring,
@@ -43,7 +48,7 @@ export function buildCommonArguments(
     '--sort=path',
     ...(names('node_modules') ? ['--no-ignore-vcs'] : ['--glob=!node_modules']),
     ...(names('.git') ? [] : ['--glob=!.git']),
-    ...(ownData === undefined ? [] : [`--glob=!/${ownData.replaceAll(/[\\*?[\]{}!]/g, '\\$&')}`]),
+    ...ownData.map((name) => `--glob=!/${name.replaceAll(/[\\*?[\]{}!]/g, '\\$&')}`),
   ];
 }
 
@@ -64,23 +69,29 @@ export async function runRipgrep(
   context: ToolContext,
   options: BuiltinOptions,
 ): Promise<RipgrepEnd> {
-  const first = await searchOnce(args, searching, context, options);
-  // Nothing was searched: a socket that was to be masked had gone. The next look does not find it.
-  return isNeverBuilt(first.problems) ? searchOnce(args, searching, context, options) : first;
+  const { sandbox, dataDir } = options;
+  const { cwd, folders } = context;
+  const { rgPath } = await loadRipgrep();
+  const { root } = searching.place;
+  const argv = [rgPath, ...args];
+  const build = (): readonly string[] =>
+    sandbox.kind === 'bwrap' ? sandbox.wrap(argv, { cwd, folders, dir: root, dataDir, readOnly: true }) : argv;
+  // Nothing was searched where a socket that was to be masked had gone: the next look finds none.
+  return await runBuilt(
+    build,
+    (held) => searchOnce(held, searching, context, options),
+    ({ problems }) => problems,
+  );
 }
 
 async function searchOnce(
-  args: readonly string[],
+  held: readonly string[],
   { separator, place: { root }, onRecord }: RipgrepSearch,
   context: ToolContext,
   { sandbox, dataDir }: BuiltinOptions,
 ): Promise<RipgrepEnd> {
-  const { cwd, folders, signal } = context;
+  const { signal } = context;
   const env = childEnvironment(process.env, { cwd: root, callId: ownProcessId('helper') });
-  const { rgPath } = await loadRipgrep();
-  const argv = [rgPath, ...args];
-  const held =
-    sandbox.kind === 'bwrap' ? sandbox.wrap(argv, { cwd, folders, dir: root, dataDir, readOnly: true }) : argv;
   const child = await spawnPiped(held, { cwd: root, env, pipes: pipePlace(sandbox.programs, dataDir) });
   child.stdin.end();
   let timedOut = false;

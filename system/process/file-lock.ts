@@ -8,10 +8,10 @@ import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { isAlive, processIdentity } from '../../system/process/identity.ts';
-import { readJsonFile } from '../../system/json-file.ts';
-import { SetupProblem } from '../../system/setup-problem.ts';
-import { codeOf, reasonOf } from '../../system/text.ts';
+import { isAlive, processIdentity } from './identity.ts';
+import { readJsonFile } from '../json-file.ts';
+import { SetupProblem } from '../setup-problem.ts';
+import { codeOf, reasonOf } from '../text.ts';
 
 type LockOptions = {
   /** The holder's work, for the sentence: `starting the Temporal server of /data`. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { processIdentity, startTimeOf } from '../../../system/process/identity.ts';
-import { takeFileLock, withLock } from '../../../worker/embedded/file-lock.ts';
-import { temporaryFolder } from './support.ts';
+import { takeFileLock, withLock } from '../../../system/process/file-lock.ts';
+import { temporaryFolder } from '../../worker/embedded/support.ts';
 
 const patient = { doing: 'testing', waitMs: 10_000 };
 const impatient = { doing: 'testing', waitMs: 0 };

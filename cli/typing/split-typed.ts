@@ -1,0 +1,178 @@
+// Splits what a terminal sends into keys and pastes, and swallows the rest. A terminal also sends
+// what nobody typed: clicks, answers to queries of programs that ran before, keys in forms of their
+// own. Their digits and letters must not count as keys, wherever the input is cut. A paste stands
+// between two marks and comes whole, so that a large one costs no more than its characters.
+
+export type TypedPart =
+  /** Text, or keys in the forms that node:readline knows. */
+  | { readonly kind: 'keys'; readonly text: string }
+  | { readonly kind: 'paste'; readonly text: string }
+  | { readonly kind: 'escape' }
+  /** Enter with Shift, Ctrl or Alt. */
+  | { readonly kind: 'line break' };
+
+export type TypedSplitter = {
+  /** Takes the next piece of the input, and returns the parts that are whole. */
+  take(input: string): readonly TypedPart[];
+  /** What is not whole yet: Escape, which may be a key of its own, or more than that. */
+  readonly open: 'nothing' | 'escape' | 'sequence';
+  /** Ends what is open, for nothing more came of it. */
+  end(): readonly TypedPart[];
+};
+
+const ESCAPE = '\u001b';
+const PASTE_END = '\u001b[201~';
+/** Introducers, also in the form of one character. */
+/* oxlint-disable-next-line no-control-regex */
+const BEGIN = /[\u001b\u008f\u0090\u0098\u009b\u009d-\u009f]/;
+/** Device strings, operating system commands and the like run on until they are ended. */
+const STRINGS = new Set(['P', 'X', '^', '_', ']']);
+/* oxlint-disable-next-line no-control-regex */
+const STRING_END = /\u0007|\u0018|\u001a|\u009c|\u001b\\|\u001b(?=[^\\])/;
+/** Keys in the forms of xterm, rxvt and the like that mean something here. */
+const KEYS = /^(?:\[(?:1;\d{1,2})?[ABCDFH]|\[[abcdZ]|\[[1-8](?:;\d{1,2})?[~^$@]|O\d?[ABCDFHabcd])$/;
+/** A key by its number, as fixterms and kitty have it, and as xterm does (modifyOtherKeys). */
+const NUMBERED = /^\[(?:(\d+)(?::\d*)*(?:;(\d*)(?::(\d+))?)?(?:;[\d:]*)?u|27;(\d+);(\d+)~)$/;
+
+export function typedSplitter(): TypedSplitter {
+  let held = '';
+  let pasted: string[] | null = null;
+  let isInString = false;
+  let parts: TypedPart[] = [];
+
+  /** Each step takes some of the text and returns the rest, or null when it needs more. */
+  const step = (text: string): string | null => {
+    if (pasted !== null) return takePaste(text);
+    if (isInString) return takeString(text);
+    const at = text.search(BEGIN);
+    if (at !== 0) {
+      parts.push({ kind: 'keys', text: at < 0 ? text : text.slice(0, at) });
+      return at < 0 ? '' : text.slice(at);
+    }
+    return takeSequence(text.startsWith(ESCAPE) ? text : spellOut(text));
+  };
+
+  const takePaste = (text: string): string | null => {
+    const at = text.indexOf(PASTE_END);
+    const kept = at < 0 ? heldLength(text, PASTE_END) : 0;
+    pasted?.push(text.slice(0, at < 0 ? text.length - kept : at));
+    held = at < 0 ? text.slice(text.length - kept) : '';
+    if (at < 0) return null;
+    parts.push({ kind: 'paste', text: pasted?.join('') ?? '' });
+    pasted = null;
+    return text.slice(at + PASTE_END.length);
+  };
+
+  const takeString = (text: string): string | null => {
+    const end = STRING_END.exec(text);
+    if (end === null) {
+      held = text.endsWith(ESCAPE) ? ESCAPE : '';
+      return null;
+    }
+    isInString = false;
+    // An Escape that ends no string begins something new.
+    return text.slice(end.index + (end[0] === ESCAPE ? 0 : end[0].length));
+  };
+
+  const takeSequence = (text: string): string | null => {
+    const length = sequenceLength(text);
+    if (length === null) {
+      held = text;
+      return null;
+    }
+    const body = text.slice(1, length);
+    if (body === '[200~') pasted = [];
+    else if (STRINGS.has(body)) isInString = true;
+    else parts.push(...partsOf(body));
+    return text.slice(length);
+  };
+
+  return {
+    take: (input) => {
+      parts = [];
+      let rest: string | null = held + input;
+      held = '';
+      while (rest !== null && rest !== '') rest = step(rest);
+      return parts;
+    },
+    get open() {
+      if (pasted !== null) return 'nothing';
+      if (isInString) return 'sequence';
+      return held === '' ? 'nothing' : isOnlyEscapes(held) ? 'escape' : 'sequence';
+    },
+    end: () => {
+      const escapes = !isInString && isOnlyEscapes(held) ? [...held] : [];
+      held = '';
+      isInString = false;
+      return escapes.map(() => ({ kind: 'escape' }));
+    },
+  };
+}
+
+const isOnlyEscapes = (text: string): boolean => text !== '' && [...text].every((one) => one === ESCAPE);
+
+/** An introducer of one character stands for Escape and another one. */
+const spellOut = (text: string): string => ESCAPE + String.fromCharCode(text.charCodeAt(0) - 0x40) + text.slice(1);
+
+/**
+ * Returns the length of the sequence at the beginning of `text`, of which a string counts only the
+ * introducer; null when it is not whole.
+ */
+function sequenceLength(text: string): number | null {
+  const second = text[1];
+  if (second === undefined) return null;
+  if (second === ESCAPE) {
+    // Some terminals tell Alt and an arrow by two Escapes; or a person presses it twice.
+    if (text.length === 2) return null;
+    const more = /^[[O]/.test(text.slice(2)) ? sequenceLength(text.slice(1)) : 0;
+    return more === null ? null : more + 1;
+  }
+  if (second === '[') return controlLength(text);
+  if (second === 'O') return wholeLength(text, /^.O[\d;]*/s, /[ -~]/);
+  return (text.codePointAt(1) ?? 0) > 0xffff ? 3 : 2;
+}
+
+function controlLength(text: string): number | null {
+  // A click in the oldest form has three characters of any kind.
+  if (text[2] === 'M') return text.length < 6 ? null : 6;
+  // rxvt has keys with Shift in a form that is no whole sequence by the standard.
+  if (/^.\[[1-8]\$/s.test(text)) return 4;
+  return wholeLength(text, /^.\[\[?[0-?]*[ -/]*/s, /[@-~]/);
+}
+
+/** Adds the last character, if it can be one: another one belongs to what follows. */
+function wholeLength(text: string, body: RegExp, last: RegExp): number | null {
+  const [{ length } = ''] = body.exec(text) ?? [];
+  const next = text[length];
+  return next === undefined ? null : length + (last.test(next) ? 1 : 0);
+}
+
+/** Returns what a whole sequence means; `body` follows its Escape. */
+function partsOf(body: string): readonly TypedPart[] {
+  if (body === '') return [{ kind: 'escape' }];
+  if (KEYS.test(body.replace(/^\u001b/, ''))) return [{ kind: 'keys', text: ESCAPE + body }];
+  if (!/^\u001b?[[O]/.test(body)) return [{ kind: 'keys', text: ESCAPE + body }];
+  const numbered = NUMBERED.exec(body);
+  if (numbered === null) return [];
+  const [, code, modifiers, event, otherModifiers, otherCode] = numbered;
+  // 3 tells that the key was let go.
+  return event === '3' ? [] : keyOf(Number(code ?? otherCode), Number(modifiers || otherModifiers || 1) - 1);
+}
+
+const [SHIFT, ALT, CTRL] = [1, 2, 4];
+
+function keyOf(code: number, modifiers: number): readonly TypedPart[] {
+  const held = modifiers & (SHIFT | ALT | CTRL);
+  if (code === 27) return [{ kind: 'escape' }];
+  if (code === 13 && held !== 0) return [{ kind: 'line break' }];
+  if (code === 9 && held === SHIFT) return [{ kind: 'keys', text: '\u001b[Z' }];
+  if (held === 0 && [9, 13, 127].includes(code)) return [{ kind: 'keys', text: String.fromCharCode(code) }];
+  const isLetter = code >= 97 && code <= 122;
+  return held === CTRL && isLetter ? [{ kind: 'keys', text: String.fromCharCode(code & 31) }] : [];
+}
+
+/** Characters at the end of `text` that may be the beginning of `mark`. */
+function heldLength(text: string, mark: string): number {
+  for (let length = mark.length - 1; length > 0; length -= 1) if (text.endsWith(mark.slice(0, length))) return length;
+  return 0;
+}

@@ -1,0 +1,254 @@
+// A folder in which files are looked at, written and deleted by the names that snapshots have. Each
+// step goes through an open folder, so that no link leads out of it, whatever is swapped meanwhile.
+import { createHash, randomUUID } from 'node:crypto';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, readlink, rename, rm, rmdir, symlink, unlink } from 'node:fs/promises';
+import { bytesOf, foldersOf, type RawPath } from '../../../store/snapshots/listing.ts';
+import { hasProc } from '../../../system/process/proc.ts';
+import type { Programs } from '../../../system/process/programs.ts';
+import { codeOf } from '../../../system/text.ts';
+import { copyByPrograms, keepAttributes } from '../../../system/process/keep-attributes.ts';
+
+export const LINK = '120000';
+const PROGRAM = '100755';
+
+/** A file with the hash of its content as git has it, or a link with that of its target. */
+export type FoundFile = { readonly mode: string; readonly blob: string; readonly isText: boolean };
+
+/** `blocked`: a link or a file is in the way, or a folder in its place. */
+export type Look = (FoundFile & { readonly stats: Stats }) | null | 'blocked';
+
+/** What has become of a file since it was looked at decides whether it is changed. */
+export type Change = 'done' | 'changed_here' | 'blocked';
+
+export type NewFile = {
+  readonly path: RawPath;
+  readonly mode: string;
+  readonly content: Buffer;
+  /** The file as it was looked at; null where there was none. */
+  readonly before: Stats | null;
+};
+
+const NEVER_FOLLOW = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | NEVER_FOLLOW;
+/** Something else is in the place of a folder or a file. */
+const IN_THE_WAY: readonly (string | undefined)[] = ['ENOTDIR', 'ELOOP', 'EISDIR', 'ENOTEMPTY', 'EEXIST'];
+/** A mounted file, or a folder that may not be written, lets no file be put in another's place. */
+const NO_RENAME: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'];
+
+type OpenFolder = { readonly handle: FileHandle; readonly path: Buffer };
+
+export class CheckoutFolder {
+  readonly #root: string;
+  readonly #programs: Programs;
+
+  /** `root` is an absolute real path. */
+  constructor(root: string, programs: Programs) {
+    this.#root = root;
+    this.#programs = programs;
+  }
+
+  /** Looks at a file. `gone` are paths that are to be deleted: they are in nobody's way. */
+  async look(path: RawPath, gone: ReadonlySet<RawPath>): Promise<Look> {
+    if (path.split('/').some((part) => ['', '.', '..'].includes(part) || part.toLowerCase() === '.git'))
+      return 'blocked';
+    try {
+      return await this.#inFolderOf(path, false, (entry) => lookAt(entry));
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === 'ENOENT') return null;
+      if (!IN_THE_WAY.includes(code)) throw error;
+      const isLeaving = gone.has(path) || foldersOf(path).some((above) => gone.has(above));
+      return isLeaving || [...gone].some((other) => other.startsWith(`${path}/`)) ? null : 'blocked';
+    }
+  }
+
+  /** Reads a file that was looked at; null where it is no file any more. */
+  async read(path: RawPath): Promise<Buffer | null> {
+    try {
+      return await this.#inFolderOf(path, false, (entry) =>
+        withFile(entry, constants.O_RDONLY, (file) => file.readFile()),
+      );
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT' || IN_THE_WAY.includes(codeOf(error))) return null;
+      throw error;
+    }
+  }
+
+  /** Deletes a file, and the folders that it leaves empty. */
+  async remove(path: RawPath, before: Stats): Promise<Change> {
+    const change = await this.#change(path, false, async (entry) => {
+      if (!isUnchanged(await lookOnce(entry), before)) return 'changed_here';
+      await unlink(entry);
+      return 'done';
+    });
+    if (change !== 'done') return change;
+    for (const folder of foldersOf(path)) {
+      const isGone = await this.#inFolderOf(folder, false, (entry) => rmdir(entry)).then(
+        () => true,
+        () => false,
+      );
+      if (!isGone) break;
+    }
+    return 'done';
+  }
+
+  /**
+   * Writes a file whole or not at all. One that takes the place of another keeps what `write` keeps
+   * of it: owner, group, access list and extended attributes, and the mode but for its being a
+   * program.
+   */
+  async write({ path, mode, content, before }: NewFile): Promise<Change> {
+    return await this.#change(path, true, async (entry, folder) => {
+      const temporary = entryIn(folder, Buffer.from(`.perdure-${randomUUID()}`));
+      try {
+        const isLike = mode === LINK || (await this.#fill(temporary, { entry, mode, content, before }));
+        if (mode === LINK) await symlink(content, temporary);
+        if (!isUnchanged(await lookOnce(entry), before)) return 'changed_here';
+        if (isLike) {
+          await rename(temporary, entry);
+          return 'done';
+        }
+      } catch (error) {
+        if (before?.isFile() !== true || mode === LINK || !NO_RENAME.includes(codeOf(error))) throw error;
+      } finally {
+        await rm(temporary, { force: true });
+      }
+      return await overwrite(entry, { mode, content, before: before as Stats });
+    });
+  }
+
+  /** Tells whether the new file has the attributes of the one whose place it takes. */
+  async #fill(
+    temporary: Buffer,
+    { entry, mode, content, before }: Omit<NewFile, 'path'> & { readonly entry: Buffer },
+  ): Promise<boolean> {
+    const isReplacing = before?.isFile() === true;
+    const first = mode === PROGRAM ? 0o777 : 0o666;
+    const to = await open(temporary, 'wx', isReplacing ? 0o600 : first);
+    try {
+      await to.writeFile(content);
+      if (!isReplacing) return true;
+      const isLike = await withFile(entry, constants.O_RDONLY, async (from) => {
+        return await keepAttributes(copyByPrograms(this.#programs), { from: from.fd, had: before, to: to.fd });
+      });
+      if (isLike) await to.chmod(modeLike(before, mode));
+      return isLike;
+    } finally {
+      await to.close();
+    }
+  }
+
+  async #change(
+    path: RawPath,
+    makes: boolean,
+    act: (entry: Buffer, folder: OpenFolder) => Promise<Change>,
+  ): Promise<Change> {
+    try {
+      return await this.#inFolderOf(path, makes, act);
+    } catch (error) {
+      if (IN_THE_WAY.includes(codeOf(error))) return 'blocked';
+      if (codeOf(error) === 'ENOENT') return 'changed_here';
+      throw error;
+    }
+  }
+
+  /** Opens the folders to a path one inside the other, and passes the path's name in the last. */
+  async #inFolderOf<T>(
+    path: RawPath,
+    makes: boolean,
+    act: (entry: Buffer, folder: OpenFolder) => Promise<T>,
+  ): Promise<T> {
+    const names = path.split('/').map(bytesOf);
+    let folder: OpenFolder = { handle: await open(this.#root, FOLDER), path: Buffer.from(this.#root) };
+    try {
+      for (const name of names.slice(0, -1)) {
+        const entry = entryIn(folder, name);
+        if (makes) await makeFolder(entry);
+        const below = { handle: await open(entry, FOLDER), path: joined(folder.path, name) };
+        await folder.handle.close();
+        folder = below;
+      }
+      return await act(entryIn(folder, names.at(-1) as Buffer), folder);
+    } finally {
+      await folder.handle.close();
+    }
+  }
+}
+
+const joined = (folder: Buffer, name: Buffer): Buffer => Buffer.concat([folder, Buffer.from('/'), name]);
+
+/** Names an entry so that it stays in this folder. Without /proc, its path must do. */
+const entryIn = ({ handle, path }: OpenFolder, name: Buffer): Buffer =>
+  joined(hasProc ? Buffer.from(`/proc/self/fd/${handle.fd}`) : path, name);
+
+async function makeFolder(entry: Buffer): Promise<void> {
+  await mkdir(entry).catch((error: unknown) => {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  });
+}
+
+async function withFile<T>(entry: Buffer, flags: number, act: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(entry, flags | NEVER_FOLLOW);
+  try {
+    return await act(file);
+  } finally {
+    await file.close();
+  }
+}
+
+async function lookOnce(entry: Buffer): Promise<Stats | null> {
+  return await lstat(entry).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  });
+}
+
+async function lookAt(entry: Buffer): Promise<Look> {
+  const stats = await lstat(entry);
+  if (stats.isSymbolicLink()) {
+    const target = await readlink(entry, 'buffer');
+    return { mode: LINK, blob: hashOf(target.length).update(target).digest('hex'), isText: false, stats };
+  }
+  // The caller decides about a folder as about what is in the way.
+  if (stats.isDirectory()) throw Object.assign(new Error('a folder is in its place'), { code: 'EISDIR' });
+  if (!stats.isFile()) return 'blocked';
+  return await withFile(entry, constants.O_RDONLY, async (file) => {
+    const hash = hashOf(stats.size);
+    let isText = true;
+    for await (const bytes of file.createReadStream({ autoClose: false })) {
+      hash.update(bytes as Buffer);
+      isText &&= !(bytes as Buffer).includes(0);
+    }
+    return { mode: (stats.mode & 0o100) === 0 ? '100644' : PROGRAM, blob: hash.digest('hex'), isText, stats };
+  });
+}
+
+const hashOf = (size: number) => createHash('sha1').update(`blob ${size}\0`);
+
+function isUnchanged(now: Stats | null, then: Stats | null): boolean {
+  if (now === null || then === null) return now === then;
+  return now.ino === then.ino && now.dev === then.dev && now.size === then.size && now.mtimeMs === then.mtimeMs;
+}
+
+/** Who may read it may run it. */
+function modeLike({ mode }: Stats, wanted: string): number {
+  const own = mode & 0o7777;
+  if (wanted === PROGRAM) return (own & 0o100) === 0 ? own | ((own & 0o444) >> 2) : own;
+  return own & ~0o111;
+}
+
+/** Writes in place, which keeps the file and its attributes. */
+async function overwrite(
+  entry: Buffer,
+  { mode, content, before }: Omit<NewFile, 'path' | 'before'> & { readonly before: Stats },
+): Promise<Change> {
+  return await withFile(entry, constants.O_WRONLY, async (file) => {
+    if (!isUnchanged(await file.stat(), before)) return 'changed_here';
+    await file.writeFile(content);
+    await file.truncate(content.length);
+    const [had, wanted] = [before.mode & 0o7777, modeLike(before, mode)];
+    if (had !== wanted) await file.chmod(wanted);
+    return 'done';
+  });
+}

@@ -1,0 +1,121 @@
+// Reaches what lies below a folder without following a link: each folder on the way is opened in
+// the one above it, and names are looked up in the open folder. Whoever swaps a folder for a link
+// meanwhile leads nothing elsewhere.
+import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readlinkSync, type Stats } from 'node:fs';
+import { hasProc } from '../../../system/process/proc.ts';
+import { codeOf } from '../../../system/text.ts';
+import { bytesOf, type RawPath, showPath } from '../listing.ts';
+
+const FOLDER = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIRECTORY;
+const ABSENT: readonly (string | undefined)[] = ['ENOENT', 'ENOTDIR', 'ELOOP'];
+
+/** Says that something was put in the place of a folder while it was used. */
+export class SwappedProblem extends Error {
+  override readonly name = 'SwappedProblem';
+
+  constructor(path: RawPath) {
+    super(`${path === '' ? 'the folder' : showPath(path)} was replaced by something else while files were written`);
+  }
+}
+
+type OpenFolder = { readonly path: RawPath; readonly fd: number };
+
+export class FoldersBeneath {
+  readonly #root: Buffer;
+  /** The root, and the folders on the way to the one that was asked for last. */
+  readonly #open: OpenFolder[];
+
+  /** `root` is an absolute real path. Throws the system's error. */
+  constructor(root: string) {
+    this.#root = Buffer.from(root === '/' ? '' : root);
+    this.#open = [{ path: '', fd: openSync(root, FOLDER) }];
+    this.requireAt('');
+  }
+
+  close(): void {
+    for (const { fd } of this.#open.splice(0)) closeSync(fd);
+  }
+
+  /** Tells whether a folder is there; a link to one is none. */
+  has(path: RawPath): boolean {
+    try {
+      this.#enter(path);
+      return true;
+    } catch (error) {
+      if (ABSENT.includes(codeOf(error))) return false;
+      throw error;
+    }
+  }
+
+  /** Returns the state of an entry; null without one. */
+  look(path: RawPath): Stats | null {
+    return this.has(folderOf(path)) ? (lstatSync(this.entry(path), { throwIfNoEntry: false }) ?? null) : null;
+  }
+
+  /**
+   * Makes the folders on the way to a folder, and it, where they are missing; `made` is called with
+   * each that was, and its descriptor. Throws the system's error.
+   */
+  make(path: RawPath, beforeMade: (path: RawPath) => void, made: (path: RawPath, fd: number) => void): void {
+    for (let end = path.indexOf('/'); ; end = path.indexOf('/', end + 1)) {
+      const at = end < 0 ? path : path.slice(0, end);
+      if (at !== '' && !this.has(at)) {
+        beforeMade(at);
+        mkdirSync(this.entry(at));
+        made(at, this.#enter(at).fd);
+      }
+      if (end < 0) return;
+    }
+  }
+
+  /**
+   * Names an entry so that the name holds even if a folder is renamed or replaced. Throws where its
+   * folder is not there, or no longer in its place.
+   */
+  entry(path: RawPath): Buffer {
+    const { path: folder, fd } = this.#enter(folderOf(path));
+    this.requireAt(folder);
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    return hasProc ? bytesOf(`/proc/self/fd/${fd}/${name}`) : this.#placeOf(path);
+  }
+
+  /** Throws SwappedProblem for the open folder when it is no longer at its path. */
+  requireAt(path: RawPath): void {
+    const { fd } = this.#open.find((folder) => folder.path === path) ?? this.#enter(path);
+    if (!this.#isAt(path, fd)) throw new SwappedProblem(path);
+  }
+
+  #isAt(path: RawPath, fd: number): boolean {
+    if (hasProc) return readlinkSync(`/proc/self/fd/${fd}`, 'buffer').equals(this.#placeOf(path));
+    const there = lstatSync(this.#placeOf(path), { throwIfNoEntry: false });
+    const { dev, ino } = fstatSync(fd);
+    return there?.isDirectory() === true && there.dev === dev && there.ino === ino;
+  }
+
+  #placeOf(path: RawPath): Buffer {
+    const isTop = path === '' && this.#root.length > 0;
+    return isTop ? this.#root : Buffer.concat([this.#root, bytesOf(`/${path}`)]);
+  }
+
+  #enter(path: RawPath): OpenFolder {
+    const isOnTheWay = (folder: OpenFolder): boolean =>
+      folder.path === '' || folder.path === path || path.startsWith(`${folder.path}/`);
+    while (!isOnTheWay(this.#last())) closeSync((this.#open.pop() as OpenFolder).fd);
+    while (this.#last().path !== path) {
+      const above = this.#last();
+      const end = path.indexOf('/', above.path === '' ? 0 : above.path.length + 1);
+      const next = end < 0 ? path : path.slice(0, end);
+      const name = next.slice(next.lastIndexOf('/') + 1);
+      if (!hasProc) this.requireAt(above.path);
+      const place = hasProc ? bytesOf(`/proc/self/fd/${above.fd}/${name}`) : this.#placeOf(next);
+      this.#open.push({ path: next, fd: openSync(place, FOLDER) });
+    }
+    return this.#last();
+  }
+
+  #last(): OpenFolder {
+    return this.#open.at(-1) as OpenFolder;
+  }
+}
+
+export const folderOf = (path: RawPath): RawPath => path.slice(0, Math.max(0, path.lastIndexOf('/')));

@@ -1,0 +1,215 @@
+// Brings one folder to a snapshot (T7). It checks that nothing is in the way before it writes
+// anything, and may be killed at any point: attempted again with what differs then, it goes on.
+// Nothing is written through a link, and nothing outside of the folder.
+import { fchmodSync, rmdirSync, unlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { getSystemErrorMap } from 'node:util';
+import { AttributeCopier } from '../../../system/process/keep-attributes.ts';
+import { codeOf } from '../../../system/text.ts';
+import { BlobStream, listTree, type TreeFile } from './blob-stream.ts';
+import { isBelow, parseFolders } from '../empty-folders.ts';
+import { FoldersBeneath, folderOf } from './folders-beneath.ts';
+import { foldersOf, type RawPath, showPath } from '../listing.ts';
+import { LINK, putFile, removeFile, type PutStep } from './put-file.ts';
+import { orderRestore, type RestoreOrder } from './restore-plan.ts';
+import { readText } from '../saved-files.ts';
+import type { ShadowPlace } from '../shadow.ts';
+import { parsePermissions, permissionsAt, type PermissionsNote } from '../snapshot-notes.ts';
+import { temporaryName } from './temporary-names.ts';
+
+export type RestoreRequest = {
+  readonly place: ShadowPlace;
+  /** The path of git. */
+  readonly git: string;
+  readonly to: string;
+  /** Files that are written: null stands for all, into a folder that nobody looks into yet. */
+  readonly written: readonly RawPath[] | null;
+  readonly deleted: readonly RawPath[];
+  /** The first part of the names of temporary files: eight hexadecimal digits. */
+  readonly run: string;
+};
+
+/** Paths of files in a snapshot begin with it. */
+const FILES = 'files/';
+
+export type RestoreAnswer =
+  | { readonly kind: 'done' }
+  /** Nothing was written: something that no snapshot holds is where a folder is to be. */
+  | { readonly kind: 'in_the_way'; readonly path: RawPath };
+
+/** What is about to be done. */
+export type RestoreStep = {
+  readonly kind: PutStep | 'delete' | 'remove_folder' | 'make_folder' | 'clear' | 'end';
+  readonly path: RawPath;
+};
+
+type OnStep = (step: RestoreStep) => void;
+
+/** Rejects with a sentence. `onStep` is called before each step. */
+export async function restoreFolder(request: RestoreRequest, onStep: OnStep = () => undefined): Promise<RestoreAnswer> {
+  const { place, git, to } = request;
+  const folders = new FoldersBeneath(place.root);
+  const blobs = new BlobStream(git, place);
+  const attributes = new AttributeCopier();
+  try {
+    const all = await listTree(git, place, to);
+    const tree = new Map(
+      [...all].flatMap(([path, file]) => (path.startsWith(FILES) ? [[path.slice(FILES.length), file]] : [])),
+    );
+    const permissions = parsePermissions(await readNote(blobs, all.get('modes')));
+    const emptyThen = parseFolders(await readNote(blobs, all.get('folders')));
+    const restoring = { ...request, folders, blobs, attributes, tree, permissions, onStep };
+    const order = orderRestore({
+      written: writtenOf(request, tree),
+      deleted: request.deleted.filter(isBelow),
+      emptyNow: parseFolders(readText(join(place.own, 'folders')) ?? ''),
+      emptyThen: emptyThen.filter((folder) => isFree(tree, folder)),
+    });
+    const path = findInTheWay(restoring, order);
+    if (path !== null) return { kind: 'in_the_way', path };
+    await workOff(restoring, order);
+    onStep({ kind: 'end', path: '' });
+    return { kind: 'done' };
+  } finally {
+    attributes.close();
+    blobs.close();
+    folders.close();
+  }
+}
+
+/** Removes temporary files of a restore that was killed. */
+export function clearTemporary({ place, written, run }: RestoreRequest, onStep: OnStep = () => undefined): void {
+  const folders = new FoldersBeneath(place.root);
+  try {
+    for (const [at, path] of (written ?? []).entries()) {
+      if (!isBelow(path)) continue;
+      const folder = folderOf(path);
+      const temporary = `${folder === '' ? '' : `${folder}/`}${temporaryName(run, at)}`;
+      if (folders.look(temporary) === null) continue;
+      onStep({ kind: 'clear', path: temporary });
+      removeFile(folders, temporary);
+    }
+  } finally {
+    folders.close();
+  }
+}
+
+type Tree = ReadonlyMap<RawPath, TreeFile>;
+
+type Restoring = RestoreRequest & {
+  readonly folders: FoldersBeneath;
+  readonly blobs: BlobStream;
+  readonly attributes: AttributeCopier;
+  readonly tree: Tree;
+  readonly permissions: PermissionsNote;
+  readonly onStep: OnStep;
+};
+
+/** Throws for a tree that holds what no capture writes: another machine may have made it. */
+function writtenOf({ written }: RestoreRequest, tree: Tree): readonly RawPath[] {
+  const paths = written ?? [...tree.keys()];
+  for (const path of paths) {
+    const { mode } = tree.get(path) ?? {};
+    const isFile = mode === LINK || mode === '100644' || mode === '100755';
+    if (!isBelow(path) || !isFile) throw new Error(`the snapshot holds no file ${showPath(path)}`);
+  }
+  return paths;
+}
+
+/** Tells whether no file of a snapshot is a folder, or on the way to it. */
+const isFree = (tree: Tree, folder: RawPath): boolean => ![folder, ...foldersOf(folder)].some((path) => tree.has(path));
+
+/** Returns the text of a note; empty where the snapshot has none. */
+async function readNote(blobs: BlobStream, note: TreeFile | undefined): Promise<string> {
+  if (!note) return '';
+  blobs.ask([note.id]);
+  const pieces: Buffer[] = [];
+  for await (const piece of blobs.read(await blobs.next())) pieces.push(piece);
+  return Buffer.concat(pieces).toString('latin1');
+}
+
+/** Finds what is where a folder is to be, and does not go. */
+function findInTheWay({ folders, deleted }: Restoring, { ways }: RestoreOrder): RawPath | null {
+  const goes = new Set(deleted);
+  for (const path of ways) {
+    if (goes.has(path) || foldersOf(path).some((folder) => goes.has(folder))) continue;
+    const stats = folders.look(path);
+    if (stats !== null && !stats.isDirectory()) return path;
+  }
+  return null;
+}
+
+async function workOff(restoring: Restoring, order: RestoreOrder): Promise<void> {
+  for (const path of order.first) deleteFile(restoring, path);
+  for (const path of order.emptied) removeFolder(restoring, path);
+  await putFiles(restoring, order.written);
+  for (const path of order.last) deleteFile(restoring, path);
+  for (const path of order.left) removeFolder(restoring, path);
+  for (const path of order.made) makeFolder(restoring, path);
+}
+
+async function putFiles(restoring: Restoring, paths: readonly RawPath[]): Promise<void> {
+  const { folders, blobs, attributes, tree, permissions, run, onStep } = restoring;
+  // A list that was asked for keeps its order in the names, by which they are found again.
+  const numbers = new Map(restoring.written?.map((path, at) => [path, at]));
+  const means = {
+    folders,
+    blobs,
+    copyAll: attributes.copy,
+    fresh: restoring.written === null,
+    onStep: (kind: PutStep, path: RawPath) => onStep({ kind, path }),
+  };
+  blobs.ask(paths.map((path) => tree.get(path)?.id ?? ''));
+  for (const path of paths) {
+    try {
+      makeFolder(restoring, folderOf(path));
+      const temporary = temporaryName(run, numbers.get(path) ?? 0);
+      const file = tree.get(path) as TreeFile;
+      await putFile(means, { ...file, path, temporary, permissions: permissionsAt(permissions, path, file.mode) });
+    } catch (error) {
+      throw toProblem(error, path, 'written');
+    }
+  }
+}
+
+/** Ignores a file that is gone already, with the folder it lay in. */
+function deleteFile({ folders, onStep }: Restoring, path: RawPath): void {
+  try {
+    if (folders.look(path) === null) return;
+    onStep({ kind: 'delete', path });
+    unlinkSync(folders.entry(path));
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw toProblem(error, path, 'deleted');
+  }
+}
+
+/** A folder in which something lies, or which cannot be removed, stays. */
+function removeFolder({ folders, onStep }: Restoring, path: RawPath): void {
+  try {
+    if (folders.look(path)?.isDirectory() !== true) return;
+    onStep({ kind: 'remove_folder', path });
+    rmdirSync(folders.entry(path));
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+  }
+}
+
+function makeFolder({ folders, permissions, onStep }: Restoring, path: RawPath): void {
+  const make = (at: RawPath): void => onStep({ kind: 'make_folder', path: at });
+  try {
+    folders.make(path, make, (made, fd) => {
+      const wanted = permissionsAt(permissions, made, 'folder');
+      // Files are yet to be put there.
+      if (wanted !== undefined) fchmodSync(fd, (wanted & 0o777) | 0o700);
+    });
+  } catch (error) {
+    throw toProblem(error, path, 'made');
+  }
+}
+
+/** Says in a sentence which path the system has refused, and why; other errors stay as they are. */
+function toProblem(error: unknown, path: RawPath, deed: string): unknown {
+  const { errno } = error as NodeJS.ErrnoException;
+  const why = errno === undefined ? undefined : getSystemErrorMap().get(errno)?.[1];
+  return why === undefined ? error : new Error(`${showPath(path)} cannot be ${deed}: ${why}`, { cause: error });
+}

@@ -1,0 +1,198 @@
+// What a snapshot says of itself beside its files (T2): permissions that are not the usual ones,
+// what was not captured and why, and the rules by which files were ignored. A rewind judges by
+// them what was there then and what was not (T7). Paths are bytes, kept as latin1.
+import { parseIgnoreFile, isIgnored, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
+import type { IndexedFolder, OmittedWhy, RulesInForce } from './folder-index.ts';
+import { foldersOf, namesIn, type RawPath } from './listing.ts';
+
+/**
+ * Permissions by path; a folder's ends with a slash. What is missing has those that the umask gives
+ * to a new one. Without a umask nothing is known of permissions.
+ */
+export type PermissionsNote = { readonly umask: number | null; readonly odd: ReadonlyMap<RawPath, number> };
+
+/** The permissions that a new file, or a new folder, gets where nobody says otherwise. */
+const usualPermissions = (mode: 'folder' | string, umask: number): number =>
+  (mode === 'folder' || mode === '100755' ? 0o777 : 0o666) & ~umask;
+
+const LINK = '120000';
+
+/** Collects what is unusual in one folder, as lines of the note. */
+export function listPermissions({ files, folders }: IndexedFolder, path: RawPath, umask: number): readonly string[] {
+  const line = (permissions: number, name: RawPath): string => `${permissions.toString(8)} ${path}${name}`;
+  const own = [...files].flatMap(([name, { mode, permissions }]) =>
+    mode === LINK || permissions === usualPermissions(mode, umask) ? [] : [line(permissions, name)],
+  );
+  const below = [...folders].flatMap(([name, { permissions }]) =>
+    permissions === usualPermissions('folder', umask) ? [] : [line(permissions, `${name}/`)],
+  );
+  return [...own, ...below];
+}
+
+export const formatPermissions = (odd: readonly string[], umask: number): string =>
+  [`${UMASK} ${umask.toString(8)}`, ...odd.toSorted()].join('\0');
+
+const UMASK = 'umask';
+
+export function parsePermissions(note: string): PermissionsNote {
+  const lines = namesIn(note).flatMap(parseLine);
+  const [first] = lines;
+  if (first?.[0] !== UMASK) return { umask: null, odd: new Map() };
+  return {
+    umask: parseInt(first[1], 8),
+    odd: new Map(lines.slice(1).map(([bits, path]) => [path, parseInt(bits, 8)])),
+  };
+}
+
+/** Returns the permissions that a path had; undefined where nothing is known of them. */
+export function permissionsAt(
+  { umask, odd }: PermissionsNote,
+  path: RawPath,
+  mode: 'folder' | string,
+): number | undefined {
+  if (umask === null || mode === LINK) return undefined;
+  return odd.get(mode === 'folder' ? `${path}/` : path) ?? usualPermissions(mode, umask);
+}
+
+/** Splits a line of a note at its first blank. */
+function parseLine(line: string): readonly (readonly [first: string, path: RawPath])[] {
+  const at = line.indexOf(' ');
+  return at < 0 ? [] : [[line.slice(0, at), line.slice(at + 1)]];
+}
+
+/** More are not listed one by one: nothing counts as absent then. */
+export const MOST_OMITTED = 20_000;
+const ALL = 'all ';
+
+export function formatOmitted(omitted: readonly Omitted[]): string {
+  const listed = omitted.slice(0, MOST_OMITTED).map(({ path, why }) => `${why} ${path}`);
+  return [...listed.toSorted(), ...(omitted.length > MOST_OMITTED ? [ALL] : [])].join('\0');
+}
+
+/** A folder's path ends with a slash, and stands for all that is in it. */
+export type Omitted = { readonly path: RawPath; readonly why: OmittedWhy };
+
+export function collectOmitted({ omitted, folders }: IndexedFolder, path: RawPath, into: Omitted[]): void {
+  for (const [name, why] of omitted) into.push({ path: `${path}${name}`, why });
+  for (const [name, child] of folders) collectOmitted(child, `${path}${name}/`, into);
+}
+
+type StoredRules = { readonly prefix: RawPath; readonly above?: RawPath; readonly lines: readonly string[] };
+
+/** The note on rules, as JSON of ASCII. */
+type RulesNote = {
+  readonly include: readonly string[];
+  readonly above: readonly StoredRules[];
+  readonly repositories: Readonly<Record<RawPath, readonly StoredRules[]>>;
+  readonly uncaptured: Readonly<Record<RawPath, readonly string[]>>;
+};
+
+const linesOf = (rules: readonly IgnoreRule[]): readonly string[] => rules.map(({ line }) => line);
+
+const toStored = ({ prefix, above, rules }: IgnoreRules): StoredRules => ({
+  prefix,
+  ...(above !== undefined && { above }),
+  lines: linesOf(rules),
+});
+
+export function formatRules({ above, repositories, uncaptured }: RulesInForce, include: readonly string[]): string {
+  const hasLines = ({ lines }: StoredRules): boolean => lines.length > 0;
+  const note: RulesNote = {
+    include,
+    above: above.map(toStored).filter(hasLines),
+    repositories: Object.fromEntries(
+      [...repositories].map(([path, rules]) => [path, rules.map(toStored).filter(hasLines)]),
+    ),
+    uncaptured: Object.fromEntries([...uncaptured].map(([path, rules]) => [path, linesOf(rules)])),
+  };
+  return JSON.stringify(note).replace(
+    /[\x7f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** What a snapshot says of itself; `rules` is null for one that was taken before they were kept. */
+export type SnapshotNotes = {
+  readonly permissions: PermissionsNote;
+  readonly omitted: ReadonlyMap<RawPath, OmittedWhy>;
+  /** Whether more was left out than is listed. */
+  readonly isOmittedInPart: boolean;
+  readonly rules: RulesNote | null;
+};
+
+export function parseNotes(notes: {
+  readonly modes: string;
+  readonly omitted: string;
+  readonly rules: string;
+}): SnapshotNotes {
+  const lines = namesIn(notes.omitted);
+  const omitted = lines.filter((line) => line !== ALL).flatMap(parseLine);
+  return {
+    permissions: parsePermissions(notes.modes),
+    omitted: new Map(omitted.map(([why, path]) => [path, why as OmittedWhy])),
+    isOmittedInPart: lines.includes(ALL),
+    rules: notes.rules === '' ? null : (JSON.parse(notes.rules) as RulesNote),
+  };
+}
+
+/** Why a file that a snapshot does not have may have been there all the same. */
+export type UncapturedWhy = OmittedWhy | 'ignored';
+
+/** The text of the `.gitignore` of a folder in the snapshot; undefined without one. */
+type IgnoreFileOf = (folder: RawPath) => string | undefined;
+
+/**
+ * Returns a judge of paths that a snapshot does not have: why one may have been there when it was
+ * taken, null where nothing was. Earlier snapshots without rules are judged by their own
+ * `.gitignore` files alone.
+ */
+export function judgeAbsence(
+  notes: SnapshotNotes,
+  ignoreFileOf: IgnoreFileOf,
+): (path: RawPath) => UncapturedWhy | null {
+  const { omitted, isOmittedInPart, rules } = notes;
+  const stackOf = createStacks(rules, ignoreFileOf);
+  const include = [{ prefix: '', rules: parseIgnoreFile((rules?.include ?? []).join('\n')) }];
+  const includesPaths = include.some((one) => one.rules.some((rule) => !rule.isOfName));
+  const isLeft = (path: RawPath, isFolder: boolean): boolean => {
+    const above = `${path.slice(0, path.lastIndexOf('/') + 1)}`;
+    return isIgnored(stackOf(above), path, isFolder) && !isIgnored(include, path, isFolder);
+  };
+  return (path) => {
+    const folders = foldersOf(path).toReversed();
+    const over = [path, ...folders.map((folder) => `${folder}/`)].map((one) => omitted.get(one)).find(Boolean);
+    if (over) return over;
+    // What stands where a folder is now may have been another thing then.
+    const replaced = folders.map((folder) => omitted.get(folder)).find(Boolean);
+    if (replaced) return replaced;
+    const isBelowLeft = folders.some((folder) => isLeft(folder, true));
+    const isIncluded = isIgnored(include, path, false) && (!isBelowLeft || includesPaths);
+    if (!isIncluded && (isBelowLeft || isLeft(path, false))) return 'ignored';
+    return isOmittedInPart ? 'files' : null;
+  };
+}
+
+/** Stacks the rules for what lies in a folder, the weakest first, as a look does. */
+function createStacks(
+  rules: RulesNote | null,
+  ignoreFileOf: IgnoreFileOf,
+): (folder: RawPath) => readonly IgnoreRules[] {
+  const parse = ({ lines, ...where }: StoredRules): IgnoreRules => ({
+    ...where,
+    rules: parseIgnoreFile(lines.join('\n')),
+  });
+  const above = (rules?.above ?? []).map(parse);
+  const stacks = new Map<RawPath, readonly IgnoreRules[]>();
+  const stackOf = (folder: RawPath): readonly IgnoreRules[] => {
+    const known = stacks.get(folder);
+    if (known) return known;
+    const own = rules?.repositories[folder];
+    const parent = folder.slice(0, folder.lastIndexOf('/', folder.length - 2) + 1);
+    const outer = own ? own.map(parse) : folder === '' ? above : stackOf(parent);
+    const text = rules?.uncaptured[folder]?.join('\n') ?? ignoreFileOf(folder);
+    const stack = text === undefined ? outer : [...outer, { prefix: folder, rules: parseIgnoreFile(text) }];
+    stacks.set(folder, stack);
+    return stack;
+  };
+  return stackOf;
+}

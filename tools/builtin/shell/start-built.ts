@@ -1,0 +1,70 @@
+// Starts a command, and once more where its sandbox was not built: a socket that was to be masked
+// had gone, and nothing was run.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isNeverBuilt, MOST_BUILDS } from '../../../system/process/bwrap.ts';
+import type { ProcessTree } from '../../../system/process/spawn-tree.ts';
+
+type OnOutput = (bytes: Uint8Array) => void;
+
+export type StartOnce = (
+  onOutput: OnOutput,
+) => Promise<{ readonly tree: ProcessTree; readonly argv: readonly string[] }>;
+
+/** A sandbox that is not built says so at once; a command that is silent for so long runs. */
+const SILENT_MS = 200;
+/** The status of a sandbox that was not built. */
+const NOT_BUILT = 1;
+const DRAIN_MS = 200;
+const BEGINNING = Buffer.from("bwrap: Can't ");
+
+/** Passes on what a command prints, and drops the complaint of a sandbox that ran none. */
+export async function startBuilt(start: StartOnce, onOutput: OnOutput, signal?: AbortSignal): Promise<ProcessTree> {
+  for (let count = 1; ; count += 1) {
+    const early = new EarlyOutput(onOutput);
+    const { tree, argv } = await start((bytes) => early.add(bytes));
+    const ended = tree.exit.then(async ({ code }) => {
+      if (code === NOT_BUILT) await Promise.race([tree.drained, sleep(DRAIN_MS)]);
+      return code === NOT_BUILT;
+    });
+    const isOver = await Promise.race([ended, early.isOther.then(() => false), waitSilent(signal)]);
+    if (count < MOST_BUILDS && isOver && isNeverBuilt(early.text(), argv)) continue;
+    early.pass();
+    return tree;
+  }
+}
+
+/** Resolves with false, also when the command is to be stopped. */
+async function waitSilent(signal: AbortSignal | undefined): Promise<boolean> {
+  return await sleep(SILENT_MS, false, { ref: false, ...(signal && { signal }) }).catch(() => false);
+}
+
+class EarlyOutput {
+  /** Resolves when something was printed that is no complaint of the sandbox. */
+  readonly isOther: Promise<void>;
+  readonly #onOutput: OnOutput;
+  readonly #kept: Buffer[] = [];
+  #isPassing = false;
+  #tellOther: () => void = () => undefined;
+
+  constructor(onOutput: OnOutput) {
+    this.#onOutput = onOutput;
+    this.isOther = new Promise((resolve) => (this.#tellOther = resolve));
+  }
+
+  add(bytes: Uint8Array): void {
+    if (this.#isPassing) return this.#onOutput(bytes);
+    this.#kept.push(Buffer.from(bytes));
+    const said = Buffer.concat(this.#kept);
+    const length = Math.min(said.length, BEGINNING.length);
+    if (!said.subarray(0, length).equals(BEGINNING.subarray(0, length))) this.#tellOther();
+  }
+
+  text(): string {
+    return Buffer.concat(this.#kept).toString('utf8');
+  }
+
+  pass(): void {
+    this.#isPassing = true;
+    for (const bytes of this.#kept.splice(0)) this.#onOutput(bytes);
+  }
+}
