@@ -39,8 +39,8 @@ export async function goBack(walk: Walk, session: WalkSession, rewind: Rewind, r
   const isFork = position < session.floor;
   const isFirst = !entries.slice(0, position).some(({ kind }) => kind === 'user');
   const goesFiles = rewind.part !== 'conversation';
-  const then = goesFiles && !isFork ? momentBefore(session, entries, position) : null;
-  if (goesFiles && !isFork && then === null) return void walk.problems.push(`no moment was seen before ${position}`);
+  const then = goesFiles ? momentBefore(session, entries, position) : null;
+  if (goesFiles && then === null) return void walk.problems.push(`no moment was seen before ${position}`);
   const part = rewind.part === 'both' ? [] : [`--${rewind.part}`];
   const force = rewind.force ? ['--force'] : [];
   const to = rewind.to === null ? [] : ['--to', place.point];
@@ -51,7 +51,7 @@ export async function goBack(walk: Walk, session: WalkSession, rewind: Rewind, r
     entries,
     kept: rewind.part === 'files' ? null : entries.slice(0, position),
     ...(isFirst && walk.without.has('first') && { mayBeRefused: true }),
-    // The files of a fork go back to its beginning and no further, too.
+    // Its files alone may have gone further back with its origin.
     ...(isFork && (rewind.part === 'files' ? { mayBeRefused: true } : { refused: /the fork begins/ })),
   });
 }

@@ -8,7 +8,9 @@ import { parseArgs } from 'node:util';
 import { random } from '../support/random.ts';
 import { BOUNDS } from './changes.ts';
 import { drawWalk, killsWorkers, type WalkPlan } from './operations.ts';
-import { openProduct } from './product.ts';
+import { copyProduct, type Stepping } from './copy-product.ts';
+import { killAtSteps } from './kill-steps.ts';
+import { openProduct, type Product } from './product.ts';
 import { makeSmall, runWalk, type WalkMeans } from './run-walk.ts';
 
 const { values } = parseArgs({
@@ -19,6 +21,10 @@ const { values } = parseArgs({
     without: { type: 'string', default: '' },
     'small-seconds': { type: 'string', default: '60' },
     together: { type: 'string', default: '4' },
+    /** Kills at every step instead; the name of an operation, or a part of one, chooses some. */
+    kills: { type: 'boolean', default: false },
+    operation: { type: 'string', default: '' },
+    stride: { type: 'string', default: '1' },
     report: { type: 'string' },
     keep: { type: 'boolean', default: false },
   },
@@ -61,21 +67,37 @@ async function walkAll(means: WalkMeans, plans: readonly WalkPlan[], together: n
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'perdure-walk-'));
-const base = fileURLToPath(new URL('../..', import.meta.url));
-const product = await openProduct({ folder, base, snapshots: BOUNDS });
-let failed = 0;
-try {
-  await product.startWorker();
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+async function walkAtRandom(product: Product): Promise<Counted> {
   say(`walks ${seed} to ${seed + walks - 1}${without.size > 0 ? ` without ${[...without].join(', ')}` : ''}`);
   const seeds = Array.from({ length: walks }, (_, nth) => seed + nth);
   const plans = seeds.map((own) => drawWalk(random(own), own, without, operations));
   const means = { product, folder, bounds: BOUNDS, without };
+  const alone = plans.filter(killsWorkers);
+  const others = plans.filter((plan) => !alone.includes(plan));
   // What is killed is killed for all that run then.
-  failed += await walkAll(means, plans.filter((plan) => !killsWorkers(plan)), Number(values.together));
-  failed += await walkAll(means, plans.filter(killsWorkers), 1);
+  const failed = (await walkAll(means, others, Number(values.together))) + (await walkAll(means, alone, 1));
+  return { steps: walks, failed };
+}
+
+type Counted = { readonly steps: number; readonly failed: number };
+
+async function open(stepping: Stepping | null): Promise<Product> {
+  const product = await openProduct({ folder, base: stepping?.base ?? root, snapshots: BOUNDS });
+  await product.startWorker();
+  return product;
+}
+
+const stepping = values.kills ? copyProduct(root, join(folder, 'product'), join(folder, 'data')) : null;
+const product = await open(stepping);
+let counted: Counted;
+try {
+  const killing = stepping && { product, stepping, folder, stride: Number(values.stride), say };
+  counted = killing ? await killAtSteps(killing, values.operation) : await walkAtRandom(product);
 } finally {
   await product.close();
   if (!values.keep) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 }
-say(`${walks - failed} passed, ${failed} failed`);
-process.exit(failed > 0 ? 1 : 0);
+say(`${counted.steps - counted.failed} passed, ${counted.failed} failed`);
+process.exit(counted.failed > 0 ? 1 : 0);

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import type { Entry } from '../../store/log/entries.ts';
 import { showPath } from '../../store/snapshots/listing.ts';
-import { checkMade, emptyFolders, expectDifference, type IsHeld, type Moment } from './expect-files.ts';
+import { checkMade, expectDifference, type IsHeld, type Moment } from './expect-files.ts';
 import { compareLooks, foldersOf, isSame, lookAtFolder, pathIn, show, type RawPath } from './look-folder.ts';
 import type { Operation } from './operations.ts';
 import type { RunRewind } from './go-back.ts';
@@ -129,10 +129,11 @@ export async function apply(walk: Walk, session: WalkSession, { edit }: Apply, r
 }
 
 /** Writes what a snapshot of a moment may hold into a new folder. */
-export function writeMoment(walk: Walk, { look, held, ...rest }: Moment, folder: string): void {
+export function writeMoment(walk: Walk, { look, held }: Moment, folder: string): void {
   mkdirSync(folder);
   const files = [...held].filter(([, is]) => is !== 'no').map(([path]) => path);
-  const folders = [...files.flatMap(foldersOf), ...emptyFolders({ look, held, ...rest })];
+  // A checkout of git has no empty folders.
+  const folders = files.flatMap(foldersOf);
   for (const path of folders) mkdirSync(pathIn(folder, path), { recursive: true });
   for (const path of files) {
     const seen = look.entries.get(path);
