@@ -42,7 +42,9 @@ export async function takeTurn(walk: Walk, session: WalkSession | null, turn: Tu
     return replyOf(turn, request);
   });
   const text = `Do it. TURN=${key}`;
-  const sent = session ? await product.sessions.send(session.id, text) : await product.sessions.start(text, { cwd: folder });
+  const sent = session
+    ? await product.sessions.send(session.id, text)
+    : await product.sessions.start(text, { cwd: folder });
   const ended = await waitForEnd(walk, sent.session, sent.messageId);
   if (ended !== 'completed') problems.push(`the turn ${key} ended with ${ended}`);
   const last = moments.steps.at(-1) ?? moments.begin;
@@ -85,9 +87,17 @@ type Taken = {
 };
 
 function noteTurn(walk: Walk, session: WalkSession | null, { id, folder, key, moments, first, last }: Taken): void {
-  const of =
-    session ??
-    ({ id, folder, turns: new Map(), first, known: last, isNext: true, floor: 0, last: null, wentOn: false } as WalkSession);
+  const of: WalkSession = session ?? {
+    id,
+    folder,
+    turns: new Map(),
+    first,
+    known: last,
+    isNext: true,
+    floor: 0,
+    last: null,
+    wentOn: false,
+  };
   of.turns.set(key, moments);
   of.known = last;
   of.isNext = true;
