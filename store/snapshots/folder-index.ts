@@ -267,7 +267,7 @@ export class FolderIndex {
     // What was captured of a folder that may not be read stays.
     if (entries === null) return;
     if (!names) this.#notePermissions(folder, place.path);
-    for (const name of [...folder.omitted.keys()])
+    for (const name of folder.omitted.keys())
       if (names?.has(name.replace(/\/$/, '')) ?? true) folder.omitted.delete(name);
     const here = names ? place : this.#rulesIn(folder, place, entries, looking);
     folder.place = here;

@@ -152,7 +152,7 @@ test('a file that git tracks is captured whatever rule matches it, also in an ig
 test('programs that the configuration of a repository names are not run for the list of what it tracks (T1)', async () => {
   const { sh, take } = shadowed();
   sh(`
-    git init -q .; echo 1 > one; git add one; printf '#!/bin/sh\\ntouch "${'$'}PWD/ran"\\n' > evil; chmod +x evil
+    git init -q .; echo 1 > one; git add one; printf '#!/bin/sh\\ntouch ran\\n' > evil; chmod +x evil
     git config core.fsmonitor "$PWD/evil"; git config core.pager "$PWD/evil"; git config pager.ls-files "$PWD/evil"
     git config core.hooksPath "$PWD"; git config core.sshCommand "$PWD/evil"; ln -s evil post-index-change
   `);
