@@ -3,14 +3,8 @@ import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
 import type { CallKey } from '../../../workflows/contract/ids.ts';
 import type { FilesEntry } from '../../../store/snapshots/files-entry.ts';
-import {
-  findCauses,
-  findPosition,
-  firstSnapshots,
-  lastSnapshots,
-  parsePoint,
-  snapshotsAt,
-} from '../../../store/snapshots/snapshot-points.ts';
+import { firstSnapshots, lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
+import { findCauses, findPosition, parsePoint, snapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
 import {
   callBlock,
   outcome,
