@@ -34,7 +34,7 @@ export type RewindPlan = {
  * ClientProblem `refused` for a point that is not there.
  */
 export function planRewind(chain: readonly StoredSegment[], to: string | undefined, choice: RewindChoice): RewindPlan {
-  const entries = chain.flatMap(({ segment }) => segment.entries);
+  const entries = entriesIn(chain);
   const asked = findAsked(entries, to);
   const at = chain.findLastIndex(({ segment }) => segment.first <= asked);
   const { segment } = chain[at] as StoredSegment;
@@ -62,6 +62,9 @@ export function planRewind(chain: readonly StoredSegment[], to: string | undefin
     effects: listLeftEffects(entries, first, files.length > 0),
   };
 }
+
+export const entriesIn = (chain: readonly StoredSegment[]): readonly Entry[] =>
+  chain.flatMap(({ segment }) => segment.entries);
 
 /**
  * Returns the head that the session has before a segment; null before the first. Throws

@@ -1,11 +1,8 @@
 // Takes a session back to an earlier point, or undoes that (T6, T7).
-import { readChain, type StoredSegment } from '../../../store/log/read-chain.ts';
-import { lastSnapshots, rewoundIn } from '../../../store/snapshots/folder-knowledge.ts';
-import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
-import type { Entry } from '../../../store/log/entries.ts';
+import { readChain } from '../../../store/log/read-chain.ts';
 import type { Store } from '../../../store/values/store.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
-import type { Rewind, RootRewind, Rewound } from '../../../workflows/contract/rewind.ts';
+import type { Rewind, Rewound } from '../../../workflows/contract/rewind.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { SessionDescription } from '../info.ts';
@@ -14,7 +11,8 @@ import { updateAndWait } from '../updates/update.ts';
 import type { ActOptions } from '../decide.ts';
 import type { ClientOptions } from '../start.ts';
 import { type FilesLook, lookAtFiles, lookAtSnapshots } from './look-at-files.ts';
-import { goBack, knownAfter, planRewind, type RewindChoice, type RewindPlan } from './plan-rewind.ts';
+import { entriesIn, planRewind, type RewindChoice, type RewindPlan } from './plan-rewind.ts';
+import { planUndo } from './plan-undo.ts';
 
 /** Options of `rewind()`. */
 export type RewindOptions = ActOptions &
@@ -72,8 +70,6 @@ export async function rewindSession(
   return { ...plan, ...look, ...sumRewound(rewound), rewound };
 }
 
-const entriesIn = (chain: readonly StoredSegment[]): readonly Entry[] => chain.flatMap(({ segment }) => segment.entries);
-
 function sumRewound({ files = [] }: Rewound): Pick<FilesLook, 'untaken' | 'inUse'> {
   const untaken = files.flatMap((root) => root.untaken ?? []);
   return {
@@ -91,37 +87,9 @@ export async function undoRewind(
   session: SessionId,
   { by, force }: UndoOptions & { readonly by: string },
 ): Promise<RewindUndone> {
-  const described = await lookAtOpen(ports, session);
-  const from = await requireHead(ports, session);
-  const entries = entriesIn(await readChain(ports.store, session, from));
-  const at = findLastRewind(entries);
-  const last = rewoundIn(entries[at]);
-  if (!last) throw new ClientProblem('refused', 'There is no rewind to undo in this session.');
-  const { to } = last;
-  const kept = to === undefined ? [] : entriesIn(await readChain(ports.store, session, last.from));
-  const renamed = withMovedRoots(entries);
-  const newest = lastSnapshots(renamed);
-  const files = last.files?.map(
-    ({ root, before, to: then, after = then }): RootRewind => ({ root, known: newest.get(root) ?? after, to: before }),
-  );
-  const rewind: Rewind = {
-    from,
-    ...(to !== undefined && {
-      ...goBack(kept, last.from),
-      ...knownAfter(withMovedRoots(kept), renamed, files ?? []),
-    }),
-    ...(files && { files }),
-    ...(force === true && { force }),
-  };
-  const turns = to === undefined ? 0 : entries.slice(at).filter(({ kind }) => kind === 'reply').length;
-  return { ...(await send(ports, described, rewind, by)), turns };
-}
-
-/** A rewind of the session that this one is a fork of cannot be undone here. */
-function findLastRewind(entries: readonly Entry[]): number {
-  const forked = entries.findLastIndex((entry) => entry.kind === 'notice' && entry.notice.kind === 'forked');
-  const at = entries.findLastIndex((entry) => rewoundIn(entry) !== undefined);
-  return at > forked ? at : -1;
+  const seen = await lookAtOpen(ports, session);
+  const { rewind, turns } = await planUndo(ports.store, session, await requireHead(ports, session));
+  return { ...(await send(ports, seen, { ...rewind, ...(force === true && { force }) }, by)), turns };
 }
 
 async function lookAtOpen({ look }: RewindPorts, session: SessionId): Promise<SessionDescription> {

@@ -171,7 +171,7 @@ type Begun = Pick<CarryAt, 'head' | 'runs' | 'last'> & { readonly contextTokens:
 /**
  * Stores the fork's first segment: what it shares in part, what closes open calls, and the link.
  */
-async function writeLink(store: Store, { session, point, by, files, runs }: Link): Promise<Begun> {
+export async function writeLink(store: Store, { session, point, by, files, runs }: Link): Promise<Begun> {
   const now = Date.now();
   const { before, again, position } = point;
   const entries = entriesAt(point);
@@ -260,7 +260,8 @@ async function refuseFilled({ host }: SessionDescription, folder: string): Promi
 
 const allEntries = (point: ForkPoint): readonly Entry[] => withMovedRoots([...entriesAt(point), ...point.rest]);
 
-function snapshotsAtPoint(point: ForkPoint): SnapshotsAt {
+/** Returns the snapshots of the files as they were at the point. */
+export function snapshotsAtPoint(point: ForkPoint): SnapshotsAt {
   return snapshotsBefore(allEntries(point), point.position);
 }
 
