@@ -82,7 +82,7 @@ class World {
     const id = `m-${(this.#count += 1)}`;
     this.#talk = [...this.#talk, { kind: 'prompt', id, then }];
     // Without a configuration nothing is read of the step under way.
-    const begun: Entry[] = [{ ...runStarted(1), config: undefined as never }, { ...user(id), id: id as MessageId } as Entry];
+    const begun: Entry[] = [{ ...runStarted(1), config: undefined } as never, { ...user(id), id: id as MessageId } as Entry];
     for (let step = this.chance.nat(2); step > 0; step -= 1) {
       const log = { key: 'k', name: 'bash', decision: 'allowed', duration: 1, outcome: 'ok' };
       await this.#append(...begun.splice(0), reply([callBlock('c', { command: 'make' }, 'bash')]), ...(await this.#capture()));
