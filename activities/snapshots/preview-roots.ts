@@ -48,8 +48,12 @@ async function previewRoot(options: RewindMeans, about: RewindAbout, asked: Root
   const { changes, untaken, stop } = await previewAnyway(means, { known, now, leftOut, to, force });
   const { dataDir } = options;
   const { named, writer } = await findProgramsInUse({ dataDir, session: attempt.session, root, changes });
-  const written = writer === null || force ? undefined : describeWriter(writer);
-  const more = { untaken: sumUntaken(untaken), problem: stop ?? written, inUse: named.length > 0 ? named : undefined };
+  const problems = [
+    ...(stop === undefined ? [] : [stop]),
+    ...(writer === null || force ? [] : [describeWriter(writer)]),
+  ];
+  const unlessEmpty = (words: readonly string[]) => (words.length > 0 ? words : undefined);
+  const more = { untaken: sumUntaken(untaken), problems: unlessEmpty(problems), inUse: unlessEmpty(named) };
   return { root, count: changes.length, changes: takeFirst(changes), ...present(more) };
 }
 
@@ -62,7 +66,8 @@ async function previewAnyway(means: SnapshotMeans, restoring: Restoring): Promis
   } catch (error) {
     if (!isStop(error)) throw error;
     const stop = error.message;
-    if (error instanceof ForeignProblem) return { stop, ...(await previewAnyway(means, { ...restoring, force: true })) };
+    if (error instanceof ForeignProblem)
+      return { stop, ...(await previewAnyway(means, { ...restoring, force: true })) };
     return { stop, changes: await compareSnapshots(means, restoring.now, restoring.to), untaken: [] };
   }
 }

@@ -34,7 +34,11 @@ export function openMeans(options: RewindMeans, { session, signal }: Attempt, ro
 }
 
 /** Opens a folder that is to go back. Throws RestoreProblem where it cannot. */
-export async function openRoot(options: RewindMeans, attempt: Attempt, { root, to }: RootRewind): Promise<SnapshotMeans> {
+export async function openRoot(
+  options: RewindMeans,
+  attempt: Attempt,
+  { root, to }: RootRewind,
+): Promise<SnapshotMeans> {
   if (realOf(root) !== root) throw new RestoreProblem(`${root} is not there any longer, or a link is in its place`);
   const means = openMeans(options, attempt, root);
   if (!(await hasSnapshot({ ...means, ...means.place }, to)))
@@ -80,5 +84,8 @@ const MOST_UNTAKEN = 20;
 /** Sums up the files that stay; undefined without any. */
 export function sumUntaken(untaken: readonly UntakenFile[]): UntakenFiles | undefined {
   if (untaken.length === 0) return undefined;
-  return { count: untaken.length, first: untaken.slice(0, MOST_UNTAKEN).map(({ path, why }) => ({ path: showPath(path), why })) };
+  return {
+    count: untaken.length,
+    first: untaken.slice(0, MOST_UNTAKEN).map(({ path, why }) => ({ path: showPath(path), why })),
+  };
 }

@@ -12,7 +12,9 @@ const LONGEST = 300;
 export type RewindList = { readonly heading: string; readonly lines: readonly string[] };
 
 /** Says where the conversation goes; null where it stays. */
-export function conversationText(plan: Pick<SessionRewound, 'rewind' | 'prompt' | 'position' | 'turns'>): string | null {
+export function conversationText(
+  plan: Pick<SessionRewound, 'rewind' | 'prompt' | 'position' | 'turns'>,
+): string | null {
   const { rewind, prompt, position, turns } = plan;
   if (rewind.to === undefined) return null;
   const before = prompt === null ? `entry ${position}` : `the prompt ${JSON.stringify(oneLine(prompt, 80))}`;

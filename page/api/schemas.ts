@@ -246,9 +246,7 @@ export const rewindBody = z.strictObject({
     .optional(),
   conversation: flag.describe('false leaves the conversation as it is').optional(),
   files: flag.describe('false leaves the files as they are').optional(),
-  force: flag
-    .describe('overwrites what others have changed since the last step, or have open for writing')
-    .optional(),
+  force: flag.describe('overwrites what others have changed since the last step, or have open for writing').optional(),
   dryRun: flag.describe('only says what would be done, after a look at the folders as they are').optional(),
 });
 export const undoBody = z.strictObject({ force: flag.optional() });
@@ -291,13 +289,13 @@ export const rewindAnswer = z.looseObject({
     )
     .describe('calls that may have done what no snapshot holds: it stays done'),
   files: z
-    .array(
-      changedFile.extend({ unnamed: z.literal(true).describe('no call of the session names it').optional() }),
-    )
+    .array(changedFile.extend({ unnamed: z.literal(true).describe('no call of the session names it').optional() }))
     .nullable()
     .describe('null: the snapshots lie on another machine'),
   moreFiles: count.describe('files that differ and are not listed'),
-  notLooked: text.nullable().describe('why no worker has looked at the folders as they are; null: one has, or none has to'),
+  notLooked: text
+    .nullable()
+    .describe('why no worker has looked at the folders as they are; null: one has, or none has to'),
   problems: z.array(text).describe('what would stop it, for a dry run'),
   untaken,
   inUse,

@@ -198,11 +198,7 @@ export const steered = standFor<SteeringRecord>()(
           .nullable()
           .optional()
           .describe('the head that the session goes on from; null: an empty conversation; absent: as it was'),
-        files: z
-          .array(rewoundRoot)
-          .readonly()
-          .optional()
-          .describe('snapshots of each folder, before and after'),
+        files: z.array(rewoundRoot).readonly().optional().describe('snapshots of each folder, before and after'),
         known: z
           .array(z.strictObject({ root: z.string(), id: z.string(), first: z.string().optional() }))
           .readonly()

@@ -15,9 +15,13 @@ import { until } from '../support/until.ts';
 
 const bash = (command: string) => toolUse('bash', { command });
 
-/** A session in a folder with the file `a`, to which each prompt appends a line. */
+/**
+ * A session in a folder with the file `a`, to which each prompt appends the word that its line
+ * begins with; the rest of the line is run as well.
+ */
 async function openAppending(lines: readonly string[], more: Partial<HarnessOptions> = {}) {
-  const script = lines.flatMap((line) => [reply([bash(`echo ${line} >> a`)]), reply(`Said ${line}.`)]);
+  const append = (line: string): string => line.replace(/^\w+/, 'echo $& >> a');
+  const script = lines.flatMap((line, at) => [reply([bash(append(line))]), reply(`Said ${at + 1}.`)]);
   const h = await forkHarness({ script, worker: { config: { snapshots: true } }, ...more });
   writeFileSync(join(h.cwd, 'a'), 'a\n');
   const read = (folder = h.cwd): string => readFileSync(join(folder, 'a'), 'utf8').replaceAll('\n', '');
@@ -78,18 +82,22 @@ test('an undo after the session went on leaves what it did since behind, and an 
 });
 
 test('a session of one prompt goes back to an empty conversation and its first snapshot, over handovers (T6 T9)', async () => {
-  const handover = { ...defaultHandover, betweenRuns: 12 };
+  const handover = { ...defaultHandover, signals: 1 };
   const h = await openAppending(['1', '2'], { handover });
   const { sessions, session, say, read } = h;
   const runId = async () => (await h.client.workflow.getHandle(session.id).describe()).runId;
   const idle = () => until(async () => ((await sessions.describe(session.id)).phase === 'idle' ? true : null));
+  await idle();
   const before = await runId();
   const dry = await sessions.rewind(session.id, { dryRun: true });
   expect(dry).toMatchObject({ position: 0, turns: 2, rewind: { to: null }, files: [{ path: 'a' }] });
-  const { rewound } = await sessions.rewind(session.id);
+  const going = sessions.rewind(session.id);
+  // A handover is due with the first signal, and comes when the session has gone back.
+  await until(async () => (read() === 'a' ? true : null));
+  await h.client.workflow.getHandle(session.id).signal('resume');
+  const { rewound } = await going;
   expect(rewound).toMatchObject({ to: null, files: [{ root: h.cwd, files: 1 }] });
   expect(read()).toBe('a');
-  // A handover was due while it went back, and came when it was done.
   await until(async () => ((await runId()) === before ? null : true));
   await idle();
   expect(await session.entries()).toMatchObject([{ kind: 'steered', steered: { action: 'rewind' } }]);
@@ -160,9 +168,7 @@ test('a dry run says what would stop it, marks files that no call names, and lea
   });
   writeFileSync(join(h.cwd, 'a'), 'mine\n');
   const looked = await sessions.rewind(session.id, asked);
-  expect(looked.problems).toEqual([
-    'a was changed by someone else since the last step: use force to overwrite it',
-  ]);
+  expect(looked.problems).toEqual(['a was changed by someone else since the last step: use force to overwrite it']);
   expect(looked.files).toMatchObject([{ path: 'a', insertions: 2, deletions: 1 }, {}, {}, {}]);
   expect(await sessions.rewind(session.id, { ...asked, force: true })).toMatchObject({ problems: [] });
   // What snapshots tell knows nothing of that.
@@ -185,7 +191,7 @@ test('a dry run while the session works says so, and tells what snapshots know (
 });
 
 test('programs that have files open are named, and one that writes stops a rewind unless it is forced (T7)', async () => {
-  const h = await openAppending(['1; echo one > data.db', '2; echo two > data.db']);
+  const h = await openAppending(['1; echo "*-wal" > .gitignore; echo one > data.db', '2; echo two > data.db']);
   const { sessions, session, say } = h;
   await say();
   /** Opens a file of the folder for as long as the test goes on. */

@@ -83,8 +83,8 @@ export type RootPreview = Pick<RootRewound, 'root' | 'untaken' | 'inUse'> & {
   readonly count: number;
   /** The first of them. */
   readonly changes: readonly PreviewedChange[];
-  /** The sentence with which the rewind would be refused. */
-  readonly problem?: string;
+  /** The sentences with which the rewind would be refused. */
+  readonly problems?: readonly string[];
 };
 
 /** `path` is relative to the folder, for people. Lines are null for a file that is not text. */

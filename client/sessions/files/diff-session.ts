@@ -10,7 +10,12 @@ import {
 import { type ChangeKind, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
 import { firstSnapshots, lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
-import { findPosition, parsePoint, snapshotsAt, type TranscriptStretch } from '../../../store/snapshots/snapshot-points.ts';
+import {
+  findPosition,
+  parsePoint,
+  snapshotsAt,
+  type TranscriptStretch,
+} from '../../../store/snapshots/snapshot-points.ts';
 import { fetchPacks } from '../../../store/snapshots/packs.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { isInside } from '../../../system/process/places.ts';

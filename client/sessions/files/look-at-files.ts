@@ -95,7 +95,7 @@ function describeLook(about: LookAbout, roots: readonly RootPreview[]): FilesLoo
     files: markUnnamed(about, files),
     moreFiles: roots.reduce((sum, { count }) => sum + count, 0) - files.length,
     notLooked: null,
-    problems: roots.flatMap(({ problem }) => problem ?? []),
+    problems: roots.flatMap(({ problems = [] }) => problems),
     untaken: { count: roots.reduce((sum, root) => sum + (root.untaken?.count ?? 0), 0), first: untaken },
     inUse: roots.flatMap(({ inUse = [] }) => inUse),
   };

@@ -19,7 +19,10 @@ export function createFileNaming(
   for (const { path, file_path: filePath, command } of entries.flatMap(inputsOf)) {
     for (const named of [path, filePath]) if (typeof named === 'string') places.add(resolve(cwd, named));
     if (typeof command !== 'string') continue;
-    for (const word of command.split(BETWEEN).filter(Boolean)) {
+    const words = command.split(BETWEEN).filter(Boolean);
+    for (const [at, word] of words.entries()) {
+      // Working in a folder names nothing in it.
+      if (words[at - 1] === 'cd') continue;
       places.add(resolve(cwd, word));
       names.add(basename(word));
     }

@@ -21,9 +21,11 @@ export async function planUndo(store: Store, session: SessionId, from: Hash): Pr
   if (!last) throw new ClientProblem('refused', 'There is no rewind to undo in this session.');
   const renamed = withMovedRoots(entries);
   const newest = lastSnapshots(renamed);
-  const files = last.files?.map(
-    ({ root, before, to, after = to }): RootRewind => ({ root, known: newest.get(root) ?? after, to: before }),
-  );
+  const files = last.files?.map(({ root, before, to, after = to }): RootRewind => ({
+    root,
+    known: newest.get(root) ?? after,
+    to: before,
+  }));
   const folders = files && { files };
   if (last.to === undefined) return { rewind: { from, ...folders }, turns: 0 };
   const kept = entriesIn(await readChain(store, session, last.from));

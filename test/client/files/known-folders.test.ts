@@ -14,7 +14,18 @@ import { loadView } from '../../../store/view/view.ts';
 import { type Hash, type MessageId, type SessionId } from '../../../workflows/contract/ids.ts';
 import { type Rewind, rewindProblem, type Rewound } from '../../../workflows/contract/rewind.ts';
 import { random, type Random } from '../../support/random.ts';
-import { appendSegment, callBlock, files, outcome, outcomes, reply, runEnded, runStarted, textBlock, user } from '../../support/transcript.ts';
+import {
+  appendSegment,
+  callBlock,
+  files,
+  outcome,
+  outcomes,
+  reply,
+  runEnded,
+  runStarted,
+  textBlock,
+  user,
+} from '../../support/transcript.ts';
 
 type Disk = ReadonlyMap<string, string>;
 
@@ -82,10 +93,17 @@ class World {
     const id = `m-${(this.#count += 1)}`;
     this.#talk = [...this.#talk, { kind: 'prompt', id, then }];
     // Without a configuration nothing is read of the step under way.
-    const begun: Entry[] = [{ ...runStarted(1), config: undefined } as never, { ...user(id), id: id as MessageId } as Entry];
+    const begun: Entry[] = [
+      { ...runStarted(1), config: undefined } as never,
+      { ...user(id), id: id as MessageId } as Entry,
+    ];
     for (let step = this.chance.nat(2); step > 0; step -= 1) {
       const log = { key: 'k', name: 'bash', decision: 'allowed', duration: 1, outcome: 'ok' };
-      await this.#append(...begun.splice(0), reply([callBlock('c', { command: 'make' }, 'bash')]), ...(await this.#capture()));
+      await this.#append(
+        ...begun.splice(0),
+        reply([callBlock('c', { command: 'make' }, 'bash')]),
+        ...(await this.#capture()),
+      );
       this.#change();
       await this.#append(outcomes(outcome(0, '', { log } as never)));
     }
@@ -106,7 +124,12 @@ class World {
       this.#disk.set(root, after);
       return { root, before, to: target, ...(after !== target && { after }), files: 1 };
     });
-    const rewound: Rewound = { from, ...(to !== undefined && { to }), ...(done && { files: done }), ...(known && { known }) };
+    const rewound: Rewound = {
+      from,
+      ...(to !== undefined && { to }),
+      ...(done && { files: done }),
+      ...(known && { known }),
+    };
     if (to !== undefined) this.#head = to;
     await this.#append({ kind: 'steered', steered: { action: 'rewind', at: 1, rewound } } as Entry);
   }
