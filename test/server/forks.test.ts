@@ -91,7 +91,7 @@ test('a fork parts at an entry, an iteration or a message, also from a closed se
   expect(h.sent()).not.toContain('echo two');
   for (const { session } of [atMessage, atIteration]) await h.sound(session);
   await expect(h.fork(origin.id, { at: 0 })).rejects.toThrow('nothing was before that');
-  await expect(h.fork(origin.id, { at: '7.7' })).rejects.toThrow('is no place of the transcript');
+  await expect(h.fork(origin.id, { at: '7.7' })).rejects.toThrow('is not a point in this transcript');
   await expect(h.fork(origin.id, { files: join(h.cwd, '..', 'copy') })).rejects.toThrow('no files of session');
 });
 
@@ -117,7 +117,7 @@ test('a fork of a fork shares what both have, and a rewind goes no further than 
   for (const { session } of [one, two, shared]) await h.sound(session);
 
   await expect(h.sessions.rewind(two.session, { to: 1 })).rejects.toThrow(
-    `the fork begins after that: fork session ${one.session} there instead`,
+    `The fork begins after that point. Fork session ${one.session} from there instead.`,
   );
   await h.sessions.rewind(two.session);
   await h.sessions.send(two.session, 'Anew.');

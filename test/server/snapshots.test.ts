@@ -124,5 +124,5 @@ test('a session that runs, and files that someone else has changed, refuse a rew
   expect(readFileSync(join(h.cwd, 'mine'), 'utf8')).toBe('by hand\n');
   await session.send('Wait.');
   await until(async () => ((await session.memo())?.phase === 'running' ? true : null));
-  await expect(client.rewind(session.id)).rejects.toThrow('something runs now');
+  await expect(client.rewind(session.id)).rejects.toThrow('The session is running');
 });
