@@ -219,7 +219,9 @@ async function skipAs(
 ): Promise<void> {
   const list = async (gitDir: string): Promise<readonly string[]> =>
     (await git.refs(at, ['ls-files', '-t', '-z'], gitDir)).split('\0').filter(Boolean);
-  const skipped = (await list(from)).filter((line) => line.startsWith(SKIPPED)).map((line) => line.slice(SKIPPED.length));
+  const skipped = (await list(from))
+    .filter((line) => line.startsWith(SKIPPED))
+    .map((line) => line.slice(SKIPPED.length));
   if (skipped.length === 0) return;
   const names = new Set((await list(to)).map((line) => line.slice(SKIPPED.length)));
   let [some, bytes]: [string[], number] = [[], 0];

@@ -131,7 +131,7 @@ async function putContent(means: PutMeans, file: FileToPut, blob: Blob, before: 
 
 type Replacing = { readonly fd: number; readonly temporary: RawPath; readonly before: Stats | null };
 
-/** Tells whether the new file has taken the place; false where none may, and the old one is there. */
+/** Tells whether the new file has taken the place; false where no other may than the old one. */
 function replaceBy({ folders, onStep }: PutMeans, path: RawPath, { fd, temporary, before }: Replacing): boolean {
   requireSame(lstatSync(folders.entry(temporary), { throwIfNoEntry: false }), fstatSync(fd), temporary);
   onStep('replace', path);

@@ -51,7 +51,9 @@ test('a restore that is killed before any of its steps is finished by the next, 
     expect(sh('cat changed')).toMatch(/^(?:old|new)\n$/);
     expect(sh('readlink link')).toMatch(/^(?:changed|keep)\n$/);
     const { id: now } = await take();
-    expect(readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.perdure'))).toEqual([]);
+    expect(
+      readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.perdure')),
+    ).toEqual([]);
     const left = await previewRestore(means, { known: now, now, to, force: false });
     await restore(means, to, left.changes, { permissions });
     expect(look(root)).toBe(target);
