@@ -7,6 +7,7 @@ import { createClient } from '../../client/client.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
+import { stopRestoreWhen } from '../support/still-restore.ts';
 import { until } from '../support/until.ts';
 import { newSessionId } from '../../client/sessions/session-id.ts';
 
@@ -43,7 +44,7 @@ test('a fork whose worker is killed in the middle of its files is there whole or
   });
   const half = join(dirname(folder), `.perdure-${fork}`);
   // The large files take long enough to be written that the worker is killed meanwhile.
-  await until(() => existsSync(join(half, 'large1')));
+  await stopRestoreWhen(half, () => existsSync(join(half, 'large1')));
   await first.kill();
   expect(existsSync(folder)).toBe(false);
   expect((await client.describe(fork)).forkFiles).toEqual({ state: 'pending', folder });

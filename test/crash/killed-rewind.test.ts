@@ -7,7 +7,7 @@ import { createClient } from '../../client/client.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
-import { until } from '../support/until.ts';
+import { stopRestoreWhen } from '../support/still-restore.ts';
 
 const bash = (command: string) => toolUse('bash', { command });
 
@@ -52,13 +52,13 @@ test('a rewind whose workers are killed in the middle of the files is ended by t
 
   const isBack = (name: string): boolean => statSync(join(h.cwd, name)).size === BYTES;
   const rewinding = client.rewind(session.id);
-  await until(() => isBack('large11'));
+  await stopRestoreWhen(h.cwd, () => isBack('large11'));
   await first.kill();
   // What is deleted goes last.
   expect([readFileSync(join(h.cwd, 'a'), 'utf8'), has('b/deep/two'), has('c')]).toEqual(['one\n', true, true]);
 
   const second = await h.worker();
-  await until(() => isBack('large15'));
+  await stopRestoreWhen(h.cwd, () => isBack('large15'));
   await second.kill();
   expect([has('c'), has('empty')]).toEqual([true, false]);
 
