@@ -1,6 +1,6 @@
 // Makes the temporary files of many files at once, empty and with the attributes of those that they
-// are to replace: starting a program for each would take longer than all the rest of a restore. They
-// lie in a folder of their own until they are used.
+// are to replace: starting a program for each would take longer than all the rest of a restore.
+// They lie in a folder of their own until they are used.
 import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, rmdirSync } from 'node:fs';
 import { copyInto, runCp } from '../../../system/process/keep-attributes.ts';
 import { codeOf } from '../../../system/text.ts';
