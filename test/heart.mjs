@@ -20,7 +20,7 @@ export const heart = {
     'test/server/stops.test.ts',
     'test/server/messages.test.ts',
   ],
-  crash: ['test/crash/killed-worker.test.ts', 'test/crash/frozen-worker.test.ts'],
+  crash: ['test/crash/killed-worker.test.ts', 'test/crash/frozen-worker.test.ts', 'test/crash/walks.test.ts'],
   commands: ['test/commands/run.test.ts', 'test/commands/stops.test.ts', 'test/commands/readme.test.ts'],
   browser: ['test/browser/session.test.ts'],
   attacks: [
