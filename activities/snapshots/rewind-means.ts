@@ -81,11 +81,24 @@ export async function fetchSnapshots(options: RewindMeans, { from, roots, attemp
 
 const MOST_UNTAKEN = 20;
 
+const REASONS: Readonly<Record<UntakenFile['why'], string>> = {
+  ignored: 'a rule ignored it',
+  large: 'it was too large',
+  files: 'there were too many files',
+  bytes: 'there were too many bytes',
+  unreadable: 'it could not be read',
+  no_file: 'a pipe, a socket or a device was there',
+  repository: 'it lay in a repository that was left out',
+  data: "it was Perdure's own data",
+};
+
 /** Sums up the files that stay; undefined without any. */
 export function sumUntaken(untaken: readonly UntakenFile[]): UntakenFiles | undefined {
   if (untaken.length === 0) return undefined;
   return {
     count: untaken.length,
-    first: untaken.slice(0, MOST_UNTAKEN).map(({ path, why }) => ({ path: showPath(path), why })),
+    first: untaken
+      .slice(0, MOST_UNTAKEN)
+      .map(({ path, why }) => ({ path: showPath(path), why: `it was not captured then (${REASONS[why]})` })),
   };
 }

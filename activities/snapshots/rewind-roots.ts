@@ -126,7 +126,9 @@ async function takeBack(
     const { now, leftOut } = await captureNow(means);
     if (now === begun) return [];
     const kept = await findForeignChanges({ ...means, ...place }, { begun, now, to });
-    const { changes } = await previewRestore(means, { known: to, now, leftOut, to: begun, force: true, kept });
+    const brought = (await compareSnapshots(means, begun, to)).filter(({ kind }) => kind === 'added');
+    const own = new Set(brought.map(({ path }) => path));
+    const { changes } = await previewRestore(means, { known: to, now, leftOut, to: begun, force: true, kept, own });
     if (!(await attempt.fence())) throw createGivenUpError(attempt);
     await restore(means, begun, changes);
     return [];
