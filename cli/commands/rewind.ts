@@ -72,20 +72,24 @@ async function rewind(cli: Cli, opened: Opened, session: SessionId, flags: Flags
     ...(files && { conversation: false }),
     force,
   };
-  const print = ({ rewind: _, ...told }: SessionRewound): void => cli.print(`${jsonLine({ session, ...told })}\n`);
   if (dryRun || !json) {
     const look = () => sessions.rewind(session, { ...options, dryRun: true });
     // Where nobody works on another server, the snapshots say what they can.
     const plan = await (opened.embedded === null ? look() : taking(look));
-    if (json) print(plan);
+    if (json) cli.print(planJson(session, plan));
     else cli.print(planText(cli.out, plan, all));
   }
   if (dryRun) return STATUS.ok;
   const done = await taking(() => sessions.rewind(session, options));
-  if (json) print(done);
+  if (json) cli.print(planJson(session, done));
   else
     cli.say(`went back: ${rewoundPartsText(done.rewound ?? {})}; \`${cli.self} rewind ${session} --undo\` undoes it`);
   return STATUS.ok;
+}
+
+/** The request itself names snapshots and heads: it is for the session alone. */
+function planJson(session: SessionId, plan: SessionRewound): string {
+  return `${jsonLine({ session, ...plan, rewind: undefined })}\n`;
 }
 
 const LOOK_MS = 200;

@@ -114,7 +114,6 @@ test('a session that runs, and files that someone else has changed, refuse a rew
     live: async function* () {},
     visibility: async () => false,
   });
-  await expect(client.rewind(session.id)).rejects.toThrow('nothing was before that');
   writeFileSync(join(h.cwd, 'one'), 'mine\n');
   const { position } = await client.rewind(session.id, { to: '1.2', dryRun: true });
   await expect(client.rewind(session.id, { to: position })).rejects.toThrow('one was changed by someone else');

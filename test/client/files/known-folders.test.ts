@@ -31,7 +31,7 @@ type Disk = ReadonlyMap<string, string>;
 
 /** A prompt with what lay in the folders that were captured then, or a rewind with what it left. */
 type Item =
-  | { readonly kind: 'prompt'; readonly id: string; readonly then: Disk }
+  | { readonly kind: 'prompt'; readonly id: string; readonly lay: Disk }
   | { readonly kind: 'rewind'; readonly talk: readonly Item[] | null; readonly disk: Disk };
 
 const OWN = '/w';
@@ -91,7 +91,7 @@ class World {
     const known = await this.#known();
     const then = new Map([...this.#disk].filter(([root]) => this.#captures.includes(root) || known.has(root)));
     const id = `m-${(this.#count += 1)}`;
-    this.#talk = [...this.#talk, { kind: 'prompt', id, then }];
+    this.#talk = [...this.#talk, { kind: 'prompt', id, lay: then }];
     // Without a configuration nothing is read of the step under way.
     const begun: Entry[] = [
       { ...runStarted(1), config: undefined } as never,
@@ -131,7 +131,7 @@ class World {
       ...(known && { known }),
     };
     if (to !== undefined) this.#head = to;
-    await this.#append({ kind: 'steered', steered: { action: 'rewind', at: 1, rewound } } as Entry);
+    await this.#append({ kind: 'steered', steered: { action: 'rewind', at: 1, rewound } });
   }
 
   #prompts(): readonly (readonly [at: number, item: Extract<Item, { kind: 'prompt' }>])[] {
@@ -142,7 +142,7 @@ class World {
   async rewind(): Promise<void> {
     const prompts = this.#prompts();
     if (prompts.length === 0) return;
-    const [at, { id, then }] = prompts[this.chance.nat(prompts.length - 1)] as (typeof prompts)[number];
+    const [at, { id, lay: then }] = prompts[this.chance.nat(prompts.length - 1)] as (typeof prompts)[number];
     const choice = this.chance.pick<RewindChoice>([{}, { files: false }, { conversation: false }]);
     const { rewind } = planRewind(await this.#chain(), id, choice);
     const disk = new Map(this.#disk);
@@ -175,7 +175,7 @@ class World {
     const newest = { head: this.#head };
     const point = await findForkPoint(this.#store, this.#session, newest, chosen?.[1].id);
     const snapshot = snapshotsAtPoint(point).get(this.#own);
-    expect(snapshot).toBe((chosen ? chosen[1].then : this.#disk).get(this.#own));
+    expect(snapshot).toBe((chosen ? chosen[1].lay : this.#disk).get(this.#own));
     const [from, to] = [this.#own, `${OWN}-${(this.#count += 1)}`];
     const session = `s-${this.#count}` as SessionId;
     const moved = { from, to, snapshot: snapshot as string };
@@ -184,7 +184,7 @@ class World {
     this.#disk.set(to, snapshot as string);
     this.#captures = this.#captures.map((root) => (root === from ? to : root));
     const kept = chosen ? this.#talk.slice(0, chosen[0]) : this.#talk;
-    this.#talk = [...kept, { kind: 'prompt', id: 'fork', then: new Map() }];
+    this.#talk = [...kept, { kind: 'prompt', id: 'fork', lay: new Map() }];
     // The extra folder is the same one, and the fork knows of it what was known at its point.
     this.#disk.delete(from);
     const known = await this.#known();
