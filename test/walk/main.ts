@@ -11,6 +11,7 @@ import { drawWalk, killsWorkers, type WalkPlan } from './operations.ts';
 import { copyProduct, type Stepping } from './copy-product.ts';
 import { killAtSteps } from './kill-steps.ts';
 import { openProduct, type Product } from './product.ts';
+import { walkInRepository } from './walk-repository.ts';
 import { makeSmall, runWalk, type WalkMeans } from './run-walk.ts';
 
 const { values } = parseArgs({
@@ -25,6 +26,8 @@ const { values } = parseArgs({
     kills: { type: 'boolean', default: false },
     operation: { type: 'string', default: '' },
     stride: { type: 'string', default: '1' },
+    /** Walks in a copy of this folder instead, with so many turns as there are operations. */
+    repository: { type: 'string' },
     report: { type: 'string' },
     keep: { type: 'boolean', default: false },
   },
@@ -83,8 +86,17 @@ async function walkAtRandom(product: Product): Promise<Counted> {
 
 type Counted = { readonly steps: number; readonly failed: number };
 
+async function walkInCopy(product: Product, repository: string): Promise<Counted> {
+  say(`a walk in ${repository} with the seed ${seed}`);
+  const asked = { product, folder, repository, random: random(seed), turns: operations, without, say };
+  const problems = await walkInRepository(asked);
+  for (const problem of problems) say(`  ${problem}`);
+  return { steps: 1, failed: Math.min(1, problems.length) };
+}
+
 async function open(stepping: Stepping | null): Promise<Product> {
-  const product = await openProduct({ folder, base: stepping?.base ?? root, snapshots: BOUNDS });
+  const snapshots = values.repository === undefined ? BOUNDS : true;
+  const product = await openProduct({ folder, base: stepping?.base ?? root, snapshots });
   await product.startWorker();
   return product;
 }
@@ -93,8 +105,10 @@ const stepping = values.kills ? copyProduct(root, join(folder, 'product'), join(
 const product = await open(stepping);
 let counted: Counted;
 try {
+  const { repository } = values;
   const killing = stepping && { product, stepping, folder, stride: Number(values.stride), say };
-  counted = killing ? await killAtSteps(killing, values.operation) : await walkAtRandom(product);
+  if (repository !== undefined) counted = await walkInCopy(product, repository);
+  else counted = killing ? await killAtSteps(killing, values.operation) : await walkAtRandom(product);
 } finally {
   await product.close();
   if (!values.keep) rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
