@@ -1,7 +1,7 @@
 // Goes back to an earlier prompt from within a chat: a list of prompts with what going back to each
 // would do, then a choice between conversation and files.
 import type { Paint } from '../../client/paint.ts';
-import { conversationText, countFiles, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
+import { countFiles, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
 import { rewoundPartsText, turnsText } from '../../client/render/steered-words.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import type { RewindOptions, SessionRewound } from '../../client/sessions/files/rewind-session.ts';
@@ -92,12 +92,12 @@ function itemOf({ id, run, text }: Prompt): PickerItem {
 }
 
 function previewRows(paint: Paint, plan: SessionRewound): readonly string[] {
-  const { files } = plan;
-  const conversation = conversationText(plan);
+  const { rewind, files, turns } = plan;
+  const goesTo = rewind.to === null ? 'to its beginning, ' : '';
   const changed = files === null || files.length === 0 ? [] : statText(paint, files).trimEnd().split('\n');
   const shown = changed.length > MOST_LINES ? [...changed.slice(0, MOST_LINES - 1), ...changed.slice(-1)] : changed;
   return [
-    ...(conversation === null ? [] : [paint.dim(conversation)]),
+    ...(rewind.to === undefined ? [] : [paint.dim(`conversation: ${goesTo}${formatCount(turns, 'turn')} left behind`)]),
     ...(files === null ? [paint.dim('files: as on the machine that has them')] : []),
     ...(files?.length === 0 ? [paint.dim('files: as they are')] : []),
     ...shown.map((row) => paint.dim('files: ') + row),

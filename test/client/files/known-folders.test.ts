@@ -199,7 +199,7 @@ class World {
 
 const SEED = Number(process.env['KNOWN_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
-test(`in random sequences of prompts, rewinds, undos and forks the newest knowledge of each folder is what lies there (seed ${SEED}) (T7 T10)`, async () => {
+test(`what is known of folders lies there, after random prompts, rewinds, undos and forks (seed ${SEED}) (T7 T10)`, async () => {
   for (let nth = 0; nth < 60; nth += 1) {
     const chance = random(SEED + nth);
     const world = new World(chance);
