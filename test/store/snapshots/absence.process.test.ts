@@ -218,3 +218,11 @@ test(`a path counts as absent exactly where a capture would have had it (T7; ${W
     }
   }
 });
+
+test('a file that Perdure itself is writing belongs to no snapshot (T7)', async () => {
+  const { sh, take, files } = shadowed();
+  sh(
+    'echo 1 > one; echo 2 > .perdure-0123abcd00000001.tmp; mkdir .perdure-0123abcdffffffff.tmp; echo 3 > .perdure-0123abcdffffffff.tmp/3',
+  );
+  expect(await files((await take()).id)).toEqual(['100644 one']);
+});
