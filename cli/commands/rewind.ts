@@ -48,7 +48,7 @@ export function rewindCommand(program: Command, cli: Cli): void {
     .action(async (id: string, flags: Flags) => {
       const { conversation = false, files = false } = flags;
       if (conversation && files) throw new UsageError('say --conversation or --files, or neither for both');
-      if (flags.undo && (flags.to ?? (conversation || files || flags.dryRun)))
+      if (flags.undo && (flags.to ?? (conversation || files || flags.dryRun || flags.all)))
         throw new UsageError('--undo goes with --force, --now and --json alone');
       cli.exit(await withSession(cli, id, (opened, session) => rewind(cli, opened, session, flags)));
     });
