@@ -21,7 +21,7 @@ import { readResult } from './run/read-result.ts';
 import { storeText } from './run/store-text.ts';
 import { tellAlert } from './run/tell-alert.ts';
 import { checkOutFiles } from './snapshots/check-out-files.ts';
-import { rewindFiles } from './snapshots/rewind-files.ts';
+import { previewRewind, rewindFiles } from './snapshots/rewind-files.ts';
 import { runTool } from './run-tool.ts';
 
 /** Makes the activities. `stops` is the one run that the worker is there to stop. */
@@ -47,6 +47,7 @@ export function createActivities(deps: Deps, stops: StopOrder | null = null): Ac
     commit: createActivity(commit(deps)),
     checkOutFiles: createActivity(work(checkOutFiles(deps), { unless: isStopped })),
     rewindFiles: createActivity(work(rewindFiles(deps), { unless: isStopped })),
+    previewRewind: createActivity(work(limitTries(2, previewRewind(deps)), { unless: isStopped })),
     compact: createActivity(work(compact(deps))),
     prepareCompaction: createActivity(work(limitTries(3, prepareCompaction(deps)))),
     collapse: createActivity(work(collapse(deps))),

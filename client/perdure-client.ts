@@ -8,8 +8,7 @@ import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.
 import type { Capture } from './sessions/files/calls-behind.ts';
 import type { DiffOptions, SessionDiff } from './sessions/files/diff-session.ts';
 import type { ForkOptions, SessionForked } from './sessions/fork/fork-session.ts';
-import type { RewindOptions, SessionRewound, UndoOptions } from './sessions/files/rewind-session.ts';
-import type { Rewound } from '../workflows/contract/rewind.ts';
+import type { RewindOptions, RewindUndone, SessionRewound, UndoOptions } from './sessions/files/rewind-session.ts';
 import type { WaitingApproval } from './sessions/waiting-approval.ts';
 import type { SessionCounts } from './sessions/find/count-sessions.ts';
 import type { ListOptions, PageOptions, SessionPage } from './sessions/find/list-sessions.ts';
@@ -129,7 +128,7 @@ export type PerdureClient = {
    */
   rewind(session: string, options?: RewindOptions): Promise<SessionRewound>;
   /** Undoes the last rewind, also one that was an undo (T7). */
-  undoRewind(session: string, options?: UndoOptions): Promise<Rewound>;
+  undoRewind(session: string, options?: UndoOptions): Promise<RewindUndone>;
   /**
    * Begins a session of its own that goes on from a point of this one (T10), which may run
    * meanwhile or be closed. The conversation up to there is shared, not copied. Resolves when the

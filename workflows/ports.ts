@@ -101,6 +101,7 @@ export function createPorts(
     lookAtFiring: createPort('lookAtFiring', () => records),
     checkOutFiles: createPort('checkOutFiles', () => onItsHost(others.worktree)),
     rewindFiles: createPort('rewindFiles', () => onItsHost(others.worktree)),
+    previewRewind: createPort('previewRewind', () => onItsHost(others.answer)),
     openRun: createPort('openRun', ({ begins, onHost }) => (onHost ? onItsHost(opening) : begins ? opening : records)),
     runTool: createPort('runTool', ({ stopped }) => (stopped ? records : onItsHost(long))),
   };

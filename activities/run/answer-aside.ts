@@ -31,8 +31,9 @@ export function answerAside(deps: AsideDeps): (attempt: Attempt, input: AnswerAs
     const { session } = attempt;
     const newest = await findNewestHead(deps, attempt, input);
     const { head } = newest;
-    if (head === null) return asideFailure('the model has not answered yet: ask again when it has', noSpend);
-    const config = await deps.config(input.config ?? (await findLastConfig(deps, session, head)));
+    const last = head && (input.config ?? (await findLastConfig(deps, session, head)));
+    if (!last) return asideFailure('the model has not answered yet: ask again when it has', noSpend);
+    const config = await deps.config(last);
     refuseScriptedModel(deps, config);
     const asked = chooseModel(config, input.model);
     const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
@@ -52,13 +53,12 @@ type AsideStopped = { readonly kind: 'aborted'; readonly spend: Spend };
 
 const asideFailure = (detail: string, spend: Spend) => ({ kind: 'failed', detail, spend }) as const;
 
-/** Finds the configuration of the last run. */
-async function findLastConfig({ transcripts }: SummaryDeps, session: SessionId, head: Hash): Promise<Hash> {
+/** Finds the configuration of the last run; null where the conversation went back to its beginning. */
+async function findLastConfig({ transcripts }: SummaryDeps, session: SessionId, head: Hash): Promise<Hash | null> {
   const isStart = (entry: Entry) => entry.kind === 'run_started';
   const near = (await transcripts.view(session, head)).entries.findLast(isStart);
   const found = near ?? (await transcripts.whole(session, head)).entries.findLast(isStart);
-  if (found?.kind !== 'run_started') throw new Error('a transcript with a reply and without a run');
-  return found.config;
+  return found?.kind === 'run_started' ? found.config : null;
 }
 
 /**

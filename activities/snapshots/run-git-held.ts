@@ -28,8 +28,8 @@ export function isGitRefusal(error: unknown): error is Error {
 
 /**
  * Runs git as an agent's command is run: it reads what the agent may read, and writes to the shadow
- * repository; what writes to a folder of the agent writes to that alone, and to its own. Rejects with a GitProblem when git ends with an
- * error, with another one when it was killed.
+ * repository; what writes to a folder of the agent writes to that alone, and to `cwd`. Rejects with
+ * a GitProblem when git ends with an error, with another one when it was killed.
  */
 export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSignal): RunHeld {
   return async (argv, { env, cwd, writes, timeoutMs = LONGEST_CAPTURE_MS }) => {

@@ -7,7 +7,7 @@ import { isInside, realOf } from '../../system/process/places.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import type { Log } from '../../system/log.ts';
 import type { FilesCheckedOut } from '../../workflows/contract/fork.ts';
-import type { FilesRewound } from '../../workflows/contract/rewind.ts';
+import type { FilesPreview, FilesRewound } from '../../workflows/contract/rewind.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionHost } from '../../workflows/contract/session.ts';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -16,6 +16,7 @@ import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import type { View } from '../../store/view/view.ts';
 import { describeSnapshot, type FilesEntry, type RootSnapshot } from '../../store/snapshots/files-entry.ts';
 import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
+import { lastSnapshotOf, type StoredFiles } from '../../store/snapshots/folder-knowledge.ts';
 import { sendPacks } from '../../store/snapshots/packs.ts';
 import type { Store } from '../../store/values/store.ts';
 import { placeOfRoot, type ShadowPlace } from '../../store/snapshots/shadow.ts';
@@ -24,7 +25,9 @@ import type { CallRunner } from '../calls/call-port.ts';
 import { CapturePool } from './capture-pool.ts';
 import { type CheckOutAbout, checkOutRoot } from './check-out.ts';
 import { PersonalRules } from './personal-rules.ts';
-import { rewindRoots, type RewindAbout, type RewindMeans } from './rewind-roots.ts';
+import { previewRoots } from './preview-roots.ts';
+import type { RewindAbout, RewindMeans } from './rewind-means.ts';
+import { rewindRoots } from './rewind-roots.ts';
 import { runGitHeld } from './run-git-held.ts';
 
 export type Snapshots = {
@@ -49,6 +52,8 @@ export type Snapshots = {
   captureLast(about: CaptureAbout): Promise<FilesEntry | null>;
   /** Brings folders back to snapshots, all of them or none (T7). Throws what git said. */
   rewind(about: RewindAbout): Promise<FilesRewound>;
+  /** Says what that would do. Throws what git said. */
+  preview(about: RewindAbout): Promise<FilesPreview>;
   /** Checks the files of a fork out into a folder of its own (T10). Throws what git said. */
   checkOut(about: CheckOutAbout): Promise<FilesCheckedOut>;
   close(): Promise<void>;
@@ -188,6 +193,10 @@ export class WorkerSnapshots implements Snapshots {
     return await rewindRoots(this.#options, about);
   }
 
+  preview(about: RewindAbout): Promise<FilesPreview> {
+    return previewRoots(this.#options, about);
+  }
+
   checkOut(about: CheckOutAbout): Promise<FilesCheckedOut> {
     return checkOutRoot(this.#options, about);
   }
@@ -305,26 +314,6 @@ function mayHaveChanged(
       return !safe || plan === 'delegated';
     });
   });
-}
-
-/** A transcript so far, and captures that are stored with what comes next. */
-type StoredFiles = { readonly view: View; readonly known: readonly FilesEntry[] };
-
-/** Returns the id of the last snapshot of a folder; null without one. */
-function lastSnapshotOf({ view, known }: StoredFiles, root: string): string | null {
-  let name = root;
-  const idIn = ({ roots }: FilesEntry): string | undefined => roots.find((each) => each.root === name)?.id;
-  const found = known.findLast((files) => idIn(files) !== undefined);
-  if (found) return idIn(found) ?? null;
-  for (let position = view.length - 1; position >= 0; position -= 1) {
-    const entry = view.at(position);
-    const moved = entry?.kind === 'notice' && entry.notice.kind === 'forked' && entry.notice.moved;
-    // Before a fork its folder was the origin's (T10).
-    if (moved && moved.to === name) name = moved.from;
-    const id = entry?.kind === 'files' ? idIn(entry) : undefined;
-    if (id !== undefined) return id;
-  }
-  return null;
 }
 
 /** Looks through the transcript once. */

@@ -1,8 +1,8 @@
 // Goes back to an earlier prompt from within a chat: a list of prompts with what going back to each
 // would do, then a choice between conversation and files.
 import type { Paint } from '../../client/paint.ts';
-import { effectText } from '../../client/render/effect-text.ts';
-import { rewoundPartsText } from '../../client/render/steered-words.ts';
+import { countFiles, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
+import { rewoundPartsText, turnsText } from '../../client/render/steered-words.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import type { RewindOptions, SessionRewound } from '../../client/sessions/files/rewind-session.ts';
 import type { SessionReading } from '../../client/sessions/read.ts';
@@ -44,13 +44,15 @@ export async function goBackHere(place: RewindPlace): Promise<void> {
       heading: 'Go back to right before which prompt?',
       verb: 'goes on',
       items: prompts.map(itemOf),
-      preview: async (to) => previewRows(place.paint, await sessions.rewind(session, { to, dryRun: true })),
+      // A worker looks once a prompt is chosen: the list is moved through faster than that.
+      preview: async (to) => previewRows(place.paint, await sessions.rewind(session, { to, dryRun: 'snapshots' })),
     },
     stop,
   );
   const prompt = prompts.find((one) => one.id === id);
   if (!prompt) return;
   const plan = await sessions.rewind(session, { to: prompt.id, dryRun: true });
+  for (const line of warningRows(plan)) say(line);
   const choice = await input.pick(partsMenu(plan), stop);
   if (choice === null || choice === 'leave') return;
   const { rewound } = await sessions.rewind(session, { to: prompt.id, ...PARTS[choice] });
@@ -61,7 +63,8 @@ export async function goBackHere(place: RewindPlace): Promise<void> {
 
 /** Throws ClientProblem. */
 export async function undoHere({ session, sessions, say }: RewindPlace): Promise<void> {
-  say(`undone: ${rewoundPartsText(await sessions.undoRewind(session))}`);
+  const { turns, ...rewound } = await sessions.undoRewind(session);
+  say(`undone: ${rewoundPartsText(rewound)}${turnsText(turns)}`);
 }
 
 const PARTS: Readonly<Record<string, Pick<RewindOptions, 'conversation' | 'files'>>> = {
@@ -88,24 +91,37 @@ function itemOf({ id, run, text }: Prompt): PickerItem {
   return { answer: id, label: `${first} ${more}`.trim() || '(its text cannot be read)', about: `run ${run}` };
 }
 
-function previewRows(paint: Paint, { rewind, turns, files, effects }: SessionRewound): readonly string[] {
+function previewRows(paint: Paint, plan: SessionRewound): readonly string[] {
+  const { rewind, files, turns } = plan;
+  const goesTo = rewind.to === null ? 'to its beginning, ' : '';
   const changed = files === null || files.length === 0 ? [] : statText(paint, files).trimEnd().split('\n');
   const shown = changed.length > MOST_LINES ? [...changed.slice(0, MOST_LINES - 1), ...changed.slice(-1)] : changed;
   return [
-    ...(rewind.to === undefined ? [] : [paint.dim(`conversation: ${formatCount(turns, 'turn')} left behind`)]),
+    ...(rewind.to === undefined ? [] : [paint.dim(`conversation: ${goesTo}${formatCount(turns, 'turn')} left behind`)]),
     ...(files === null ? [paint.dim('files: as on the machine that has them')] : []),
     ...(files?.length === 0 ? [paint.dim('files: as they are')] : []),
     ...shown.map((row) => paint.dim('files: ') + row),
-    ...effects.slice(0, MOST_LINES).map((effect) => paint.yellow(`stays done: ${effectText(effect)}`)),
+    ...warningRows(plan).map((row) => paint.yellow(row)),
   ];
 }
 
-function partsMenu({ files }: SessionRewound): Menu {
-  const count = files === null ? 'files' : formatCount(files.length, 'file');
+/** Returns what to know before one goes back, a line each, as in `in use: node (pid 12) has …`. */
+function warningRows(plan: SessionRewound): readonly string[] {
+  const notLooked = notLookedText(plan);
+  const lists = warningLists(plan).flatMap(({ heading, lines }) => [
+    ...lines.slice(0, MOST_LINES).map((line) => `${heading} ${line}`),
+    ...(lines.length > MOST_LINES ? [`${heading} and ${lines.length - MOST_LINES} more`] : []),
+  ]);
+  return [...(notLooked === null ? [] : [notLooked]), ...lists];
+}
+
+function partsMenu(plan: SessionRewound): Menu {
+  const number = countFiles(plan);
+  const count = number === null ? 'files' : formatCount(number, 'file');
   const both: MenuOption = { answer: 'both', words: `the conversation and ${count}`, keys: ['b'] };
   const alone: MenuOption = { answer: 'conversation', words: 'the conversation alone', keys: ['c'] };
   const only: MenuOption = { answer: 'files', words: `${count} alone`, keys: ['f'] };
-  const options = files?.length === 0 ? [alone] : [both, alone, only];
+  const options = number === 0 ? [alone] : [both, alone, only];
   return {
     heading: 'What goes back?',
     options: [...options, { answer: 'leave', words: 'nothing  (Esc)', keys: ['n'] }],

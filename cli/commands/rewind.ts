@@ -2,20 +2,17 @@
 // that would do (T6–T8).
 import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { oneLine } from '../../client/paint.ts';
-import { rewoundPartsText } from '../../client/render/steered-words.ts';
-import { formatCount } from '../../client/units.ts';
+import { rewoundPartsText, turnsText } from '../../client/render/steered-words.ts';
 import type { RewindOptions, SessionRewound } from '../../client/sessions/files/rewind-session.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
-import { effectText } from '../../client/render/effect-text.ts';
+import { jsonLine } from '../../system/text.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { Rewound } from '../../workflows/contract/rewind.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { withEndingWorker } from '../stop-session.ts';
 import { withSession } from '../with-server.ts';
-import { statText } from '../render/rewind-plan.ts';
+import { planText } from '../render/rewind-plan.ts';
 
 type Flags = {
   readonly to?: string;
@@ -25,6 +22,8 @@ type Flags = {
   readonly undo?: true;
   readonly force?: true;
   readonly now?: true;
+  readonly all?: true;
+  readonly json?: true;
 };
 
 const HELP = `
@@ -39,29 +38,32 @@ export function rewindCommand(program: Command, cli: Cli): void {
     .option('--to <point>', 'the position of an entry, as `show --json` prints it, RUN.ITERATION, or a message’s id')
     .option('--conversation', 'only the conversation goes back')
     .option('--files', 'only the files go back')
-    .option('--dry-run', 'say what would be done')
+    .option('--dry-run', 'say what would be done, and what would stop it')
     .option('--undo', 'undo the last rewind, also one that was an undo')
-    .option('--force', 'overwrite files that someone else has changed since the last step')
+    .option('--force', 'overwrite files that someone else has changed since the last step, or has open for writing')
     .option('--now', 'interrupt what runs first')
+    .option('--all', 'list all files, not only the first 20')
+    .option('--json', 'print one JSON object')
     .addHelpText('after', HELP)
     .action(async (id: string, flags: Flags) => {
       const { conversation = false, files = false } = flags;
       if (conversation && files) throw new UsageError('say --conversation or --files, or neither for both');
-      if (flags.undo && (flags.to ?? (conversation || files || flags.dryRun)))
-        throw new UsageError('--undo goes with --force and --now alone');
+      if (flags.undo && (flags.to ?? (conversation || files || flags.dryRun || flags.all)))
+        throw new UsageError('--undo goes with --force, --now and --json alone');
       cli.exit(await withSession(cli, id, (opened, session) => rewind(cli, opened, session, flags)));
     });
 }
 
 async function rewind(cli: Cli, opened: Opened, session: SessionId, flags: Flags): Promise<number> {
   const { sessions } = opened;
-  const { to, conversation, files, dryRun, undo, force = false, now } = flags;
+  const { to, conversation, files, dryRun, undo, force = false, now, all = false, json = false } = flags;
   const described = await sessions.describe(session);
   const taking = <T>(work: () => Promise<T>): Promise<T> => withEndingWorker(cli, opened, described, work);
   if (now) await taking(() => interrupt(sessions, session));
   if (undo) {
-    const undone = await taking(() => sessions.undoRewind(session, { force }));
-    cli.say(describeRewound(undone));
+    const { turns, ...rewound } = await taking(() => sessions.undoRewind(session, { force }));
+    if (json) cli.print(`${jsonLine({ session, rewound, turns })}\n`);
+    else cli.say(`went back: ${rewoundPartsText(rewound)}${turnsText(turns)}`);
     return STATUS.ok;
   }
   const options: RewindOptions = {
@@ -70,11 +72,24 @@ async function rewind(cli: Cli, opened: Opened, session: SessionId, flags: Flags
     ...(files && { conversation: false }),
     force,
   };
-  printPlan(cli, await sessions.rewind(session, { ...options, dryRun: true }));
+  if (dryRun || !json) {
+    const look = () => sessions.rewind(session, { ...options, dryRun: true });
+    // Where nobody works on another server, the snapshots say what they can.
+    const plan = await (opened.embedded === null ? look() : taking(look));
+    if (json) cli.print(planJson(session, plan));
+    else cli.print(planText(cli.out, plan, all));
+  }
   if (dryRun) return STATUS.ok;
-  const { rewound } = await taking(() => sessions.rewind(session, options));
-  if (rewound) cli.say(`${describeRewound(rewound)}; \`${cli.self} rewind ${session} --undo\` undoes it`);
+  const done = await taking(() => sessions.rewind(session, options));
+  if (json) cli.print(planJson(session, done));
+  else
+    cli.say(`went back: ${rewoundPartsText(done.rewound ?? {})}; \`${cli.self} rewind ${session} --undo\` undoes it`);
   return STATUS.ok;
+}
+
+/** The request itself names snapshots and heads: it is for the session alone. */
+function planJson(session: SessionId, plan: SessionRewound): string {
+  return `${jsonLine({ session, ...plan, rewind: undefined })}\n`;
 }
 
 const LOOK_MS = 200;
@@ -83,25 +98,4 @@ const LOOK_MS = 200;
 async function interrupt(sessions: PerdureClient, session: SessionId): Promise<void> {
   await sessions.interrupt(session);
   while ((await sessions.describe(session)).phase !== 'idle') await sleep(LOOK_MS);
-}
-
-function printPlan(cli: Cli, { rewind: asked, prompt, turns, effects, files, position }: SessionRewound): void {
-  if (asked.to !== undefined) {
-    const where =
-      prompt === null ? `before entry ${position}` : `before the prompt ${JSON.stringify(oneLine(prompt, 80))}`;
-    cli.say(`the conversation goes back ${where}: ${formatCount(turns, 'turn')} left behind`);
-  }
-  if (files === null) cli.say('the files go back on the machine that has them');
-  else if (asked.files) cli.print(statText(cli.out, files));
-  if (effects.length > 0) {
-    cli.say('this stays done:');
-    for (const effect of effects.slice(0, MOST_SHOWN)) cli.say(`  ${effectText(effect)}`);
-    if (effects.length > MOST_SHOWN) cli.say(`  and ${effects.length - MOST_SHOWN} more`);
-  }
-}
-
-const MOST_SHOWN = 20;
-
-function describeRewound(rewound: Rewound): string {
-  return `went back: ${rewoundPartsText(rewound)}`;
 }

@@ -1,21 +1,57 @@
-// Formats the changes of files that going back to an earlier point makes.
+// Formats the changes of files that going back to an earlier point makes, and all else it would do.
 import { oneLine, type Paint } from '../../client/paint.ts';
+import { conversationText, markUnnamed, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
 import { markRows } from '../../client/render/width.ts';
-import type { ChangedFile } from '../../client/sessions/files/diff-session.ts';
+import type { RewoundFile } from '../../client/sessions/files/look-at-files.ts';
+import type { SessionRewound } from '../../client/sessions/files/rewind-session.ts';
 import { formatCount } from '../../client/units.ts';
 
-export function statText(paint: Paint, files: readonly ChangedFile[]): string {
+/** `most` bounds the lines; `more` files are not in the list. */
+type StatOptions = { readonly most?: number; readonly more?: number; readonly hint?: string };
+
+export function statText(
+  paint: Paint,
+  files: readonly RewoundFile[],
+  { most = files.length, more = 0, hint = '' }: StatOptions = {},
+): string {
   if (files.length === 0) return 'nothing has changed\n';
-  const sum = (of: (file: ChangedFile) => number | null): number =>
+  const sum = (of: (file: RewoundFile) => number | null): number =>
     files.reduce((all, file) => all + (of(file) ?? 0), 0);
-  const lines = files.map(({ path, kind, insertions, deletions }) => {
+  const lines = files.slice(0, most).map((file) => {
+    const { path, kind, insertions, deletions } = file;
     const counts =
       insertions === null ? 'not text' : `${paint.green(`+${insertions}`)} ${paint.red(`−${deletions ?? 0}`)}`;
-    return `${kind === 'changed' ? '' : `${kind} `}${oneLine(path, 300)}  ${counts}`;
+    return `${kind === 'changed' ? '' : `${kind} `}${oneLine(path, 300)}  ${counts}${markUnnamed(file)}`;
   });
-  const all = `${formatCount(files.length, 'file')} changed (+${sum(({ insertions }) => insertions)} −${sum(({ deletions }) => deletions)})`;
-  return [...lines, all]
+  const left = files.length - lines.length + more;
+  const rest = left > 0 ? [`and ${left.toLocaleString('en')} more${hint}`] : [];
+  const all = `${formatCount(files.length + more, 'file')} changed (+${sum(({ insertions }) => insertions)} −${sum(({ deletions }) => deletions)})`;
+  return rowsOf(paint, [...lines, ...rest, all]);
+}
+
+const rowsOf = (paint: Paint, lines: readonly string[]): string =>
+  lines
     .flatMap((line) => markRows(paint.columns(), line))
     .map((line) => `${line}\n`)
     .join('');
+
+/** Most lines of a list, unless all are asked for. */
+const MOST = 20;
+const HINT = '; --json or --all shows them';
+
+export function planText(paint: Paint, plan: SessionRewound, showsAll: boolean): string {
+  const { rewind, files, moreFiles } = plan;
+  const most = showsAll ? Number.POSITIVE_INFINITY : MOST;
+  const stat =
+    files === null
+      ? 'the files go back on the machine that has them\n'
+      : rewind.files
+        ? statText(paint, files, { most, more: moreFiles, ...(showsAll ? {} : { hint: HINT }) })
+        : '';
+  const lists = warningLists(plan).flatMap(({ heading, lines }) => {
+    const left = Math.max(0, lines.length - most);
+    return [heading, ...lines.slice(0, most).map((line) => `  ${line}`), ...(left > 0 ? [`  and ${left} more`] : [])];
+  });
+  const words = [conversationText(plan), notLookedText(plan)].filter((line) => line !== null);
+  return `${rowsOf(paint, words)}${stat}${rowsOf(paint, lists)}`;
 }

@@ -1,6 +1,6 @@
 // Describes, in one line, a call whose effect stays when its session goes back.
 import { oneLine } from '../paint.ts';
-import type { LeftEffect } from '../sessions/files/plan-rewind.ts';
+import type { LeftEffect } from '../sessions/files/left-effects.ts';
 
 export function effectText({ name, input, outcome }: LeftEffect): string {
   const { command, path } = (input ?? {}) as { readonly command?: unknown; readonly path?: unknown };

@@ -1,6 +1,6 @@
 // Says in words who steered a session and how (O12).
 import type { NewLimits, OptionChanges, RuleChanges } from '../../workflows/contract/session.ts';
-import type { Rewound } from '../../workflows/contract/rewind.ts';
+import type { RootRewound, Rewound } from '../../workflows/contract/rewind.ts';
 import { LIMITS } from '../../workflows/contract/run-options.ts';
 import type { SteeringRecord } from '../../workflows/contract/steered.ts';
 import { oneLine } from '../paint.ts';
@@ -55,11 +55,23 @@ function rewoundText(rewound: Partial<Rewound> = {}): string {
 export function rewoundPartsText({ to, files = [] }: Partial<Rewound>): string {
   const count = files.reduce((sum, root) => sum + root.files, 0);
   const parts = [
-    ...(to === undefined ? [] : ['the conversation']),
+    ...(to === undefined ? [] : [to === null ? 'the conversation to its beginning' : 'the conversation']),
     ...(files.length > 0 ? [formatCount(count, 'file')] : []),
   ];
-  return parts.join(' and ');
+  return `${parts.join(' and ')}${untakenCountText(files)}`;
 }
+
+function untakenCountText(files: readonly RootRewound[]): string {
+  const count = files.reduce((sum, { untaken }) => sum + (untaken?.count ?? 0), 0);
+  const [first] = files.flatMap(({ untaken }) => untaken?.first ?? []);
+  if (count === 0 || !first) return '';
+  const others = count > 1 ? ` and ${formatCount(count - 1, 'other')}` : '';
+  return `; not taken back: ${oneLine(first.path, LONGEST)}${others} (${oneLine(first.why, LONGEST)})`;
+}
+
+/** Says that turns since a rewind are left behind in its place; empty without any. */
+export const turnsText = (turns: number): string =>
+  turns === 0 ? '' : `; ${formatCount(turns, 'later turn')} left behind`;
 
 export function limitsText(limits: NewLimits): string {
   return Object.entries(limits)

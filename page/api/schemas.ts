@@ -227,15 +227,14 @@ export const captures = z.looseObject({
   ),
 });
 const flag = z.boolean();
-const changedFiles = z.array(
-  z.looseObject({
-    root: text.describe('the folder of the session in which it lies'),
-    path: text,
-    kind: z.enum(['added', 'changed', 'deleted']),
-    insertions: count.nullable().describe('lines; null: it is not text'),
-    deletions: count.nullable(),
-  }),
-);
+const changedFile = z.looseObject({
+  root: text.describe('the folder of the session in which it lies'),
+  path: text,
+  kind: z.enum(['added', 'changed', 'deleted']),
+  insertions: count.nullable().describe('lines; null: it is not text'),
+  deletions: count.nullable(),
+});
+const changedFiles = z.array(changedFile);
 export const diff = z.looseObject({
   files: changedFiles,
   patch: text.nullable().describe('for `git apply`; null when it is larger than 64 MB or left out'),
@@ -247,15 +246,32 @@ export const rewindBody = z.strictObject({
     .optional(),
   conversation: flag.describe('false leaves the conversation as it is').optional(),
   files: flag.describe('false leaves the files as they are').optional(),
-  force: flag.describe('overwrites what others have changed since the last step').optional(),
-  dryRun: flag.describe('only says what would be done').optional(),
+  force: flag.describe('overwrites what others have changed since the last step, or have open for writing').optional(),
+  dryRun: flag.describe('only says what would be done, after a look at the folders as they are').optional(),
 });
 export const undoBody = z.strictObject({ force: flag.optional() });
+const untaken = z
+  .looseObject({ count, first: z.array(z.looseObject({ path: text, why: text })) })
+  .describe('files that stay, for they were not captured then');
+const inUse = z.array(text).describe('programs that have files open, or work there, in words');
 const rewound = z.looseObject({
   from: text.describe('the head that was left'),
-  to: text.describe('the head it went back to; absent where the conversation stays').optional(),
+  to: text
+    .nullable()
+    .describe('the head it went back to; null: an empty conversation; absent where the conversation stays')
+    .optional(),
   files: z
-    .array(z.looseObject({ root: text, before: text, to: text, files: count.describe('written or deleted') }))
+    .array(
+      z.looseObject({
+        root: text,
+        before: text,
+        to: text,
+        after: text.describe('what lies there now, where that is not `to`').optional(),
+        files: count.describe('written or deleted'),
+        untaken: untaken.optional(),
+        inUse: inUse.optional(),
+      }),
+    )
     .optional(),
 });
 export const rewindAnswer = z.looseObject({
@@ -263,12 +279,32 @@ export const rewindAnswer = z.looseObject({
   prompt: text.nullable().describe('its first words; null within a run'),
   turns: count.describe('replies that are left behind'),
   effects: z
-    .array(z.looseObject({ name: text, input: z.unknown(), outcome: text }))
+    .array(
+      z.looseObject({
+        name: text,
+        input: z.unknown(),
+        outcome: text,
+        filesGoBack: z.literal(true).describe('files that it has changed go back').optional(),
+      }),
+    )
     .describe('calls that may have done what no snapshot holds: it stays done'),
-  files: changedFiles.nullable().describe('null: the snapshots lie on another machine'),
+  files: z
+    .array(changedFile.extend({ unnamed: z.literal(true).describe('no call of the session names it').optional() }))
+    .nullable()
+    .describe('null: the snapshots lie on another machine'),
+  moreFiles: count.describe('files that differ and are not listed'),
+  notLooked: text
+    .nullable()
+    .describe('why no worker has looked at the folders as they are; null: one has, or none has to'),
+  problems: z.array(text).describe('what would stop it, for a dry run'),
+  untaken,
+  inUse,
   rewound: rewound.nullable().describe('null for a dry run'),
 });
-export const undoAnswer = z.looseObject({ rewound });
+export const undoAnswer = z.looseObject({
+  rewound,
+  turns: count.describe('replies since the rewind, which are left behind in its place'),
+});
 
 export const outcome = z.looseObject({ result: resultSchema.nullable() });
 

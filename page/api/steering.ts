@@ -181,9 +181,10 @@ export const steerings: readonly Operation[] = [
       answer: shapes.undoAnswer,
     },
     shapes.undoBody,
-    async ({ acting, session, signal }, body) => ({
-      rewound: await acting.undoRewind(session, { ...present(body), signal }),
-    }),
+    async ({ acting, session, signal }, body) => {
+      const { turns, ...rewound } = await acting.undoRewind(session, { ...present(body), signal });
+      return { rewound, turns };
+    },
   ),
 ];
 

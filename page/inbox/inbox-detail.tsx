@@ -44,6 +44,7 @@ export function InboxDetail(props: DetailProps) {
       data-call={call}
       data-hash={inputHash}
       data-alike={item.alike.length}
+      data-risk={summary.risk}
       data-kind={isQuestion ? 'question' : 'call'}
     >
       <div class="inbox-body">

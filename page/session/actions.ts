@@ -17,7 +17,7 @@ import type { PagePorts } from '../ports.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import { requestText, personName } from './lately.tsx';
 import { rewindChoice, rewindForm } from './rewind-preview.tsx';
-import { rewoundPartsText } from '../../client/render/steered-words.ts';
+import { rewoundPartsText, turnsText } from '../../client/render/steered-words.ts';
 
 /**
  * `message` is on its way; `link` leads to what came of it; `undo` names the action that undoes it.
@@ -147,8 +147,8 @@ const actions: Readonly<Record<string, Act>> = {
     return { said: `Went back: ${rewound ? rewoundPartsText(rewound) : 'nothing'}.`, undo: 'undo-rewind' };
   },
   'undo-rewind': async (ports, session) => {
-    const rewound = await ports.undoRewind(session);
-    return { said: `Went back again: ${rewoundPartsText(rewound)}.`, undo: 'undo-rewind' };
+    const { turns, ...rewound } = await ports.undoRewind(session);
+    return { said: `Went back again: ${rewoundPartsText(rewound)}${turnsText(turns)}.`, undo: 'undo-rewind' };
   },
 };
 

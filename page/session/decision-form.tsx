@@ -27,7 +27,14 @@ function AllowForm({ approval, place: { cwd, file } }: Props) {
   const id = decisionId(approval);
   const { icon, risk } = summarizeCall(approval);
   return (
-    <section class="decision" id={id} tabindex={-1} aria-labelledby={`${id}-title`}>
+    <section
+      class="decision"
+      id={id}
+      tabindex={-1}
+      aria-labelledby={`${id}-title`}
+      data-hash={inputHash}
+      data-risk={risk}
+    >
       <header>
         <Icon name={icon} />
         <h2 id={`${id}-title`}>
@@ -101,12 +108,12 @@ function AllowForm({ approval, place: { cwd, file } }: Props) {
 const LONGEST = 20_000;
 
 function AnswerForm({ approval }: Pick<Props, 'approval'>) {
-  const { session, call, tool, input, problem, deadline } = approval;
+  const { session, call, tool, input, inputHash, problem, deadline } = approval;
   const asker = isElicited(approval) ? showUnseen(tool.slice(0, 80)) : 'The model';
   const id = decisionId(approval);
   const { question, options } = parseQuestion(input);
   return (
-    <section class="decision" id={id} tabindex={-1} aria-labelledby={`${id}-title`}>
+    <section class="decision" id={id} tabindex={-1} aria-labelledby={`${id}-title`} data-hash={inputHash}>
       <header>
         <Icon name="question" />
         <h2 id={`${id}-title`}>{`${asker} asks${showUnseen(ofAgent(approval))}`}</h2>

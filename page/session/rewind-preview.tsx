@@ -2,7 +2,7 @@
 // part of the conversation is left behind, which files change, and what stays done.
 import { z } from 'zod';
 import { showUnseen } from '../../system/text.ts';
-import { effectText } from '../../client/render/effect-text.ts';
+import { countFiles, NOT_NAMED, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
 import { formatCount } from '../../client/units.ts';
 import type { RewindOptions, SessionRewound } from '../../client/sessions/files/rewind-session.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -53,7 +53,7 @@ export async function rewindPreview(
       <PlanList plan={plan} />
       <label>
         <input type="checkbox" name="force" value="true" checked={asked.force === 'true'} /> Overwrite files that others
-        have changed since
+        have changed since, or have open for writing
       </label>
       <div class="buttons">
         <button type="button" data-closes>
@@ -65,44 +65,56 @@ export async function rewindPreview(
   );
 }
 
-function PlanList({ plan: { rewind, prompt, turns, files, effects } }: { readonly plan: SessionRewound }) {
-  const where = prompt === null ? 'an earlier point' : `before “${showUnseen(prompt)}”`;
+function PlanList({ plan }: { readonly plan: SessionRewound }) {
+  const { rewind, prompt, turns, files } = plan;
+  const before = prompt === null ? 'an earlier point' : `before “${showUnseen(prompt)}”`;
+  const where = rewind.to === null ? `its beginning, ${before}` : before;
+  const notLooked = notLookedText(plan);
   return (
     <>
       {rewind.to === undefined ? null : (
         <p>{`The conversation goes back to ${where}: ${formatCount(turns, 'turn')} left behind, stored and counted.`}</p>
       )}
       {files === null ? <p>The files go back on the machine that has them.</p> : null}
-      {files === null || rewind.files === undefined ? null : (
+      {files === null || rewind.files === undefined ? null : <FileRows plan={plan} />}
+      {notLooked === null ? null : <p class="warn">{showUnseen(`${sentence(notLooked)}.`)}</p>}
+      {warningLists(plan).map(({ heading, lines }) => (
         <>
-          <p>
-            {files.length === 0 ? 'The files are as they were then.' : `${formatCount(files.length, 'file')} change:`}
-          </p>
+          <p class="warn">{sentence(heading)}</p>
           <ul class="plain-list">
-            {files.slice(0, MOST).map(({ path, insertions, deletions }) => (
-              <li class="row">
-                <code class="cut">{showUnseen(path.slice(0, 300))}</code>
-                <span class="far">
-                  <CountWords added={insertions ?? 0} removed={deletions ?? 0} />
-                </span>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-      {effects.length === 0 ? null : (
-        <>
-          <p class="warn">This stays done:</p>
-          <ul class="plain-list">
-            {effects.slice(0, MOST).map((effect) => (
+            {lines.slice(0, MOST).map((line) => (
               <li>
-                <code class="cut">{showUnseen(effectText(effect))}</code>
+                <code class="cut">{showUnseen(line)}</code>
               </li>
             ))}
+            {lines.length > MOST ? <li class="quiet">{`and ${lines.length - MOST} more`}</li> : null}
           </ul>
         </>
-      )}
-      {Math.max(files?.length ?? 0, effects.length) > MOST ? <p class="quiet">and more</p> : null}
+      ))}
+    </>
+  );
+}
+
+const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+
+function FileRows({ plan }: { readonly plan: SessionRewound }) {
+  const { files } = plan;
+  const count = countFiles(plan) ?? 0;
+  return (
+    <>
+      <p>{count === 0 ? 'The files are as they were then.' : `${formatCount(count, 'file')} change:`}</p>
+      <ul class="plain-list">
+        {files?.slice(0, MOST).map(({ path, insertions, deletions, unnamed }) => (
+          <li class="row">
+            <code class="cut">{showUnseen(path.slice(0, 300))}</code>
+            {unnamed ? <span class="quiet">{NOT_NAMED}</span> : null}
+            <span class="far">
+              <CountWords added={insertions ?? 0} removed={deletions ?? 0} />
+            </span>
+          </li>
+        ))}
+        {count > MOST ? <li class="quiet">{`and ${(count - MOST).toLocaleString('en')} more`}</li> : null}
+      </ul>
     </>
   );
 }

@@ -1,5 +1,6 @@
 // The inbox: the chosen call is drawn next to the list, and one key decides about it. The list is never
 // loaded again: what is decided leaves it, and the next one is chosen with the focus on it.
+import { decideByKey, holdBack, latinKey, post, takesSecondKey, undoLast, watchDecisions } from './deciding.js';
 import { showTimes } from './times.js';
 
 const list = document.getElementById('inbox-list');
@@ -72,6 +73,7 @@ async function choose(row, { focus = true } = {}) {
 
 function show(html) {
   pane.innerHTML = html;
+  watchDecisions(pane.querySelectorAll('#inbox-detail'));
   showTimes(pane);
   pane.scrollTop = 0;
   if (narrow.matches) scrollTo({ top: 0 });
@@ -109,33 +111,15 @@ function say(text, kind = 'good', undo) {
   setTimeout(() => line.remove(), undo ? 30_000 : 8_000);
 }
 
-/** Resolves with what was said and whether it was done. */
-async function post(path, body) {
-  try {
-    const answer = await fetch(path, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const text = await answer.text();
-    const done = answer.headers.get('content-type')?.includes('json') ? JSON.parse(text) : { said: plain(text) };
-    return { ...done, ok: answer.ok };
-  } catch {
-    const text = 'It did not reach the page’s server, and may not have been done: look before you try again.';
-    return { said: text, ok: false };
-  }
-}
-
-const plain = (html) => new DOMParser().parseFromString(html, 'text/html').body.textContent ?? '';
-
 async function takeBack(undo) {
   const { said: text, ok } = await post('/inbox/undo', undo);
   say(text, ok ? 'good' : 'bad');
 }
 
-/** The next call is chosen at once; if the decision is refused, the one that it was about comes back. */
+/** The next call is chosen at once; if the decision is taken back or refused, the one that it was about comes back. */
 async function decide(items, path, body) {
   if (items.some((item) => deciding.has(item))) return;
+  const words = describeDecision(items, path);
   const all = rows();
   const at = all.indexOf(rowOf(items[0]));
   for (const item of items) deciding.add(item);
@@ -144,15 +128,25 @@ async function decide(items, path, body) {
   const next = rest.find((row) => all.indexOf(row) > at) ?? rest.at(-1);
   // The last call stays in the pane until the server has answered: it would draw the same one again.
   const chosen = next && choose(next);
-  const { said: text, ok, undo } = await post(path, body);
-  say(text, ok ? 'good' : 'bad', undo);
+  detail()?.toggleAttribute('data-leaving', !next);
+  const isSent = await holdBack(words);
+  const { said: text, ok, undo } = isSent ? await post(path, body) : { said: 'Taken back.', ok: false };
+  say(text, ok ? 'good' : isSent ? 'bad' : 'quiet', undo);
   await chosen;
+  detail()?.removeAttribute('data-leaving');
   if (ok) for (const item of items) rowOf(item)?.closest('li')?.remove();
   for (const item of items) deciding.delete(item);
   mark();
   const refused = ok ? null : rowOf(items[0]);
   if (refused) await choose(refused);
   else if (!rowOf(selected)) await choose(rows()[0]);
+}
+
+function describeDecision(items, path) {
+  const verb =
+    { approve: 'Allowed', allow: 'Allowed', always: 'Allowed', deny: 'Denied' }[path.split('/').at(-1)] ?? 'Answered';
+  const what = rowOf(items[0])?.querySelector('.what')?.textContent?.trim().slice(0, 80) ?? '';
+  return items.length > 1 ? `${verb}: ${items.length} calls.` : `${verb}: ${what || 'the call'}.`;
 }
 
 const here = () => {
@@ -245,7 +239,8 @@ document.addEventListener('click', (event) => {
     return;
   }
   const button = event.target.closest?.('[data-do]');
-  if (button) void actions[button.dataset.do]?.(button);
+  // The second click of a double one was meant for the call before.
+  if (button && event.detail < 2) void actions[button.dataset.do]?.(button);
   const tab = event.target.closest?.('[data-pane]');
   if (tab) showPane(tab.dataset.pane);
 });
@@ -261,24 +256,33 @@ pane.addEventListener('change', ({ target }) => {
 });
 
 /** A key does nothing where its button is hidden from a person who may not do it. */
+const pressable = (button) => button && button.closest('[data-needs]')?.getClientRects().length !== 0;
 const press = (name) => {
   const button = part(`[data-do="${name}"]:not([disabled])`);
-  if (button && button.closest('[data-needs]')?.getClientRects().length !== 0) button.click();
+  if (pressable(button)) button.click();
 };
+
+function decideWith(event, button) {
+  if (!pressable(button)) return;
+  const harm = button.dataset.do.startsWith('allow') ? detail().dataset.risk : undefined;
+  decideByKey(event, detail(), { act: () => button.click(), harm });
+}
+const pressToDecide = (name, event) => decideWith(event, part(`[data-do="${name}"]:not([disabled])`));
 
 const keys = {
   j: () => step(1),
   k: () => step(-1),
   ArrowDown: () => step(1),
   ArrowUp: () => step(-1),
-  a: () => press('allow'),
-  d: () => press('deny'),
-  w: () => press('always'),
+  a: (event) => pressToDecide('allow', event),
+  d: (event) => pressToDecide('deny', event),
+  w: (event) => pressToDecide('always', event),
+  z: () => undoLast(),
   e: () => press('edit'),
   o: () => part('[data-open]')?.click(),
   Enter: () => part('[data-open]')?.click(),
   y: () => part('[data-copy]')?.click(),
-  A: () => press('allow-alike'),
+  A: (event) => pressToDecide('allow-alike', event),
 };
 
 let going = 0;
@@ -287,22 +291,23 @@ let going = 0;
 document.addEventListener(
   'keydown',
   (event) => {
-    const { target, key } = event;
+    const { target } = event;
+    const key = latinKey(event);
     if (event.altKey) return;
     if (writes(target)) return inField(event);
     const dialog = document.getElementById('always');
     if (dialog?.open) return inDialog(event, dialog);
-    if (event.ctrlKey || event.metaKey || document.querySelector('dialog[open]')) return;
+    if (event.ctrlKey || event.metaKey || takesSecondKey(event) || document.querySelector('dialog[open]')) return;
     const goes = Date.now() - going < 1_500;
     going = key === 'g' ? Date.now() : 0;
     if (goes || key === 'g') return;
     const isButton = key === 'Enter' && target.closest?.('button, a:not([data-item]), summary');
     const option = /^[1-9]$/.test(key) ? detail()?.querySelectorAll('[data-do=answer]')[Number(key) - 1] : undefined;
-    const act = option ? () => option.click() : keys[key];
+    const act = option ? () => decideWith(event, option) : keys[key];
     if (!act || isButton || event.repeat) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    act();
+    act(event);
   },
   true,
 );
@@ -319,7 +324,7 @@ function inField(event) {
 }
 
 function inDialog(event, dialog) {
-  const rule = dialog.querySelectorAll('input[name=rule]')[Number(event.key) - 1];
+  const rule = dialog.querySelectorAll('input[name=rule]')[Number(latinKey(event)) - 1];
   if (rule) {
     rule.checked = true;
     rule.focus();
@@ -356,5 +361,6 @@ document.addEventListener('perdure:changed', () => {
 });
 
 mark();
+watchDecisions(pane.querySelectorAll('#inbox-detail'));
 askAhead(rows()[rows().findIndex(({ dataset }) => dataset.item === selected) + 1]);
 if (!narrow.matches) rowOf(selected)?.focus({ preventScroll: true });

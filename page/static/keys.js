@@ -1,4 +1,5 @@
 // Everything by keyboard. `?` lists the keys; letters do nothing while something is written.
+import { decideByKey, holdBack, latinKey, post, takesSecondKey, undoLast, watchDecisions } from './deciding.js';
 import { zoomOut } from './zoom.js';
 
 const list = document.getElementById('keys');
@@ -28,6 +29,60 @@ const click = (button) => {
   if (button?.getClientRects().length > 0) button.click();
 };
 const press = (name) => click(document.querySelector(`[data-act="${name}"]:not([disabled])`));
+
+/** Decisions by key that are not sent yet, by the id of their section. */
+const deciding = new Set();
+const VISIBLE = ({ id, isConnected }) => isConnected && !deciding.has(id);
+
+/** A decision is sent after a while in which it can be taken back, and only about the input that was shown. */
+function pressToDecide(name, event) {
+  const button = [...document.querySelectorAll(`[data-act="${name}"]:not([disabled])`)].find((one) => {
+    const decision = one.closest('.decision');
+    return !decision || VISIBLE(decision);
+  });
+  if (!(button?.getClientRects().length > 0)) return;
+  const decision = button.closest('.decision');
+  if (!decision) return button.click();
+  const harm = name === 'allow' ? decision.dataset.risk : undefined;
+  decideByKey(event, decision, { harm, act: () => void sendLater(name, decision) });
+}
+
+async function sendLater(name, { id, dataset: { hash } }) {
+  deciding.add(id);
+  document.getElementById(id).toggleAttribute('data-leaving', true);
+  const isSent = await holdBack({ allow: 'Allowed.', deny: 'Denied.' }[name] ?? 'Answered.');
+  deciding.delete(id);
+  const decision = document.getElementById(id);
+  decision?.removeAttribute('data-leaving');
+  const button = decision?.querySelector(`[data-act="${name}"]`);
+  if (!isSent) return;
+  const sent = decision?.dataset.hash === hash && button ? await post(...requestOf(button)) : GONE;
+  tell(sent.said, sent.ok ? 'good' : 'bad');
+}
+
+const GONE = { said: 'It was decided elsewhere, or its input has changed: nothing was sent.', ok: false };
+
+/** What the button's form would send. */
+const requestOf = (button) => [
+  button.form.getAttribute('hx-post'),
+  Object.fromEntries(new FormData(button.form, button)),
+];
+
+function tell(text, kind) {
+  const line = document.createElement('p');
+  line.className = kind;
+  line.textContent = text;
+  const said = document.getElementById('said');
+  said.replaceChildren(line);
+  setTimeout(() => line.remove(), 8_000);
+}
+
+const approvals = document.getElementById('approvals');
+const watchAll = () => watchDecisions(approvals.querySelectorAll('.decision'));
+if (approvals) {
+  watchAll();
+  new MutationObserver(watchAll).observe(approvals, { childList: true, subtree: true });
+}
 
 /** Closes all that is open in the transcript, and opens it again. */
 let closed = [];
@@ -66,12 +121,12 @@ const keys = {
   k: () => step(-1),
   '[': () => step(-1, TURNS),
   ']': () => step(1, TURNS),
-  z: () => zoomOut() || fold(),
+  z: () => undoLast() || zoomOut() || fold(),
   t: turnToTimeline,
   o: () => document.activeElement?.click?.(),
   i: () => press('interrupt'),
-  a: () => press('allow'),
-  d: () => press('deny'),
+  a: (event) => pressToDecide('allow', event),
+  d: (event) => pressToDecide('deny', event),
   w: () => press('always'),
   e: () => {
     press('edit');
@@ -93,17 +148,18 @@ let going = 0;
 
 document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const { target, key } = event;
+  const { target } = event;
+  const key = latinKey(event);
   if (key === 'Escape' && writes(target)) return target.blur();
-  if (writes(target)) return;
+  if (writes(target) || takesSecondKey(event)) return;
   if (document.querySelector('dialog[open]') && key !== '?') return;
   const went = Date.now() - going < 1_500 ? places[key] : undefined;
   going = key === 'g' ? Date.now() : 0;
-  const act = went ?? keys[key] ?? (/^[1-9]$/.test(key) ? () => press(`answer-${key}`) : undefined);
+  const act = went ?? keys[key] ?? (/^[1-9]$/.test(key) ? () => pressToDecide(`answer-${key}`, event) : undefined);
   // A key that is held moves on; what it decides, it decides once.
   if (!act || (event.repeat && !'jk[]'.includes(key))) return;
   event.preventDefault();
-  act();
+  act(event);
 });
 
 document.querySelector('[data-keys]')?.addEventListener('click', () => list?.showModal());

@@ -150,6 +150,22 @@ export const notice = standFor<Notice>()(
   ]),
 );
 
+const rewoundRoot = z.strictObject({
+  root: z.string(),
+  before: z.string(),
+  to: z.string(),
+  after: z.string().optional().describe('what lies there now, where that is not `to`'),
+  files: wholeNumber,
+  untaken: z
+    .strictObject({
+      count: wholeNumber,
+      first: z.array(z.strictObject({ path: z.string(), why: z.string() })).readonly(),
+    })
+    .optional()
+    .describe('files that stay although the snapshot does not have them'),
+  inUse: z.array(z.string()).readonly().optional().describe('programs that had files open, in words'),
+});
+
 export const steered = standFor<SteeringRecord>()(
   z.strictObject({
     action: z.enum([
@@ -177,12 +193,17 @@ export const steered = standFor<SteeringRecord>()(
     rewound: z
       .strictObject({
         from: z.string().describe('the head that was left behind'),
-        to: z.string().optional().describe('the head that the session goes on from; absent: as it was'),
-        files: z
-          .array(z.strictObject({ root: z.string(), before: z.string(), to: z.string(), files: wholeNumber }))
+        to: z
+          .string()
+          .nullable()
+          .optional()
+          .describe('the head that the session goes on from; null: an empty conversation; absent: as it was'),
+        files: z.array(rewoundRoot).readonly().optional().describe('snapshots of each folder, before and after'),
+        known: z
+          .array(z.strictObject({ root: z.string(), id: z.string(), first: z.string().optional() }))
           .readonly()
           .optional()
-          .describe('snapshots of each folder, before and after'),
+          .describe('the newest snapshots of folders that stay as what was left behind has left them'),
       })
       .optional()
       .describe('where the session has gone back to'),

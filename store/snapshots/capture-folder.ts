@@ -1,20 +1,7 @@
 // Captures one folder of one session into the shadow repository, again and again: what it knows of
 // the folder is kept in memory, and beside the snapshots for the process after this one.
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readlinkSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { codeOf, onOneLine, reasonOf } from '../../system/text.ts';
@@ -41,6 +28,8 @@ import {
   type TreeEntry,
 } from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
+import { lockRef } from './lock-ref.ts';
+import { readContent } from './read-content.ts';
 import {
   collectOmitted,
   formatOmitted,
@@ -105,8 +94,6 @@ const MOST_NAMED = 100;
 const UNTOLD: ReadonlySet<OmittedWhy> = new Set(['data', 'no_file']);
 /** With any of these, changes elsewhere may decide what is captured. */
 const UNWATCHED: ReadonlySet<OmittedWhy> = new Set(['files', 'bytes', 'unreadable']);
-const LOCK_MS = 2_000;
-const OLD_LOCK_MS = 60_000;
 
 /** The file system says so by a code, git by a sentence. */
 const isFull = (error: unknown): boolean =>
@@ -494,56 +481,4 @@ function leaveOutData({ gitDir, root }: ShadowPlace): RawPath {
   const data = realOf(dirname(gitDir));
   if (data === null || data === root || !isInside(root, data)) return '';
   return `${Buffer.from(relative(root, data)).toString('latin1')}/`;
-}
-
-/**
- * Reads a file of at most `most` bytes, or where a link leads. What became something else meanwhile
- * is gone.
- */
-function readContent(place: string | Buffer, isLink: boolean, most: number): Buffer | OmittedWhy | 'gone' {
-  try {
-    return isLink ? readlinkSync(place, 'buffer') : readRegular(place, most);
-  } catch (error) {
-    const code = codeOf(error) ?? '';
-    if (['ENOENT', 'ENOTDIR', 'ELOOP', 'EINVAL', 'ENXIO'].includes(code)) return 'gone';
-    return 'unreadable';
-  }
-}
-
-function readRegular(place: string | Buffer, most: number): Buffer | 'large' | 'gone' {
-  const fd = openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    const stats = fstatSync(fd);
-    if (!stats.isFile()) return 'gone';
-    // It may have grown since it was looked at.
-    if (stats.size > most) return 'large';
-    const content = Buffer.allocUnsafe(stats.size);
-    let length = 0;
-    while (length < content.length) {
-      const read = readSync(fd, content, length, content.length - length, null);
-      if (read === 0) break;
-      length += read;
-    }
-    return content.subarray(0, length);
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/**
- * Makes the file by which git locks a ref, so that no commit of another process is lost. One that a
- * killed process left is removed.
- */
-async function lockRef(path: string): Promise<number> {
-  const lock = `${path}.lock`;
-  for (const until = Date.now() + LOCK_MS; ;) {
-    try {
-      return openSync(lock, 'wx', 0o600);
-    } catch (error) {
-      if (codeOf(error) !== 'EEXIST' || Date.now() > until) throw error;
-      const left = statSync(lock, { throwIfNoEntry: false });
-      if (left && left.mtimeMs < Date.now() - OLD_LOCK_MS) rmSync(lock, { force: true });
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  }
 }

@@ -8,15 +8,9 @@ import { withPermissionChanges } from './permission-changes.ts';
 import { readBlobs } from './read-blobs.ts';
 import { isSnapshotId, nameTree, requireSnapshotId } from './snapshot-ids.ts';
 import { parsePermissions, type PermissionsNote } from './snapshot-notes.ts';
-import type { RunHeld } from './take-snapshot.ts';
+import type { ShadowReading } from './run-held.ts';
 
-export type ShadowReading = {
-  /** The bare repository. */
-  readonly gitDir: string;
-  /** The path of git. */
-  readonly git: string;
-  readonly run: RunHeld;
-};
+export type { ShadowReading } from './run-held.ts';
 
 /** Two snapshots of one folder; `paths` are files or folders in it, and none stands for all. */
 export type Pair = { readonly from: string; readonly to: string; readonly paths: readonly RawPath[] };

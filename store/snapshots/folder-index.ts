@@ -7,6 +7,7 @@ import { FolderWatch } from './folder-watch.ts';
 import { isIgnored, parseIgnoreFile, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
 import type { RawPath } from './listing.ts';
 import { readBeginning, type RulesAbove, RepositoryRules } from './repository-rules.ts';
+import { isTemporaryName } from './restore/temporary-names.ts';
 import { hasTrackedBelow, isTracked, TrackedFiles, type TrackedPaths } from './tracked-files.ts';
 
 /**
@@ -267,7 +268,7 @@ export class FolderIndex {
     // What was captured of a folder that may not be read stays.
     if (entries === null) return;
     if (!names) this.#notePermissions(folder, place.path);
-    for (const name of [...folder.omitted.keys()])
+    for (const name of folder.omitted.keys())
       if (names?.has(name.replace(/\/$/, '')) ?? true) folder.omitted.delete(name);
     const here = names ? place : this.#rulesIn(folder, place, entries, looking);
     folder.place = here;
@@ -275,7 +276,7 @@ export class FolderIndex {
     const [files, folders] = [new Set<string>(), new Set<string>()];
     for (const entry of entries) {
       const { name } = entry;
-      if (!isMeant(name) || name.toLowerCase() === '.git') continue;
+      if (!isMeant(name) || name.toLowerCase() === '.git' || isTemporaryName(name)) continue;
       requireTime(looking.bounds);
       if (!entry.isDirectory()) {
         if (this.#lookAtFile(folder, entry, here, looking)) files.add(name);

@@ -1,6 +1,7 @@
-// Follows a folder through forks (T10): what was captured before a fork moved counts as captured of
-// the folder that the fork has in its place.
+// Follows a folder through forks (T10): what was captured, or brought back, before a fork moved
+// counts as of the folder that the fork has in its place.
 import type { Entry } from '../log/entries.ts';
+import { rewoundIn } from './folder-knowledge.ts';
 
 /** Returns `entries` with each captured folder under the name that it has at their end. */
 export function withMovedRoots(entries: readonly Entry[]): readonly Entry[] {
@@ -11,8 +12,18 @@ export function withMovedRoots(entries: readonly Entry[]): readonly Entry[] {
       const { from, to } = entry.notice.moved;
       names.set(from, nameOf(to));
     }
-    if (entry.kind !== 'files' || names.size === 0) return entry;
-    return { ...entry, roots: entry.roots.map((root) => ({ ...root, root: nameOf(root.root) })) };
+    return names.size === 0 ? entry : renameRoots(entry, nameOf);
   });
   return names.size === 0 ? entries : renamed.toReversed();
+}
+
+function renameRoots(entry: Entry, nameOf: (root: string) => string): Entry {
+  const rename = <Named extends { readonly root: string }>(roots: readonly Named[]): readonly Named[] =>
+    roots.map((each) => ({ ...each, root: nameOf(each.root) }));
+  if (entry.kind === 'files') return { ...entry, roots: rename(entry.roots) };
+  const rewound = rewoundIn(entry);
+  if (entry.kind !== 'steered' || !rewound) return entry;
+  const { files, known } = rewound;
+  const renamed = { ...rewound, ...(files && { files: rename(files) }), ...(known && { known: rename(known) }) };
+  return { ...entry, steered: { ...entry.steered, rewound: renamed } };
 }

@@ -1,5 +1,5 @@
 // Reads what a snapshot says of itself beside its files.
-import type { ShadowReading } from './compare.ts';
+import type { ShadowReading } from './run-held.ts';
 import { foldersOf, namesIn, type RawPath } from './listing.ts';
 import { readBlobs } from './read-blobs.ts';
 import { gitArguments, shadowEnvironment } from './shadow.ts';

@@ -15,3 +15,11 @@ export type RunHeld = (
     readonly timeoutMs?: number;
   },
 ) => Promise<string>;
+
+export type ShadowReading = {
+  /** The bare repository. */
+  readonly gitDir: string;
+  /** The path of git. */
+  readonly git: string;
+  readonly run: RunHeld;
+};

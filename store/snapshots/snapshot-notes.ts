@@ -12,7 +12,7 @@ import { foldersOf, namesIn, type RawPath } from './listing.ts';
 export type PermissionsNote = { readonly umask: number | null; readonly odd: ReadonlyMap<RawPath, number> };
 
 /** The permissions that a new file, or a new folder, gets where nobody says otherwise. */
-const usualPermissions = (mode: 'folder' | string, umask: number): number =>
+const usualPermissions = (mode: string, umask: number): number =>
   (mode === 'folder' || mode === '100755' ? 0o777 : 0o666) & ~umask;
 
 const LINK = '120000';
@@ -44,12 +44,8 @@ export function parsePermissions(note: string): PermissionsNote {
   };
 }
 
-/** Returns the permissions that a path had; undefined where nothing is known of them. */
-export function permissionsAt(
-  { umask, odd }: PermissionsNote,
-  path: RawPath,
-  mode: 'folder' | string,
-): number | undefined {
+/** Returns what a path had; `mode` is that of git, or `folder`. Undefined where nothing is known. */
+export function permissionsAt({ umask, odd }: PermissionsNote, path: RawPath, mode: string): number | undefined {
   if (umask === null || mode === LINK) return undefined;
   return odd.get(mode === 'folder' ? `${path}/` : path) ?? usualPermissions(mode, umask);
 }
@@ -155,7 +151,7 @@ export function judgeAbsence(
   const include = [{ prefix: '', rules: parseIgnoreFile((rules?.include ?? []).join('\n')) }];
   const includesPaths = include.some((one) => one.rules.some((rule) => !rule.isOfName));
   const isLeft = (path: RawPath, isFolder: boolean): boolean => {
-    const above = `${path.slice(0, path.lastIndexOf('/') + 1)}`;
+    const above = path.slice(0, path.lastIndexOf('/') + 1);
     return isIgnored(stackOf(above), path, isFolder) && !isIgnored(include, path, isFolder);
   };
   return (path) => {

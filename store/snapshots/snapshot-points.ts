@@ -2,7 +2,7 @@
 // (T11). A capture follows the reply of a step whose effects come later, and so it holds what the
 // effects before that reply have left.
 import type { Entry } from '../log/entries.ts';
-import type { RootSnapshot } from './files-entry.ts';
+import { lastSnapshots, rewoundIn, type SnapshotsAt } from './folder-knowledge.ts';
 
 /** `entries` begin at position `first` of the transcript. */
 export type TranscriptStretch = { readonly entries: readonly Entry[]; readonly first: number };
@@ -29,33 +29,11 @@ export function findPosition({ entries, first }: TranscriptStretch, point: Point
   return null;
 }
 
-/** The hash of each folder's snapshot. */
-export type SnapshotsAt = ReadonlyMap<string, string>;
-
 /** Returns the snapshots of the files as they were at a position. */
 export function snapshotsAt({ entries, first }: TranscriptStretch, position: number): SnapshotsAt {
   const index = position - first;
-  return latestUpTo(entries, findCapture(entries, index) ?? index);
+  return lastSnapshots(entries.slice(0, (findCapture(entries, index) ?? index) + 1));
 }
-
-/** Returns the first snapshot of each folder. */
-export function firstSnapshots(entries: readonly Entry[]): SnapshotsAt {
-  const found = new Map<string, string>();
-  for (const { root, id } of entries.flatMap(rootsOf)) if (!found.has(root)) found.set(root, id);
-  return found;
-}
-
-export function lastSnapshots(entries: readonly Entry[]): SnapshotsAt {
-  return latestUpTo(entries, entries.length - 1);
-}
-
-function latestUpTo(entries: readonly Entry[], last: number): SnapshotsAt {
-  return new Map(
-    entries.slice(0, last + 1).flatMap((entry) => rootsOf(entry).map(({ root, id }) => [root, id] as const)),
-  );
-}
-
-const rootsOf = (entry: Entry): readonly RootSnapshot[] => (entry.kind === 'files' ? entry.roots : []);
 
 /**
  * Finds the capture that was made for a point: at it, or after it without effects of another step
@@ -64,8 +42,11 @@ const rootsOf = (entry: Entry): readonly RootSnapshot[] => (entry.kind === 'file
 function findCapture(entries: readonly Entry[], from: number): number | null {
   let passed: 'reply' | 'end' | null = null;
   for (let index = from; index < entries.length; index += 1) {
-    const { kind } = entries[index] as Entry;
+    const entry = entries[index] as Entry;
+    const { kind } = entry;
     if (kind === 'files') return index;
+    // What a rewind has brought back is of another point.
+    if (rewoundIn(entry)) return null;
     // Outcomes of calls that started while the reply streamed lie between it and its capture.
     if (passed === 'reply' && kind !== 'outcomes') return null;
     if (passed === 'end' && kind === 'run_started') return null;

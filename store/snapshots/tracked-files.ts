@@ -57,7 +57,7 @@ export class TrackedFiles {
     if (from === null || tree === null || cwd === null) return '';
     const args = [`--git-dir=${from}`, `--work-tree=${tree}`, ...SETTINGS, 'ls-files', '-z'];
     const { status, stdout } = spawnSync(this.#git, args, {
-      cwd: cwd as string,
+      cwd,
       env: { ...process.env, ...gitEnvironment(), GIT_OPTIONAL_LOCKS: '0' },
       encoding: 'latin1',
       timeout: LONGEST_MS,

@@ -4,6 +4,7 @@
 // summarised next, which files the agent knows, which run it is.
 import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages';
 import type { Behind, BoundaryEntry, Entry, Outcome, ReplyEntry } from '../log/entries.ts';
+import { knowledgeIn } from '../snapshots/folder-knowledge.ts';
 import { finalPieces } from './final-text.ts';
 import { hasCalls, hasThinking, hasEndedTooLong, clampPosition } from '../transcript/marks.ts';
 import { filesSeenIn, MOST_SEEN } from './seen-files.ts';
@@ -59,17 +60,27 @@ function keepFiles(entry: Entry, files: ReturnType<typeof filesSeenIn>): Entry {
   return { kind: 'outcomes', outcomes: [{ index, toolUseId, isError: false, content: '', seen: files, log }] };
 }
 
-/** Finds the last snapshot of each folder, without what had changed (T1). */
+/**
+ * Finds what tells last of each folder which snapshot lies there, a capture or a rewind, without
+ * what had changed (T1, T7).
+ */
 function findSnapshots(old: readonly Entry[]): PlacedEntry[] {
   const seen = new Set<string>();
   const kept: PlacedEntry[] = [];
   for (let position = old.length - 1; position >= 0; position -= 1) {
     const entry = old[position] as Entry;
-    if (entry.kind !== 'files') continue;
-    const roots = entry.roots.filter(({ root }) => !seen.has(root) && seen.add(root));
-    if (roots.length > 0) kept.push([position, { ...entry, roots: roots.map((root) => ({ ...root, names: [] })) }]);
+    const told = new Set(knowledgeIn(entry).flatMap(({ root }) => (seen.has(root) ? [] : [root])));
+    if (told.size === 0) continue;
+    for (const root of told) seen.add(root);
+    kept.push([position, keepRoots(entry, told)]);
   }
   return kept;
+}
+
+function keepRoots(entry: Entry, told: ReadonlySet<string>): Entry {
+  if (entry.kind !== 'files') return entry;
+  const roots = entry.roots.filter(({ root }) => told.has(root));
+  return { ...entry, roots: roots.map((root) => ({ ...root, names: [] })) };
 }
 
 /** Finds the last epoch, which goes on after a summary that the API has signed (L58). */

@@ -272,13 +272,17 @@ function listFoldersBetween(paths: readonly string[], roots: readonly string[]):
 
 /**
  * Covers named sockets: behind one is a service that acts outside, such as an agent for keys,
- * Docker or a terminal. Those in the workspace are the workspace's own.
+ * Docker or a terminal. Those in the workspace are the workspace's own. Programs of ours, which run
+ * alone, see those in temporary folders: they come and go, and where nothing can be written no mask
+ * can be put over one that has just gone.
  */
-function listSocketMasks({ cwd }: Confinement, before: readonly Mount[]): readonly Mount[] {
+function listSocketMasks({ cwd, alone = false }: Confinement, before: readonly Mount[]): readonly Mount[] {
+  const open = alone ? temporaryFolders() : [];
   const masked = keepExisting(findNamedSockets()).filter((path) => {
     const over = before.filter((mount) => isInside(mount.path, path));
     const shown = over.reduce((deepest, mount) => (depthOf(mount.path) >= depthOf(deepest.path) ? mount : deepest));
-    return shown.kind !== '--tmpfs' && !(shown.path === cwd && shown.kind === '--bind');
+    const isSeen = shown.kind !== '--tmpfs' && !(shown.path === cwd && shown.kind === '--bind');
+    return isSeen && !open.some((folder) => isInside(folder, path));
   });
   return masked.map((path) => ({ kind: '--ro-bind', path, from: '/dev/null' }));
 }

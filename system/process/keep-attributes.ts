@@ -1,14 +1,11 @@
 // Gives a file that takes the place of another the attributes of that file: owner, group, mode,
 // access list, extended attributes. Both are open: a name may have become a link to any file of the
 // user by the time that a program looks it up.
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fchmodSync, fchownSync, fstatSync, type Stats } from 'node:fs';
-import { createInterface } from 'node:readline';
-import type { Readable, Writable } from 'node:stream';
 import { codeOf } from '../text.ts';
 import { hasProc } from './proc.ts';
-import type { Programs } from './programs.ts';
 
 type AttributeCopy = {
   /** The descriptor of the file whose attributes are kept, and its state. */
@@ -22,7 +19,7 @@ type AttributeCopy = {
 export type CopyAll = (from: number, to: number) => Promise<boolean>;
 
 /** GNU `cp` copies what Node cannot. The system's own may not, as on Alpine Linux. */
-const OPTIONS = ['--attributes-only', '--preserve=all', '--no-preserve=timestamps,links', '--'];
+const OPTIONS = ['--attributes-only', '--preserve=all', '--no-preserve=timestamps,links'];
 
 /**
  * Copies the attributes and tells whether the other file has its owner, group and mode now. Access
@@ -35,13 +32,13 @@ export async function keepAttributes(copyAll: CopyAll, { from, had, to }: Attrib
   return has.uid === had.uid && has.gid === had.gid && has.mode === had.mode;
 }
 
-/** Copies by one `cp` for each file. */
-export function copyByPrograms(programs: Programs): CopyAll {
-  return async (from, to) => {
-    const child = spawn(programs.at('cp'), [...OPTIONS, '/proc/self/fd/3', '/proc/self/fd/4'], {
-      env: programs.environment(),
-      stdio: ['ignore', 'ignore', 'ignore', from, to],
-    });
+/** Runs `cp` with open files as its third and further ones, and tells whether it did all. */
+type RunCp = (args: readonly string[], files: readonly number[]) => Promise<boolean>;
+
+export const runCp =
+  (cp: string, env: Readonly<Record<string, string | undefined>>): RunCp =>
+  async (args, files) => {
+    const child = spawn(cp, [...OPTIONS, ...args], { env, stdio: ['ignore', 'ignore', 'ignore', ...files] });
     try {
       const [status] = (await once(child, 'exit')) as [number | null];
       return status === 0;
@@ -49,6 +46,28 @@ export function copyByPrograms(programs: Programs): CopyAll {
       return false;
     }
   };
+
+const FIRST = 3;
+const nameOf = (descriptor: number): string => `/proc/self/fd/${descriptor}`;
+
+/** Copies by one `cp` for each file. */
+export const copyBy =
+  (run: RunCp): CopyAll =>
+  (from, to) =>
+    run(['--', nameOf(FIRST), nameOf(FIRST + 1)], [from, to]);
+
+/**
+ * Makes empty files with the attributes of others in an open folder, by one `cp`. Returns their
+ * names, in the order of the others; null where not all could be made.
+ */
+export async function copyInto(
+  run: RunCp,
+  folder: number,
+  others: readonly number[],
+): Promise<readonly string[] | null> {
+  const numbers = others.map((_, at) => FIRST + 1 + at);
+  const isDone = hasProc && (await run(['-t', nameOf(FIRST), '--', ...numbers.map(nameOf)], [folder, ...others]));
+  return isDone ? numbers.map(String) : null;
 }
 
 /**
@@ -62,44 +81,4 @@ export function copyOwner(to: number, { uid, gid, mode }: Stats): void {
     if (codeOf(error) !== 'EPERM') throw error;
   }
   fchmodSync(to, mode & 0o7777);
-}
-
-/** A shell starts `cp` faster than Node does, and is told of each pair by a line. */
-const LOOP = `while read -r from to; do if cp ${OPTIONS.join(' ')} "$from" "$to"; then echo done; else echo failed; fi; done`;
-
-/**
- * Copies for many files, by a shell that stays. It is for a process that is itself held: `cp` is
- * found by its PATH.
- */
-export class AttributeCopier {
-  #shell: ChildProcessByStdio<Writable, Readable, null> | null = null;
-  #answers: AsyncIterator<string> | null = null;
-
-  /** Copies one after the other. */
-  readonly copy: CopyAll = async (from, to) => {
-    const { shell, answers } = this.#open();
-    const nameOf = (descriptor: number): string => `/proc/${process.pid}/fd/${descriptor}`;
-    shell.stdin.write(`${nameOf(from)} ${nameOf(to)}\n`);
-    const { value, done } = await answers.next();
-    return done !== true && value === 'done';
-  };
-
-  close(): void {
-    this.#shell?.stdin.end();
-    this.#shell = this.#answers = null;
-  }
-
-  #open(): {
-    readonly shell: ChildProcessByStdio<Writable, Readable, null>;
-    readonly answers: AsyncIterator<string>;
-  } {
-    const shell = (this.#shell ??= spawn('sh', ['-c', LOOP], { stdio: ['pipe', 'pipe', 'ignore'] }));
-    if (this.#answers === null) {
-      // A shell that ended, or never began, answers nothing more.
-      shell.on('error', () => shell.stdout.destroy());
-      shell.stdin.on('error', () => undefined);
-      this.#answers = createInterface({ input: shell.stdout })[Symbol.asyncIterator]();
-    }
-    return { shell, answers: this.#answers };
-  }
 }

@@ -51,8 +51,10 @@ test('a key decides about the call at the foot, without a reason, and the next c
   const { tab, problems, close } = await stage.visit(`/sessions/${session}`);
   const seen = tab.locator('.decision:visible');
   await seen.getByText('one.txt').first().waitFor();
+  const readable = (file: string) => tab.locator('.decision[data-readable]', { hasText: file }).waitFor();
+  await readable('one.txt');
   await tab.keyboard.press('a');
-  await seen.getByText('two.txt').first().waitFor();
+  await readable('two.txt');
   await tab.keyboard.press('d');
   await tab.getByText('One of them.').waitFor();
   expect(existsSync(join(stage.cwd, 'one.txt'))).toBe(true);

@@ -38,6 +38,12 @@ const PROGRAM = `
   await ask('Instead.', { resume: one.session, resumeSessionAt: one.uuids[0], resumeDropsTurn: dropped });
   told('instead', await texts(one.session));
 
+  const start = (await sdk.getSessionMessages(one.session)).find(({ message }) => message.content === 'One.').uuid;
+  await ask('Anew.', { resume: one.session, resumeSessionAt: start });
+  told('anew', await texts(one.session));
+  const { sessionId: unnamed } = await sdk.forkSession(one.session);
+  told('unnamed', (await sdk.getSessionInfo(unnamed)).summary);
+
   let next;
   const wait = new Promise((resolve) => (next = resolve));
   const uuid = crypto.randomUUID();
@@ -64,6 +70,7 @@ test('programs fork sessions, resume them at a message, and rewind files, as the
     reply('Named.'),
     reply('On.'),
     reply('Third.'),
+    reply('Fourth.'),
     reply([toolUse('bash', { command: 'echo made > made' })]),
     reply('Made.'),
   ]);
@@ -90,6 +97,8 @@ test('programs fork sessions, resume them at a message, and rewind files, as the
       resumed: 'On.',
       foreign: expect.stringMatching(/^Resume rejected by --resume-drops-turn:/),
       instead: ['One.', 'First.', 'Instead.', 'Third.'],
+      anew: ['Anew.', 'Fourth.'],
+      unnamed: 'One. (fork)',
       dry: [{ canRewind: true, filesChanged: [join(cwd, 'made')], insertions: 0, deletions: 1 }, true],
       back: [{ canRewind: true, filesChanged: [join(cwd, 'made')] }, false],
       never: { canRewind: false, error: 'No message found with message.uuid of: never-was' },

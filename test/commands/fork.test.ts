@@ -33,8 +33,8 @@ test('a session is forked at a point, its files checked out, and list and show s
   expect(shown).toContain(`forked from s-1 at entry `);
   expect(shown).not.toContain('Gone.');
   const again = await run('fork', 's-1', '--files', folder);
-  expect(again).toMatchObject({ status: 1 });
-  expect(again.err).toContain('is there already, and is not empty: name another folder');
+  expect(again).toMatchObject({ status: 2 });
+  expect(again.err).toContain("already exists and isn't empty. Choose another folder.");
   expect((await run('fork', 's-1', '--no-files', '--worktree')).status).toBe(2);
 });
 

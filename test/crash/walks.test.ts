@@ -15,7 +15,7 @@ const WITHOUT = new Set((process.env['WALK_WITHOUT'] ?? 'hardlinks').split(','))
 const WALKS = 6;
 const OPERATIONS = 6;
 
-test('files go back, forth and into forks as a model says, whatever a session, a person and git did before (T1 T2 T7 T9 T10 T11)', async () => {
+test('files go back, forth and into forks as a model says, whatever was done before (T1 T2 T7 T9 T10 T11)', async () => {
   process.stdout.write(`walks: WALK_SEED=${SEED}\n`);
   const folder = tempDir();
   const base = fileURLToPath(new URL('../..', import.meta.url));

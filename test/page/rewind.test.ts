@@ -20,18 +20,23 @@ const plan: SessionRewound = {
   prompt: 'Format it <now>.',
   turns: 3,
   effects: [{ name: 'bash', input: { command: 'git push origin main' }, outcome: 'ok' }],
-  files: [{ root: '/work', path: 'src/a.ts', kind: 'changed', insertions: 3, deletions: 10 }],
+  files: [{ root: '/work', path: 'src/a.ts', kind: 'changed', insertions: 3, deletions: 10, unnamed: true }],
+  moreFiles: 0,
+  notLooked: null,
+  problems: ['b.ts was changed by someone else'],
+  untaken: { count: 1, first: [{ path: 'big.bin', why: 'it was not captured then' }] },
+  inUse: ['node (pid 12) has data.db open'],
   rewound: null,
 };
 const rewound = { from: 'f' as Hash, to: 't' as Hash, files: [{ root: '/work', before: 'c', to: 'b', files: 2 }] };
 
 test('a program goes back over HTTP, is told first what that would do, and undoes it (T6 T7)', async () => {
-  const { calls, ports } = recording({ rewind: plan, undoRewind: rewound });
+  const { calls, ports } = recording({ rewind: plan, undoRewind: { ...rewound, turns: 2 } });
   const { ask } = await stagedApi({ ports });
   const preview = await ask('/sessions/s-1/rewind', { body: { to: '2.1', files: false, dryRun: true } });
   const { rewind: _, ...told } = plan;
   expect([preview.status, await preview.json()]).toEqual([200, told]);
-  expect(await (await ask('/sessions/s-1/rewind/undo', { body: {} })).json()).toEqual({ rewound });
+  expect(await (await ask('/sessions/s-1/rewind/undo', { body: {} })).json()).toEqual({ rewound, turns: 2 });
   expect(calls).toEqual([
     ['rewind', 's-1', { to: '2.1', files: false, dryRun: true, signal: undefined }],
     ['undoRewind', 's-1', { signal: undefined }],
@@ -50,7 +55,7 @@ test('a prompt offers to go back to before it; the preview names files and what 
       asked.push(given);
       return Promise.resolve({ ...plan, rewound });
     },
-    undoRewind: () => Promise.resolve(rewound),
+    undoRewind: () => Promise.resolve({ ...rewound, turns: 2 }),
   };
   const { text, post } = await stagedPage({ entries, ports });
   expect(await text('/sessions/s-1')).toContain('data-rewind="m-2"');
@@ -60,6 +65,11 @@ test('a prompt offers to go back to before it; the preview names files and what 
     'src/a.ts',
     '−10',
     'git push origin main',
+    'not named by any call',
+    'b.ts was changed by someone else',
+    'Not taken back:',
+    'big.bin: it was not captured then',
+    'node (pid 12) has data.db open',
     'Go back',
   ])
     expect(preview).toContain(words);
@@ -68,13 +78,15 @@ test('a prompt offers to go back to before it; the preview names files and what 
   expect(asked.at(-1)).toEqual(['s-1', { to: 'm-2', force: true }]);
   expect(done).toContain('Went back: the conversation and 2 files.');
   expect(done).toContain('hx-post="/sessions/s-1/undo-rewind"');
-  expect(await (await post('/sessions/s-1/undo-rewind', {})).text()).toContain('Went back again');
+  expect(await (await post('/sessions/s-1/undo-rewind', {})).text()).toContain(
+    'Went back again: the conversation and 2 files; 2 later turns left behind.',
+  );
 });
 
 test('a place that cannot be gone back to says why in the dialog (T6)', async () => {
-  const rewind = () => Promise.reject(new ClientProblem('refused', 'nothing was before that'));
+  const rewind = () => Promise.reject(new ClientProblem('refused', 'it cannot'));
   const { text } = await stagedPage({ entries, ports: { rewind } });
-  expect(await text('/sessions/s-1/rewind?to=m-1')).toContain('nothing was before that');
+  expect(await text('/sessions/s-1/rewind?to=m-1')).toContain('it cannot');
 });
 
 test('the page of a session that went back shows what counts now, and its watchers begin again (T6 O10)', async () => {

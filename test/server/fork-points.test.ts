@@ -171,7 +171,7 @@ test('a call that waits is withdrawn for a rewind to before it, and a late decis
   await session.send('Second.');
   const waiting = () => until(async () => (await h.sessions.approvals(session.id))[0]);
   const { call } = await waiting();
-  await expect(h.sessions.rewind(session.id)).rejects.toThrow('something runs now, or waits to: interrupt it first');
+  await expect(h.sessions.rewind(session.id)).rejects.toThrow('The session is running or has messages waiting');
   expect((await h.sessions.approvals(session.id)).map((one) => one.call)).toEqual([call]);
   await h.sessions.interrupt(session.id);
   await session.ended(2);

@@ -1,6 +1,8 @@
 // A harness whose client forks sessions; the forks end with the test.
 import { expect, onTestFinished } from 'vitest';
+import { join } from 'node:path';
 import { createClient } from '../../client/client.ts';
+import { openShadowReading } from '../../client/sessions/files/read-shadow.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { verifyTranscript } from '../../store/log/audit.ts';
 import { fileStore } from '../../store/values/file-store.ts';
@@ -16,6 +18,7 @@ export async function forkHarness(options: HarnessOptions) {
     store,
     live: async function* () {},
     visibility: async () => false,
+    snapshots: (willBring) => openShadowReading(join(h.cwd, '../data'), { PATH: process.env['PATH'] }, willBring),
   });
   /** Ends a fork with the test. */
   const fork: PerdureClient['fork'] = async (id, asked) => {

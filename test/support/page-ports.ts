@@ -128,7 +128,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     },
     snip: noted('snip'),
     rewind: () => noted('rewind')().then(() => ({}) as never),
-    undoRewind: noted('undoRewind'),
+    undoRewind: () => noted('undoRewind')().then(() => ({}) as never),
     follow: () => noEvents(),
     result: () => Promise.resolve(null),
     transcript: () => noEvents(),

@@ -4,7 +4,7 @@ import type { AlertKind, TellAlert } from './told.ts';
 import type { RunTool, RunToolResult } from './calls.ts';
 import type { Append, AppendedFacts, AppendingStep } from './append.ts';
 import type { CheckOutFiles, FilesCheckedOut } from './fork.ts';
-import type { FilesRewound, RewindFiles } from './rewind.ts';
+import type { FilesPreview, FilesRewound, RewindFiles } from './rewind.ts';
 import type { CallModel, ModelCallAnswer, ModelResult } from './model-call.ts';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { Hash } from './ids.ts';
@@ -38,6 +38,7 @@ export type Activities = {
   storeText(input: StoreText): Promise<StoredText>;
   lookAtFiring(input: LookAtFiring): Promise<FiringFound>;
   rewindFiles(input: RewindFiles): Promise<FilesRewound>;
+  previewRewind(input: RewindFiles): Promise<FilesPreview>;
   checkOutFiles(input: CheckOutFiles): Promise<FilesCheckedOut>;
 };
 

@@ -9,30 +9,54 @@ import { isHash, type Hash } from './ids.ts';
 export type Rewind = {
   /** The head that the session has, as its sender knows it. */
   readonly from: Hash;
-  readonly to?: Hash;
+  /** Null: the conversation is empty then. */
+  readonly to?: Hash | null;
   /** Tokens in context at `to`, as its last reply counted them. */
   readonly contextTokens?: number;
   readonly files?: readonly RootRewind[];
-  /** Overwrites what others have changed since the last snapshot. */
+  /**
+   * What lies in folders that do not go back, as what is left behind tells. The entry of the rewind
+   * says it from then on.
+   */
+  readonly known?: readonly KnownFolder[];
+  /** Overwrites what others have changed since the last snapshot, or have open for writing. */
   readonly force?: true;
 };
 
-/** `root` is an absolute real path; `known` is its last snapshot in the transcript. */
+/** `root` is an absolute real path; `known` is the newest snapshot that the session knows of it. */
 export type RootRewind = { readonly root: string; readonly known: string; readonly to: string };
+
+/**
+ * A folder and its newest snapshot. `first`: its first one, where the conversation that is kept
+ * tells of none.
+ */
+export type KnownFolder = { readonly root: string; readonly id: string; readonly first?: string };
 
 /** Which transcript entry says so: `before` has the files as they were right before. */
 export type Rewound = {
   readonly from: Hash;
-  readonly to?: Hash;
+  readonly to?: Hash | null;
   readonly files?: readonly RootRewound[];
+  readonly known?: readonly KnownFolder[];
 };
 
 export type RootRewound = {
   readonly root: string;
   readonly before: string;
   readonly to: string;
+  /** What lies there now, where that is not `to`: some files stayed. */
+  readonly after?: string;
   /** Files that were written or deleted. */
   readonly files: number;
+  readonly untaken?: UntakenFiles;
+  /** Programs that had files of the folder open, or worked in it, in words for people. */
+  readonly inUse?: readonly string[];
+};
+
+/** Files that stay although the snapshot does not have them, the first of them with the reason. */
+export type UntakenFiles = {
+  readonly count: number;
+  readonly first: readonly { readonly path: string; readonly why: string }[];
 };
 
 /** Brings the folders of a session back to snapshots; safe to attempt again. */
@@ -49,27 +73,64 @@ export type FilesRewound =
   | { readonly kind: 'done'; readonly roots: readonly RootRewound[] }
   | { readonly kind: 'refused'; readonly problem: string };
 
+/** What a rewind of files would do; `problem` is a sentence that says why nobody could look. */
+export type FilesPreview =
+  | { readonly kind: 'looked'; readonly roots: readonly RootPreview[] }
+  | { readonly kind: 'refused'; readonly problem: string };
+
+export type RootPreview = Pick<RootRewound, 'root' | 'untaken' | 'inUse'> & {
+  /** Files that would be written or deleted. */
+  readonly count: number;
+  /** The first of them. */
+  readonly changes: readonly PreviewedChange[];
+  /** The sentences with which the rewind would be refused. */
+  readonly problems?: readonly string[];
+};
+
+/** `path` is relative to the folder, for people. Lines are null for a file that is not text. */
+export type PreviewedChange = {
+  readonly path: string;
+  readonly kind: 'added' | 'changed' | 'deleted';
+  readonly insertions: number | null;
+  readonly deletions: number | null;
+};
+
 /** The most folders of one rewind: those of a run. */
 const MOST_ROOTS = 21;
+/** The most folders that a rewind tells of without taking them back. */
+export const MOST_KNOWN = 100;
 const LONGEST_PATH = 4_096;
 
 /** Returns a sentence that says what is wrong with the shape of a rewind, or undefined. */
 export function rewindProblem(asked: unknown): string | undefined {
-  const { from, to, contextTokens = 0, files } = (asked ?? {}) as Partial<Record<keyof Rewind, unknown>>;
+  const { from, to, contextTokens = 0, files, known } = (asked ?? {}) as Partial<Record<keyof Rewind, unknown>>;
   if (!isHash(from)) return 'the rewind does not name the head that the session has';
   if (to === undefined && files === undefined) return 'the rewind names neither a head nor folders to go back to';
-  if (to !== undefined && !isHash(to)) return 'the rewind names no head to go back to';
+  if (to !== undefined && to !== null && !isHash(to)) return 'the rewind names no head to go back to';
   if (!Number.isSafeInteger(contextTokens) || (contextTokens as number) < 0) return '`contextTokens` is no count';
+  if (known !== undefined && !isListOf(known, MOST_KNOWN, isKnownFolder)) return '`known` is no list of folders';
   if (files === undefined) return undefined;
   if (!Array.isArray(files) || files.length === 0 || files.length > MOST_ROOTS)
     return `\`files\` is no list of 1 to ${MOST_ROOTS} folders`;
   return files.every(isRootRewind) ? undefined : 'a folder of the rewind has no path, or no snapshots';
 }
 
+function isListOf(value: unknown, most: number, isOne: (one: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.length <= most && value.every(isOne);
+}
+
 function isRootRewind(value: unknown): value is RootRewind {
   const { root, known, to } = (value ?? {}) as Partial<Record<keyof RootRewind, unknown>>;
-  const isPath = typeof root === 'string' && root.startsWith('/') && root.length <= LONGEST_PATH;
-  return isPath && isSnapshotId(known) && isSnapshotId(to);
+  return isPath(root) && isSnapshotId(known) && isSnapshotId(to);
+}
+
+function isKnownFolder(value: unknown): value is KnownFolder {
+  const { root, id, first = id } = (value ?? {}) as Partial<Record<keyof KnownFolder, unknown>>;
+  return isPath(root) && isSnapshotId(id) && isSnapshotId(first);
+}
+
+function isPath(value: unknown): boolean {
+  return typeof value === 'string' && value.startsWith('/') && value.length <= LONGEST_PATH;
 }
 
 /** Tells whether a value is the hash of a git tree. */

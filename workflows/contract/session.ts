@@ -41,9 +41,10 @@ export const SIGNALS = {
 } as const;
 /**
  * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81), `repair` a
- * Repair, `rewind` a Rewind (T6), `setOptions` OptionChanges for the next run, `topUp` a TopUp for
- * the one under way, `changeRules` RuleChanges for it; each is refused with a sentence. The last
- * four take a Signed besides. At most a few in flight.
+ * Repair, `rewind` a Rewind (T6), `previewRewind` one that is only looked at, `setOptions`
+ * OptionChanges for the next run, `topUp` a TopUp for the one under way, `changeRules` RuleChanges
+ * for it; each is refused with a sentence. Those that change something, from `rewind` on, take a
+ * Signed besides. At most a few in flight.
  */
 export const UPDATES = {
   approve: 'approve',
@@ -51,6 +52,7 @@ export const UPDATES = {
   answer: 'answer',
   repair: 'repair',
   rewind: 'rewind',
+  previewRewind: 'previewRewind',
   setOptions: 'setOptions',
   topUp: 'topUp',
   changeRules: 'changeRules',

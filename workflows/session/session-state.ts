@@ -292,9 +292,10 @@ export class Facts {
   }
 
   /**
-   * The conversation goes on from an earlier head; short forms may be of what is left behind (T6).
+   * The conversation goes on from an earlier head, or begins anew with null; short forms may be of
+   * what is left behind (T6).
    */
-  rewind(to: Hash, contextTokens: number): void {
+  rewind(to: Hash | null, contextTokens: number): void {
     this.set({ head: to, context: { contextTokens, staged: [] } });
   }
 

@@ -8,6 +8,7 @@ export const UPDATE_DESCRIPTIONS: Readonly<Record<keyof typeof UPDATES, string>>
   answer: 'Answers a question: {"call": "…", "by": "ana", "body": {"kind": "text", "text": "…"}}.',
   rewind:
     'Goes back to an earlier point, with the conversation, the files or both: {"from": "…", "to": "…", "files": […]}.',
+  previewRewind: 'Says what a rewind of files would do, and does nothing: {"from": "…", "files": […]}.',
   repair: 'Goes on from an earlier head of a damaged transcript: {"from": "…", "to": "…", "lost": "…"}.',
   setOptions: 'Changes the options of the next run, such as {"maxTurns": 50}; null takes one back.',
   topUp:

@@ -2,7 +2,7 @@
 import type { Session } from '../session/session.ts';
 import { handleAsides } from './aside.ts';
 import { handleQueries } from './queries.ts';
-import { handleRewinds } from './rewind.ts';
+import { handleRewindPreviews, handleRewinds } from './rewind.ts';
 import { handleSignals } from './signals.ts';
 import { handleSteering } from './steer.ts';
 
@@ -17,4 +17,5 @@ export function listenToClients(session: Session): void {
   handleAsides(session);
   handleSteering(session);
   handleRewinds(session);
+  handleRewindPreviews(session);
 }

@@ -1,11 +1,12 @@
 // Takes a session back to an earlier point (T6): its files first, then its conversation, then an
-// entry that says so. Only a session at rest goes back, and no run begins meanwhile.
+// entry that says so. Only a session at rest goes back, and no run begins meanwhile. What its files
+// would do is looked at before, and that leaves nothing behind.
 import { ApplicationFailure, CancellationScope, defineUpdate, isCancellation, setHandler } from '@temporalio/workflow';
 import { activityProblem } from '../activity-problem.ts';
 import type { Hash } from '../contract/ids.ts';
 import { present } from '../contract/present.ts';
 import { rewindProblem } from '../contract/rewind.ts';
-import type { FilesRewound, Rewind, RewindFiles, Rewound, RootRewound } from '../contract/rewind.ts';
+import type { FilesPreview, FilesRewound, Rewind, RewindFiles, Rewound, RootRewound } from '../contract/rewind.ts';
 import { UPDATES } from '../contract/session.ts';
 import { isOnce, unwrapAsked, type Signature, type UpdateOnce } from '../contract/steered.ts';
 import { commitEntries } from '../run/commit-entries.ts';
@@ -24,12 +25,12 @@ export function handleRewinds(session: Session): void {
   };
   const rewind = async (given: Given, by?: Signature): Promise<Rewound> => {
     steered.once.note(given);
-    const { from, to, contextTokens = 0, files, force } = unwrapAsked(given);
+    const { from, to, contextTokens = 0, files, known, force } = unwrapAsked(given);
     session.isRewinding = true;
     try {
       const done = files && (await rewindFiles(session, { from, roots: files, ...present({ force }) }));
-      const rewound: Rewound = { from, ...present({ to, files: done }) };
-      if (to) facts.rewind(to, contextTokens);
+      const rewound: Rewound = { from, ...present({ to, files: done, known }) };
+      if (to !== undefined) facts.rewind(to, contextTokens);
       steered.note({ action: 'rewind', rewound }, isOnce(given) ? given : by);
       facts.moveHead(await commitEntries(session, facts.now.head, steered.take()));
       memoWriter.markChanged();
@@ -43,11 +44,39 @@ export function handleRewinds(session: Session): void {
   setHandler(update, rewind, { validator, description: UPDATE_DESCRIPTIONS.rewind });
 }
 
+/** Says what a rewind of files would do; the session may go on meanwhile. */
+export function handleRewindPreviews(session: Session): void {
+  const { steered, facts, ports } = session;
+  const problem = (given: Given): string | undefined => {
+    if (steered.isClosing) return 'the session is closing: nothing can be taken back in it';
+    const asked = unwrapAsked(given);
+    const wrong = steered.once.problem(UPDATES.previewRewind, given) ?? rewindProblem(asked);
+    if (wrong !== undefined) return wrong;
+    return asked.files ? restProblem(session, asked.from) : 'the rewind names no folders to look at';
+  };
+  const preview = async (given: Given): Promise<FilesPreview> => {
+    steered.once.note(given);
+    const { from, files = [], force } = unwrapAsked(given);
+    const input = { from, roots: files, ...present({ force }), step: facts.nextStep() };
+    try {
+      return await ports.previewRewind(input);
+    } catch (error) {
+      const failure = activityProblem(error);
+      if (failure === null || isCancellation(error)) throw error;
+      return { kind: 'refused', problem: failure.detail };
+    }
+  };
+  const validator = (given: Given): void => refuse(problem(given));
+  const update = defineUpdate<FilesPreview, [Given]>(UPDATES.previewRewind);
+  setHandler(update, preview, { validator, description: UPDATE_DESCRIPTIONS.previewRewind });
+}
+
 function restProblem(session: Session, from: Hash): string | undefined {
-  if (session.run !== null || session.inbox.count > 0) return 'something runs now, or waits to: interrupt it first';
-  if (session.isRewinding) return 'the session is going back to an earlier point already: wait for it';
-  if (session.facts.now.checkOut) return 'the files of this fork are not checked out yet: wait for them';
-  return session.facts.now.head === from ? undefined : 'the session has gone on meanwhile: look at it again';
+  if (session.run !== null || session.inbox.count > 0)
+    return 'The session is running or has messages waiting. Interrupt it first.';
+  if (session.isRewinding) return 'Another rewind of this session is in progress. Wait for it to finish.';
+  if (session.facts.now.checkOut) return 'The files of this fork are not checked out yet. Wait until they are.';
+  return session.facts.now.head === from ? undefined : 'The session has continued in the meantime. Look at it again.';
 }
 
 async function rewindFiles(

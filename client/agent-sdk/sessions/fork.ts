@@ -38,8 +38,9 @@ export async function forkUpTo({ sessions }: Sessions, { origin, newId, upTo, wo
 }
 
 /**
- * Makes the session of a query end with the message that `resumeSessionAt` names. What came after
- * it stays stored, and is never sent. Throws ClientProblem `refused`.
+ * Makes the session of a query end with the message of the model that `resumeSessionAt` names, or
+ * be empty where it names the first prompt. What came after it stays stored, and is never sent.
+ * Throws ClientProblem `refused`.
  */
 export async function resumeAt(
   { sessions }: Sessions,
@@ -60,11 +61,16 @@ export async function resumeAt(
   const next = later.find(({ entry }) => entry.kind === 'reply' || entry.kind === 'run_started');
   if (next === undefined) return;
   await awaitRest({ sessions }, session);
-  const { position: kept } = await sessions.rewind(session, { to: next.position, files: false, dryRun: true });
-  if (kept <= position)
+  const { position: kept, rewind } = await sessions.rewind(session, {
+    to: next.position,
+    files: false,
+    dryRun: 'snapshots',
+  });
+  // Before the first prompt is nothing: the conversation is empty then.
+  if (kept <= position && rewind.to !== null)
     throw new ClientProblem(
       'refused',
-      'a session goes on after a message of the model: name one of those, or say forkSession',
+      'A session continues after a message of the model. Name one of those, or set forkSession.',
     );
   await sessions.rewind(session, { to: next.position, files: false });
 }
@@ -79,7 +85,9 @@ export async function rewindFilesTo(
   try {
     const to = await findMessage({ sessions }, session, uuid);
     if (!dryRun) await awaitRest({ sessions }, session);
-    const { files } = await sessions.rewind(session, { to, conversation: false, dryRun });
+    const { files, problems } = await sessions.rewind(session, { to, conversation: false, dryRun });
+    const [problem] = problems;
+    if (problem !== undefined) return { canRewind: false, error: problem };
     const sum = (of: 'insertions' | 'deletions'): number =>
       (files ?? []).reduce((all, file) => all + (file[of] ?? 0), 0);
     const filesChanged = (files ?? []).map(({ root, path }) => `${root}/${path}`);

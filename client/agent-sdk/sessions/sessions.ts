@@ -121,9 +121,15 @@ export function forkSession(sessionId: string, options: ForkSessionOptions = {})
   return withServer(options, async (opened) => {
     const origin = await requireSession(opened, sessionId, options);
     const fork = await forkUpTo(opened, { origin, upTo: options.upToMessageId });
-    if (options.title !== undefined) await writeLabel(opened.store, fork, { title: options.title });
+    await writeLabel(opened.store, fork, { title: options.title ?? (await titleOfFork(opened, origin)) });
     return { sessionId: fork };
   });
+}
+
+/** A fork without a title of its own is named after its origin. */
+async function titleOfFork({ store, sessions }: Opened, origin: string): Promise<string> {
+  const { title = (await sessions.describe(origin)).title } = await readLabels(store, origin);
+  return `${title} (fork)`;
 }
 
 type SessionScope = { dir?: string; sessionStore?: unknown };

@@ -1,15 +1,18 @@
 // Tells which snapshots hold the files that belong to a conversation up to a position, and where
 // the effects of calls begin that no snapshot holds yet (T8, T10).
 import type { Entry } from '../../../store/log/entries.ts';
-import { lastSnapshots, snapshotsAt, type SnapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
+import { lastSnapshots, rewoundIn, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
+import { snapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
 import { findChangingCall } from './calls-behind.ts';
 
 /**
  * Returns the snapshots of the files before the entry at a position. A step that begins with
- * outcomes of calls has captured what they left, so before it is before them.
+ * outcomes of calls has captured what they left, so before it is before them; before a rewind the
+ * files were as the conversation before it tells.
  */
 export function snapshotsBefore(entries: readonly Entry[], position: number): SnapshotsAt {
-  return isAfterCalls(entries[position])
+  const entry = entries[position];
+  return isAfterCalls(entry) || rewoundIn(entry)
     ? lastSnapshots(entries.slice(0, position))
     : snapshotsAt({ entries, first: 0 }, position);
 }

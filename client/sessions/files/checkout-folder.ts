@@ -7,7 +7,7 @@ import { bytesOf, foldersOf, type RawPath } from '../../../store/snapshots/listi
 import { hasProc } from '../../../system/process/proc.ts';
 import type { Programs } from '../../../system/process/programs.ts';
 import { codeOf } from '../../../system/text.ts';
-import { copyByPrograms, keepAttributes } from '../../../system/process/keep-attributes.ts';
+import { copyBy, keepAttributes, runCp } from '../../../system/process/keep-attributes.ts';
 
 export const LINK = '120000';
 const PROGRAM = '100755';
@@ -130,7 +130,8 @@ export class CheckoutFolder {
       await to.writeFile(content);
       if (!isReplacing) return true;
       const isLike = await withFile(entry, constants.O_RDONLY, async (from) => {
-        return await keepAttributes(copyByPrograms(this.#programs), { from: from.fd, had: before, to: to.fd });
+        const copyAll = copyBy(runCp(this.#programs.at('cp'), this.#programs.environment()));
+        return await keepAttributes(copyAll, { from: from.fd, had: before, to: to.fd });
       });
       if (isLike) await to.chmod(modeLike(before, mode));
       return isLike;

@@ -9,13 +9,11 @@ import {
 } from '../../../store/snapshots/compare.ts';
 import { type ChangeKind, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
+import { firstSnapshots, lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
 import {
   findPosition,
-  firstSnapshots,
-  lastSnapshots,
   parsePoint,
   snapshotsAt,
-  type SnapshotsAt,
   type TranscriptStretch,
 } from '../../../store/snapshots/snapshot-points.ts';
 import { fetchPacks } from '../../../store/snapshots/packs.ts';

@@ -28,7 +28,10 @@ export type RunInFolder = (
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Runs a program on the shadow repository, and on nothing else. Throws ClientProblem when it is cut. */
+/**
+ * Runs a program on the shadow repository, and on nothing else. Throws ClientProblem when it is
+ * cut.
+ */
 type RunOnShadow = (
   argv: readonly string[],
   env?: Readonly<Record<string, string>>,

@@ -1,9 +1,5 @@
 // Takes a session back to an earlier point, or undoes that (T6, T7).
 import { readChain } from '../../../store/log/read-chain.ts';
-import { listChanges, type ShadowReading } from '../../../store/snapshots/compare.ts';
-import { showPath } from '../../../store/snapshots/listing.ts';
-import { fetchPacks, hasPacks } from '../../../store/snapshots/packs.ts';
-import type { Entry } from '../../../store/log/entries.ts';
 import type { Store } from '../../../store/values/store.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import type { Rewind, Rewound } from '../../../workflows/contract/rewind.ts';
@@ -14,8 +10,9 @@ import { sessionClosedProblem } from '../send.ts';
 import { updateAndWait } from '../updates/update.ts';
 import type { ActOptions } from '../decide.ts';
 import type { ClientOptions } from '../start.ts';
-import type { ChangedFile } from './diff-session.ts';
-import { goBack, planRewind, type RewindChoice, type RewindPlan } from './plan-rewind.ts';
+import { type FilesLook, lookAtFiles, lookAtSnapshots } from './look-at-files.ts';
+import { entriesIn, planRewind, type RewindChoice, type RewindPlan } from './plan-rewind.ts';
+import { planUndo } from './plan-undo.ts';
 
 /** Options of `rewind()`. */
 export type RewindOptions = ActOptions &
@@ -25,22 +22,24 @@ export type RewindOptions = ActOptions &
      * before it. Absent: before the last prompt.
      */
     readonly to?: string | number;
-    /** Only says what would be done. */
-    readonly dryRun?: boolean;
+    /**
+     * Only says what would be done, after a worker has looked at the folders as they are.
+     * `snapshots`: at once, as far as snapshots tell.
+     */
+    readonly dryRun?: boolean | 'snapshots';
   };
 
 export type UndoOptions = ActOptions & { readonly force?: boolean };
 
 /** The changes that were made, or would be. */
-export type SessionRewound = RewindPlan & {
-  /**
-   * The files that differ; null where no snapshot of the session can be read here. What others have
-   * changed since the last step is found only by the worker.
-   */
-  readonly files: readonly ChangedFile[] | null;
-  /** The session's own record; null for a dry run. */
-  readonly rewound: Rewound | null;
-};
+export type SessionRewound = RewindPlan &
+  FilesLook & {
+    /** The session's own record; null for a dry run. */
+    readonly rewound: Rewound | null;
+  };
+
+/** `turns`: replies since the rewind, which are left behind in its place. */
+export type RewindUndone = Rewound & { readonly turns: number };
 
 export type RewindPorts = Pick<ClientOptions, 'temporal'> & {
   readonly store: Store;
@@ -58,18 +57,28 @@ export async function rewindSession(
   session: SessionId,
   { to, dryRun = false, by, ...choice }: RewindOptions & { readonly by: string },
 ): Promise<SessionRewound> {
-  const described = await lookAtOpen(ports, session);
-  if (!dryRun && described.phase !== 'idle')
-    throw new ClientProblem('refused', 'something runs now, or waits to: interrupt it first');
+  const seen = await lookAtOpen(ports, session);
+  if (!dryRun && seen.phase !== 'idle')
+    throw new ClientProblem('refused', 'The session is running or has messages waiting. Interrupt it first.');
   const chain = await readChain(ports.store, session, await requireHead(ports, session));
   const plan = planRewind(chain, to === undefined ? undefined : String(to), choice);
-  const files = await listFiles(
-    ports,
-    plan.rewind,
-    chain.flatMap(({ segment }) => segment.entries),
-  );
-  const rewound = dryRun ? null : await send(ports, described, plan.rewind, by);
-  return { ...plan, files, rewound };
+  const about = { seen, rewind: plan.rewind, entries: entriesIn(chain), by };
+  if (dryRun === true) return { ...plan, ...(await lookAtFiles(ports, about)), rewound: null };
+  const look = await lookAtSnapshots(ports, about);
+  if (dryRun) return { ...plan, ...look, rewound: null };
+  const rewound = await send(ports, seen, plan.rewind, by);
+  return { ...plan, ...look, ...sumRewound(rewound), rewound };
+}
+
+function sumRewound({ files = [] }: Rewound): Pick<FilesLook, 'untaken' | 'inUse'> {
+  const untaken = files.flatMap((root) => root.untaken ?? []);
+  return {
+    untaken: {
+      count: untaken.reduce((sum, { count }) => sum + count, 0),
+      first: untaken.flatMap(({ first }) => first),
+    },
+    inUse: files.flatMap(({ inUse = [] }) => inUse),
+  };
 }
 
 /** Undoes the last rewind, also one that was an undo. Throws ClientProblem. */
@@ -77,29 +86,10 @@ export async function undoRewind(
   ports: RewindPorts,
   session: SessionId,
   { by, force }: UndoOptions & { readonly by: string },
-): Promise<Rewound> {
-  const described = await lookAtOpen(ports, session);
-  const from = await requireHead(ports, session);
-  const last = (await readEntries(ports.store, session, from)).findLast(isRewind)?.steered.rewound;
-  if (!last) throw new ClientProblem('refused', 'nothing was taken back in this session');
-  const files = last.files?.map(({ root, before, to }) => ({ root, known: to, to: before }));
-  const rewind: Rewind = {
-    from,
-    ...(last.to !== undefined && goBack(await readEntries(ports.store, session, last.from), last.from)),
-    ...(files && { files }),
-    ...(force === true && { force }),
-  };
-  return await send(ports, described, rewind, by);
-}
-
-async function readEntries(store: Store, session: SessionId, head: Hash): Promise<readonly Entry[]> {
-  return (await readChain(store, session, head)).flatMap(({ segment }) => segment.entries);
-}
-
-type SteeredEntry = Extract<Entry, { readonly kind: 'steered' }>;
-
-function isRewind(entry: Entry): entry is SteeredEntry {
-  return entry.kind === 'steered' && entry.steered.rewound !== undefined;
+): Promise<RewindUndone> {
+  const seen = await lookAtOpen(ports, session);
+  const { rewind, turns } = await planUndo(ports.store, session, await requireHead(ports, session));
+  return { ...(await send(ports, seen, { ...rewind, ...(force === true && { force }) }, by)), turns };
 }
 
 async function lookAtOpen({ look }: RewindPorts, session: SessionId): Promise<SessionDescription> {
@@ -110,36 +100,9 @@ async function lookAtOpen({ look }: RewindPorts, session: SessionId): Promise<Se
 
 async function requireHead({ head }: RewindPorts, session: SessionId): Promise<Hash> {
   const now = await head(session);
-  if (now === null) throw new ClientProblem('refused', `session ${session} has said nothing yet`);
+  if (now === null)
+    throw new ClientProblem('refused', 'This session has no prompts yet, so there is nothing to rewind.');
   return now;
-}
-
-async function listFiles(
-  { snapshots, store }: RewindPorts,
-  { files = [] }: Rewind,
-  entries: readonly Entry[],
-): Promise<readonly ChangedFile[] | null> {
-  if (files.length === 0) return [];
-  const reading = openReading(() => snapshots?.(hasPacks(entries)));
-  if (reading === null) return null;
-  await fetchPacks(reading, store, entries);
-  const lists = await Promise.all(
-    files.map(async ({ root, known, to }) => {
-      const changes = await listChanges(reading, { from: known, to, paths: [] });
-      return changes.map(({ path, ...change }) => ({ root, path: showPath(path), ...change }));
-    }),
-  );
-  return lists.flat();
-}
-
-/** Returns null where no snapshots can be read. */
-function openReading(open: () => ShadowReading | undefined): ShadowReading | null {
-  try {
-    return open() ?? null;
-  } catch (error) {
-    if (error instanceof ClientProblem) return null;
-    throw error;
-  }
 }
 
 function send({ temporal }: RewindPorts, seen: SessionDescription, rewind: Rewind, by: string): Promise<Rewound> {

@@ -1,10 +1,10 @@
 // Forks a session (T10): writes the segment that links the fork to its origin, then starts the
 // fork. Killed in between, nothing is there but a value that `gc` drops.
-import { realpath } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
 import type { Entry } from '../../../store/log/entries.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
-import type { SnapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
+import { lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { nextSegment } from '../../../store/view/next-segment.ts';
 import {
@@ -99,8 +99,8 @@ export async function startFork(
   const findPoint = (place: string | undefined): Promise<ForkPoint> =>
     findForkPoint(ports.store, origin, newest, place);
   const askedPoint = await findPoint(at === undefined ? undefined : String(at));
-  if (!entriesAt(askedPoint).some(({ kind }) => kind === 'user' || kind === 'boundary'))
-    throw new ClientProblem('refused', 'nothing was before that: start a session of its own instead');
+  if (![...entriesAt(askedPoint), ...askedPoint.rest].some(({ kind }) => kind === 'user' || kind === 'boundary'))
+    throw new ClientProblem('refused', `Session ${origin} has no prompts yet, so there is nothing to fork.`);
   const given = await optionsOf(ports.temporal, origin);
   const files = await planFiles({ described, point: askedPoint, session, head: newest.head }, asked);
   // The conversation tells of nothing that its files do not have yet.
@@ -171,7 +171,7 @@ type Begun = Pick<CarryAt, 'head' | 'runs' | 'last'> & { readonly contextTokens:
 /**
  * Stores the fork's first segment: what it shares in part, what closes open calls, and the link.
  */
-async function writeLink(store: Store, { session, point, by, files, runs }: Link): Promise<Begun> {
+export async function writeLink(store: Store, { session, point, by, files, runs }: Link): Promise<Begun> {
   const now = Date.now();
   const { before, again, position } = point;
   const entries = entriesAt(point);
@@ -188,6 +188,7 @@ async function writeLink(store: Store, { session, point, by, files, runs }: Link
   };
   const own: readonly Entry[] = [
     ...again,
+    ...(files ? captureOf(point, files) : []),
     ...(await answerOpenCalls(store, files ? { ...point, chain: null } : point)),
     ...(last?.isCut ? [{ kind: 'run_ended', ended: last.ended } as const] : []),
     { kind: 'notice', notice: forked },
@@ -195,7 +196,7 @@ async function writeLink(store: Store, { session, point, by, files, runs }: Link
   const { bytes } = nextSegment({ ...before, session }, own);
   const head = await store.put(bytes);
   const { contextTokens = 0 } = goBack(entries, head);
-  if (last === null) return { head, runs, last: null, contextTokens };
+  if (last === null) return { head, runs: position === 0 ? 0 : runs, last: null, contextTokens };
   const { spend: _, durationMs: __, at: ___, agents: ____, ...summary } = last.ended;
   return { head, runs: summary.run, last: { ...summary, head }, contextTokens };
 }
@@ -230,6 +231,7 @@ async function planFiles(
   if (files !== undefined && !isAbsolute(files))
     throw new ClientProblem('refused', `${JSON.stringify(files)} is no absolute path`);
   const { described, session, head } = about;
+  if (files !== undefined) await refuseFilled(described, files);
   const cwd = await realpath(described.cwd).catch(() => described.cwd);
   const snapshot = snapshotsAtPoint(about.point).get(cwd);
   if (snapshot === undefined) {
@@ -248,6 +250,28 @@ async function planFiles(
   };
 }
 
-function snapshotsAtPoint(point: ForkPoint): SnapshotsAt {
-  return snapshotsBefore(withMovedRoots([...entriesAt(point), ...point.rest]), point.position);
+/** Throws ClientProblem for a folder of this machine that has files; the worker looks again. */
+async function refuseFilled({ host }: SessionDescription, folder: string): Promise<void> {
+  // The same path is another folder where hosts have disks of their own.
+  const names = host ? [] : await readdir(folder).catch(() => []);
+  if (names.length > 0)
+    throw new ClientProblem('refused', `${folder} already exists and isn't empty. Choose another folder.`);
+}
+
+const allEntries = (point: ForkPoint): readonly Entry[] => withMovedRoots([...entriesAt(point), ...point.rest]);
+
+/** Returns the snapshots of the files as they were at the point. */
+export function snapshotsAtPoint(point: ForkPoint): SnapshotsAt {
+  return snapshotsBefore(allEntries(point), point.position);
+}
+
+/** Returns the capture that a fork's files are of, where its origin has stored it after the point. */
+function captureOf(point: ForkPoint, { from, snapshot }: CheckOut): readonly Entry[] {
+  const shared = allEntries(point).slice(0, point.position);
+  if (lastSnapshots(shared).get(from) === snapshot) return [];
+  for (const entry of allEntries(point).slice(point.position)) {
+    const roots = entry.kind === 'files' ? entry.roots.filter(({ root, id }) => root === from && id === snapshot) : [];
+    if (entry.kind === 'files' && roots.length > 0) return [{ ...entry, roots }];
+  }
+  return [];
 }

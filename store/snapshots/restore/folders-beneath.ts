@@ -1,7 +1,17 @@
 // Reaches what lies below a folder without following a link: each folder on the way is opened in
 // the one above it, and names are looked up in the open folder. Whoever swaps a folder for a link
 // meanwhile leads nothing elsewhere.
-import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, readlinkSync, type Stats } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  type Stats,
+} from 'node:fs';
 import { hasProc } from '../../../system/process/proc.ts';
 import { codeOf } from '../../../system/text.ts';
 import { bytesOf, type RawPath, showPath } from '../listing.ts';
@@ -47,6 +57,19 @@ export class FoldersBeneath {
     }
   }
 
+  /** Returns the descriptor of a folder. Throws the system's error. */
+  fdOf(path: RawPath): number {
+    return this.#enter(path).fd;
+  }
+
+  /** Lists a folder; nothing where it is not there. */
+  list(path: RawPath): readonly RawPath[] {
+    if (!this.has(path)) return [];
+    this.requireAt(path);
+    const place = hasProc ? bytesOf(`/proc/self/fd/${this.fdOf(path)}`) : this.#placeOf(path);
+    return readdirSync(place, 'latin1').map((name) => (path === '' ? name : `${path}/${name}`));
+  }
+
   /** Returns the state of an entry; null without one. */
   look(path: RawPath): Stats | null {
     return this.has(folderOf(path)) ? (lstatSync(this.entry(path), { throwIfNoEntry: false }) ?? null) : null;
@@ -57,6 +80,8 @@ export class FoldersBeneath {
    * each that was, and its descriptor. Throws the system's error.
    */
   make(path: RawPath, beforeMade: (path: RawPath) => void, made: (path: RawPath, fd: number) => void): void {
+    // One that was opened is looked at again when an entry of it is used.
+    if (this.#last().path === path) return;
     for (let end = path.indexOf('/'); ; end = path.indexOf('/', end + 1)) {
       const at = end < 0 ? path : path.slice(0, end);
       if (at !== '' && !this.has(at)) {

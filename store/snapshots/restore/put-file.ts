@@ -14,7 +14,6 @@ import {
   renameSync,
   type Stats,
   symlinkSync,
-  unlinkSync,
   writeSync,
 } from 'node:fs';
 import { type CopyAll, copyOwner, keepAttributes } from '../../../system/process/keep-attributes.ts';
@@ -22,6 +21,8 @@ import { codeOf } from '../../../system/text.ts';
 import type { BlobStream, TreeFile } from './blob-stream.ts';
 import { type FoldersBeneath, folderOf, SwappedProblem } from './folders-beneath.ts';
 import type { RawPath } from '../listing.ts';
+import { removeFile } from './remove-file.ts';
+import type { StagedFiles } from './staged-files.ts';
 
 export type FileToPut = TreeFile & {
   readonly path: RawPath;
@@ -35,6 +36,7 @@ export type PutMeans = {
   readonly folders: FoldersBeneath;
   readonly blobs: BlobStream;
   readonly copyAll: CopyAll;
+  readonly staged: StagedFiles;
   /** Nothing lies in the folder, and nobody looks into it: files are made under their names. */
   readonly fresh: boolean;
   readonly onStep: (kind: PutStep, path: RawPath) => void;
@@ -59,7 +61,7 @@ const NO_RENAME: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS', 
 export async function putFile(means: PutMeans, file: FileToPut): Promise<void> {
   const blob = await means.blobs.next();
   if (file.mode === LINK) return await putLink(means, file, blob);
-  const before = means.folders.look(file.path);
+  const before = means.fresh ? null : means.folders.look(file.path);
   if (before?.isFile() === true && before.size === blob.size && hasContent(means, file, before, blob))
     return await drain(means, blob);
   await putContent(means, file, blob, before?.isFile() === true ? before : null);
@@ -112,13 +114,13 @@ async function putContent(means: PutMeans, file: FileToPut, blob: Blob, before: 
   const temporary = fresh ? file.path : besides(file);
   const isPrivate = before !== null || file.permissions !== undefined;
   onStep('create', file.path);
-  const fd = openSync(folders.entry(temporary), 'wx+', isPrivate ? 0o600 : file.mode === EXECUTABLE ? 0o777 : 0o666);
+  const { fd, isLike: isStaged } = await openTemporary(means, file, temporary, before);
   let isInPlace = false;
   try {
     onStep('fill', file.path);
     for await (const piece of means.blobs.read(blob)) writeAll(fd, piece);
     onStep('keep', file.path);
-    const isLike = before === null || (await takeAttributes(means, file.path, before, fd));
+    const isLike = isStaged || before === null || (await takeAttributes(means, file.path, before, fd));
     if (isPrivate) permit(fd, permissionsOf(file, before));
     if (fresh) isInPlace = true;
     else if (isLike) isInPlace = replaceBy(means, file.path, { fd, temporary, before });
@@ -129,9 +131,43 @@ async function putContent(means: PutMeans, file: FileToPut, blob: Blob, before: 
   }
 }
 
+type Temporary = { readonly fd: number; readonly isLike: boolean };
+
+/** Opens a new file; `isLike` says that it has the attributes of the file that it is to replace. */
+async function openTemporary(
+  { folders, staged }: PutMeans,
+  file: FileToPut,
+  temporary: RawPath,
+  before: Stats | null,
+): Promise<Temporary> {
+  if (before !== null && (await staged.take(file.path, before, temporary))) {
+    const fd = openStaged(folders.entry(temporary), before);
+    if (fd !== null) return { fd, isLike: true };
+    removeFile(folders, temporary);
+  }
+  const isPrivate = before !== null || file.permissions !== undefined;
+  const mode = isPrivate ? 0o600 : file.mode === EXECUTABLE ? 0o777 : 0o666;
+  return { fd: openSync(folders.entry(temporary), 'wx+', mode), isLike: false };
+}
+
+/** Returns null for one that may not be written, or has not got its owner and mode. */
+function openStaged(place: Buffer, before: Stats): number | null {
+  let fd: number;
+  try {
+    fd = openSync(place, constants.O_RDWR | NEVER_FOLLOW);
+  } catch (error) {
+    if (codeOf(error) === 'EACCES') return null;
+    throw error;
+  }
+  const { uid, gid, mode, nlink, size } = fstatSync(fd);
+  if (uid === before.uid && gid === before.gid && mode === before.mode && nlink === 1 && size === 0) return fd;
+  closeSync(fd);
+  return null;
+}
+
 type Replacing = { readonly fd: number; readonly temporary: RawPath; readonly before: Stats | null };
 
-/** Tells whether the new file has taken the place; false where none may, and the old one is there. */
+/** Tells whether the new file has taken the place; false where no other may than the old one. */
 function replaceBy({ folders, onStep }: PutMeans, path: RawPath, { fd, temporary, before }: Replacing): boolean {
   requireSame(lstatSync(folders.entry(temporary), { throwIfNoEntry: false }), fstatSync(fd), temporary);
   onStep('replace', path);
@@ -201,16 +237,6 @@ function permissionsOf({ mode, permissions }: FileToPut, before: Stats | null): 
   const isExecutable = (had & 0o100) !== 0;
   if (isExecutable === (mode === EXECUTABLE)) return had;
   return isExecutable ? had & ~0o111 : had | 0o100 | ((had & 0o444) >> 2);
-}
-
-/** Removes a file, where it is there. */
-export function removeFile(folders: FoldersBeneath, path: RawPath): void {
-  if (folders.look(path) === null) return;
-  try {
-    unlinkSync(folders.entry(path));
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-  }
 }
 
 /** Returns null for a file that may not be read. */

@@ -4,17 +4,19 @@
 import { fchmodSync, rmdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
-import { AttributeCopier } from '../../../system/process/keep-attributes.ts';
+import { copyBy, runCp } from '../../../system/process/keep-attributes.ts';
 import { codeOf } from '../../../system/text.ts';
 import { BlobStream, listTree, type TreeFile } from './blob-stream.ts';
 import { isBelow, parseFolders } from '../empty-folders.ts';
 import { FoldersBeneath, folderOf } from './folders-beneath.ts';
 import { foldersOf, type RawPath, showPath } from '../listing.ts';
-import { LINK, putFile, removeFile, type PutStep } from './put-file.ts';
+import { LINK, putFile, type PutStep } from './put-file.ts';
+import { removeFile } from './remove-file.ts';
 import { orderRestore, type RestoreOrder } from './restore-plan.ts';
 import { readText } from '../saved-files.ts';
 import type { ShadowPlace } from '../shadow.ts';
 import { parsePermissions, permissionsAt, type PermissionsNote } from '../snapshot-notes.ts';
+import { clearStaged, StagedFiles } from './staged-files.ts';
 import { temporaryName } from './temporary-names.ts';
 
 export type RestoreRequest = {
@@ -48,9 +50,8 @@ type OnStep = (step: RestoreStep) => void;
 /** Rejects with a sentence. `onStep` is called before each step. */
 export async function restoreFolder(request: RestoreRequest, onStep: OnStep = () => undefined): Promise<RestoreAnswer> {
   const { place, git, to } = request;
-  const folders = new FoldersBeneath(place.root);
+  const [folders, own] = [new FoldersBeneath(place.root), new FoldersBeneath(place.root)];
   const blobs = new BlobStream(git, place);
-  const attributes = new AttributeCopier();
   try {
     const all = await listTree(git, place, to);
     const tree = new Map(
@@ -58,7 +59,7 @@ export async function restoreFolder(request: RestoreRequest, onStep: OnStep = ()
     );
     const permissions = parsePermissions(await readNote(blobs, all.get('modes')));
     const emptyThen = parseFolders(await readNote(blobs, all.get('folders')));
-    const restoring = { ...request, folders, blobs, attributes, tree, permissions, onStep };
+    const restoring = { ...request, folders, own, blobs, tree, permissions, onStep };
     const order = orderRestore({
       written: writtenOf(request, tree),
       deleted: request.deleted.filter(isBelow),
@@ -71,9 +72,9 @@ export async function restoreFolder(request: RestoreRequest, onStep: OnStep = ()
     onStep({ kind: 'end', path: '' });
     return { kind: 'done' };
   } finally {
-    attributes.close();
     blobs.close();
     folders.close();
+    own.close();
   }
 }
 
@@ -81,6 +82,7 @@ export async function restoreFolder(request: RestoreRequest, onStep: OnStep = ()
 export function clearTemporary({ place, written, run }: RestoreRequest, onStep: OnStep = () => undefined): void {
   const folders = new FoldersBeneath(place.root);
   try {
+    clearStaged(folders, stagingFolder(run));
     for (const [at, path] of (written ?? []).entries()) {
       if (!isBelow(path)) continue;
       const folder = folderOf(path);
@@ -98,8 +100,9 @@ type Tree = ReadonlyMap<RawPath, TreeFile>;
 
 type Restoring = RestoreRequest & {
   readonly folders: FoldersBeneath;
+  /** Reaches a folder of our own beside the others. */
+  readonly own: FoldersBeneath;
   readonly blobs: BlobStream;
-  readonly attributes: AttributeCopier;
   readonly tree: Tree;
   readonly permissions: PermissionsNote;
   readonly onStep: OnStep;
@@ -149,28 +152,37 @@ async function workOff(restoring: Restoring, order: RestoreOrder): Promise<void>
 }
 
 async function putFiles(restoring: Restoring, paths: readonly RawPath[]): Promise<void> {
-  const { folders, blobs, attributes, tree, permissions, run, onStep } = restoring;
+  const { folders, blobs, tree, permissions, run, onStep } = restoring;
+  const staged = new StagedFiles(restoring, stagingFolder(run), (path) => onStep({ kind: 'make_folder', path }));
+  if (restoring.written !== null) staged.expect(paths.filter((path) => tree.get(path)?.mode !== LINK));
   // A list that was asked for keeps its order in the names, by which they are found again.
   const numbers = new Map(restoring.written?.map((path, at) => [path, at]));
   const means = {
     folders,
     blobs,
-    copyAll: attributes.copy,
+    copyAll: copyBy(runCp('cp', process.env)),
+    staged,
     fresh: restoring.written === null,
     onStep: (kind: PutStep, path: RawPath) => onStep({ kind, path }),
   };
   blobs.ask(paths.map((path) => tree.get(path)?.id ?? ''));
-  for (const path of paths) {
-    try {
+  try {
+    for (const path of paths) {
       makeFolder(restoring, folderOf(path));
       const temporary = temporaryName(run, numbers.get(path) ?? 0);
       const file = tree.get(path) as TreeFile;
-      await putFile(means, { ...file, path, temporary, permissions: permissionsAt(permissions, path, file.mode) });
-    } catch (error) {
-      throw toProblem(error, path, 'written');
+      const permitted = permissionsAt(permissions, path, file.mode);
+      await putFile(means, { ...file, path, temporary, permissions: permitted }).catch((error: unknown) => {
+        throw toProblem(error, path, 'written');
+      });
     }
+  } finally {
+    staged.clear();
   }
 }
+
+/** The last number that no file has. */
+const stagingFolder = (run: string): RawPath => temporaryName(run, 0xffff_ffff);
 
 /** Ignores a file that is gone already, with the folder it lay in. */
 function deleteFile({ folders, onStep }: Restoring, path: RawPath): void {

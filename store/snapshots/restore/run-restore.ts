@@ -1,5 +1,5 @@
-// Runs the program that writes a folder, held: it may write to that folder, and to the session's own
-// one in the data folder. The request lies there while it is under way, and names the temporary
+// Runs the program that writes a folder, held: it may write to that folder, and to the session's
+// own one in the data folder. The request lies there while it is under way, and names the temporary
 // files that are to be removed when it was killed.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';

@@ -145,7 +145,12 @@ test('a work tree whose worker dies before any of its steps is made by the next 
   let isOver = false;
   for (let count = 0; !isOver; count += 1) {
     const to = join(above, `fork-${count}`);
-    const own = { ...about, to, worktree: true, attempt: { ...about.attempt, session: `s-k${count}` as SessionId } } as const;
+    const own = {
+      ...about,
+      to,
+      worktree: true,
+      attempt: { ...about.attempt, session: `s-k${count}` as SessionId },
+    } as const;
     const dying = { ...options, sandbox: dyingAt(options.sandbox, count) };
     const first = await checkOutRoot(dying, own).catch((error: unknown) => error);
     isOver = !(first instanceof Error);

@@ -1,6 +1,6 @@
 // A rewind of files that is killed at any moment of it, and attempted again.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { rewindRoots } from '../../../activities/snapshots/rewind-roots.ts';
@@ -40,7 +40,7 @@ async function openRewound(sandbox: Sandbox, names: readonly string[], dataDir =
   const { id: to } = await takeSnapshot(means, null);
   for (const name of names) write(name, `new ${name}\n`);
   const { id: known } = await takeSnapshot(means, null);
-  return { root, options, place, to, write, read, asked: { root, known, to } };
+  return { root, options, place, means, to, write, read, asked: { root, known, to } };
 }
 
 /** Puts a script in the place of what restores files, which it gets as its arguments. */
@@ -65,6 +65,18 @@ test('a rewind that git cannot end is refused with its sentence, and takes back 
   const done = await rewindRoots(failing, { step: 3, roots: [asked], attempt });
   expect(done).toEqual({ kind: 'refused', problem: 'error: unable to write file b' });
   expect([read('a'), read('b')]).toEqual(['new a\n', 'new b\n']);
+});
+
+test('what a refused rewind has brought back goes again, also where a rule ignores it by now (T7)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const { options, asked, to, root, means, write } = await openRewound(sandbox, ['a', 'c']);
+  rmSync(join(root, 'c'));
+  write('.gitignore', 'c\n');
+  const { id: known } = await takeSnapshot(means, null);
+  const failing = { ...options, sandbox: restoringBy(sandbox, failsTo(to)) };
+  const done = await rewindRoots(failing, { step: 3, roots: [{ ...asked, known }], attempt });
+  expect(done).toEqual({ kind: 'refused', problem: 'error: unable to write file b' });
+  expect(readdirSync(root).toSorted()).toEqual(['.gitignore', 'a']);
 });
 
 test('a rewind whose files cannot be taken back names their folder, and is not attempted again (T7)', async () => {

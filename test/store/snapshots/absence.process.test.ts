@@ -152,7 +152,7 @@ test('a file that git tracks is captured whatever rule matches it, also in an ig
 test('programs that the configuration of a repository names are not run for the list of what it tracks (T1)', async () => {
   const { sh, take } = shadowed();
   sh(`
-    git init -q .; echo 1 > one; git add one; printf '#!/bin/sh\\ntouch "${'$'}PWD/ran"\\n' > evil; chmod +x evil
+    git init -q .; echo 1 > one; git add one; printf '#!/bin/sh\\ntouch ran\\n' > evil; chmod +x evil
     git config core.fsmonitor "$PWD/evil"; git config core.pager "$PWD/evil"; git config pager.ls-files "$PWD/evil"
     git config core.hooksPath "$PWD"; git config core.sshCommand "$PWD/evil"; ln -s evil post-index-change
   `);
@@ -217,4 +217,12 @@ test(`a path counts as absent exactly where a capture would have had it (T7; ${W
       rmSync(place);
     }
   }
+});
+
+test('a file that Perdure itself is writing belongs to no snapshot (T7)', async () => {
+  const { sh, take, files } = shadowed();
+  sh(
+    'echo 1 > one; echo 2 > .perdure-0123abcd00000001.tmp; mkdir .perdure-0123abcdffffffff.tmp; echo 3 > .perdure-0123abcdffffffff.tmp/3',
+  );
+  expect(await files((await take()).id)).toEqual(['100644 one']);
 });

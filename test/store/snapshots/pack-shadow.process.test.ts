@@ -162,7 +162,7 @@ const kindsIn = (gitDir: string) => {
   };
 };
 
-test('a packing that is killed while it writes, renames or removes leaves all snapshots readable, and the next one ends it (T4)', async () => {
+test('a packing that is killed at any moment leaves all snapshots readable, and the next one ends it (T4)', async () => {
   const folder = shadowed();
   const { gitDir } = folder.place;
   const taken = await captureVersions(folder, 15);

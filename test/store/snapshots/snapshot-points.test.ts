@@ -1,16 +1,11 @@
 // Which snapshot holds the files of a point, and which calls a capture tells of.
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
-import type { CallKey } from '../../../workflows/contract/ids.ts';
+import type { CallKey, Hash } from '../../../workflows/contract/ids.ts';
+import type { Rewound } from '../../../workflows/contract/rewind.ts';
 import type { FilesEntry } from '../../../store/snapshots/files-entry.ts';
-import {
-  findCauses,
-  findPosition,
-  firstSnapshots,
-  lastSnapshots,
-  parsePoint,
-  snapshotsAt,
-} from '../../../store/snapshots/snapshot-points.ts';
+import { firstSnapshots, lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
+import { findCauses, findPosition, parsePoint, snapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
 import {
   callBlock,
   outcome,
@@ -102,4 +97,30 @@ test('a capture tells of the calls of the step before it, and of none where a pe
   expect(causes(7)).toEqual(['bash']);
   expect(causes(12)).toEqual(['write']);
   expect(causes(16)).toEqual([]);
+});
+
+test('the files at a rewind are what it brought back, and not what the next run finds (T7 T11)', () => {
+  const from = 'f'.repeat(64) as Hash;
+  const rewind = (rewound: Partial<Rewound>): Entry => ({
+    kind: 'steered',
+    steered: { action: 'rewind', at: 1, rewound: { from, ...rewound } },
+  });
+  const back = rewind({ files: [{ root: '/w', before: 'made', to: 'first', files: 1 }] });
+  const apart = rewind({
+    files: [{ root: '/w', before: 'x', to: 'first', after: 'first, and a file that stayed', files: 1 }],
+    known: [{ root: '/x', id: 'newest', first: 'oldest' }],
+  });
+  const next = [runStarted(2), user('Again.'), reply([textBlock('Yes.')]), files('person'), runEnded(2)];
+  const all = [runStarted(1), user('Go.'), reply([]), files('made'), runEnded(1), back, ...next, apart];
+  const at = (position: number) => snapshotsAt({ entries: all, first: 0 }, position).get('/w');
+  // The run before has the end that was captured of it.
+  expect([at(4), at(5), at(6), at(all.length - 1)]).toEqual([
+    'made',
+    'first',
+    'person',
+    'first, and a file that stayed',
+  ]);
+  expect(lastSnapshots(all).get('/x')).toBe('newest');
+  expect(firstSnapshots(all).get('/x')).toBe('oldest');
+  expect(firstSnapshots([back]).get('/w')).toBe('first');
 });

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { verifyTranscript } from '../../../store/log/audit.ts';
 import { readChain, readRange } from '../../../store/log/read-chain.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
+import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
 import { nextSegment } from '../../../store/view/next-segment.ts';
 import { emptyView, loadView, loadWorkingView, type View } from '../../../store/view/view.ts';
@@ -81,6 +82,13 @@ test('what was captured before forks that moved counts as captured of the last f
     kind: 'notice',
     notice: { kind: 'forked', session: ORIGIN, head: null, position: 1, at: 1, moved: { from, to } },
   });
+  const rewound = {
+    from: '0'.repeat(64) as Hash,
+    files: [{ root: '/a', before: 'x', to: 'back', files: 1 }],
+    known: [{ root: '/a', id: 'known' }],
+  };
+  const rewind: Entry = { kind: 'steered', steered: { action: 'rewind', at: 1, rewound } };
+  expect([...lastSnapshots(withMovedRoots([rewind, moved('/a', '/b')]))]).toEqual([['/b', 'back']]);
   const entries = [files('/a'), files('/other'), moved('/a', '/b'), files('/b'), moved('/b', '/c'), files('/c')];
   const roots = withMovedRoots(entries).flatMap((entry) => (entry.kind === 'files' ? entry.roots : []));
   expect(roots.map(({ root }) => root)).toEqual(['/c', '/other', '/c', '/c']);

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { copyByPrograms, keepAttributes } from '../../../system/process/keep-attributes.ts';
+import { copyBy, keepAttributes, runCp } from '../../../system/process/keep-attributes.ts';
 import type { Programs } from '../../../system/process/programs.ts';
 import { codeOf } from '../../../system/text.ts';
 import { ToolFailure } from '../../tool.ts';
@@ -173,7 +173,8 @@ async function takeAttributes(
   const from = await open(at, constants.O_RDONLY | NEVER_FOLLOW);
   try {
     requireSame(await from.stat(), before, path);
-    return await keepAttributes(copyByPrograms(programs), { from: from.fd, had: before, to: to.fd });
+    const copyAll = copyBy(runCp(programs.at('cp'), programs.environment()));
+    return await keepAttributes(copyAll, { from: from.fd, had: before, to: to.fd });
   } finally {
     await from.close();
   }

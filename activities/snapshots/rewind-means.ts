@@ -1,0 +1,104 @@
+// What looking at a rewind of files and doing it have in common: how a folder is captured as it is
+// now, and where snapshots come from that are not here.
+import { existsSync } from 'node:fs';
+import { realOf } from '../../system/process/places.ts';
+import { reasonOf } from '../../system/text.ts';
+import { hasSnapshot } from '../../store/snapshots/compare.ts';
+import { showPath } from '../../store/snapshots/listing.ts';
+import { fetchPacks } from '../../store/snapshots/packs.ts';
+import { RestoreProblem, type Restoring, type UntakenFile } from '../../store/snapshots/preview-restore.ts';
+import { openShadow, placeOfRoot, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
+import { readWithLeftBehind } from '../../store/log/read-left-behind.ts';
+import { type SnapshotMeans, takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
+import type { Store } from '../../store/values/store.ts';
+import type { Sandbox } from '../../tools/sandbox.ts';
+import type { RewindFiles, RootRewind, UntakenFiles } from '../../workflows/contract/rewind.ts';
+import type { Attempt } from '../attempt.ts';
+import { isGitRefusal, runGitHeld } from './run-git-held.ts';
+
+export type RewindAbout = RewindFiles & { readonly attempt: Attempt };
+
+export type RewindMeans = Pick<SnapshotMeans, 'caps' | 'include' | 'personal' | 'capture'> & {
+  readonly sandbox: Sandbox;
+  readonly dataDir: string;
+  /** Has what other hosts have captured. */
+  readonly store?: Store;
+};
+
+/** Tells whether a rewind is refused with the sentence of an error. */
+export const isStop = (error: unknown): error is Error => error instanceof RestoreProblem || isGitRefusal(error);
+
+export function openMeans(options: RewindMeans, { session, signal }: Attempt, root: string): SnapshotMeans {
+  const git = options.sandbox.programs.at('git');
+  return { ...options, place: placeOfRoot(options.dataDir, session, root), git, run: runGitHeld(options, signal) };
+}
+
+/** Opens a folder that is to go back. Throws RestoreProblem where it cannot. */
+export async function openRoot(
+  options: RewindMeans,
+  attempt: Attempt,
+  { root, to }: RootRewind,
+): Promise<SnapshotMeans> {
+  if (realOf(root) !== root) throw new RestoreProblem(`${root} is not there any longer, or a link is in its place`);
+  const means = openMeans(options, attempt, root);
+  if (!(await hasSnapshot({ ...means, ...means.place }, to)))
+    throw new RestoreProblem(`the snapshot of ${root} is not on this machine`);
+  return means;
+}
+
+export type Captured = Required<Pick<Restoring, 'now' | 'leftOut'>>;
+
+/** Captures a folder as it is now. */
+export async function captureNow(means: SnapshotMeans): Promise<Captured> {
+  try {
+    const { id: now, leftOut } = await takeSnapshot(means, null);
+    return { now, leftOut };
+  } catch (error) {
+    // The process that captures is started anew where it was killed.
+    throw new RestoreProblem(`${means.place.root} cannot be captured: ${reasonOf(error)}`);
+  }
+}
+
+/**
+ * Brings what another host has captured, where one of the snapshots is not here. Throws
+ * RestoreProblem for a folder that the session has captured nowhere.
+ */
+export async function fetchSnapshots(options: RewindMeans, { from, roots, attempt }: RewindAbout): Promise<void> {
+  const { store, sandbox, dataDir } = options;
+  const { session, signal } = attempt;
+  const gitDir = snapshotsFolderOf(dataDir);
+  const reading = { gitDir, git: sandbox.programs.at('git'), run: runGitHeld(options, signal) };
+  await openShadow({ gitDir, own: gitDir });
+  const isHere = roots.map(({ root }) => existsSync(placeOfRoot(dataDir, session, root).own));
+  const held = await Promise.all(roots.flatMap(({ known, to }) => [known, to]).map((id) => hasSnapshot(reading, id)));
+  if ([...isHere, ...held].every(Boolean)) return;
+  const entries = from === undefined || !store ? [] : await readWithLeftBehind(store, session, from);
+  const captured = entries.flatMap((entry) => (entry.kind === 'files' ? entry.roots : []));
+  const foreign = roots.find(({ root }, at) => isHere[at] !== true && !captured.some((one) => one.root === root));
+  if (foreign) throw new RestoreProblem(`${foreign.root} was never captured on this machine`);
+  if (store) await fetchPacks(reading, store, entries);
+}
+
+const MOST_UNTAKEN = 20;
+
+const REASONS: Readonly<Record<UntakenFile['why'], string>> = {
+  ignored: 'a rule ignored it',
+  large: 'it was too large',
+  files: 'there were too many files',
+  bytes: 'there were too many bytes',
+  unreadable: 'it could not be read',
+  no_file: 'a pipe, a socket or a device was there',
+  repository: 'it lay in a repository that was left out',
+  data: "it was Perdure's own data",
+};
+
+/** Sums up the files that stay; undefined without any. */
+export function sumUntaken(untaken: readonly UntakenFile[]): UntakenFiles | undefined {
+  if (untaken.length === 0) return undefined;
+  return {
+    count: untaken.length,
+    first: untaken
+      .slice(0, MOST_UNTAKEN)
+      .map(({ path, why }) => ({ path: showPath(path), why: `it was not captured then (${REASONS[why]})` })),
+  };
+}

@@ -1,0 +1,134 @@
+// Says what a rewind would do to files (T7): a worker looks at the folders as they are now. Where
+// none can, the snapshots of the session tell what they know.
+import { listChanges, type ShadowReading } from '../../../store/snapshots/compare.ts';
+import { showPath } from '../../../store/snapshots/listing.ts';
+import { fetchPacks, hasPacks } from '../../../store/snapshots/packs.ts';
+import { readWithLeftBehind } from '../../../store/log/read-left-behind.ts';
+import type { Entry } from '../../../store/log/entries.ts';
+import type { Store } from '../../../store/values/store.ts';
+import type { FilesPreview, Rewind, RootPreview, UntakenFiles } from '../../../workflows/contract/rewind.ts';
+import { UPDATES } from '../../../workflows/contract/session.ts';
+import { ClientProblem } from '../../problem.ts';
+import type { SessionDescription } from '../info.ts';
+import type { ClientOptions } from '../start.ts';
+import { updateAndWait } from '../updates/update.ts';
+import type { ChangedFile } from './diff-session.ts';
+import { createFileNaming } from './named-files.ts';
+
+/** `unnamed`: no call of the session names it. */
+export type RewoundFile = ChangedFile & { readonly unnamed?: true };
+
+export type FilesLook = {
+  /** The files that differ; null where nobody can tell. */
+  readonly files: readonly RewoundFile[] | null;
+  /** Files that differ and are not listed: a worker lists some thousands. */
+  readonly moreFiles: number;
+  /** Says why no worker looked at the folders as they are; null when one did, or none has to. */
+  readonly notLooked: string | null;
+  /** The sentences with which the rewind would be refused. */
+  readonly problems: readonly string[];
+  /** Files that stay, although they were not there then, or not captured. */
+  readonly untaken: UntakenFiles;
+  /** Programs that have files open or work in a folder, as in `node (pid 12) has data.db open`. */
+  readonly inUse: readonly string[];
+};
+
+export type LookPorts = Pick<ClientOptions, 'temporal'> & {
+  readonly store: Store;
+  readonly snapshots: ClientOptions['snapshots'];
+};
+
+export type LookAbout = {
+  readonly seen: SessionDescription;
+  readonly rewind: Rewind;
+  readonly entries: readonly Entry[];
+  readonly by: string;
+};
+
+const NOTHING: Omit<FilesLook, 'files'> = {
+  moreFiles: 0,
+  notLooked: null,
+  problems: [],
+  untaken: { count: 0, first: [] },
+  inUse: [],
+};
+
+/** Milliseconds: a worker that is there answers in a moment, after it has captured the folders. */
+const LOOK_MS = 3 * 60_000;
+
+/** Has a worker look. Throws ClientProblem only for a session that is not there. */
+export async function lookAtFiles(ports: LookPorts, about: LookAbout): Promise<FilesLook> {
+  const { seen, rewind } = about;
+  if (rewind.files === undefined) return { ...NOTHING, files: [] };
+  if (seen.phase !== 'idle') return { ...(await lookAtSnapshots(ports, about)), notLooked: 'the session is not idle' };
+  try {
+    return describeLook(about, await askWorker(ports, about));
+  } catch (error) {
+    if (!(error instanceof ClientProblem)) throw error;
+    return { ...(await lookAtSnapshots(ports, about)), notLooked: error.message };
+  }
+}
+
+/** Compares the snapshots that this machine can read. */
+export async function lookAtSnapshots(ports: LookPorts, about: LookAbout): Promise<FilesLook> {
+  const files = await listFiles(ports, about);
+  return { ...NOTHING, files: files && markUnnamed(about, files) };
+}
+
+/** Throws ClientProblem. */
+async function askWorker({ temporal }: LookPorts, { seen, rewind, by }: LookAbout): Promise<readonly RootPreview[]> {
+  const workers = () => Promise.resolve(seen);
+  const { session } = seen;
+  const about = { temporal, session, name: UPDATES.previewRewind, arg: rewind, signed: { by }, workers };
+  const looked = await updateAndWait<FilesPreview>(about, LOOK_MS);
+  if (looked.kind === 'refused') throw new ClientProblem('refused', looked.problem);
+  return looked.roots;
+}
+
+function describeLook(about: LookAbout, roots: readonly RootPreview[]): FilesLook {
+  const files = roots.flatMap(({ root, changes }) => changes.map((change) => ({ root, ...change })));
+  const { cwd } = about.seen;
+  const untaken = roots.flatMap(({ root, untaken: { first } = NOTHING.untaken }) =>
+    first.map(({ path, why }) => ({ path: root === cwd ? path : `${root}/${path}`, why })),
+  );
+  return {
+    files: markUnnamed(about, files),
+    moreFiles: roots.reduce((sum, { count }) => sum + count, 0) - files.length,
+    notLooked: null,
+    problems: roots.flatMap(({ problems = [] }) => problems),
+    untaken: { count: roots.reduce((sum, root) => sum + (root.untaken?.count ?? 0), 0), first: untaken },
+    inUse: roots.flatMap(({ inUse = [] }) => inUse),
+  };
+}
+
+function markUnnamed({ seen, entries }: LookAbout, files: readonly ChangedFile[]): readonly RewoundFile[] {
+  const isNamed = createFileNaming(entries, seen.cwd);
+  return files.map((file) => (isNamed(file) ? file : { ...file, unnamed: true }));
+}
+
+async function listFiles(
+  { snapshots, store }: LookPorts,
+  { seen, rewind: { files = [], from }, entries }: LookAbout,
+): Promise<readonly ChangedFile[] | null> {
+  if (files.length === 0) return [];
+  const reading = openReading(() => snapshots?.(hasPacks(entries)));
+  if (reading === null) return null;
+  if (hasPacks(entries)) await fetchPacks(reading, store, await readWithLeftBehind(store, seen.session, from));
+  const lists = await Promise.all(
+    files.map(async ({ root, known, to }) => {
+      const changes = await listChanges(reading, { from: known, to, paths: [] });
+      return changes.map(({ path, ...change }) => ({ root, path: showPath(path), ...change }));
+    }),
+  );
+  return lists.flat();
+}
+
+/** Returns null where no snapshots can be read. */
+function openReading(open: () => ShadowReading | undefined): ShadowReading | null {
+  try {
+    return open() ?? null;
+  } catch (error) {
+    if (error instanceof ClientProblem) return null;
+    throw error;
+  }
+}

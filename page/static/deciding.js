@@ -1,0 +1,172 @@
+// Keeps a key from deciding what nobody has read. A decision counts by key only once it has been on screen for a while; what
+// may do harm needs a second, different key; and for some seconds every decision by key can be taken back, for it is sent after them.
+
+/** Milliseconds that a decision has to be on screen. */
+const READ_MS = 500;
+/** Milliseconds in which a decision can be taken back. */
+const UNDO_MS = 4_000;
+/** Milliseconds in which the second key counts. */
+const ARMED_MS = 10_000;
+const SECOND = 'y';
+
+const CODES = { BracketLeft: '[', BracketRight: ']', Slash: '/' };
+
+/** The key, or on a layout without Latin letters the one in its place. */
+export function latinKey({ key, code, shiftKey }) {
+  if (key.length !== 1 || key.charCodeAt(0) < 128) return key;
+  const letter = /^Key([A-Z])$/.exec(code)?.[1];
+  if (letter) return shiftKey ? letter : letter.toLowerCase();
+  return /^Digit(\d)$/.exec(code)?.[1] ?? (code === 'Slash' && shiftKey ? '?' : CODES[code]) ?? key;
+}
+
+/** When each decision came on screen. */
+const since = new Map();
+
+function begin(decision) {
+  since.set(decision, performance.now());
+  setTimeout(() => {
+    if (isReadable(decision, performance.now())) decision.dataset.readable = '';
+  }, READ_MS);
+}
+
+function end(decision) {
+  since.delete(decision);
+  delete decision.dataset.readable;
+}
+
+const observer = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    if (!isIntersecting || document.hidden) end(target);
+    else if (!since.has(target)) begin(target);
+  }
+});
+
+const watched = new Set();
+
+/** Watches whether these decisions are on screen; those that have gone are forgotten. */
+export function watchDecisions(decisions) {
+  for (const one of watched) {
+    if (one.isConnected) continue;
+    watched.delete(one);
+    observer.unobserve(one);
+    end(one);
+  }
+  for (const one of decisions) {
+    if (watched.has(one)) continue;
+    watched.add(one);
+    observer.observe(one);
+  }
+}
+
+// Nobody reads what is in a tab behind another.
+document.addEventListener('visibilitychange', () => {
+  for (const one of watched) {
+    end(one);
+    observer.unobserve(one);
+    if (!document.hidden) observer.observe(one);
+  }
+});
+
+const isReadable = (decision, at) => at - (since.get(decision) ?? Infinity) >= READ_MS;
+
+let armed = null;
+
+function disarm() {
+  armed?.line.remove();
+  armed = null;
+}
+
+/** Does what a key asks for, once the decision was read; what does harm, at the second key. */
+export function decideByKey({ timeStamp }, decision, { act, harm }) {
+  disarm();
+  if (!isReadable(decision, timeStamp)) return;
+  if (!harm) return act();
+  const line = document.createElement('p');
+  line.className = 'armed';
+  line.setAttribute('role', 'alert');
+  const kbd = document.createElement('kbd');
+  kbd.textContent = SECOND;
+  line.append(`Allow it? It ${harm}. `, kbd, ' allows it, any other key does not.');
+  (decision.querySelector('.inbox-bar, .decision-bar') ?? decision).before(line);
+  armed = { decision, act, line, until: timeStamp + ARMED_MS };
+}
+
+/** Takes the second key; any other takes the question back and goes on to what it does. */
+export function takesSecondKey(event) {
+  if (!armed || event.key.length > 1 || event.repeat) return false;
+  const { decision, act, until } = armed;
+  disarm();
+  if (latinKey(event) !== SECOND || !decision.isConnected || event.timeStamp > until) return false;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  act();
+  return true;
+}
+
+/** What waits to be sent, oldest first. */
+const held = [];
+
+function place() {
+  const known = document.getElementById('held');
+  if (known) return known;
+  const made = document.createElement('div');
+  made.id = 'held';
+  made.setAttribute('role', 'status');
+  document.getElementById('said').before(made);
+  return made;
+}
+
+/** Shows what was decided, and resolves with whether it is to be sent now: it was not taken back. */
+export function holdBack(words) {
+  return new Promise((resolve) => {
+    const line = document.createElement('p');
+    const button = document.createElement('button');
+    const kbd = document.createElement('kbd');
+    kbd.textContent = 'z';
+    button.type = 'button';
+    button.className = 'plain';
+    button.append('Undo ', kbd);
+    line.append(words, ' ', button);
+    const settle = (isSent) => {
+      clearTimeout(timer);
+      line.remove();
+      held.splice(held.indexOf(one), 1);
+      resolve(isSent);
+    };
+    const one = { send: () => settle(true), undo: () => settle(false) };
+    const timer = setTimeout(one.send, UNDO_MS);
+    button.addEventListener('click', one.undo);
+    held.push(one);
+    place().append(line);
+  });
+}
+
+/** Takes the last decision back that was not sent; false when there is none. */
+export function undoLast() {
+  const last = held.at(-1);
+  last?.undo();
+  return last !== undefined;
+}
+
+// Whoever leaves the page has decided, and the browser sends it all the same (keepalive).
+addEventListener('pagehide', () => held.slice().forEach(({ send }) => send()));
+
+/** Resolves with what was said and whether it was done. */
+export async function post(path, body) {
+  try {
+    const answer = await fetch(path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+      keepalive: true,
+    });
+    const text = await answer.text();
+    const done = answer.headers.get('content-type')?.includes('json') ? JSON.parse(text) : { said: plain(text) };
+    return { ...done, ok: answer.ok };
+  } catch {
+    const text = 'It did not reach the page’s server, and may not have been done: look before you try again.';
+    return { said: text, ok: false };
+  }
+}
+
+const plain = (html) => new DOMParser().parseFromString(html, 'text/html').body.textContent ?? '';

@@ -1,0 +1,129 @@
+// Keys that were pressed before a call could be read decide nothing, what may do harm needs a second
+// key, and a decision can be taken back for some seconds.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { reply, toolUse } from '../../scripted-model/index.ts';
+import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+afterEach(async () => {
+  for (const { session } of await stage.opened.sessions.approvals()) await stage.opened.sessions.cancel(session);
+  await expect.poll(async () => (await stage.opened.sessions.approvals()).length, { timeout: 600_000 }).toBe(0);
+});
+
+const waiting = async (): Promise<number> => (await stage.opened.sessions.approvals()).length;
+
+async function ask(task: string, command: string): Promise<string> {
+  const before = await waiting();
+  const script = [reply([toolUse('bash', { command })]), reply('Done.')];
+  const session = await stage.play(task, script, { permissionMode: 'default' });
+  await expect.poll(waiting, { timeout: 600_000 }).toBe(before + 1);
+  return session;
+}
+
+const readable = (tab: Page, title: string) =>
+  tab.locator('#inbox-detail[data-readable]', { hasText: title }).waitFor();
+const held = (tab: Page) => tab.locator('#held p');
+
+test('a key that is pressed again at once allows the one call that was read, and none that came on screen just now (O8 L55)', async () => {
+  for (const name of ['one', 'two', 'three']) await ask(`Make ${name}.`, `touch ${name}.txt`);
+  const { tab, problems, close } = await stage.visit('/inbox');
+  await readable(tab, 'Make one.');
+  // A press in the very frame in which the next call comes on screen, as often as one does.
+  await tab.evaluate(`const press = () => document.body.dispatchEvent(
+    new KeyboardEvent('keydown', { key: 'a', code: 'KeyA', bubbles: true, cancelable: true }));
+  const onScreen = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && press());
+  const watch = () => onScreen.observe(document.getElementById('inbox-detail'));
+  new MutationObserver(watch).observe(document.getElementById('inbox-pane'), { childList: true });
+  press();`);
+  await tab.locator('#inbox-detail', { hasText: 'Make two.' }).waitFor();
+  await tab.locator('#said', { hasText: 'Allowed.' }).waitFor();
+  // Nothing else is about to be sent, or was.
+  await expect.poll(() => tab.locator('a[data-item]').count(), { timeout: 600_000 }).toBe(2);
+  expect([await held(tab).count(), await tab.locator('a[data-leaving]').count(), await waiting()]).toEqual([0, 0, 2]);
+  expect(['one', 'two', 'three'].map((name) => existsSync(join(stage.cwd, `${name}.txt`)))).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test('a call that may do harm is allowed by a second, different key alone (O8 L55)', async () => {
+  const session = await ask('Clean up.', 'rm -rf build && touch cleaned.txt');
+  const { tab, problems, close } = await stage.visit('/inbox');
+  await readable(tab, 'Clean up.');
+  const alert = tab.locator('.armed');
+  for (const keys of ['aa', 'aj', 'ak']) {
+    for (const key of keys) await tab.keyboard.press(key);
+    expect(await held(tab).count()).toBe(0);
+  }
+  await tab.keyboard.press('a');
+  await alert.getByText('It removes files.').waitFor();
+  await shoot(tab, 'inbox-second-key');
+  expect(await axeFindings(tab)).toEqual([]);
+  await tab.keyboard.press('y');
+  await held(tab).waitFor();
+  await expect
+    .poll(async () => (await stage.opened.sessions.result(session))?.text, { timeout: 600_000 })
+    .toBe('Done.');
+  expect(existsSync(join(stage.cwd, 'cleaned.txt'))).toBe(true);
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test('a decision by key is taken back by a key, in the inbox and in a session, and nothing of it was sent (O8)', async () => {
+  const session = await ask('Make it.', 'touch undone.txt');
+  for (const place of ['/inbox', `/sessions/${session}`]) {
+    const { tab, problems, close } = await stage.visit(place);
+    const posts: string[] = [];
+    tab.on('request', (request) => request.method() === 'POST' && posts.push(request.url()));
+    const decision = tab.locator('#inbox-detail[data-readable], .decision[data-readable]');
+    await decision.waitFor();
+    await tab.keyboard.press('a');
+    await held(tab).waitFor();
+    await shoot(tab, place === '/inbox' ? 'inbox-held' : 'session-held');
+    await tab.keyboard.press('z');
+    await held(tab).waitFor({ state: 'detached' });
+    await decision.waitFor();
+    expect([posts, await waiting(), existsSync(join(stage.cwd, 'undone.txt'))]).toEqual([[], 1, false]);
+    expect(problems).toEqual([]);
+    await close();
+  }
+});
+
+test('whoever leaves the page right after a decision has decided (O8)', async () => {
+  const session = await ask('Make it, and go.', 'touch left.txt');
+  const { tab, close } = await stage.visit('/inbox');
+  await readable(tab, 'Make it, and go.');
+  await tab.keyboard.press('a');
+  await held(tab).waitFor();
+  await tab.goto(new URL('/usage', tab.url()).href);
+  await expect
+    .poll(async () => (await stage.opened.sessions.result(session))?.text, { timeout: 600_000 })
+    .toBe('Done.');
+  await close();
+});
+
+test('keys are those of their place where the layout has no Latin letters (O8)', async () => {
+  const session = await ask('Make it in Russian.', 'touch russian.txt');
+  const { tab, problems, close } = await stage.visit('/inbox');
+  await readable(tab, 'Make it in Russian.');
+  // What Chromium reports of the key "a" on a Russian layout.
+  await tab.evaluate(`document.body.dispatchEvent(
+    new KeyboardEvent('keydown', { key: 'ф', code: 'KeyA', bubbles: true, cancelable: true }))`);
+  await expect
+    .poll(async () => (await stage.opened.sessions.result(session))?.text, { timeout: 600_000 })
+    .toBe('Done.');
+  await tab.keyboard.press('?');
+  await tab.locator('#keys[open]').waitFor();
+  expect(problems).toEqual([]);
+  await close();
+});
