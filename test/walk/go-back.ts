@@ -52,7 +52,7 @@ export async function goBack(walk: Walk, session: WalkSession, rewind: Rewind, r
     kept: rewind.part === 'files' ? null : entries.slice(0, position),
     ...(isFirst && walk.without.has('first') && { mayBeRefused: true }),
     // Its files alone may have gone further back with its origin.
-    ...(isFork && (rewind.part === 'files' ? { mayBeRefused: true } : { refused: /the fork begins/ })),
+    ...(isFork && (rewind.part === 'files' ? { mayBeRefused: true } : { refused: /the fork begins/i })),
   });
 }
 
@@ -125,10 +125,11 @@ function noteGone(walk: Walk, session: WalkSession, asked: Asked, going: Going |
   if (!going) return;
   const is = lookNow(walk, session.folder, null);
   const held = [...is.held.keys()].map((path) => {
-    const seen = is.look.entries.get(path);
-    const isOfThen = isSame(seen, going.past.look.entries.get(path));
-    const past = isOfThen ? going.past.held.get(path) : undefined;
-    return [path, past ?? ((going.now.held.get(path) ?? 'no') === 'no' ? 'no' : 'maybe')] as const;
+    const isOfThen = isSame(is.look.entries.get(path), going.past.look.entries.get(path));
+    if (isOfThen && going.past.held.get(path) === 'yes') return [path, 'yes'] as const;
+    // What was captured, or is seen now, may be captured from here on.
+    const isSeen = [going.now.held.get(path), is.held.get(path)].some((held) => held !== undefined && held !== 'no');
+    return [path, isSeen ? 'maybe' : 'no'] as const;
   });
   // A folder that stayed for what it has is in no snapshot.
   const folders = [...is.folders].filter((path) => going.past.folders.has(path));

@@ -1,5 +1,6 @@
 // A turn of a walk: the scripted model asks for one command a step, and before each of its answers
 // the folder is looked at, while the product captures it.
+import { until } from '../support/until.ts';
 import type { Reply } from '../../scripted-model/index.ts';
 import type { Moment } from './expect-files.ts';
 import { compareLooks, lookAtFolder } from './look-folder.ts';
@@ -73,7 +74,11 @@ function replyOf({ steps }: Turn, { step }: ModelRequest): Reply {
 async function waitForEnd({ product }: Walk, id: string, messageId: string): Promise<string> {
   const signal = AbortSignal.timeout(LONGEST_MS);
   for await (const event of product.sessions.follow(id, { messageId, signal }))
-    if (event.type === 'result') return event.reason;
+    if (event.type === 'result') {
+      // A run has ended before its session is at rest.
+      await until(async () => (await product.sessions.describe(id)).phase === 'idle');
+      return event.reason;
+    }
   return 'nothing';
 }
 

@@ -32,7 +32,8 @@ export async function fork(walk: Walk, session: WalkSession, { at, how }: Fork, 
   problems.push(...changed.filter((what) => how === 'files' || !isOfWorktrees(what)));
   if (ran.status !== 0) {
     if (existsSync(folder)) problems.push(`the fork was refused, and its folder is there`);
-    const isFine = how === 'worktree' || (place && /nothing was before|the fork begins/.test(ran.err));
+    const isEmpty = keysIn(entries).length === 0 && ran.err.includes('nothing to fork');
+    const isFine = how === 'worktree' || isEmpty || (place && /nothing was before|the fork begins/i.test(ran.err));
     if (!isFine) problems.push(`the fork was refused: ${ran.err}`);
     return;
   }
