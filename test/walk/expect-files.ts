@@ -224,7 +224,8 @@ export function expectDifference(
   for (const path of new Set([...from.held.keys(), ...to.held.keys()])) {
     const [was, is] = [from, to].map(({ held }) => held.get(path) ?? 'no');
     const [a, b] = [was === 'no' ? undefined : seenAt(from, path), is === 'no' ? undefined : seenAt(to, path)];
-    if (was === 'maybe' || is === 'maybe') may.add(path);
+    // Permissions alone may be told as a change.
+    if (was === 'maybe' || is === 'maybe' || (isSame(a, b) && a?.mode !== b?.mode)) may.add(path);
     else if (!isSame(a, b)) must.set(path, a === undefined ? 'added' : b === undefined ? 'deleted' : 'changed');
   }
   return { must, may };

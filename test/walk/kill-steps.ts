@@ -123,6 +123,8 @@ export async function killAtSteps(
   return { steps, failed };
 }
 
+const NOBODY = /perdure worker/;
+
 let scenes = 0;
 
 async function openScene({ product, folder }: KillMeans, about: string): Promise<Scene> {
@@ -159,8 +161,9 @@ async function killAt(
     stepping.disarm();
     if (reached !== null && program !== 'command' && kills === 'worker') await product.startWorker();
     const ran = await running;
-    // A person does again what was killed under their hands.
-    return program === 'command' && reached !== null ? await product.run(...args) : ran;
+    // A person does again what was killed under their hands, or found nobody to do it.
+    const isAgain = reached !== null && (program === 'command' || NOBODY.test(ran.err));
+    return isAgain ? await product.run(...args) : ran;
   };
   await act(scene, run).catch((error: unknown) => void scene.walk.problems.push(String(error)));
   scene.walk.problems.push(...product.problems());

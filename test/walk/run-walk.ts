@@ -1,6 +1,7 @@
 // Runs a walk to its end or to the first operation with a problem, and makes one that fails small.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { until } from '../support/until.ts';
 import { goBack, undo, type RunRewind } from './go-back.ts';
 import type { Operation, WalkPlan } from './operations.ts';
 import type { Bounds } from './expect-files.ts';
@@ -49,6 +50,8 @@ async function carryOut(walk: Walk, operation: Operation): Promise<void> {
   const { product, sessions } = walk;
   const run: RunRewind = product.run;
   const session = 'session' in operation ? (sessions[operation.session % Math.max(1, sessions.length)] ?? null) : null;
+  // Whoever asked last is answered before the session is at rest.
+  if (session) await until(async () => (await product.sessions.describe(session.id)).phase === 'idle');
   switch (operation.kind) {
     case 'turn':
       return await takeTurn(walk, session, operation);
