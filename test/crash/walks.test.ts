@@ -22,7 +22,9 @@ test('files go back, forth and into forks as a model says, whatever was done bef
   const product = await openProduct({ folder, base, snapshots: BOUNDS });
   onTestFinished(() => product.close());
   await product.startWorker();
-  const plans = Array.from({ length: WALKS }, (_, nth) => drawWalk(random(SEED + nth), SEED + nth, WITHOUT, OPERATIONS));
+  const plans = Array.from({ length: WALKS }, (_, nth) =>
+    drawWalk(random(SEED + nth), SEED + nth, WITHOUT, OPERATIONS),
+  );
   const walk = async (plan: (typeof plans)[number]) => {
     const failure = await runWalk({ product, folder, bounds: BOUNDS, without: WITHOUT }, plan);
     expect(failure?.problems ?? [], `walk ${plan.seed}: ${JSON.stringify(plan)}`).toEqual([]);

@@ -36,7 +36,9 @@ export function copyProduct(root: string, base: string, data: string): Stepping 
   const armed = join(base, 'armed.json');
   let mark = '';
   const findMark = (): Reached | null => {
-    const found = placesOfMarks(base, data).map((folder) => join(folder, mark)).find((path) => existsSync(path));
+    const found = placesOfMarks(base, data)
+      .map((folder) => join(folder, mark))
+      .find((path) => existsSync(path));
     return found === undefined ? null : readReached(found);
   };
   return {
@@ -48,7 +50,9 @@ export function copyProduct(root: string, base: string, data: string): Stepping 
     whenReached: async (over) => {
       let isOver = false;
       void over.finally(() => (isOver = true)).catch(() => undefined);
-      return await until(() => findMark() ?? (isOver ? 'over' : null)).then((found) => (found === 'over' ? null : found));
+      return await until(() => findMark() ?? (isOver ? 'over' : null)).then((found) =>
+        found === 'over' ? null : found,
+      );
     },
     disarm: () => {
       rmSync(armed, { force: true });

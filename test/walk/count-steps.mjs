@@ -13,8 +13,8 @@ const armedFile = join(here, 'armed.json');
 const file = basename(process.argv[1] ?? '');
 /** `capture`, `restore`, `worker` or `command`. */
 const program = file.endsWith('-process.js') ? file.slice(0, -11) : process.argv[2] === 'worker' ? 'worker' : 'command';
-/** A worker and a command also write what has nothing to do with files over time. */
-const isMeant = (place) => !['worker', 'command'].includes(program) || /\/(?:snapshots|walks)\//.test(place);
+/** A worker also writes what has nothing to do with files over time. */
+const isMeant = (place) => program !== 'worker' || /\/(?:snapshots|walks)\//.test(place);
 
 let token = '';
 let steps = 0;
@@ -53,16 +53,19 @@ function tell(mark, told) {
 }
 
 const placeIn = (given) => {
-  const text = given instanceof URL ? given.pathname : Buffer.isBuffer(given) ? given.toString('latin1') : String(given);
+  const text =
+    given instanceof URL ? given.pathname : Buffer.isBuffer(given) ? given.toString('latin1') : String(given);
   return text.startsWith('/') ? text : join(process.cwd(), text);
 };
 
 /** Programs that write by open files name no place: every write of a held one counts. */
-const BY_NAME = 'appendFile chmod cp link lchown lutimes mkdir mkdtemp rename rm rmdir symlink truncate unlink utimes writeFile';
+const BY_NAME =
+  'appendFile chmod cp link lchown lutimes mkdir mkdtemp rename rm rmdir symlink truncate unlink utimes writeFile';
 const BY_FILE = 'fchmod fchown fdatasync fsync ftruncate futimes write writev';
 
 function isWriting(flags) {
-  if (typeof flags === 'number') return (flags & (fs.constants.O_WRONLY | fs.constants.O_RDWR | fs.constants.O_CREAT)) !== 0;
+  if (typeof flags === 'number')
+    return (flags & (fs.constants.O_WRONLY | fs.constants.O_RDWR | fs.constants.O_CREAT)) !== 0;
   return typeof flags === 'string' && /[wa+]/.test(flags);
 }
 
@@ -76,10 +79,10 @@ function wrap(holder, name, before) {
 }
 
 const placed = { rename: 1, link: 1, symlink: 1, cp: 1 };
-for (const [holder, suffix] of [
-  [fs, 'Sync'],
-  [fs, ''],
-  [fs.promises, ''],
+for (const { holder, suffix } of [
+  { holder: fs, suffix: 'Sync' },
+  { holder: fs, suffix: '' },
+  { holder: fs.promises, suffix: '' },
 ]) {
   for (const name of BY_NAME.split(' '))
     wrap(holder, `${name}${suffix}`, (args) => step(name, placeIn(args[placed[name] ?? 0])));
@@ -88,5 +91,7 @@ for (const [holder, suffix] of [
     for (const name of BY_FILE.split(' ')) wrap(holder, `${name}${suffix}`, () => step(name, ''));
 }
 for (const name of ['spawn', 'spawnSync', 'execFile', 'execFileSync'])
-  wrap(childProcess, name, ([path, args]) => step(name, `/snapshots/ ${path} ${Array.isArray(args) ? args.slice(0, 9).join(' ') : ''}`));
+  wrap(childProcess, name, ([path, args]) =>
+    step(name, `/snapshots/ ${path} ${Array.isArray(args) ? args.slice(0, 9).join(' ') : ''}`),
+  );
 syncBuiltinESMExports();

@@ -66,7 +66,7 @@ export type Going = {
   /** The folder right before, and what the session knows of it. */
   readonly now: Moment;
   readonly known: FolderLook;
-  readonly then: Moment;
+  readonly past: Moment;
   readonly force: boolean;
 };
 
@@ -93,24 +93,24 @@ export function expectFiles(going: Going): Expected {
     if (outcomes.some((one) => one !== undefined && !isSame(one, now)))
       findUnheldInTheWay(going, allowed, path, (at, sure) => stop(at, 'no snapshot holds it', isSure && sure));
   }
-  for (const folder of emptyFolders(going.then))
+  for (const folder of emptyFolders(going.past))
     if (going.now.look.entries.get(folder)?.kind !== 'folder')
       findUnheldInTheWay(going, allowed, folder, (at, sure) => stop(at, 'no snapshot holds it', sure));
   return { stops, mayStop, allowed };
 }
 
-function listAllowed({ now, then }: Going): Expected['allowed'] {
-  const paths = [...new Set([...now.held.keys(), ...then.held.keys()])];
-  const absent = paths.filter((path) => !then.held.has(path));
-  const ignoredThen = then.rules(absent);
+function listAllowed({ now, past }: Going): Expected['allowed'] {
+  const paths = [...new Set([...now.held.keys(), ...past.held.keys()])];
+  const absent = paths.filter((path) => !past.held.has(path));
+  const ignoredThen = past.rules(absent);
   const allowed = new Map<RawPath, readonly (Seen | undefined)[]>();
   for (const path of paths) {
-    const [is, was] = [seenAt(now, path), seenAt(then, path)];
+    const [is, was] = [seenAt(now, path), seenAt(past, path)];
     const heldNow = now.held.get(path) ?? 'no';
-    const heldThen = then.held.get(path) ?? 'no';
+    const heldThen = past.held.get(path) ?? 'no';
     if (was) allowed.set(path, heldThen === 'yes' ? [was] : heldThen === 'maybe' ? [was, is] : [is]);
     else if (heldNow === 'no' || ignoredThen.has(path)) allowed.set(path, [is]);
-    else allowed.set(path, heldNow === 'maybe' || then.isBeyond ? [is, undefined] : [undefined]);
+    else allowed.set(path, heldNow === 'maybe' || past.isBeyond ? [is, undefined] : [undefined]);
   }
   return allowed;
 }
@@ -122,11 +122,7 @@ function seenAt({ look }: Moment, path: RawPath): Seen | undefined {
 }
 
 /** A file that others have changed since the session knew it stops what would overwrite it (T7). */
-function findForeign(
-  { now, known, force }: Going,
-  path: RawPath,
-  found: (why: string, isSure: boolean) => void,
-): void {
+function findForeign({ now, known, force }: Going, path: RawPath, found: (why: string, isSure: boolean) => void): void {
   if (force || isSame(now.look.entries.get(path), known.entries.get(path))) return;
   const isSure = (now.held.get(path) ?? 'yes') === 'yes';
   found('someone else has changed it', isSure);
@@ -151,8 +147,7 @@ function findUnheldInTheWay(
     if (there && there.kind !== 'folder') judge(at);
   }
   if (now.look.entries.get(path)?.kind !== 'folder') return;
-  for (const [below, { kind }] of now.look.entries)
-    if (kind !== 'folder' && below.startsWith(`${path}/`)) judge(below);
+  for (const [below, { kind }] of now.look.entries) if (kind !== 'folder' && below.startsWith(`${path}/`)) judge(below);
   for (const below of now.look.git.keys()) if (below.startsWith(`${path}/`)) found(below, true);
 }
 
@@ -175,14 +170,15 @@ export function checkFiles(going: Going, { allowed }: Expected, after: FolderLoo
     else problems.push(...checkKept(going, path, file));
   }
   for (const [path, seen] of after.entries)
-    if (seen.kind !== 'folder' && !allowed.has(path)) problems.push(`${show(path)} is ${describe(seen)}, and was never`);
+    if (seen.kind !== 'folder' && !allowed.has(path))
+      problems.push(`${show(path)} is ${describe(seen)}, and was never`);
   problems.push(...checkFolders(going, after), ...compareGit(going.now.look, after));
   return problems;
 }
 
 /** What does not differ is not written anew, and permissions stay. */
-function checkKept({ now, then }: Going, path: RawPath, is: Seen | undefined): readonly string[] {
-  const [before, was] = [now.look.entries.get(path), then.look.entries.get(path)];
+function checkKept({ now, past }: Going, path: RawPath, is: Seen | undefined): readonly string[] {
+  const [before, was] = [now.look.entries.get(path), past.look.entries.get(path)];
   if (!is || !before || before.kind === 'folder') return [];
   if (isSame(before, is)) {
     if (before.mode !== is.mode && was?.mode !== is.mode)
@@ -195,22 +191,24 @@ function checkKept({ now, then }: Going, path: RawPath, is: Seen | undefined): r
     : [`the mode of ${show(path)} is ${is.mode.toString(8)}, and was ${before.mode.toString(8)}`];
 }
 
-function checkFolders({ now, then }: Going, after: FolderLook): readonly string[] {
+function checkFolders({ now, past }: Going, after: FolderLook): readonly string[] {
   const problems: string[] = [];
   const isFolder = (look: FolderLook, path: RawPath): boolean => look.entries.get(path)?.kind === 'folder';
-  for (const path of emptyFolders(then))
+  for (const path of emptyFolders(past))
     if (!isFolder(after, path)) problems.push(`the empty folder ${show(path)} is not there again`);
   const filled = new Set([...after.entries.keys(), ...after.git.keys()].flatMap(foldersOf));
-  const appeared = [...now.folders].filter((path) => !then.look.entries.has(path));
-  const ignoredThen = then.rules(appeared);
+  const appeared = [...now.folders].filter((path) => !past.look.entries.has(path));
+  // A rule for folders alone does not match the path of one that is not there.
+  const inside = (path: RawPath): RawPath => `${path}/inside`;
+  const ignoredThen = past.rules(appeared.map(inside));
   for (const path of appeared)
-    if (isFolder(after, path) && !filled.has(path) && !ignoredThen.has(path) && !then.isBeyond)
+    if (isFolder(after, path) && !filled.has(path) && !ignoredThen.has(inside(path)) && !past.isBeyond)
       problems.push(`the folder ${show(path)} was not there then, and stayed`);
   for (const [path, seen] of now.look.entries) {
-    if (seen.kind !== 'folder' || !isFolder(then.look, path)) continue;
+    if (seen.kind !== 'folder' || !isFolder(past.look, path)) continue;
     const is = after.entries.get(path);
     if (is?.kind !== 'folder') problems.push(`the folder ${show(path)} is gone`);
-    else if (is.mode !== seen.mode && is.mode !== then.look.entries.get(path)?.mode)
+    else if (is.mode !== seen.mode && is.mode !== past.look.entries.get(path)?.mode)
       problems.push(`the mode of the folder ${show(path)} became ${is.mode.toString(8)}`);
   }
   return problems;
@@ -233,19 +231,19 @@ export function expectDifference(
 }
 
 /** Returns what is wrong with a folder that was made from a moment (T10). */
-export function checkMade(then: Moment, made: FolderLook): readonly string[] {
+export function checkMade(past: Moment, made: FolderLook): readonly string[] {
   const problems: string[] = [];
-  for (const [path, held] of then.held) {
-    const [was, is] = [seenAt(then, path), made.entries.get(path)];
+  for (const [path, held] of past.held) {
+    const [was, is] = [seenAt(past, path), made.entries.get(path)];
     if (held === 'yes' && !isSame(was, is)) problems.push(`${show(path)} is ${describe(is)}, not ${describe(was)}`);
   }
   for (const [path, is] of made.entries) {
     if (is.kind === 'folder') {
-      if (then.look.entries.get(path)?.kind !== 'folder') problems.push(`the folder ${show(path)} was not there then`);
-    } else if ((then.held.get(path) ?? 'no') === 'no') problems.push(`${show(path)} was not captured, and is there`);
-    else if (!isSame(is, seenAt(then, path))) problems.push(`${show(path)} is ${describe(is)}`);
+      if (past.look.entries.get(path)?.kind !== 'folder') problems.push(`the folder ${show(path)} was not there then`);
+    } else if ((past.held.get(path) ?? 'no') === 'no') problems.push(`${show(path)} was not captured, and is there`);
+    else if (!isSame(is, seenAt(past, path))) problems.push(`${show(path)} is ${describe(is)}`);
   }
-  for (const path of emptyFolders(then))
+  for (const path of emptyFolders(past))
     if (made.entries.get(path)?.kind !== 'folder') problems.push(`the empty folder ${show(path)} is missing`);
   return problems;
 }

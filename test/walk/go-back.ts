@@ -18,7 +18,7 @@ export type RunRewind = (...args: readonly string[]) => Promise<Ran>;
 type Asked = {
   readonly args: readonly string[];
   /** The files to go back to; null where they stay. */
-  readonly then: Moment | null;
+  readonly past: Moment | null;
   readonly force: boolean;
   readonly entries: readonly Entry[];
   /** The conversation to go back to; null where it stays. */
@@ -39,29 +39,25 @@ export async function goBack(walk: Walk, session: WalkSession, rewind: Rewind, r
   const isFork = position < session.floor;
   const isFirst = !entries.slice(0, position).some(({ kind }) => kind === 'user');
   const goesFiles = rewind.part !== 'conversation';
-  const then = goesFiles ? momentBefore(session, entries, position) : null;
-  if (goesFiles && then === null) return void walk.problems.push(`no moment was seen before ${position}`);
+  const past = goesFiles ? momentBefore(session, entries, position) : null;
+  if (goesFiles && past === null) return void walk.problems.push(`no moment was seen before ${position}`);
   const part = rewind.part === 'both' ? [] : [`--${rewind.part}`];
   const force = rewind.force ? ['--force'] : [];
   const to = rewind.to === null ? [] : ['--to', place.point];
   await carryOut(walk, session, run, {
     args: [...to, ...part, ...force],
-    then,
+    past,
     force: rewind.force,
     entries,
     kept: rewind.part === 'files' ? null : entries.slice(0, position),
     ...(isFirst && walk.without.has('first') && { mayBeRefused: true }),
     // Its files alone may have gone further back with its origin.
-    ...(isFork && (rewind.part === 'files' ? { mayBeRefused: true } : { refused: /the fork begins/ })),
+    ...(isFork && (rewind.part === 'files' ? { mayBeRefused: true } : { refused: /the fork begins/i })),
   });
 }
 
 /** Asks where the step begins in which a place lies: a conversation goes back to a step's beginning. */
-async function findBeginning(
-  { product }: Walk,
-  { id }: WalkSession,
-  { point, position }: Place,
-): Promise<number> {
+async function findBeginning({ product }: Walk, { id }: WalkSession, { point, position }: Place): Promise<number> {
   const asked = { to: point, dryRun: true, conversation: false };
   const planned = await product.sessions.rewind(id, asked).catch(() => null);
   return planned?.position ?? position;
@@ -72,7 +68,7 @@ export async function undo(walk: Walk, session: WalkSession, { force }: Undo, ru
   const { last } = session;
   await carryOut(walk, session, run, {
     args: ['--undo', ...(force ? ['--force'] : [])],
-    then: last?.before ?? null,
+    past: last?.before ?? null,
     force,
     entries,
     kept: last?.entries ?? null,
@@ -84,7 +80,7 @@ async function carryOut(walk: Walk, session: WalkSession, run: RunRewind, asked:
   const { problems } = walk;
   const { folder } = session;
   const [now, around] = [lookNow(walk, folder, session), lookAround(walk, folder)];
-  const going = asked.then && { now, known: session.known.look, then: asked.then, force: asked.force };
+  const going = asked.past && { now, known: session.known.look, past: asked.past, force: asked.force };
   const expected = going && expectFiles(going);
   const ran = await run('rewind', session.id, ...asked.args);
   const after = lookAtFolder(folder, walk.contents);
@@ -129,13 +125,14 @@ function noteGone(walk: Walk, session: WalkSession, asked: Asked, going: Going |
   if (!going) return;
   const is = lookNow(walk, session.folder, null);
   const held = [...is.held.keys()].map((path) => {
-    const seen = is.look.entries.get(path);
-    const isOfThen = isSame(seen, going.then.look.entries.get(path));
-    const then = isOfThen ? going.then.held.get(path) : undefined;
-    return [path, then ?? ((going.now.held.get(path) ?? 'no') === 'no' ? 'no' : 'maybe')] as const;
+    const isOfThen = isSame(is.look.entries.get(path), going.past.look.entries.get(path));
+    if (isOfThen && going.past.held.get(path) === 'yes') return [path, 'yes'] as const;
+    // What was captured, or is seen now, may be captured from here on.
+    const isSeen = [going.now.held.get(path), is.held.get(path)].some((held) => held !== undefined && held !== 'no');
+    return [path, isSeen ? 'maybe' : 'no'] as const;
   });
   // A folder that stayed for what it has is in no snapshot.
-  const folders = [...is.folders].filter((path) => going.then.folders.has(path));
+  const folders = [...is.folders].filter((path) => going.past.folders.has(path));
   session.known = { ...is, held: new Map(held), folders: new Set(folders) };
   session.isNext = false;
 }

@@ -98,7 +98,10 @@ const OPERATIONS: readonly Killed[] = [
 ];
 
 /** Returns how many steps there were, and at how many of them something was wrong. */
-export async function killAtSteps(means: KillMeans, chosen: string): Promise<{ readonly steps: number; readonly failed: number }> {
+export async function killAtSteps(
+  means: KillMeans,
+  chosen: string,
+): Promise<{ readonly steps: number; readonly failed: number }> {
   let [steps, failed] = [0, 0];
   for (const operation of OPERATIONS.filter(({ name }) => name.includes(chosen)))
     for (const program of operation.programs) {
@@ -164,7 +167,12 @@ async function killAt(
   return what;
 }
 
-async function carryOut({ walk, session }: Scene, product: Product, program: StepProgram, args: readonly string[]): Promise<Ran> {
+async function carryOut(
+  { walk, session }: Scene,
+  product: Product,
+  program: StepProgram,
+  args: readonly string[],
+): Promise<Ran> {
   if (args[0] !== 'turn') return await (program === 'command' ? product.runApart(...args) : product.run(...args));
   await takeTurn(walk, session, JSON.parse(args[1] ?? '') as ReturnType<typeof turn>);
   return { status: 0, out: '', err: '' };

@@ -40,7 +40,7 @@ export class Contents {
 }
 
 export function pathIn(root: string, path: RawPath): Buffer {
-  return Buffer.from(path === '' ? `${latin1Of(root)}` : `${latin1Of(root)}/${path}`, 'latin1');
+  return Buffer.from(path === '' ? latin1Of(root) : `${latin1Of(root)}/${path}`, 'latin1');
 }
 
 const latin1Of = (path: string): string => Buffer.from(path).toString('latin1');
@@ -99,7 +99,8 @@ export function compareLooks(before: FolderLook, after: FolderLook): readonly st
   const found: string[] = [];
   for (const path of new Set([...before.entries.keys(), ...after.entries.keys()])) {
     const [was, is] = [before.entries.get(path), after.entries.get(path)];
-    if (!isSame(was, is) || was?.mode !== is?.mode) found.push(`${show(path)}: ${describe(was)} became ${describe(is)}`);
+    if (!isSame(was, is) || was?.mode !== is?.mode)
+      found.push(`${show(path)}: ${describe(was)} became ${describe(is)}`);
   }
   return [...found, ...compareGit(before, after)];
 }

@@ -34,7 +34,11 @@ const { values } = parseArgs({
 });
 
 const MOST_SAID = 5;
-const [walks, seed, operations] = [values.walks, values.seed, values.operations].map(Number) as [number, number, number];
+const [walks, seed, operations] = [values.walks, values.seed, values.operations].map(Number) as [
+  number,
+  number,
+  number,
+];
 const without = new Set(values.without.split(',').filter(Boolean));
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);

@@ -74,13 +74,19 @@ function drawOperation(random: Random, without: ReadonlySet<string>): Operation 
     [3, 'edits', () => ({ kind: 'edit', session, script: drawScript(random, without) })],
     [6, 'rewinds', () => drawRewind(random, session, without)],
     [2, 'undo', () => ({ kind: 'undo', session, force: random.nat(3) === 0 })],
-    [2, 'forks', () => ({ kind: 'fork', session, at: random.bool() ? among(random) : null, how: drawHow(random, without) })],
+    [
+      2,
+      'forks',
+      () => ({ kind: 'fork', session, at: random.bool() ? among(random) : null, how: drawHow(random, without) }),
+    ],
     [2, 'diff', () => ({ kind: 'diff', session, from: drawPoint(random), to: drawPoint(random) })],
     [1, 'apply', () => ({ kind: 'apply', session, edit: random.bool() ? drawScript(random, without) : null })],
     [1, 'gc', () => ({ kind: 'gc' })],
     [1, 'kills', () => ({ kind: 'restart' })],
   ];
-  return random.weighted(choices.filter(([, name]) => !without.has(name)).map(([weight, , make]) => [weight, make] as const));
+  return random.weighted(
+    choices.filter(([, name]) => !without.has(name)).map(([weight, , make]) => [weight, make] as const),
+  );
 }
 
 const drawHow = (random: Random, without: ReadonlySet<string>): 'files' | 'worktree' =>

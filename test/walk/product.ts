@@ -60,7 +60,10 @@ export async function openProduct({ folder, base, snapshots = true }: ProductOpt
     GIT_CONFIG_NOSYSTEM: '1',
     TEMPORAL_DEBUG: '1',
   };
-  const { openServer } = await loadBuilt<typeof import('../../client/runtime/open-server.ts')>(base, 'client/runtime/open-server');
+  const { openServer } = await loadBuilt<typeof import('../../client/runtime/open-server.ts')>(
+    base,
+    'client/runtime/open-server',
+  );
   const { main } = await loadBuilt<typeof import('../../cli/main.ts')>(base, 'cli/main');
   const opened = await openServer({ env, by: 'walker' });
   const program = join(base, 'bin', 'perdure.mjs');
@@ -114,7 +117,10 @@ type Main = (args: readonly string[], io: Io) => Promise<number>;
 
 function collector() {
   const chunks: Buffer[] = [];
-  const write = (chunk: Buffer, _: string, done: () => void): void => void (chunks.push(chunk), done());
+  const write = (chunk: Buffer, _: string, done: () => void): void => {
+    chunks.push(chunk);
+    done();
+  };
   return { stream: new Writable({ write }), text: () => Buffer.concat(chunks).toString() };
 }
 
@@ -145,7 +151,9 @@ async function runApart(args: readonly string[], env: NodeJS.ProcessEnv, cwd: st
 async function answer(answers: ReadonlyMap<string, Answer>, request: ParsedRequest): Promise<Reply> {
   const { messages } = request;
   const keysOf = (at: number): readonly string[] =>
-    messages[at]?.role === 'user' ? [...JSON.stringify(messages[at].content).matchAll(/TURN=(\w+)/g)].map(([, key]) => key ?? '') : [];
+    messages[at]?.role === 'user'
+      ? [...JSON.stringify(messages[at].content).matchAll(/TURN=(\w+)/g)].map(([, key]) => key ?? '')
+      : [];
   const at = messages.findLastIndex((_, index) => keysOf(index).length > 0);
   const key = keysOf(at).at(-1) ?? '';
   const found = answers.get(key);

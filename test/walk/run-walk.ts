@@ -9,13 +9,21 @@ import { takeTurn } from './take-turn.ts';
 import { apply, collectGarbage, diff, fork } from './try-again.ts';
 import { change, openWalk, type Walk } from './walk.ts';
 
-export type WalkMeans = { readonly product: Product; readonly folder: string; readonly bounds: Bounds; readonly without: ReadonlySet<string> };
+export type WalkMeans = {
+  readonly product: Product;
+  readonly folder: string;
+  readonly bounds: Bounds;
+  readonly without: ReadonlySet<string>;
+};
 
 /** What went wrong, at which of the operations. */
 export type Failure = { readonly at: number; readonly problems: readonly string[] };
 
 /** Returns null for a walk without a problem. */
-export async function runWalk({ product, folder, bounds, without }: WalkMeans, plan: WalkPlan): Promise<Failure | null> {
+export async function runWalk(
+  { product, folder, bounds, without }: WalkMeans,
+  plan: WalkPlan,
+): Promise<Failure | null> {
   mkdirSync(join(folder, 'walks'), { recursive: true });
   const place = mkdtempSync(join(folder, 'walks', 'w'));
   const name = place.slice(place.lastIndexOf('/') + 1).replaceAll(/\W/g, '');
@@ -84,7 +92,8 @@ export async function makeSmall(
   };
   for (let at = found.plan.operations.length - 2; at >= 0; at -= 1)
     await attempt({ ...found.plan, operations: found.plan.operations.filter((_, index) => index !== at) });
-  for (let at = found.plan.operations.length - 1; at >= 0; at -= 1) await shortenScripts(found.plan, at, attempt, () => found.plan);
+  for (let at = found.plan.operations.length - 1; at >= 0; at -= 1)
+    await shortenScripts(found.plan, at, attempt, () => found.plan);
   await shortenBeginning(() => found.plan, attempt);
   return found;
 }
@@ -113,4 +122,3 @@ async function shortenScripts(plan: WalkPlan, at: number, attempt: Attempt, curr
       await attempt({ ...current(), operations });
     }
 }
-

@@ -1,5 +1,6 @@
 // A turn of a walk: the scripted model asks for one command a step, and before each of its answers
 // the folder is looked at, while the product captures it.
+import { until } from '../support/until.ts';
 import type { Reply } from '../../scripted-model/index.ts';
 import type { Moment } from './expect-files.ts';
 import { compareLooks, lookAtFolder } from './look-folder.ts';
@@ -42,7 +43,9 @@ export async function takeTurn(walk: Walk, session: WalkSession | null, turn: Tu
     return replyOf(turn, request);
   });
   const text = `Do it. TURN=${key}`;
-  const sent = session ? await product.sessions.send(session.id, text) : await product.sessions.start(text, { cwd: folder });
+  const sent = session
+    ? await product.sessions.send(session.id, text)
+    : await product.sessions.start(text, { cwd: folder });
   const ended = await waitForEnd(walk, sent.session, sent.messageId);
   if (ended !== 'completed') problems.push(`the turn ${key} ended with ${ended}`);
   const last = moments.steps.at(-1) ?? moments.begin;
@@ -71,7 +74,11 @@ function replyOf({ steps }: Turn, { step }: ModelRequest): Reply {
 async function waitForEnd({ product }: Walk, id: string, messageId: string): Promise<string> {
   const signal = AbortSignal.timeout(LONGEST_MS);
   for await (const event of product.sessions.follow(id, { messageId, signal }))
-    if (event.type === 'result') return event.reason;
+    if (event.type === 'result') {
+      // A run has ended before its session is at rest.
+      await until(async () => (await product.sessions.describe(id)).phase === 'idle');
+      return event.reason;
+    }
   return 'nothing';
 }
 
@@ -85,9 +92,17 @@ type Taken = {
 };
 
 function noteTurn(walk: Walk, session: WalkSession | null, { id, folder, key, moments, first, last }: Taken): void {
-  const of =
-    session ??
-    ({ id, folder, turns: new Map(), first, known: last, isNext: true, floor: 0, last: null, wentOn: false } as WalkSession);
+  const of: WalkSession = session ?? {
+    id,
+    folder,
+    turns: new Map(),
+    first,
+    known: last,
+    isNext: true,
+    floor: 0,
+    last: null,
+    wentOn: false,
+  };
   of.turns.set(key, moments);
   of.known = last;
   of.isNext = true;

@@ -32,7 +32,8 @@ export async function fork(walk: Walk, session: WalkSession, { at, how }: Fork, 
   problems.push(...changed.filter((what) => how === 'files' || !isOfWorktrees(what)));
   if (ran.status !== 0) {
     if (existsSync(folder)) problems.push(`the fork was refused, and its folder is there`);
-    const isFine = how === 'worktree' || (place && /nothing was before|the fork begins/.test(ran.err));
+    const isEmpty = keysIn(entries).length === 0 && ran.err.includes('nothing to fork');
+    const isFine = how === 'worktree' || isEmpty || (place && /nothing was before|the fork begins/i.test(ran.err));
     if (!isFine) problems.push(`the fork was refused: ${ran.err}`);
     return;
   }
@@ -46,7 +47,8 @@ export async function fork(walk: Walk, session: WalkSession, { at, how }: Fork, 
 }
 
 /** A work tree has a branch and its place in the repository. */
-const isOfWorktrees = (what: string): boolean => /\.git\/(?:worktrees|refs\/heads\/perdure|logs\/refs\/heads\/perdure)/.test(what);
+const isOfWorktrees = (what: string): boolean =>
+  /\.git\/(?:worktrees|refs\/heads\/perdure|logs\/refs\/heads\/perdure)/.test(what);
 
 type Made = { readonly id: string; readonly folder: string; readonly shared: readonly Entry[] };
 
@@ -94,7 +96,9 @@ export async function diff(walk: Walk, session: WalkSession, asked: Diff): Promi
   const listed = new Map(files.map(({ path, kind }) => [path, kind]));
   for (const [path, kind] of must)
     if (listed.get(showPath(path)) !== kind)
-      problems.push(`the comparison ${args.join(' ')} says of ${show(path)} ${listed.get(showPath(path)) ?? 'nothing'}, not ${kind}`);
+      problems.push(
+        `the comparison ${args.join(' ')} says of ${show(path)} ${listed.get(showPath(path)) ?? 'nothing'}, not ${kind}`,
+      );
   const names = new Set([...must.keys(), ...may].map(showPath));
   for (const path of listed.keys())
     if (!names.has(path)) problems.push(`the comparison ${args.join(' ')} names ${path}, which did not change`);
@@ -113,19 +117,26 @@ export async function apply(walk: Walk, session: WalkSession, { edit }: Apply, r
   if (keysIn(await readTranscript(walk, session.id)).length === 0) return;
   const ran = await run('apply', session.id, '--to-dir', copy);
   problems.push(...compareAround(around, lookAround(walk, copy)));
-  if (ran.status !== 0 && edit === null) problems.push(`nothing was changed in the copy, and yet: ${ran.out}${ran.err}`);
+  if (ran.status !== 0 && edit === null)
+    problems.push(`nothing was changed in the copy, and yet: ${ran.out}${ran.err}`);
   const after = lookAtFolder(copy, walk.contents);
   const topOf = (path: RawPath): string => path.split('/')[0] ?? path;
-  const edited = new Set([...made.entries.keys(), ...before.entries.keys()].filter((path) => !isSame(made.entries.get(path), before.entries.get(path))).map(topOf));
-  const isOpen = new Set([...session.first.held, ...session.known.held].filter(([, held]) => held === 'maybe').map(([path]) => path));
+  const edited = new Set(
+    [...made.entries.keys(), ...before.entries.keys()]
+      .filter((path) => !isSame(made.entries.get(path), before.entries.get(path)))
+      .map(topOf),
+  );
+  const isOpen = new Set(
+    [...session.first.held, ...session.known.held].filter(([, held]) => held === 'maybe').map(([path]) => path),
+  );
   for (const path of new Set([...session.first.held.keys(), ...session.known.held.keys()])) {
     if (edited.has(topOf(path)) || isOpen.has(path)) continue;
     const wanted = (session.known.held.get(path) ?? 'no') === 'no' ? undefined : session.known.look.entries.get(path);
     const is = after.entries.get(path);
-    if (!isSame(is?.kind === 'folder' ? undefined : is, wanted)) problems.push(`after it was applied, ${show(path)} is not as the agent left it`);
+    if (!isSame(is?.kind === 'folder' ? undefined : is, wanted))
+      problems.push(`after it was applied, ${show(path)} is not as the agent left it`);
   }
-  for (const path of after.entries.keys())
-    if (/\.perdure-/.test(path)) problems.push(`${show(path)} was left behind`);
+  for (const path of after.entries.keys()) if (/\.perdure-/.test(path)) problems.push(`${show(path)} was left behind`);
 }
 
 /** Writes what a snapshot of a moment may hold into a new folder. */

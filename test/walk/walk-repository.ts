@@ -53,7 +53,8 @@ export async function walkInRepository(asked: RepositoryWalk): Promise<readonly 
     else if ((await digest(workspace, LIST)) !== listed) problems.push(`the files before ${message} are others`);
     const undone = await product.run('rewind', session, '--undo');
     if (undone.status !== 0) problems.push(`the undo was refused: ${undone.err}`);
-    else if ((await digest(workspace, LIST)) !== end) problems.push(`after the undo of ${message} the files are others`);
+    else if ((await digest(workspace, LIST)) !== end)
+      problems.push(`after the undo of ${message} the files are others`);
   }
   if ((await digest(workspace, GIT)) !== git) problems.push('what is in .git has changed');
   return problems;

@@ -35,8 +35,7 @@ export function keyOf(entry: Entry): string | undefined {
 }
 
 /** The keys of the turns of a conversation, in order. */
-export const keysIn = (entries: readonly Entry[]): readonly string[] =>
-  entries.flatMap((entry) => keyOf(entry) ?? []);
+export const keysIn = (entries: readonly Entry[]): readonly string[] => entries.flatMap((entry) => keyOf(entry) ?? []);
 
 /** Outcomes of calls that ran and may have had an effect; those without a key had none. */
 const isEffect = (entry: Entry): boolean =>
