@@ -48,7 +48,7 @@ export function buildCommonArguments(
     '--sort=path',
     ...(names('node_modules') ? ['--no-ignore-vcs'] : ['--glob=!node_modules']),
     ...(names('.git') ? [] : ['--glob=!.git']),
-    ...ownData.map((name) => `--glob=!/${name.replaceAll(/[\\*?[\]{}!]/g, '\\$&')}`),
+    ...ownData.map((path) => `--glob=!/${path.replaceAll(/[\\*?[\]{}!]/g, '\\$&')}`),
   ];
 }
 
