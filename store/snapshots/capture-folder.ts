@@ -198,16 +198,15 @@ export class FolderCapture {
   async #attempt(request: CaptureRequest): Promise<Snapshot> {
     const { caps, before, packs = false } = request;
     if (!this.#isOpen || !(await this.#hasLast()) || (packs && !this.#isPacked)) await this.#open(packs);
-    const held = new Set([...(this.#isRecalled ? [] : [before]), ...(request.held ?? [])]);
-    for (const id of held) if (id !== this.#last?.id) await this.#recall(id);
+    const recalled = [...(this.#isRecalled ? [] : [before]), ...(request.held ?? [])];
+    for (const id of new Set(recalled)) if (id !== this.#last?.id) await this.#recall(id);
     this.#isRecalled ||= before !== null;
     const collect = packs ? (pack: Buffer) => this.#leavePack(pack) : undefined;
     const look = await this.#look(request);
     let bytes = 0;
     for (const found of [...look.known, ...look.added.toSorted((a, b) => (a.path < b.path ? -1 : 1))]) {
-      const { folder, name, stats } = found;
-      const held = folder.files.get(name)?.id;
-      if (this.#take(found, caps) && held !== folder.files.get(name)?.id) bytes += stats.size;
+      const { folder, name, stats, held } = found;
+      if (this.#take(found, caps) && held?.id !== folder.files.get(name)?.id) bytes += stats.size;
       if (this.#writer.isFull()) await this.#writer.flush(collect);
     }
     this.#isSaved &&= look.known.length + look.added.length === 0;
@@ -382,11 +381,10 @@ export class FolderCapture {
     const listed = await this.#runGit(['ls-tree', '-z', '--end-of-options', snapshot]).catch(() => '');
     const ids = new Map(
       namesIn(listed)
-        .map((line) => parseListed(line))
+        .map(parseListed)
         .map(({ path, id }) => [path, id]),
     );
-    const files = ids.get('files');
-    const modes = ids.get('modes');
+    const [files, modes] = [ids.get('files'), ids.get('modes')];
     return files === undefined ? null : { files, ...(modes !== undefined && { modes }) };
   }
 

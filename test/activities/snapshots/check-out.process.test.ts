@@ -151,8 +151,8 @@ test('a work tree whose worker dies before any of its steps is made by the next 
       worktree: true,
       attempt: { ...about.attempt, session: `s-k${count}` as SessionId },
     } as const;
-    const { sandbox, signal } = dyingAt(options.sandbox, count);
-    const dying = { ...own, attempt: { ...own.attempt, signal } };
+    const { sandbox, signal: death } = dyingAt(options.sandbox, count);
+    const dying = { ...own, attempt: { ...own.attempt, signal: death } };
     const first = await checkOutRoot({ ...options, sandbox }, dying).catch((error: unknown) => error);
     isOver = !(first instanceof Error);
     const branch = `perdure/s-k${count}`;
@@ -168,8 +168,8 @@ test('a work tree whose worker dies before any of its steps is made by the next 
 
 test('what a git that was killed has left of a work tree does not keep a fork from it (T10)', async () => {
   const { options, about } = await openForked();
-  const { sandbox, signal } = dyingAt(options.sandbox, 3);
-  const dying = { ...about, worktree: true, attempt: { ...about.attempt, signal } } as const;
+  const { sandbox, signal: death } = dyingAt(options.sandbox, 3);
+  const dying = { ...about, worktree: true, attempt: { ...about.attempt, signal: death } } as const;
   await expect(checkOutRoot({ ...options, sandbox }, dying)).rejects.toThrow('the worker died');
   const entry = join(about.from, '.git', 'worktrees', 'fork');
   for (const name of [entry, `${entry}-other`]) mkdirSync(name, { recursive: true });
