@@ -205,8 +205,8 @@ export class FolderCapture {
     const look = await this.#look(request);
     let bytes = 0;
     for (const found of [...look.known, ...look.added.toSorted((a, b) => (a.path < b.path ? -1 : 1))]) {
-      const { folder, name, stats, held } = found;
-      if (this.#take(found, caps) && held?.id !== folder.files.get(name)?.id) bytes += stats.size;
+      const held = found.folder.files.get(found.name)?.id;
+      if (this.#take(found, caps) && held !== found.folder.files.get(found.name)?.id) bytes += found.stats.size;
       if (this.#writer.isFull()) await this.#writer.flush(collect);
     }
     this.#isSaved &&= look.known.length + look.added.length === 0;
