@@ -1,7 +1,7 @@
 // The command line: parses it, runs one command, and ends the process with its status.
 import type { Command, CommanderError } from 'commander';
 import type { Cli, Io } from './cli.ts';
-import { failureOf, failureText, STATUS } from './errors.ts';
+import { failureOf, failureText, STATUS, UsageError } from './errors.ts';
 import { VERSION } from '../worker/version.ts';
 import { createRedactor } from '../worker/redact.ts';
 
@@ -38,6 +38,10 @@ async function parse(cli: Cli, args: readonly string[]): Promise<void> {
   const [named] = whole.filter((arg) => arg !== '--verbose');
   // Shells complete every command, and help lists them all.
   const root = await createProgram(cli, named === 'completions' ? undefined : named);
+  const [first, about] = beforeDashes(whole).filter((arg) => !arg.startsWith('-'));
+  // Commander would print the help of the whole and call it a mistake.
+  if (first === 'help' && about !== undefined && commandIn(root, [about]) === undefined)
+    throw new UsageError(`unknown command '${about}'; see ${cli.self} --help`);
   if (whole.length === 0) root.outputHelp();
   else await root.parseAsync(textsLast(root, whole), { from: 'user' });
 }

@@ -76,10 +76,11 @@ async function describeDone({ means, asked, before, files, untaken, inUse }: Pre
 
 async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewind): Promise<Prepared> {
   const { root, known, to } = asked;
-  const means = await openRoot(options, about.attempt, asked);
-  const { place } = means;
-  const { now, leftOut } = await captureNow(means);
+  const opened = await openRoot(options, about.attempt, asked);
+  const { place } = opened;
   const begun = readBegun(place.own, about.step);
+  const means = { ...opened, held: begun === null ? [known] : [known, begun, to] };
+  const { now, leftOut } = await captureNow(means);
   // Files that an earlier attempt has written are not foreign.
   if (begun !== null && about.force !== true) {
     const [foreign] = await findForeignChanges({ ...means, ...place }, { begun, now, to });
@@ -118,10 +119,11 @@ async function takeBack(
   { step, attempt }: RewindAbout,
   { root, to }: RootRewind,
 ): Promise<readonly string[]> {
-  const means = openMeans(options, attempt, root);
-  const { place } = means;
+  const opened = openMeans(options, attempt, root);
+  const { place } = opened;
   const begun = readBegun(place.own, step);
   if (begun === null) return [];
+  const means = { ...opened, held: [begun, to] };
   try {
     const { now, leftOut } = await captureNow(means);
     if (now === begun) return [];

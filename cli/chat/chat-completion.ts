@@ -1,5 +1,6 @@
 // Says what may stand at the cursor of a chat: commands and their arguments, files of the
 // workspace.
+import { showUnseen } from '../../system/text.ts';
 import type { Complete, CompletionItem, Completions } from '../typing/completion.ts';
 import { matchFiles, type WorkspaceFiles } from './workspace-files.ts';
 import { type SlashCommandHelp, slashArguments } from './slash-commands.ts';
@@ -33,7 +34,8 @@ function completeCommand(commands: readonly SlashCommandHelp[], before: string):
 async function completeFile(files: WorkspaceFiles, before: string): Promise<Completions | null> {
   const [, typed] = /(?:^|\s)@(\S*)$/.exec(before) ?? [];
   if (typed === undefined) return null;
-  const found = matchFiles(await files(), typed);
+  // A name that a terminal would obey is neither shown nor written into the row.
+  const found = matchFiles(await files(), typed).filter((file) => showUnseen(file) === file);
   const from = before.length - typed.length - 1;
   // A path that is complete needs no list any longer.
   if (found.length === 1 && found[0] === typed) return null;

@@ -9,6 +9,7 @@ import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts'
 import { oneLine } from '../../client/paint.ts';
 import { formatCount } from '../../client/units.ts';
 import { reasonOf } from '../../system/text.ts';
+import { summarizeCall } from '../../page/call-views/call-summary.ts';
 import type { Cli } from '../cli.ts';
 import { withDecidingWorker } from '../decide-session.ts';
 import { STATUS } from '../errors.ts';
@@ -20,11 +21,16 @@ type Running = {
   readonly frame: TopFrame;
   readonly everyMs: number;
   readonly look: (filter: string, before: TopFrame) => Promise<TopFrame>;
+  /** Milliseconds in which a decision can be taken back; 4 s when absent. */
+  readonly undoMs?: number;
 };
 
 /** `follow` is the session that the person wants to follow now. */
 type TopEnd = { readonly status: number; readonly follow: SessionId | null };
 
+/** Milliseconds that a call has to be on the screen before a key decides about it. */
+const READ_MS = 500;
+const UNDO_MS = 4_000;
 const DENIED = 'the user denied it';
 /** Rows that a page key moves by. */
 const PAGE = 10;
@@ -44,6 +50,7 @@ export async function runTop(cli: Cli, opened: Opened, running: Running): Promis
   } finally {
     keyboard?.stop();
     screen.close();
+    await top.sendHeld();
   }
   return { status: cli.unread.aborted ? STATUS.unread : STATUS.ok, follow: top.follow };
 }
@@ -56,7 +63,14 @@ type Shown = {
   /** The index of the first line on the screen, and of the first that was never on it. */
   top: number;
   seen: number;
+  /** When its newest row came on the screen. */
+  since: number;
+  /** The next key allows a call that may do harm. */
+  isArmed: boolean;
 };
+
+/** A decision that is not sent yet. */
+type Held = { readonly what: string; readonly timer: NodeJS.Timeout; readonly send: () => Promise<string> };
 
 class TopScreen {
   /** The session that the person wants to follow now. */
@@ -74,6 +88,8 @@ class TopScreen {
   #note: string | null = null;
   /** The session that is looked at in full. */
   #shown: Shown | null = null;
+  #held: Held[] = [];
+  readonly #undoMs: number;
   readonly #keys: Readonly<Record<string, (session: SessionInfo) => void>> = {
     up: () => this.#move(-1),
     k: () => this.#move(-1),
@@ -89,6 +105,7 @@ class TopScreen {
     space: (session) => this.#openLook(session),
     a: (session) => this.#decide(session, true),
     d: (session) => this.#decide(session, false),
+    u: () => this.#undo(),
     i: (session) => void this.#attempt(() => this.#interrupt(session)),
     o: ({ session }) => void this.#attempt(() => this.#openPage(session)),
     s: () => {
@@ -97,11 +114,12 @@ class TopScreen {
     },
   };
 
-  constructor(cli: Cli, opened: Opened, { frame, look }: Running, screen: OwnScreen) {
+  constructor(cli: Cli, opened: Opened, { frame, look, undoMs = UNDO_MS }: Running, screen: OwnScreen) {
     this.#cli = cli;
     this.#opened = opened;
     this.#frame = frame;
     this.#look = look;
+    this.#undoMs = undoMs;
     this.#screen = screen;
   }
 
@@ -128,6 +146,7 @@ class TopScreen {
     const { out, size } = this.#cli;
     const { lines, top } = shown;
     const end = Math.min(lines.length, top + size().rows - 2);
+    if (end > shown.seen) shown.since = Date.now();
     shown.seen = Math.max(shown.seen, end);
     const left = lines.length - end;
     const keys = left > 0 ? `↓ ${formatCount(left, 'more row')}  ${LOOK_KEYS}` : LOOK_KEYS;
@@ -149,6 +168,7 @@ class TopScreen {
     else {
       this.#note = null;
       const session = this.#shown?.session ?? this.#current();
+      if (this.#takesSecondKey(typed)) return;
       if (session) this.#keys[key.name ?? '']?.(session);
     }
     this.draw();
@@ -195,7 +215,15 @@ class TopScreen {
 
   #openLook(session: SessionInfo): void {
     const call = this.#waiting(session);
-    this.#shown = { session, call, lines: lookLines(this.#cli, session, call), top: 0, seen: 0 };
+    this.#shown = {
+      session,
+      call,
+      lines: lookLines(this.#cli, session, call),
+      top: 0,
+      seen: 0,
+      since: 0,
+      isArmed: false,
+    };
     this.draw();
   }
 
@@ -207,17 +235,63 @@ class TopScreen {
     const call = this.#shown ? this.#shown.call : this.#waiting(session);
     if (!call) return this.#tell('nothing waits for a decision there');
     if (this.#shown === null) return this.#openLook(session);
+    if (Date.now() - this.#shown.since < READ_MS) return this.#tell('it came on the screen just now: read it first');
     if (allow && this.#shown.seen < this.#shown.lines.length) return this.#showUnseen(this.#shown);
     if (call.question)
       return this.#tell(`it is a question: \`${this.#cli.self} answer ${session.session} ${call.call} "…"\``);
+    const { risk } = summarizeCall(call);
+    if (!allow || risk === undefined) return this.#hold(session, call, allow);
+    this.#shown.isArmed = true;
+    this.#tell(`it ${risk}: y allows it, any other key does not`);
+  }
+
+  /** Takes the second key for a call that may do harm; any other goes on to what it does. */
+  #takesSecondKey(typed: string | undefined): boolean {
+    const shown = this.#shown;
+    if (!shown?.isArmed) return false;
+    shown.isArmed = false;
+    if (typed !== 'y' || shown.call === undefined) return false;
+    this.#hold(shown.session, shown.call, true);
+    return true;
+  }
+
+  /** Sends the decision after a while in which it can be taken back. */
+  #hold(session: SessionInfo, call: WaitingApproval, allow: boolean): void {
+    if (this.#held.some(({ what }) => what === callName(call))) return this.#tell('that is decided already');
     this.#shown = null;
-    void this.#attempt(async () => {
-      const { sessions } = this.#opened;
-      await withDecidingWorker(this.#cli, this.#opened, session.taskQueue, () =>
-        allow ? sessions.approve(call.session, call.call) : sessions.deny(call.session, call.call, DENIED),
-      );
-      return `${allow ? 'allowed' : 'denied'}: ${oneLine(call.tool, 40)} of ${oneLine(session.title, 60)}`;
-    });
+    const send = (): Promise<string> => this.#send(session, call, allow);
+    const timer = setTimeout(() => {
+      this.#held = this.#held.filter((other) => other !== held);
+      void this.#attempt(send);
+    }, this.#undoMs);
+    const held: Held = { what: callName(call), timer, send };
+    this.#held.push(held);
+    this.#tell(
+      `${allow ? 'allowed' : 'denied'}: ${oneLine(call.tool, 40)} of ${oneLine(session.title, 60)}  (u takes it back)`,
+    );
+  }
+
+  async #send(session: SessionInfo, call: WaitingApproval, allow: boolean): Promise<string> {
+    const { sessions } = this.#opened;
+    await withDecidingWorker(this.#cli, this.#opened, session.taskQueue, () =>
+      allow ? sessions.approve(call.session, call.call) : sessions.deny(call.session, call.call, DENIED),
+    );
+    return `${allow ? 'allowed' : 'denied'}: ${oneLine(call.tool, 40)} of ${oneLine(session.title, 60)}`;
+  }
+
+  #undo(): void {
+    const last = this.#held.pop();
+    if (!last) return this.#tell('nothing can be taken back');
+    clearTimeout(last.timer);
+    this.#tell('taken back: it waits as before');
+  }
+
+  /** Sends what could still be taken back: whoever leaves has decided. */
+  async sendHeld(): Promise<void> {
+    for (const { timer, send } of this.#held.splice(0)) {
+      clearTimeout(timer);
+      await send().catch((error: unknown) => this.#cli.say(reasonOf(error)));
+    }
   }
 
   #showUnseen(shown: Shown): void {
@@ -264,6 +338,8 @@ class TopScreen {
     void this.refresh();
   }
 }
+
+const callName = ({ session, call }: WaitingApproval): string => `${session} ${call}`;
 
 const LOOK_KEYS = 'a allow  d deny  i interrupt  ↵ follow  o open  q back';
 

@@ -101,15 +101,15 @@ export function typedSplitter(): TypedSplitter {
       return held === '' ? 'nothing' : isOnlyEscapes(held) ? 'escape' : 'sequence';
     },
     end: () => {
-      const escapes = !isInString && isOnlyEscapes(held) ? [...held] : [];
+      const escapes = !isInString && isOnlyEscapes(held) ? held.length : 0;
       held = '';
       isInString = false;
-      return escapes.map(() => ({ kind: 'escape' }));
+      return Array.from({ length: escapes }, () => ({ kind: 'escape' }));
     },
   };
 }
 
-const isOnlyEscapes = (text: string): boolean => text !== '' && [...text].every((one) => one === ESCAPE);
+const isOnlyEscapes = (text: string): boolean => text !== '' && text.replaceAll(ESCAPE, '') === '';
 
 /** An introducer of one character stands for Escape and another one. */
 const spellOut = (text: string): string => ESCAPE + String.fromCharCode(text.charCodeAt(0) - 0x40) + text.slice(1);
@@ -150,8 +150,8 @@ function wholeLength(text: string, body: RegExp, last: RegExp): number | null {
 /** Returns what a whole sequence means; `body` follows its Escape. */
 function partsOf(body: string): readonly TypedPart[] {
   if (body === '') return [{ kind: 'escape' }];
-  if (KEYS.test(body.replace(/^\u001b/, ''))) return [{ kind: 'keys', text: ESCAPE + body }];
-  if (!/^\u001b?[[O]/.test(body)) return [{ kind: 'keys', text: ESCAPE + body }];
+  const single = body.startsWith(ESCAPE) ? body.slice(1) : body;
+  if (KEYS.test(single) || !/^[[O]/.test(single)) return [{ kind: 'keys', text: ESCAPE + body }];
   const numbered = NUMBERED.exec(body);
   if (numbered === null) return [];
   const [, code, modifiers, event, otherModifiers, otherCode] = numbered;

@@ -87,12 +87,37 @@ function widerRules({ tool, input }: Call): readonly string[] {
     return [`bash(${only.words[0]?.text} ${only.words[1]?.text}:*)`];
   }
   if (tool === 'web_fetch' && typeof url === 'string' && URL.canParse(url)) {
-    const parts = toHost(new URL(url)).split('.');
-    return parts.length > 2 && /[a-z]/i.test(parts.at(-1) ?? '') ? [`web_fetch(*.${parts.slice(1).join('.')})`] : [];
+    const [, ...domain] = toHost(new URL(url)).toLowerCase().split('.');
+    return isOfOneOwner(domain) ? [`web_fetch(*.${domain.join('.')})`] : [];
   }
   const [, server] = /^mcp__(.+?)__/.exec(tool) ?? [];
   return server === undefined ? [] : [`mcp__${server}__*`];
 }
+
+/** Domains below which each name may be somebody else's. */
+const HOSTING = new Set(
+  (
+    'amazonaws.com appspot.com azureedge.net azurefd.net azurestaticapps.net azurewebsites.net bitbucket.io blogspot.com cloudapp.net cloudfront.net ' +
+    'codeberg.page deno.dev digitaloceanspaces.com duckdns.org firebaseapp.com fly.dev gitbook.io github.dev github.io githubusercontent.com gitlab.io ' +
+    'glitch.me googleapis.com googleusercontent.com hashnode.dev herokuapp.com hf.space loca.lt myshopify.com netlify.app ngrok-free.app ngrok.app ngrok.io ' +
+    'nip.io onrender.com pages.dev r2.dev railway.app readthedocs.io repl.co replit.app run.app sslip.io sourceforge.io square.site substack.com supabase.co ' +
+    'surge.sh trycloudflare.com tumblr.com vercel.app web.app webflow.io weebly.com windows.net wixsite.com wordpress.com workers.dev'
+  ).split(' '),
+);
+
+/**
+ * Tells whether all names below a domain belong to one owner, as far as that can be told: in doubt,
+ * as with `co.uk`, they do not.
+ */
+function isOfOneOwner(domain: readonly string[]): boolean {
+  const [second = '', top = ''] = domain.slice(-2);
+  if (domain.length < 2 || !/[a-z]/.test(top)) return false;
+  const isSuffix = domain.length === 2 && top.length === 2 && (second.length <= 3 || GENERIC.has(second));
+  return !isSuffix && !HOSTING.has(`${second}.${top}`);
+}
+
+/** Words of four letters and more under which countries register names. */
+const GENERIC = new Set('asso conf govt info mobi muni name police school'.split(' '));
 
 function hostRule(url: unknown): string | null {
   if (typeof url !== 'string' || !URL.canParse(url)) return null;
@@ -121,6 +146,8 @@ const GIT_RUNS = new Set(
 function isPlain(words: readonly Word[]): boolean {
   const [{ text: path } = { text: '' }, { text: second } = { text: '' }] = words;
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
+  // The program is behind an assignment, and the first two words do not say what it does.
+  if (/^\w+\+?=/.test(path)) return false;
   if (isRunner(words) || RUN_ARGUMENTS.has(name) || RUN_ARGUMENTS.has(name.replace(/(?<![-\d.])[-\d.]+$/, '')))
     return false;
   return /^\w/.test(second) && !second.includes('=') && !(name === 'git' && GIT_RUNS.has(second));

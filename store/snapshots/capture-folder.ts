@@ -77,6 +77,8 @@ export type CaptureRequest = {
   readonly personal?: string;
   /** The snapshot to compare with. */
   readonly before: string | null;
+  /** Snapshots whose files count as captured, whatever rule matches them since. */
+  readonly held?: readonly string[];
   /** What the snapshot is of, for people who read the history with git. */
   readonly about?: CaptureAbout;
   /** Leaves packs of what is new in the folder `outgoing` of the place, by their SHA-256. */
@@ -115,6 +117,8 @@ export class FolderCapture {
   #last: LastSnapshot | null = null;
   #previous: LastSnapshot | null = null;
   #isOpen = false;
+  /** Whether the index has what the snapshot before has. */
+  #isRecalled = false;
   /** The commit that was found in packs, and when their folder had last changed then. */
   #packed = '';
   /** Whether all that was captured so far went into packs. */
@@ -188,22 +192,25 @@ export class FolderCapture {
     this.#writer = this.#openWriter();
     this.#last = this.#previous = null;
     this.#isOpen = true;
+    this.#isRecalled = false;
   }
 
   async #attempt(request: CaptureRequest): Promise<Snapshot> {
     const { caps, before, packs = false } = request;
-    if (!this.#isOpen || !(await this.#hasLast()) || (packs && !this.#isPacked)) await this.#open(packs, before);
+    if (!this.#isOpen || !(await this.#hasLast()) || (packs && !this.#isPacked)) await this.#open(packs);
+    const recalled = [...(this.#isRecalled ? [] : [before]), ...(request.held ?? [])];
+    for (const id of new Set(recalled)) if (id !== this.#last?.id) await this.#recall(id);
+    this.#isRecalled ||= before !== null;
     const collect = packs ? (pack: Buffer) => this.#leavePack(pack) : undefined;
     const look = await this.#look(request);
     let bytes = 0;
     for (const found of [...look.known, ...look.added.toSorted((a, b) => (a.path < b.path ? -1 : 1))]) {
-      const { folder, name, stats } = found;
-      const held = folder.files.get(name)?.id;
-      if (this.#take(found, caps) && held !== folder.files.get(name)?.id) bytes += stats.size;
+      const held = found.folder.files.get(found.name)?.id;
+      if (this.#take(found, caps) && held !== found.folder.files.get(found.name)?.id) bytes += found.stats.size;
       if (this.#writer.isFull()) await this.#writer.flush(collect);
     }
     this.#isSaved &&= look.known.length + look.added.length === 0;
-    if (look.isWhole) this.#rules = formatRules(this.#index.rulesInForce(), request.include);
+    this.#rules = formatRules(this.#index.rulesInForce(), request.include);
     const leftOut: Omitted[] = [];
     collectOmitted(this.#index.top, '', leftOut);
     this.#isWatched = !leftOut.some(({ why }) => UNWATCHED.has(why));
@@ -374,11 +381,10 @@ export class FolderCapture {
     const listed = await this.#runGit(['ls-tree', '-z', '--end-of-options', snapshot]).catch(() => '');
     const ids = new Map(
       namesIn(listed)
-        .map((line) => parseListed(line))
+        .map(parseListed)
         .map(({ path, id }) => [path, id]),
     );
-    const files = ids.get('files');
-    const modes = ids.get('modes');
+    const [files, modes] = [ids.get('files'), ids.get('modes')];
     return files === undefined ? null : { files, ...(modes !== undefined && { modes }) };
   }
 
@@ -405,16 +411,16 @@ export class FolderCapture {
   }
 
   /** Reads what an earlier process has kept, as far as the repository still has it. */
-  async #open(packs: boolean, before: string | null): Promise<void> {
+  async #open(packs: boolean): Promise<void> {
     await openShadow(this.#place);
     this.save();
     const saved = readSaved(join(this.#place.own, 'stats'));
     this.#forget();
     this.#isPacked = packs;
     // What no pack holds is captured once more.
-    if (saved === null || (packs && saved.isPacked !== true)) return await this.#recall(before);
+    if (saved === null || (packs && saved.isPacked !== true)) return;
     const existing = await this.#findExisting(saved.last);
-    if (existing === null) return await this.#recall(before);
+    if (existing === null) return;
     for (const [path, mode, size, mtimeMs, ctimeMs, ino, readAt, id, permissions = -1] of saved.files) {
       if (!existing.has(id)) continue;
       const name = path.slice(path.lastIndexOf('/') + 1);
@@ -428,10 +434,13 @@ export class FolderCapture {
   /** Takes files for captured that the snapshot before has, and that a rule may ignore since. */
   async #recall(before: string | null): Promise<void> {
     if (!isSnapshotId(before)) return;
+    // What comes back into the index is looked at, whatever the system has told.
+    this.#isTaken = false;
     const args = ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', nameTree(before, 'files')];
     for (const line of namesIn(await this.#runGit(args).catch(() => ''))) {
       const { mode, path, id } = parseListed(line);
-      this.#index.set(this.#index.folderOf(path), path.slice(path.lastIndexOf('/') + 1), { ...UNREAD, mode, id });
+      const [folder, name] = [this.#index.folderOf(path), path.slice(path.lastIndexOf('/') + 1)];
+      if (!folder.files.has(name)) this.#index.set(folder, name, { ...UNREAD, mode, id });
     }
   }
 

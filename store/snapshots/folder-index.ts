@@ -337,7 +337,12 @@ export class FolderIndex {
 
   #isGit(path: RawPath, entry: Dirent): boolean {
     if (!entry.isDirectory()) return entry.isFile();
-    return lstatSync(this.placeOf(`${path}.git/HEAD`), { throwIfNoEntry: false }) !== undefined;
+    try {
+      return lstatSync(this.placeOf(`${path}.git/HEAD`), { throwIfNoEntry: false }) !== undefined;
+    } catch {
+      // What may not be looked at holds no rules.
+      return false;
+    }
   }
 
   #lookAtFolder(folder: IndexedFolder, { name }: Dirent, place: Place, looking: Looking): boolean {

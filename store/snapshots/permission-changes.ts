@@ -16,8 +16,10 @@ export function withPermissionChanges(
   const told = new Set(changes.map(({ path }) => path));
   const isNew = (path: RawPath): boolean => path.endsWith('/') || told.has(path);
   const differing = [...new Set([...from.odd.keys(), ...to.odd.keys()])].filter(
-    (path) => !isNew(path) && from.odd.get(path) !== to.odd.get(path),
+    (path) => !isNew(path) && from.odd.get(path) !== to.odd.get(path) && isKnown(from, path) && isKnown(to, path),
   );
   const counts = { kind: 'changed', insertions: 0, deletions: 0 } as const;
   return [...changes, ...differing.map((path) => ({ path, ...counts }))];
 }
+
+const isKnown = ({ odd }: PermissionsNote, path: RawPath): boolean => (odd.get(path) ?? 0) >= 0;

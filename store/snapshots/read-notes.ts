@@ -2,6 +2,7 @@
 import type { ShadowReading } from './run-held.ts';
 import { foldersOf, namesIn, type RawPath } from './listing.ts';
 import { readBlobs } from './read-blobs.ts';
+import { wholeLines } from './repository-rules.ts';
 import { gitArguments, shadowEnvironment } from './shadow.ts';
 import { nameTree, requireSnapshotId } from './snapshot-ids.ts';
 import { judgeAbsence, parseNotes, type SnapshotNotes, type UncapturedWhy } from './snapshot-notes.ts';
@@ -34,7 +35,10 @@ export async function createAbsenceJudge(
     return id === undefined ? [] : [[folder, id] as const];
   });
   const texts = await readTexts(reading, new Map(named));
-  return judgeAbsence(notes, (folder) => texts.get(folder));
+  return judgeAbsence(notes, (folder) => {
+    const text = texts.get(folder);
+    return text === undefined ? undefined : wholeLines(text);
+  });
 }
 
 const IGNORE_FILE = '.gitignore';

@@ -117,6 +117,13 @@ export function findGitFolder(top: RawPath): RawPath {
 
 const resolveFrom = (folder: RawPath, path: RawPath): RawPath => (isAbsolute(path) ? path : join(folder, path));
 
+const toWholeLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1);
+
+/** Returns what counts of the text of a file of rules. */
+export function wholeLines(text: string): string {
+  return text.length > MOST_BYTES ? toWholeLines(text.slice(0, MOST_BYTES)) : text;
+}
+
 /** Returns null for all but a file that can be read. No link is followed to it. */
 export function readBeginning(path: RawPath): string | null {
   let file: number;
@@ -131,7 +138,7 @@ export function readBeginning(path: RawPath): string | null {
     if (!stats.isFile()) return null;
     const content = Buffer.allocUnsafe(Math.min(stats.size, MOST_BYTES));
     const text = content.subarray(0, readSync(file, content, 0, content.length, 0)).toString('latin1');
-    return stats.size > MOST_BYTES ? text.slice(0, text.lastIndexOf('\n') + 1) : text;
+    return stats.size > MOST_BYTES ? toWholeLines(text) : text;
   } catch {
     return null;
   } finally {

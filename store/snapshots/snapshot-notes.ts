@@ -47,7 +47,9 @@ export function parsePermissions(note: string): PermissionsNote {
 /** Returns what a path had; `mode` is that of git, or `folder`. Undefined where nothing is known. */
 export function permissionsAt({ umask, odd }: PermissionsNote, path: RawPath, mode: string): number | undefined {
   if (umask === null || mode === LINK) return undefined;
-  return odd.get(mode === 'folder' ? `${path}/` : path) ?? usualPermissions(mode, umask);
+  const noted = odd.get(mode === 'folder' ? `${path}/` : path) ?? usualPermissions(mode, umask);
+  // Of a file that could not be looked at nobody knows.
+  return noted < 0 ? undefined : noted;
 }
 
 /** Splits a line of a note at its first blank. */

@@ -34,6 +34,8 @@ export type SnapshotMeans = {
   /** What the snapshot is of, for people who read the history with git. */
   readonly about?: CaptureAbout;
   readonly include?: readonly string[];
+  /** Snapshots whose files count as captured, whatever rule matches them since. */
+  readonly held?: readonly string[];
   /** Reads what the person ignores in all repositories. */
   readonly personal?: () => Promise<string>;
   /** Leaves packs of what is new beside the index, where hosts share a store. */
@@ -58,7 +60,7 @@ export async function takeSnapshot(means: SnapshotMeans, before: string | null):
   const { place, git, caps, run, about, include = [], packs = false, trustsWatch = false, capture } = means;
   const personal = (await means.personal?.()) ?? '';
   await clearLeft(means);
-  const told = about && { about };
+  const told = { ...(about && { about }), ...(means.held && { held: means.held }) };
   const request: CaptureRequest = { place, git, caps, include, personal, before, packs, trustsWatch, ...told };
   if (capture) return await capture(request);
   await openShadow(place);

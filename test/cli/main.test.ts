@@ -23,6 +23,7 @@ async function perdure(args: readonly string[], { env = {}, cwd = tempDir(), inp
 test.each<[string, readonly string[], string]>([
   ['an unknown flag', ['run', '--fast', 'do it'], "unknown option '--fast'"],
   ['an unknown command', ['rum', 'do it'], "unknown command 'rum'"],
+  ['help about no command', ['help', 'nothing'], "unknown command 'nothing'"],
   ['no task', ['run'], 'the task is missing'],
   ['an empty task', ['run', ' \n'], 'the prompt is empty'],
   ['an empty task from standard input', ['run', '-'], 'the prompt is empty'],

@@ -128,7 +128,7 @@ function noteGone(walk: Walk, session: WalkSession, asked: Asked, going: Going |
     const isOfThen = isSame(is.look.entries.get(path), going.past.look.entries.get(path));
     if (isOfThen && going.past.held.get(path) === 'yes') return [path, 'yes'] as const;
     // What was captured, or is seen now, may be captured from here on.
-    const isSeen = [going.now.held.get(path), is.held.get(path)].some((held) => held !== undefined && held !== 'no');
+    const isSeen = [going.now.held.get(path), is.held.get(path)].some((one) => one !== undefined && one !== 'no');
     return [path, isSeen ? 'maybe' : 'no'] as const;
   });
   // A folder that stayed for what it has is in no snapshot.

@@ -232,8 +232,8 @@ function permit(fd: number, wanted: number): void {
 
 /** Keeps what the file in its place has, but for what git keeps of it: who may write may run it. */
 function permissionsOf({ mode, permissions }: FileToPut, before: Stats | null): number {
-  if (permissions !== undefined) return permissions & 0o777;
   const had = (before?.mode ?? 0o644) & 0o7777;
+  if (permissions !== undefined) return (permissions & 0o777) | (had & 0o7000);
   const isExecutable = (had & 0o100) !== 0;
   if (isExecutable === (mode === EXECUTABLE)) return had;
   return isExecutable ? had & ~0o111 : had | 0o100 | ((had & 0o444) >> 2);

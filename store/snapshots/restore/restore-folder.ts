@@ -1,7 +1,7 @@
 // Brings one folder to a snapshot (T7). It checks that nothing is in the way before it writes
 // anything, and may be killed at any point: attempted again with what differs then, it goes on.
 // Nothing is written through a link, and nothing outside of the folder.
-import { fchmodSync, rmdirSync, unlinkSync } from 'node:fs';
+import { fchmodSync, fstatSync, rmdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
 import { copyBy, runCp } from '../../../system/process/keep-attributes.ts';
@@ -212,7 +212,7 @@ function makeFolder({ folders, permissions, onStep }: Restoring, path: RawPath):
     folders.make(path, make, (made, fd) => {
       const wanted = permissionsAt(permissions, made, 'folder');
       // Files are yet to be put there.
-      if (wanted !== undefined) fchmodSync(fd, (wanted & 0o777) | 0o700);
+      if (wanted !== undefined) fchmodSync(fd, (wanted & 0o777) | 0o700 | (fstatSync(fd).mode & 0o7000));
     });
   } catch (error) {
     throw toProblem(error, path, 'made');

@@ -126,16 +126,16 @@ test('a git that is killed while it looks for a snapshot is no sign that it is m
 });
 
 /** Ends an attempt as a death of its worker does, right before the program with that number. */
-function dyingAt(sandbox: Sandbox, count: number): Sandbox {
+function dyingAt(sandbox: Sandbox, count: number): { readonly sandbox: Sandbox; readonly signal: AbortSignal } {
   let programs = 0;
-  return {
-    ...sandbox,
-    wrap: (argv, confinement) => {
-      programs += 1;
-      if (programs > count) throw new Error('the worker died');
-      return sandbox.wrap(argv, confinement);
-    },
+  const death = new AbortController();
+  const wrap: Sandbox['wrap'] = (argv, confinement) => {
+    programs += 1;
+    if (programs > count) death.abort(new Error('the worker died'));
+    death.signal.throwIfAborted();
+    return sandbox.wrap(argv, confinement);
   };
+  return { sandbox: { ...sandbox, wrap }, signal: death.signal };
 }
 
 test('a work tree whose worker dies before any of its steps is made by the next attempt (T10)', async () => {
@@ -151,8 +151,9 @@ test('a work tree whose worker dies before any of its steps is made by the next 
       worktree: true,
       attempt: { ...about.attempt, session: `s-k${count}` as SessionId },
     } as const;
-    const dying = { ...options, sandbox: dyingAt(options.sandbox, count) };
-    const first = await checkOutRoot(dying, own).catch((error: unknown) => error);
+    const { sandbox, signal: death } = dyingAt(options.sandbox, count);
+    const dying = { ...own, attempt: { ...own.attempt, signal: death } };
+    const first = await checkOutRoot({ ...options, sandbox }, dying).catch((error: unknown) => error);
     isOver = !(first instanceof Error);
     const branch = `perdure/s-k${count}`;
     expect(await checkOutRoot(options, own)).toEqual({ kind: 'done', folder: to, branch });
@@ -167,8 +168,9 @@ test('a work tree whose worker dies before any of its steps is made by the next 
 
 test('what a git that was killed has left of a work tree does not keep a fork from it (T10)', async () => {
   const { options, about } = await openForked();
-  const dying = { ...options, sandbox: dyingAt(options.sandbox, 3) };
-  await expect(checkOutRoot(dying, { ...about, worktree: true })).rejects.toThrow('the worker died');
+  const { sandbox, signal: death } = dyingAt(options.sandbox, 3);
+  const dying = { ...about, worktree: true, attempt: { ...about.attempt, signal: death } } as const;
+  await expect(checkOutRoot({ ...options, sandbox }, dying)).rejects.toThrow('the worker died');
   const entry = join(about.from, '.git', 'worktrees', 'fork');
   for (const name of [entry, `${entry}-other`]) mkdirSync(name, { recursive: true });
   for (const name of [entry, `${entry}-other`]) writeFileSync(join(name, 'locked'), 'initializing');

@@ -19,6 +19,12 @@ test('a slash offers commands, a command its arguments, and an at sign files; wo
   expect(await offered('words')).toBeNull();
 });
 
+test('a file whose name a terminal would obey is not offered (O20)', async () => {
+  const names = ['a\u001b]52;c;Y3VybA==\u0007.txt', 'a\u202etxt.exe', 'a\r.txt', 'ä.txt', 'a.txt'];
+  const offers = await completeChat({ commands: [], files: () => Promise.resolve(names) })('@');
+  expect(offers?.items.map(({ label }) => label).toSorted()).toEqual(['a.txt', 'ä.txt']);
+});
+
 test('files are offered by name first, then by any part, then by their letters in order (O20)', () => {
   expect(matchFiles(files, 'ord')).toEqual(['app/orders.py']);
   expect(matchFiles(files, 'apy')).toEqual(['app/pay.py', 'app/orders.py']);

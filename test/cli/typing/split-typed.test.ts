@@ -101,7 +101,7 @@ test('nothing that is typed is lost, no paste is split, and nothing else counts,
     fc.property(fc.array(part, { maxLength: 8 }), sizes, (all, cuts) => {
       const wanted = all
         .filter((one) => !unseen.includes(one))
-        .map((one) => one.replace(/^\u001b\[200~(.*)\u001b\[201~$/s, '<$1>'))
+        .map((one) => (one.startsWith(`${ESC}[200~`) ? `<${one.slice(6, -6)}>` : one))
         .join('');
       expect(counted(all.join(''), cuts)).toBe(wanted);
     }),

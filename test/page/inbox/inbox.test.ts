@@ -59,7 +59,7 @@ test('calls of sessions whose ids differ by a sign alone have places of their ow
   expect(new Set(items.map(({ id }) => id)).size).toBe(3);
 });
 
-test.each([
+test.each<readonly [tool: string, input: object, rules: readonly string[]]>([
   ['edit', { path: 'app/pay.py' }, ['edit(app/pay.py)', 'edit(app/**)', 'edit']],
   ['bash', { command: 'git status -s' }, ['bash(git status -s)', 'bash(git status:*)', 'bash']],
   ['bash', { command: 'python x.py' }, ['bash(python x.py)', 'bash']],
@@ -68,6 +68,24 @@ test.each([
     'web_fetch',
     { url: 'https://api.example.com/x' },
     ['web_fetch(api.example.com)', 'web_fetch(*.example.com)', 'web_fetch'],
+  ],
+  // Behind an assignment the first two words do not say what runs.
+  ['bash', { command: 'CI=1 npm test' }, ['bash(CI=1 npm test)', 'bash']],
+  ['bash', { command: 'NODE_ENV=test node test.js' }, ['bash(NODE_ENV=test node test.js)', 'bash']],
+  // Names below these belong to anybody.
+  ...[
+    'bbc.co.uk',
+    'abc.net.au',
+    'someone.github.io',
+    'a.b.s3.amazonaws.com',
+    'my.pages.dev',
+    'example.com',
+    '127.0.0.1',
+  ].map((host) => ['web_fetch', { url: `https://${host}/x` }, [`web_fetch(${host})`, 'web_fetch']] as const),
+  [
+    'web_fetch',
+    { url: 'https://www.bbc.co.uk/x' },
+    ['web_fetch(www.bbc.co.uk)', 'web_fetch(*.bbc.co.uk)', 'web_fetch'],
   ],
   ['mcp__tracker__create', {}, ['mcp__tracker__create', 'mcp__tracker__*']],
 ])('rules for %s %j go from narrow to wide: %j (L55)', (tool, input, rules) => {

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { previewRestore, type RestorePreview } from '../../../store/snapshots/preview-restore.ts';
 import { createAbsenceJudge } from '../../../store/snapshots/read-notes.ts';
 import { restore } from '../../../store/snapshots/restore.ts';
+import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import type { SnapshotCaps } from '../../../store/snapshots/capture-folder.ts';
 import { random, type Random } from '../../support/random.ts';
 import { shadowed } from './support.ts';
@@ -225,4 +226,37 @@ test('a file that Perdure itself is writing belongs to no snapshot (T7)', async 
     'echo 1 > one; echo 2 > .perdure-0123abcd00000001.tmp; mkdir .perdure-0123abcdffffffff.tmp; echo 3 > .perdure-0123abcdffffffff.tmp/3',
   );
   expect(await files((await take()).id)).toEqual(['100644 one']);
+});
+
+test('rules that came with a new folder count from the capture that found it (T2 T7)', async () => {
+  const folder = shadowed();
+  const { sh, take, takeAnew } = folder;
+  sh('echo 1 > one; mkdir other');
+  const first = await take();
+  sh(`mkdir venv; printf '*\\n' > venv/.gitignore; echo precious > venv/data; echo 2 > one
+    git init -q sub; echo priv > sub/.git/info/exclude; echo keep > sub/priv`);
+  const told = await take(first.id, true);
+  expect((await takeAnew(first.id)).id).toBe(told.id);
+  sh('rm venv/.gitignore; rm -rf sub/.git');
+  const { untaken } = await goBack(folder, told.id);
+  expect(untaken.map(({ path }) => path)).toEqual(['sub/priv', 'venv/data']);
+});
+
+test('of a large file of rules as much counts later as counted then (T7)', async () => {
+  const folder = shadowed();
+  folder.sh('{ echo /keep; yes "# a comment" | head -c 1200000; echo; echo "!/keep"; } > .gitignore; echo 1 > keep');
+  const { id } = await folder.take();
+  folder.sh(': > .gitignore');
+  expect((await goBack(folder, id)).untaken).toEqual([{ path: 'keep', why: 'ignored' }]);
+});
+
+test('a file that a rule ignores since it was captured stays captured, also by a process that knows nothing (T2)', async () => {
+  const { sh, take, takeAnew, files, means } = shadowed();
+  sh('echo 1 > x.log');
+  const first = await take();
+  sh("echo '*.log' > .gitignore");
+  const second = await take(first.id);
+  expect(await files((await takeAnew(second.id)).id)).toEqual(['100644 .gitignore', '100644 x.log']);
+  const { id } = await takeSnapshot({ ...means, held: [second.id] }, null);
+  expect(await files(id)).toContain('100644 x.log');
 });

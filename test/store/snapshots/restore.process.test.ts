@@ -199,7 +199,7 @@ test('a file that goes back keeps its owner, mode and attributes, and one with i
   await restore(means, id, changes);
   expect(sh('cat private shared same run gone')).toBe('old\n'.repeat(5));
   expect(sh('stat -c "%a %n" private shared same run gone')).toBe(
-    '600 private\n640 shared\n640 same\n640 run\n604 gone\n',
+    '600 private\n640 shared\n640 same\n4640 run\n604 gone\n',
   );
   expect(sh('stat -c %i same run; stat -c %Y same')).toBe(`${inode}981158400\n`);
   if (process.getuid?.() === 0) expect(sh('stat -c %u:%g shared')).toBe('12:34\n');
