@@ -27,8 +27,11 @@ export async function fork(walk: Walk, session: WalkSession, { at, how }: Fork, 
   const [now, around] = [lookAtFolder(session.folder, walk.contents), lookAround(walk, session.folder)];
   const where = how === 'files' ? ['--files', folder] : ['--worktree', folder];
   const ran = await run('fork', session.id, '--json', ...where, ...(place ? ['--at', place.point] : []));
-  problems.push(...compareAround(around, lookAround(walk, session.folder, folder)));
-  const changed = compareLooks(now, lookAtFolder(session.folder, walk.contents));
+  // The repository of a work tree may be that of another session.
+  const changed = [
+    ...compareAround(around, lookAround(walk, session.folder, folder)),
+    ...compareLooks(now, lookAtFolder(session.folder, walk.contents)),
+  ];
   problems.push(...changed.filter((what) => how === 'files' || !isOfWorktrees(what)));
   if (ran.status !== 0) {
     if (existsSync(folder)) problems.push(`the fork was refused, and its folder is there`);
@@ -46,9 +49,9 @@ export async function fork(walk: Walk, session: WalkSession, { at, how }: Fork, 
   await noteFork(walk, session, { id: made.session, folder, shared: entries.slice(0, position) });
 }
 
-/** A work tree has a branch and its place in the repository. */
+/** A work tree has a branch and its place in the repository, where git may pack refs meanwhile. */
 const isOfWorktrees = (what: string): boolean =>
-  /\.git\/(?:worktrees|refs\/heads\/perdure|logs\/refs\/heads\/perdure)/.test(what);
+  /\.git\/(?:worktrees|packed-refs|refs\/heads\/perdure|logs\/refs\/heads\/perdure)/.test(what);
 
 type Made = { readonly id: string; readonly folder: string; readonly shared: readonly Entry[] };
 
