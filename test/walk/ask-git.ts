@@ -23,10 +23,13 @@ export function openJudge(scratch: string, home: string): Judge {
   const ask: AskRepository = (root, repository, hasOwn, paths) => {
     const place = repository === '' ? root : pathIn(root, repository);
     const where = hasOwn ? [] : [`--git-dir=${none}/.git`, `--work-tree=${root}`];
-    const argv = [...where, 'check-ignore', '-z', '--stdin'];
     const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
     // A folder whose name is no UTF-8 cannot be the `cwd` of a child: none of the walks has one.
-    const asked = spawnSync('git', argv, { cwd: String(place), env, input, maxBuffer: 64 * 1024 * 1024 });
+    const options = { cwd: String(place), env, input, maxBuffer: 64 * 1024 * 1024 };
+    const argv = [...where, 'check-ignore', '-z', '--stdin'];
+    let asked = spawnSync('git', argv, options);
+    // By its index git answers nothing about a submodule that is not checked out.
+    if (asked.stderr.includes('is in submodule')) asked = spawnSync('git', [...argv, '--no-index'], options);
     if (asked.status !== 0 && asked.status !== 1) throw new Error(`git check-ignore: ${asked.stderr.toString()}`);
     return asked.stdout.toString('latin1').split('\0').filter(Boolean);
   };
