@@ -10,7 +10,7 @@ import {
 import { compareSnapshots, type SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
 import type { FilesPreview, RootPreview, RootRewind } from '../../workflows/contract/rewind.ts';
 import { present } from '../../workflows/contract/present.ts';
-import { findProgramsInUse } from './programs-in-use.ts';
+import { describeWriter, findProgramsInUse } from './programs-in-use.ts';
 import {
   captureNow,
   fetchSnapshots,
@@ -20,7 +20,6 @@ import {
   type RewindMeans,
   sumUntaken,
 } from './rewind-means.ts';
-import { describeWriter } from './rewind-roots.ts';
 
 /** Bounds what travels to the client: changes of one folder, and characters of their paths. */
 const MOST_CHANGES = 2_000;

@@ -48,6 +48,10 @@ export async function findProgramsInUse({ dataDir, session, root, changes }: Use
   return { named: [...all.slice(0, MOST_NAMED), ...more], writer };
 }
 
+/** Says how to go on where a program may write to a file while it is restored. */
+export const describeWriter = (writer: string): string =>
+  `${writer}: stop it first, or use force to go back all the same`;
+
 /** Returns what SQLite keeps beside a database under the name of the database. */
 const withoutCompanion = (path: RawPath): RawPath => path.replace(/-(?:wal|shm|journal)$/, '');
 

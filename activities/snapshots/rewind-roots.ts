@@ -17,7 +17,7 @@ import { restore } from '../../store/snapshots/restore.ts';
 import { compareSnapshots, type SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
 import { createGivenUpError } from '../attempt.ts';
 import { findForeignChanges } from './foreign-changes.ts';
-import { findProgramsInUse } from './programs-in-use.ts';
+import { describeWriter, findProgramsInUse } from './programs-in-use.ts';
 import {
   captureNow,
   fetchSnapshots,
@@ -140,10 +140,6 @@ async function takeBack(
     return [`${root} is not as it was before: ${error.message}`];
   }
 }
-
-/** Says how to go on where a program may write to a file while it is restored. */
-export const describeWriter = (writer: string): string =>
-  `${writer}: stop it first, or use force to go back all the same`;
 
 const begunSchema = z.object({ step: z.number(), before: z.string() });
 

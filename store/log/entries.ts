@@ -14,6 +14,7 @@ import type {
 } from '../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../workflows/contract/loop.ts';
 import type { StoredMedium } from '../../workflows/contract/people.ts';
+import type { Rewound } from '../../workflows/contract/rewind.ts';
 import type { SteeringRecord } from '../../workflows/contract/steered.ts';
 import type { FilesEntry } from '../snapshots/files-entry.ts';
 
@@ -231,4 +232,14 @@ export function isRepeated({ message: { content } }: ReplyEntry, index: number):
   const block = content[index];
   if (block?.type !== 'tool_use') return false;
   return content.slice(0, index).some((before) => before.type === 'tool_use' && before.id === block.id);
+}
+
+/** Returns the rewind that an entry tells of; undefined for all other entries. */
+export const rewoundIn = (entry: Entry | undefined): Rewound | undefined =>
+  entry?.kind === 'steered' ? entry.steered.rewound : undefined;
+
+/** Returns the head from which a rewind has left entries behind; undefined for all other entries. */
+export function headLeftBy(entry: Entry): Hash | undefined {
+  const rewound = rewoundIn(entry);
+  return rewound?.to === undefined ? undefined : rewound.from;
 }

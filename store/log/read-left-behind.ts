@@ -1,7 +1,7 @@
 // Reads all that a session has ever said: the entries up to a head, and those that rewinds have left
 // behind (T6).
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import type { Entry } from './entries.ts';
+import { type Entry, headLeftBy } from './entries.ts';
 import { readChain, readSegment } from './read-chain.ts';
 import type { Store } from '../values/store.ts';
 
@@ -21,13 +21,8 @@ export async function readWithLeftBehind(store: Store, session: SessionId, head:
       if (known.has(hash)) continue;
       known.add(hash);
       found.push(...segment.entries);
-      heads.push(...segment.entries.flatMap(headLeftBy));
+      heads.push(...segment.entries.flatMap((entry) => headLeftBy(entry) ?? []));
     }
   }
   return found;
-}
-
-function headLeftBy(entry: Entry): readonly Hash[] {
-  const rewound = entry.kind === 'steered' ? entry.steered.rewound : undefined;
-  return rewound && rewound.to !== undefined ? [rewound.from] : [];
 }

@@ -40,7 +40,7 @@ import {
   parsePermissions,
 } from './snapshot-notes.ts';
 import { withPermissionChanges } from './permission-changes.ts';
-import { namesIn, parseChanges, type RawPath, type SnapshotChange } from './listing.ts';
+import { parseChanges, parseTree, type RawPath, type SnapshotChange } from './listing.ts';
 import { collectFiles, readSaved, readText, replaceFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { isSnapshotId, nameTree } from './snapshot-ids.ts';
@@ -132,10 +132,8 @@ export class FolderCapture {
   #isWatched = true;
   /** The empty folders of the last snapshot, as a restore reads them. */
   #folders: string | null = null;
-  /** The note on the rules of the last look at everything. */
-  #rules = '';
-  /** The notes of the last snapshot on permissions, which a comparison of trees does not tell. */
-  #modes: { readonly id: string; readonly note: string } | null = null;
+  /** The note of the last snapshot on permissions, which a comparison of trees does not tell. */
+  #modes = '';
   #compare: Comparison | null = null;
 
   constructor({ place, git }: Pick<CaptureRequest, 'place' | 'git'>) {
@@ -210,7 +208,6 @@ export class FolderCapture {
       if (this.#writer.isFull()) await this.#writer.flush(collect);
     }
     this.#isSaved &&= look.known.length + look.added.length === 0;
-    this.#rules = formatRules(this.#index.rulesInForce(), request.include);
     const leftOut: Omitted[] = [];
     collectOmitted(this.#index.top, '', leftOut);
     this.#isWatched = !leftOut.some(({ why }) => UNWATCHED.has(why));
@@ -276,16 +273,16 @@ export class FolderCapture {
     const [empty, odd]: [RawPath[], string[]] = [[], []];
     const files = this.#treeOf(this.#index.top, '', { empty, odd }) || this.#writer.addTree([]);
     const folders = empty.toSorted().join('\0');
-    const note = formatPermissions(odd, this.#umask);
-    const modes = this.#addText(note);
+    const rules = formatRules(this.#index.rulesInForce(), request.include);
+    this.#modes = formatPermissions(odd, this.#umask);
+    const modes = this.#addText(this.#modes);
     const id = this.#writer.addTree([
       { mode: FOLDER_MODE, name: 'files', id: files },
       { mode: '100644', name: 'folders', id: this.#addText(folders) },
       { mode: '100644', name: 'modes', id: modes },
       { mode: '100644', name: 'omitted', id: this.#addText(formatOmitted(leftOut)) },
-      { mode: '100644', name: 'rules', id: this.#addText(this.#rules) },
+      { mode: '100644', name: 'rules', id: this.#addText(rules) },
     ]);
-    this.#modes = { id: modes, note };
     if (folders !== this.#folders) replaceFile(join(this.#place.own, 'folders'), folders);
     this.#folders = folders;
     if (this.#last?.id === id) return this.#last;
@@ -368,9 +365,9 @@ export class FolderCapture {
 
   async #addModes(from: string | undefined, changes: readonly SnapshotChange[]): Promise<readonly SnapshotChange[]> {
     // A snapshot of an earlier version does not say what permissions there were.
-    if (from === undefined || this.#modes === null) return changes;
+    if (from === undefined) return changes;
     const before = await this.#runGit(['cat-file', 'blob', '--end-of-options', from]);
-    return withPermissionChanges(changes, parsePermissions(before), parsePermissions(this.#modes.note));
+    return withPermissionChanges(changes, parsePermissions(before), parsePermissions(this.#modes));
   }
 
   /** Returns the parts of a snapshot; null where it is damaged, or another host's. */
@@ -379,11 +376,7 @@ export class FolderCapture {
     if (snapshot === this.#previous?.id) return this.#previous;
     if (!isSnapshotId(snapshot)) return null;
     const listed = await this.#runGit(['ls-tree', '-z', '--end-of-options', snapshot]).catch(() => '');
-    const ids = new Map(
-      namesIn(listed)
-        .map(parseListed)
-        .map(({ path, id }) => [path, id]),
-    );
+    const ids = new Map(parseTree(listed).map(({ path, id }) => [path, id]));
     const [files, modes] = [ids.get('files'), ids.get('modes')];
     return files === undefined ? null : { files, ...(modes !== undefined && { modes }) };
   }
@@ -437,8 +430,7 @@ export class FolderCapture {
     // What comes back into the index is looked at, whatever the system has told.
     this.#isTaken = false;
     const args = ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', nameTree(before, 'files')];
-    for (const line of namesIn(await this.#runGit(args).catch(() => ''))) {
-      const { mode, path, id } = parseListed(line);
+    for (const { mode, path, id } of parseTree(await this.#runGit(args).catch(() => ''))) {
       const [folder, name] = [this.#index.folderOf(path), path.slice(path.lastIndexOf('/') + 1)];
       if (!folder.files.has(name)) this.#index.set(folder, name, { ...UNREAD, mode, id });
     }
@@ -453,8 +445,8 @@ export class FolderCapture {
   /** Returns the objects of a snapshot that the repository has; null when a tree is missing. */
   async #findExisting({ id, commit }: LastSnapshot): Promise<ReadonlySet<string> | null> {
     try {
-      const listed = namesIn(await this.#runGit(['ls-tree', '-r', '-t', '-z', '--full-tree', '--end-of-options', id]));
-      const ids = [id, commit, ...listed.map((line) => line.slice(0, line.indexOf('\t')).split(' ')[2] ?? '')];
+      const args = ['ls-tree', '-r', '-t', '-z', '--full-tree', '--end-of-options', id];
+      const ids = [id, commit, ...parseTree(await this.#runGit(args)).map((line) => line.id)];
       const found = await this.#runGit(
         ['cat-file', '--batch-check=%(objectname) %(objecttype)'],
         `${ids.join('\n')}\n`,
@@ -465,13 +457,6 @@ export class FolderCapture {
       return null;
     }
   }
-}
-
-/** Parses a line of `ls-tree`. */
-function parseListed(line: string): { readonly mode: string; readonly path: RawPath; readonly id: string } {
-  const at = line.indexOf('\t');
-  const [mode = '', , id = ''] = line.slice(0, at).split(' ');
-  return { mode, path: line.slice(at + 1), id };
 }
 
 /** Says in the history of the repository what a snapshot is of. */

@@ -61,8 +61,6 @@ export type FoundFile = {
 export type FolderLook = {
   readonly known: readonly FoundFile[];
   readonly added: readonly FoundFile[];
-  /** Whether all that lies in the folder was looked at. */
-  readonly isWhole: boolean;
 };
 
 /** The rules by which a look ignores files, but for those of `.gitignore` files that it captured. */
@@ -160,7 +158,7 @@ export class FolderIndex {
     this.#above = this.#describeAbove(above);
     this.#rulesAbove = above.rules;
     this.#repositoriesBelow = looking.repositories;
-    return { ...looking, isWhole: true };
+    return looking;
   }
 
   /**
@@ -184,7 +182,7 @@ export class FolderIndex {
       if (folder.place) this.#lookInto(folder, folder.place, looking, names);
     }
     this.#repositoriesBelow = repositories;
-    return { ...looking, isWhole: false };
+    return looking;
   }
 
   /** Returns the rules of the last look. */

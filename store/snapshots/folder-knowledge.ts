@@ -1,8 +1,7 @@
 // Says which snapshot a session knows of each of its folders. A capture tells of one (T1), and so
 // does a rewind (T7): what it has brought back, and what lies in the folders when the conversation
 // that tells of them is left behind.
-import type { Rewound } from '../../workflows/contract/rewind.ts';
-import type { Entry } from '../log/entries.ts';
+import { type Entry, rewoundIn } from '../log/entries.ts';
 import type { View } from '../view/view.ts';
 import type { FilesEntry } from './files-entry.ts';
 
@@ -11,10 +10,6 @@ export type SnapshotsAt = ReadonlyMap<string, string>;
 
 /** A folder, the snapshot that lies there, and the first of its snapshots that this entry tells of. */
 type Told = { readonly root: string; readonly id: string; readonly first: string };
-
-/** Returns the rewind that an entry tells of; undefined for all other entries. */
-export const rewoundIn = (entry: Entry | undefined): Rewound | undefined =>
-  entry?.kind === 'steered' ? entry.steered.rewound : undefined;
 
 /** Returns what an entry tells of folders. */
 export function knowledgeIn(entry: Entry): readonly Told[] {

@@ -1,7 +1,7 @@
 // Writes objects of git without git: a few one by one, many as packs, which git indexes. Each is on
 // disk before anything names it.
 import { spawn } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, type Hash, randomBytes } from 'node:crypto';
 import {
   closeSync,
   fdatasync,
@@ -33,6 +33,9 @@ export type TreeEntry = { readonly mode: string; readonly name: string; readonly
 
 export const FOLDER_MODE = '40000';
 
+/** Begins the hash of an object, which is its id once the content was added. */
+export const startObjectHash = (kind: ObjectKind, size: number): Hash => createHash('sha1').update(`${kind} ${size}\0`);
+
 export class ObjectWriter {
   readonly #known = new Set<string>();
   readonly #objects: string;
@@ -53,7 +56,7 @@ export class ObjectWriter {
 
   /** Returns the id of an object, which `flush` writes. */
   add(kind: ObjectKind, content: Buffer): string {
-    const id = createHash('sha1').update(`${kind} ${content.length}\0`).update(content).digest('hex');
+    const id = startObjectHash(kind, content.length).update(content).digest('hex');
     if (this.#known.has(id)) return id;
     this.#known.add(id);
     this.#waiting.push({ kind, id, content });

@@ -8,6 +8,18 @@ export function namesIn(printed: string): readonly RawPath[] {
   return printed.split('\0').filter((name) => name !== '');
 }
 
+/** A line of `git ls-tree`. */
+export type TreeLine = { readonly mode: string; readonly kind: string; readonly id: string; readonly path: RawPath };
+
+/** Parses what `git ls-tree -z` printed. */
+export function parseTree(printed: string): readonly TreeLine[] {
+  return namesIn(printed).map((line) => {
+    const end = line.indexOf('\t');
+    const [mode = '', kind = '', id = ''] = line.slice(0, end).split(' ');
+    return { mode, kind, id, path: line.slice(end + 1) };
+  });
+}
+
 export const bytesOf = (path: RawPath): Buffer => Buffer.from(path, 'latin1');
 
 /** Returns the folders above a path, nearest first. */

@@ -1,7 +1,6 @@
 // Follows a folder through forks (T10): what was captured, or brought back, before a fork moved
 // counts as of the folder that the fork has in its place.
-import type { Entry } from '../log/entries.ts';
-import { rewoundIn } from './folder-knowledge.ts';
+import { type Entry, rewoundIn } from '../log/entries.ts';
 
 /** Returns `entries` with each captured folder under the name that it has at their end. */
 export function withMovedRoots(entries: readonly Entry[]): readonly Entry[] {

@@ -1,6 +1,6 @@
 // Reads what a snapshot says of itself beside its files.
 import type { ShadowReading } from './run-held.ts';
-import { foldersOf, namesIn, type RawPath } from './listing.ts';
+import { foldersOf, parseTree, type RawPath, type TreeLine } from './listing.ts';
 import { readBlobs } from './read-blobs.ts';
 import { wholeLines } from './repository-rules.ts';
 import { gitArguments, shadowEnvironment } from './shadow.ts';
@@ -13,7 +13,10 @@ const NOTES = ['modes', 'omitted', 'rules'] as const;
 export async function readNotes(reading: ShadowReading, snapshot: string): Promise<SnapshotNotes> {
   requireSnapshotId(snapshot);
   const ids = await listBlobs(reading, snapshot, []);
-  const texts = await readTexts(reading, new Map(NOTES.flatMap((name) => ids.get(name) ?? []).map((id) => [id, id])));
+  const texts = await readTexts(
+    reading,
+    NOTES.flatMap((name) => ids.get(name) ?? []),
+  );
   const textOf = (name: (typeof NOTES)[number]): string => texts.get(ids.get(name) ?? '') ?? '';
   return parseNotes({ modes: textOf('modes'), omitted: textOf('omitted'), rules: textOf('rules') });
 }
@@ -30,13 +33,13 @@ export async function createAbsenceJudge(
   const notes = await readNotes(reading, snapshot);
   const folders = new Set(['', ...paths.flatMap(foldersOf).map((folder) => `${folder}/`)]);
   const ids = await listBlobs(reading, nameTree(snapshot, 'files'), ['-r']);
-  const named = [...folders].flatMap((folder) => {
-    const id = ids.get(`${folder}${IGNORE_FILE}`);
-    return id === undefined ? [] : [[folder, id] as const];
-  });
-  const texts = await readTexts(reading, new Map(named));
+  const idOf = (folder: RawPath): string | undefined => ids.get(`${folder}${IGNORE_FILE}`);
+  const texts = await readTexts(
+    reading,
+    [...folders].flatMap((folder) => idOf(folder) ?? []),
+  );
   return judgeAbsence(notes, (folder) => {
-    const text = texts.get(folder);
+    const text = texts.get(idOf(folder) ?? '');
     return text === undefined ? undefined : wholeLines(text);
   });
 }
@@ -50,22 +53,14 @@ async function listBlobs(
   how: readonly string[],
 ): Promise<ReadonlyMap<RawPath, string>> {
   const args = gitArguments(git, { gitDir }, ['ls-tree', '-z', '--full-tree', ...how, '--end-of-options', tree]);
-  const lines = namesIn(await run(args, { env: shadowEnvironment(), cwd: gitDir }));
-  return new Map(
-    lines.flatMap((line) => {
-      const [, id = '', path = ''] = /^100\d{3} blob ([0-9a-f]{40})\t(.*)$/s.exec(line) ?? [];
-      return path === '' ? [] : [[path, id] as const];
-    }),
-  );
+  const lines = parseTree(await run(args, { env: shadowEnvironment(), cwd: gitDir }));
+  const isFile = ({ mode, kind }: TreeLine): boolean => kind === 'blob' && mode.startsWith('100');
+  return new Map(lines.filter(isFile).map(({ path, id }) => [path, id]));
 }
 
-/** Returns the texts of blobs, as latin1, by the names given to them. */
-async function readTexts(
-  reading: ShadowReading,
-  ids: ReadonlyMap<string, string>,
-): Promise<ReadonlyMap<string, string>> {
+/** Returns the texts of blobs, as latin1, by their ids. */
+async function readTexts(reading: ShadowReading, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
-  for await (const [id, content] of readBlobs(reading, [...new Set(ids.values())]))
-    texts.set(id, content.toString('latin1'));
-  return new Map([...ids].map(([name, id]) => [name, texts.get(id) ?? '']));
+  for await (const [id, content] of readBlobs(reading, [...new Set(ids)])) texts.set(id, content.toString('latin1'));
+  return texts;
 }

@@ -74,23 +74,19 @@ export async function openShadow({ gitDir, own }: Pick<ShadowPlace, 'gitDir' | '
   requireOwnSettings(gitDir);
 }
 
-/**
- * Returns the arguments of a git command on the shadow repository, with `root` as its work tree.
- */
+/** Returns the arguments of a git command on the shadow repository. */
 export function gitArguments(
   git: string,
   { gitDir }: Pick<ShadowPlace, 'gitDir'>,
   args: readonly string[],
-  root?: string,
 ): readonly string[] {
-  const tree = root === undefined ? [] : [`--work-tree=${root}`];
-  return [git, `--git-dir=${gitDir}`, ...tree, ...SETTINGS, ...args];
+  return [git, `--git-dir=${gitDir}`, ...SETTINGS, ...args];
 }
 
 /**
  * The environment of git on the shadow repository; names are bytes, and no lock is taken to read.
  */
-export function shadowEnvironment(index?: string): Readonly<Record<string, string>> {
+export function shadowEnvironment(): Readonly<Record<string, string>> {
   const own = { GIT_OPTIONAL_LOCKS: '0', GIT_NO_REPLACE_OBJECTS: '1', GIT_CONFIG_COUNT: '0', LC_ALL: 'C' };
-  return { ...gitEnvironment(), ...own, ...(index !== undefined && { GIT_INDEX_FILE: index }) };
+  return { ...gitEnvironment(), ...own };
 }

@@ -1,8 +1,8 @@
 // Finds the snapshots that hold the files of a session as they were at a point of its transcript
 // (T11). A capture follows the reply of a step whose effects come later, and so it holds what the
 // effects before that reply have left.
-import type { Entry } from '../log/entries.ts';
-import { lastSnapshots, rewoundIn, type SnapshotsAt } from './folder-knowledge.ts';
+import { type Entry, rewoundIn } from '../log/entries.ts';
+import { lastSnapshots, type SnapshotsAt } from './folder-knowledge.ts';
 
 /** `entries` begin at position `first` of the transcript. */
 export type TranscriptStretch = { readonly entries: readonly Entry[]; readonly first: number };

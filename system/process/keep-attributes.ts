@@ -7,6 +7,12 @@ import { fchmodSync, fchownSync, fstatSync, type Stats } from 'node:fs';
 import { codeOf } from '../text.ts';
 import { hasProc } from './proc.ts';
 
+/** A mounted file, or a folder that may not be written, lets no file be put in another's place. */
+const REFUSING: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'];
+
+/** Tells whether the system lets no file take the place of another there. */
+export const isReplacingRefused = (error: unknown): boolean => REFUSING.includes(codeOf(error));
+
 type AttributeCopy = {
   /** The descriptor of the file whose attributes are kept, and its state. */
   readonly from: number;

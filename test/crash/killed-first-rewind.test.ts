@@ -4,10 +4,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createClient } from '../../client/client.ts';
 import { placeOfRoot } from '../../store/snapshots/shadow.ts';
-import { fileStore } from '../../store/values/file-store.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
+import { clientOf } from '../support/client-of.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';
 
@@ -27,13 +26,7 @@ test('a rewind of the only prompt whose workers are killed is ended by the next 
   await session.ended(1);
   const start = look();
   expect(start).not.toBe(target);
-  const client = createClient({
-    temporal: h.client,
-    store: fileStore({ dir: h.storePlace }),
-    live: async function* () {},
-    visibility: async () => false,
-    taskQueue: h.taskQueue,
-  });
+  const client = clientOf(h);
   const { own } = placeOfRoot(h.dataDir, session.id, h.cwd);
 
   // Its first worker has captured what lies there, and may have begun to write.

@@ -3,10 +3,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createClient } from '../../client/client.ts';
 import { placeOfRoot } from '../../store/snapshots/shadow.ts';
-import { fileStore } from '../../store/values/file-store.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
+import { clientOf } from '../support/client-of.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { dieAt, holdRestore } from '../support/dying-restore.ts';
 import { until } from '../support/until.ts';
@@ -24,13 +23,7 @@ test('a fork whose worker is killed in the middle of its files is there whole or
   const first = await h.worker();
   const session = await h.open('Go.');
   await session.ended(1);
-  const client = createClient({
-    temporal: h.client,
-    store: fileStore({ dir: h.storePlace }),
-    live: async function* () {},
-    visibility: async () => false,
-    taskQueue: h.taskQueue,
-  });
+  const client = clientOf(h);
   const folder = join(dirname(h.cwd), 'copy');
   const fork = newSessionId();
   const { own } = placeOfRoot(h.dataDir, fork, folder);

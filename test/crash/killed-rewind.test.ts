@@ -3,10 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createClient } from '../../client/client.ts';
 import { placeOfRoot } from '../../store/snapshots/shadow.ts';
-import { fileStore } from '../../store/values/file-store.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
+import { clientOf } from '../support/client-of.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { dieAt, holdRestore } from '../support/dying-restore.ts';
 import { until } from '../support/until.ts';
@@ -37,13 +36,7 @@ test('a rewind whose worker is killed in the middle of the files is ended by the
   await session.ended(2);
   const start = look();
   const { own } = placeOfRoot(h.dataDir, session.id, h.cwd);
-  const client = createClient({
-    temporal: h.client,
-    store: fileStore({ dir: h.storePlace }),
-    live: async function* () {},
-    visibility: async () => false,
-    taskQueue: h.taskQueue,
-  });
+  const client = clientOf(h);
 
   const goOn = holdRestore(own);
   const rewinding = client.rewind(session.id);

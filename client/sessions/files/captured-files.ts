@@ -1,7 +1,7 @@
 // Tells which snapshots hold the files that belong to a conversation up to a position, and where
 // the effects of calls begin that no snapshot holds yet (T8, T10).
-import type { Entry } from '../../../store/log/entries.ts';
-import { lastSnapshots, rewoundIn, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
+import { type Entry, rewoundIn } from '../../../store/log/entries.ts';
+import { lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
 import { snapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
 import { findChangingCall } from './calls-behind.ts';
 

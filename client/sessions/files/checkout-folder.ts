@@ -1,13 +1,15 @@
 // A folder in which files are looked at, written and deleted by the names that snapshots have. Each
 // step goes through an open folder, so that no link leads out of it, whatever is swapped meanwhile.
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readlink, rename, rm, rmdir, symlink, unlink } from 'node:fs/promises';
+import { isBelow } from '../../../store/snapshots/empty-folders.ts';
+import { startObjectHash } from '../../../store/snapshots/git-objects.ts';
 import { bytesOf, foldersOf, type RawPath } from '../../../store/snapshots/listing.ts';
 import { hasProc } from '../../../system/process/proc.ts';
 import type { Programs } from '../../../system/process/programs.ts';
 import { codeOf } from '../../../system/text.ts';
-import { copyBy, keepAttributes, runCp } from '../../../system/process/keep-attributes.ts';
+import { copyBy, isReplacingRefused, keepAttributes, runCp } from '../../../system/process/keep-attributes.ts';
 
 export const LINK = '120000';
 const PROGRAM = '100755';
@@ -33,8 +35,6 @@ const NEVER_FOLLOW = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | NEVER_FOLLOW;
 /** Something else is in the place of a folder or a file. */
 const IN_THE_WAY: readonly (string | undefined)[] = ['ENOTDIR', 'ELOOP', 'EISDIR', 'ENOTEMPTY', 'EEXIST'];
-/** A mounted file, or a folder that may not be written, lets no file be put in another's place. */
-const NO_RENAME: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'];
 
 type OpenFolder = { readonly handle: FileHandle; readonly path: Buffer };
 
@@ -50,8 +50,7 @@ export class CheckoutFolder {
 
   /** Looks at a file. `gone` are paths that are to be deleted: they are in nobody's way. */
   async look(path: RawPath, gone: ReadonlySet<RawPath>): Promise<Look> {
-    if (path.split('/').some((part) => ['', '.', '..'].includes(part) || part.toLowerCase() === '.git'))
-      return 'blocked';
+    if (!isBelow(path)) return 'blocked';
     try {
       return await this.#inFolderOf(path, false, (entry) => lookAt(entry));
     } catch (error) {
@@ -110,7 +109,7 @@ export class CheckoutFolder {
           return 'done';
         }
       } catch (error) {
-        if (before?.isFile() !== true || mode === LINK || !NO_RENAME.includes(codeOf(error))) throw error;
+        if (before?.isFile() !== true || mode === LINK || !isReplacingRefused(error)) throw error;
       } finally {
         await rm(temporary, { force: true });
       }
@@ -209,13 +208,18 @@ async function lookAt(entry: Buffer): Promise<Look> {
   const stats = await lstat(entry);
   if (stats.isSymbolicLink()) {
     const target = await readlink(entry, 'buffer');
-    return { mode: LINK, blob: hashOf(target.length).update(target).digest('hex'), isText: false, stats };
+    return {
+      mode: LINK,
+      blob: startObjectHash('blob', target.length).update(target).digest('hex'),
+      isText: false,
+      stats,
+    };
   }
   // The caller decides about a folder as about what is in the way.
   if (stats.isDirectory()) throw Object.assign(new Error('a folder is in its place'), { code: 'EISDIR' });
   if (!stats.isFile()) return 'blocked';
   return await withFile(entry, constants.O_RDONLY, async (file) => {
-    const hash = hashOf(stats.size);
+    const hash = startObjectHash('blob', stats.size);
     let isText = true;
     for await (const bytes of file.createReadStream({ autoClose: false })) {
       hash.update(bytes as Buffer);
@@ -224,8 +228,6 @@ async function lookAt(entry: Buffer): Promise<Look> {
     return { mode: (stats.mode & 0o100) === 0 ? '100644' : PROGRAM, blob: hash.digest('hex'), isText, stats };
   });
 }
-
-const hashOf = (size: number) => createHash('sha1').update(`blob ${size}\0`);
 
 function isUnchanged(now: Stats | null, then: Stats | null): boolean {
   if (now === null || then === null) return now === then;

@@ -1,8 +1,8 @@
 // Plans to undo the last rewind of a session, also when it went on since (T7): what it did since is
 // left behind in turn.
-import type { Entry } from '../../../store/log/entries.ts';
+import { type Entry, rewoundIn } from '../../../store/log/entries.ts';
 import { readChain } from '../../../store/log/read-chain.ts';
-import { lastSnapshots, rewoundIn } from '../../../store/snapshots/folder-knowledge.ts';
+import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
 import type { Store } from '../../../store/values/store.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';

@@ -2,7 +2,7 @@
 // stand under its earlier heads.
 import type { Client } from '@temporalio/client';
 import { createBodyReader } from '../../../store/log/bodies.ts';
-import type { Entry } from '../../../store/log/entries.ts';
+import { type Entry, headLeftBy } from '../../../store/log/entries.ts';
 import { readChain, type StoredSegment } from '../../../store/log/read-chain.ts';
 import { isDamage, type Store } from '../../../store/values/store.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
@@ -49,9 +49,8 @@ class StretchFinder {
   }
 
   async find(entry: Entry, session: SessionId): Promise<readonly LeftBehind[]> {
-    const from = entry.kind === 'steered' ? entry.steered.rewound?.from : undefined;
-    const isGone = entry.kind === 'steered' && entry.steered.rewound?.to !== undefined;
-    if (from === undefined || !isGone || this.#known.has(from)) return [];
+    const from = headLeftBy(entry);
+    if (from === undefined || this.#known.has(from)) return [];
     const isKnown = (hash: Hash): boolean => this.#known.has(hash);
     const chain = await readUnlessDamaged(readChain(this.#store, session, from, { isKnown }));
     if (typeof chain === 'string') return [{ entries: [], first: 0, bodies: new Map(), problem: chain }];

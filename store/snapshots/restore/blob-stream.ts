@@ -1,9 +1,10 @@
 // Reads the contents of a snapshot by one git that stays. They come in the order in which they are
 // asked for, a piece at a time: a content need not fit into memory. Each is held against its hash.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+import { startObjectHash } from '../git-objects.ts';
+import { parseTree } from '../listing.ts';
 import { gitArguments, shadowEnvironment, type ShadowPlace } from '../shadow.ts';
 
 type GitPlace = Pick<ShadowPlace, 'gitDir'>;
@@ -40,7 +41,7 @@ export class BlobStream {
    * was made of them is of no use.
    */
   async *read({ id, size }: { readonly id: string; readonly size: number }): AsyncGenerator<Buffer> {
-    const hash = createHash('sha1').update(`blob ${size}\0`);
+    const hash = startObjectHash('blob', size);
     for (let left = size; left > 0;) {
       if (this.#waiting.length === 0) await this.#readMore();
       const piece = this.#waiting.subarray(0, left);
@@ -89,14 +90,7 @@ export async function listTree(git: string, place: GitPlace, tree: string): Prom
   child.stderr.on('data', (text: string) => (said += text));
   const [status] = (await once(child, 'close')) as [number | null];
   if (status !== 0) throw new Error(said.trim() || 'git ended while it listed a snapshot');
-  const files = new Map<string, TreeFile>();
-  for (const line of printed.split('\0')) {
-    const name = line.indexOf('\t');
-    if (name < 0) continue;
-    const [mode = '', , id = ''] = line.slice(0, name).split(' ');
-    files.set(line.slice(name + 1), { mode, id });
-  }
-  return files;
+  return new Map(parseTree(printed).map(({ path, mode, id }) => [path, { mode, id }]));
 }
 
 function spawnGit(

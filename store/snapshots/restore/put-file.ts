@@ -1,7 +1,6 @@
 // Puts one file of a snapshot in its place: whole, by a temporary file beside it that takes its
 // name, with the owner, group, mode, access list and extended attributes of the file that it
 // replaces. A file that has the content already keeps everything.
-import { createHash } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -16,10 +15,16 @@ import {
   symlinkSync,
   writeSync,
 } from 'node:fs';
-import { type CopyAll, copyOwner, keepAttributes } from '../../../system/process/keep-attributes.ts';
+import {
+  type CopyAll,
+  copyOwner,
+  isReplacingRefused,
+  keepAttributes,
+} from '../../../system/process/keep-attributes.ts';
 import { codeOf } from '../../../system/text.ts';
 import type { BlobStream, TreeFile } from './blob-stream.ts';
 import { type FoldersBeneath, folderOf, SwappedProblem } from './folders-beneath.ts';
+import { startObjectHash } from '../git-objects.ts';
 import type { RawPath } from '../listing.ts';
 import { removeFile } from './remove-file.ts';
 import type { StagedFiles } from './staged-files.ts';
@@ -54,9 +59,6 @@ const PIECE = 1024 * 1024;
 /** The kernel takes no longer target of a link. */
 const LONGEST_TARGET = 4_096;
 
-/** Codes of a system that lets no file be put in the place of another. */
-const NO_RENAME: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'];
-
 /** Reads the next content of the stream into the file. Throws the system's errors, and git's. */
 export async function putFile(means: PutMeans, file: FileToPut): Promise<void> {
   const blob = await means.blobs.next();
@@ -89,7 +91,7 @@ function hasContent({ folders, onStep }: PutMeans, file: FileToPut, before: Stat
   if (fd === null) return false;
   try {
     requireSame(fstatSync(fd), before, file.path);
-    const hash = createHash('sha1').update(`blob ${size}\0`);
+    const hash = startObjectHash('blob', size);
     const piece = Buffer.allocUnsafe(PIECE);
     for (let read = readSync(fd, piece); read > 0; read = readSync(fd, piece)) hash.update(piece.subarray(0, read));
     if (hash.digest('hex') !== id) return false;
@@ -175,7 +177,7 @@ function replaceBy({ folders, onStep }: PutMeans, path: RawPath, { fd, temporary
     renameSync(folders.entry(temporary), folders.entry(path));
     return true;
   } catch (error) {
-    if (before !== null && NO_RENAME.includes(codeOf(error))) return false;
+    if (before !== null && isReplacingRefused(error)) return false;
     throw error;
   }
 }

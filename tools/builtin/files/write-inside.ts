@@ -6,9 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { copyBy, keepAttributes, runCp } from '../../../system/process/keep-attributes.ts';
+import { copyBy, isReplacingRefused, keepAttributes, runCp } from '../../../system/process/keep-attributes.ts';
 import type { Programs } from '../../../system/process/programs.ts';
-import { codeOf } from '../../../system/text.ts';
 import { ToolFailure } from '../../tool.ts';
 import type { ConfinedPath, Workspace } from './confine.ts';
 import { nullIfAbsent, toFsFailure, quotePath, describeSystemError } from './fs-failures.ts';
@@ -122,9 +121,6 @@ type WritePlace = {
 /** A pipe in the place of a file would never answer. */
 const NEVER_FOLLOW = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Error codes of a system that lets no file be put next to another, or in its place. */
-const NO_RENAME: readonly (string | undefined)[] = ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EXDEV'];
-
 /**
  * Returns the new file as it was put there; null where an existing file cannot be replaced by one
  * like it.
@@ -157,7 +153,7 @@ async function replaceFile(
     }
   } catch (error) {
     await rm(temp, { force: true });
-    if (before !== null && NO_RENAME.includes(codeOf(error))) return null;
+    if (before !== null && isReplacingRefused(error)) return null;
     throw error;
   }
   await syncFolder(folder);
