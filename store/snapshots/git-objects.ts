@@ -13,7 +13,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflateSync } from 'node:zlib';
 import { codeOf } from '../../system/text.ts';
@@ -96,10 +96,8 @@ export class ObjectWriter {
   async #writeLoose({ kind, id, content }: GitObject): Promise<void> {
     const path = loosePath(this.#objects, id);
     if (freshen(path)) return;
-    const folder = join(this.#objects, id.slice(0, 2));
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
     // Git removes old files of such names.
-    const temporary = join(folder, `tmp_obj_${randomBytes(6).toString('hex')}`);
+    const temporary = join(dirname(path), `tmp_obj_${randomBytes(6).toString('hex')}`);
     const bytes = deflateSync(Buffer.concat([Buffer.from(`${kind} ${content.length}\0`), content]), FAST);
     try {
       await writeDurably(temporary, bytes, 0o444);
@@ -148,12 +146,27 @@ function freshen(path: string): boolean {
  * call of the system does.
  */
 async function writeDurably(path: string, bytes: Uint8Array, mode: number): Promise<void> {
-  const fd = openSync(path, 'wx', mode);
+  const fd = openNew(path, mode);
   try {
     writeFileSync(fd, bytes);
     await syncData(fd);
   } finally {
     closeSync(fd);
+  }
+}
+
+/** A git that packs removes folders of objects that are empty, also one that was made just now. */
+const MOST_OPENS = 10;
+
+/** Makes a file, and the folder that it lies in. */
+function openNew(path: string, mode: number): number {
+  for (let count = 1; ; count += 1) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    try {
+      return openSync(path, 'wx', mode);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT' || count === MOST_OPENS) throw error;
+    }
   }
 }
 
