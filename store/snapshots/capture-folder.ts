@@ -1,7 +1,7 @@
 // Captures one folder of one session into the shadow repository, again and again: what it knows of
 // the folder is kept in memory, and beside the snapshots for the process after this one.
 import { createHash } from 'node:crypto';
-import { closeSync, existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { isInside, realOf } from '../../system/process/places.ts';
 import { codeOf, onOneLine, reasonOf } from '../../system/text.ts';
@@ -18,17 +18,9 @@ import {
   type OmittedWhy,
   PERMISSIONS,
 } from './folder-index.ts';
-import {
-  FOLDER_MODE,
-  loosePath,
-  ObjectWriter,
-  receivePack,
-  runWithInput,
-  syncData,
-  type TreeEntry,
-} from './git-objects.ts';
+import { FOLDER_MODE, loosePath, ObjectWriter, receivePack, runWithInput, type TreeEntry } from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
-import { lockRef } from './lock-ref.ts';
+import { moveRef } from './move-ref.ts';
 import { readContent } from './read-content.ts';
 import {
   collectOmitted,
@@ -41,7 +33,7 @@ import {
 } from './snapshot-notes.ts';
 import { withPermissionChanges } from './permission-changes.ts';
 import { parseChanges, parseTree, type RawPath, type SnapshotChange } from './listing.ts';
-import { collectFiles, readSaved, readText, replaceFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
+import { collectFiles, readSaved, replaceFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { isSnapshotId, nameTree } from './snapshot-ids.ts';
 
@@ -323,31 +315,14 @@ export class FolderCapture {
     const { gitDir, ref } = this.#place;
     const path = join(gitDir, ref);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    const lock = await lockRef(path);
-    try {
-      const parent = readText(path);
+    return await moveRef(path, async (parent) => {
       const who = `Perdure <perdure@localhost> ${Math.floor(Date.now() / 1_000)} +0000`;
-      const lines = [
-        `tree ${tree}`,
-        ...(parent ? [`parent ${parent.trim()}`] : []),
-        `author ${who}`,
-        `committer ${who}`,
-      ];
-      const commit = this.#writer.add(
-        'commit',
-        Buffer.from(`${lines.join('\n')}\n\n${describeCommit(this.#place, about)}\n`),
-      );
+      const lines = [`tree ${tree}`, ...(parent ? [`parent ${parent}`] : []), `author ${who}`, `committer ${who}`];
+      const text = `${lines.join('\n')}\n\n${describeCommit(this.#place, about)}\n`;
+      const commit = this.#writer.add('commit', Buffer.from(text));
       await this.#writer.flush();
-      writeFileSync(lock, `${commit}\n`);
-      await syncData(lock);
-      renameSync(`${path}.lock`, path);
       return commit;
-    } catch (error) {
-      rmSync(`${path}.lock`, { force: true });
-      throw error;
-    } finally {
-      closeSync(lock);
-    }
+    });
   }
 
   async #changesSince(before: string | null, last: LastSnapshot): Promise<Pick<Snapshot, 'before' | 'changes'>> {

@@ -38,7 +38,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'store/snapshots/capture-process.ts',
     'store/snapshots/comparison.ts',
     'store/snapshots/compare.ts',
-    'store/snapshots/lock-ref.ts',
+    'store/snapshots/move-ref.ts',
     'store/snapshots/permission-changes.ts',
     'store/snapshots/read-blobs.ts',
     'store/snapshots/read-content.ts',

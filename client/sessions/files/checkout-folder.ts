@@ -1,11 +1,24 @@
 // A folder in which files are looked at, written and deleted by the names that snapshots have. Each
 // step goes through an open folder, so that no link leads out of it, whatever is swapped meanwhile.
-import { randomUUID } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readlink, rename, rm, rmdir, symlink, unlink } from 'node:fs/promises';
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  rename,
+  rm,
+  rmdir,
+  symlink,
+  unlink,
+} from 'node:fs/promises';
 import { isBelow } from '../../../store/snapshots/empty-folders.ts';
 import { startObjectHash } from '../../../store/snapshots/git-objects.ts';
 import { bytesOf, foldersOf, type RawPath } from '../../../store/snapshots/listing.ts';
+import { ownTemporaryName, writerOf } from '../../../store/snapshots/restore/temporary-names.ts';
+import { startTimeOf } from '../../../system/process/identity.ts';
 import { hasProc } from '../../../system/process/proc.ts';
 import type { Programs } from '../../../system/process/programs.ts';
 import { codeOf } from '../../../system/text.ts';
@@ -41,6 +54,8 @@ type OpenFolder = { readonly handle: FileHandle; readonly path: Buffer };
 export class CheckoutFolder {
   readonly #root: string;
   readonly #programs: Programs;
+  /** Folders in which nothing is left of a process that was killed. */
+  readonly #cleared = new Set<string>();
 
   /** `root` is an absolute real path. */
   constructor(root: string, programs: Programs) {
@@ -99,7 +114,8 @@ export class CheckoutFolder {
    */
   async write({ path, mode, content, before }: NewFile): Promise<Change> {
     return await this.#change(path, true, async (entry, folder) => {
-      const temporary = entryIn(folder, Buffer.from(`.perdure-${randomUUID()}`));
+      await this.#clearLeft(folder);
+      const temporary = entryIn(folder, Buffer.from(ownTemporaryName()));
       try {
         const isLike = mode === LINK || (await this.#fill(temporary, { entry, mode, content, before }));
         if (mode === LINK) await symlink(content, temporary);
@@ -115,6 +131,18 @@ export class CheckoutFolder {
       }
       return await overwrite(entry, { mode, content, before: before as Stats });
     });
+  }
+
+  /** Removes what an earlier process was writing in a folder when it was killed. */
+  async #clearLeft(folder: OpenFolder): Promise<void> {
+    const path = folder.path.toString('latin1');
+    if (this.#cleared.has(path)) return;
+    this.#cleared.add(path);
+    for (const name of await readdir(entryIn(folder, Buffer.from('.')), 'latin1')) {
+      const writer = writerOf(name);
+      if (writer !== null && startTimeOf(writer) === null)
+        await rm(entryIn(folder, Buffer.from(name)), { force: true });
+    }
   }
 
   /** Tells whether the new file has the attributes of the one whose place it takes. */

@@ -160,3 +160,12 @@ test('a file that someone changes after it was looked at is left as it is (T11)'
   expect(readFileSync(join(root, 'a'), 'utf8')).toBe('theirs');
   expect(readdirSync(root)).toEqual(['a']);
 });
+
+test('what a killed apply was writing is removed by the next, and what a living one writes is not (T11)', async () => {
+  const { other, apply } = await changed('mkdir d && echo 1 > d/a', 'echo 2 > d/a');
+  const dead = spawnSync('true').pid;
+  const [left, living] = [`.perdure-apply-${dead}-0123abcd.tmp`, `.perdure-apply-${process.pid}-0123abcd.tmp`];
+  for (const name of [left, living]) writeFileSync(join(other, 'd', name), 'half');
+  expect((await apply()).written).toEqual(['d/a']);
+  expect(readdirSync(join(other, 'd')).toSorted()).toEqual([living, 'a']);
+});
