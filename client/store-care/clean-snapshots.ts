@@ -69,7 +69,9 @@ export async function cleanSnapshots(cleaning: CleanSnapshots): Promise<CleanedS
   return done(gone.length);
 }
 
+/** Refs are files here: git alone removes those that someone has packed, and its lock may be left. */
 async function removeSession({ gitDir, git }: Packing, segment: string, run: RunPrinting): Promise<void> {
+  await rm(join(gitDir, 'refs', 'sessions', segment), { recursive: true, force: true });
   const list = ['for-each-ref', '--format=%(refname)', `refs/sessions/${segment}/`];
   const refs = (await run(gitArguments(git, { gitDir }, list))).split('\n');
   for (const ref of refs.filter(Boolean)) await run(gitArguments(git, { gitDir }, ['update-ref', '-d', ref]));

@@ -50,6 +50,18 @@ test('gc frees the snapshots of a session that is gone, and those of the others 
   expect((await take(kept.id)).changes.map(({ path }) => path)).toEqual(['later']);
 });
 
+test('gc frees the snapshots of a gone session though a git that was killed has left its lock (T4)', async () => {
+  const { place, take, sh } = shadowed();
+  sh('echo one > one');
+  await take();
+  writeFileSync(join(place.gitDir, 'packed-refs.lock'), '');
+  age(place.gitDir);
+  const dataDir = join(place.gitDir, '..');
+  const cleaning = { dataDir, env: process.env, known: new Set<string>(), olderThan: Date.now() - 24 * 3_600_000 };
+  expect(await cleanSnapshots({ ...cleaning, dryRun: false })).toMatchObject({ sessions: 1 });
+  expect(existsSync(join(place.gitDir, place.ref))).toBe(false);
+});
+
 test('gc frees packs that a killed capture has left half received, and leaves those that come in now (T4)', async () => {
   const { place, take, sh } = shadowed();
   sh('echo one > one');
