@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { moveRef } from '../../../store/snapshots/move-ref.ts';
 import { tempFolder } from '../../tools/support.ts';
 
-test('T1 a lock that a killed process left on a ref holds up the next commit and does not lose it', async () => {
+test('a lock that a killed process left on a ref holds up the next commit and does not lose it (T1)', async () => {
   const ref = join(tempFolder(), 'ref');
   writeFileSync(ref, 'one\n');
   writeFileSync(`${ref}.lock`, '');
@@ -13,7 +13,7 @@ test('T1 a lock that a killed process left on a ref holds up the next commit and
   expect(existsSync(`${ref}.lock`)).toBe(false);
 });
 
-test('T1 commits that are written at once all follow one another', async () => {
+test('commits that are written at once all follow one another (T1)', async () => {
   const ref = join(tempFolder(), 'ref');
   const writers = Array.from({ length: 20 }, (_, at) => moveRef(ref, async (parent) => `${parent ?? ''}${at},`));
   const written = await Promise.all(writers);
@@ -22,7 +22,7 @@ test('T1 commits that are written at once all follow one another', async () => {
   for (const one of written) expect(last.startsWith(one)).toBe(true);
 });
 
-test('T1 a process that stood still so long that its lock was taken writes its commit after the other', async () => {
+test('a process that stood still so long that its lock was taken writes its commit after the other (T1)', async () => {
   const ref = join(tempFolder(), 'ref');
   let [calls, goOn] = [0, () => undefined as void];
   const other = new Promise<void>((resolve) => (goOn = resolve));
@@ -38,7 +38,7 @@ test('T1 a process that stood still so long that its lock was taken writes its c
   expect(readFileSync(ref, 'utf8')).toBe('slow after quick after null\n');
 });
 
-test('T1 a commit that cannot be written leaves the ref, and no lock', async () => {
+test('a commit that cannot be written leaves the ref, and no lock (T1)', async () => {
   const ref = join(tempFolder(), 'ref');
   writeFileSync(ref, 'one\n');
   await expect(moveRef(ref, () => Promise.reject(new Error('no space')))).rejects.toThrow('no space');
