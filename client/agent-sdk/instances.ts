@@ -1,12 +1,13 @@
 // Connects MCP servers that the program runs in its own process (`McpServer`), in memory, and calls
 // their tools over that connection.
 import type { z } from 'zod';
+import { callAsTask } from '../../tools/mcp/call-task.ts';
 import { McpError } from '../../tools/mcp/failures.ts';
 import { FOR_EVER, type Link, linkInProcess } from '../../tools/mcp/link.ts';
 import { type ListedTool, listTools } from '../../tools/mcp/list-tools.ts';
 import { callResult } from '../../tools/mcp/results.ts';
 import { IDEMPOTENCY_KEY } from '../../tools/mcp/server-tools.ts';
-import { mcpBounds } from '../../tools/mcp/servers.ts';
+import { mcpBounds, PROGRESS_CALL_MS } from '../../tools/mcp/servers.ts';
 import { reasonOf } from '../../system/text.ts';
 import { ToolFailure } from '../../tools/tool.ts';
 import { ClientProblem } from '../problem.ts';
@@ -36,7 +37,10 @@ export class ConnectedInstance implements McpServerInstance {
     const params = { name: tool, arguments: input, _meta: { [IDEMPOTENCY_KEY]: idempotencyKey } };
     try {
       const link = await linkOf(this.#name, this.#own);
-      return await link.request('tools/call', params, callResult, { signal, timeout: FOR_EVER });
+      const how = { signal, timeout: FOR_EVER };
+      if (this.tools.find(({ name }) => name === tool)?.isTask !== true)
+        return await link.request('tools/call', params, callResult, how);
+      return await callAsTask(link, params, { ...how, keepMs: PROGRESS_CALL_MS, onWorking: () => undefined });
     } catch (error) {
       if (!(error instanceof McpError || error instanceof ClientProblem)) throw error;
       throw new ToolFailure(`The server ${this.#name} did not do it: ${error.message}`, { cause: error });

@@ -7,12 +7,12 @@ import { detectMediaType, readImageSize } from './image-size.ts';
 import { MOST_COUNTED, countPdfPages } from './pdf-pages.ts';
 
 /**
- * `problem` says why the API does not take it, as the end of a sentence. `note` describes it in
- * words.
+ * `problem` says why the API does not take it, as the end of a sentence; what `isBroken` no program
+ * may open. `note` describes it in words.
  */
 export type ExaminedMedia =
   | { readonly kind: 'medium'; readonly mediaType: MediaType; readonly characters: number; readonly note: string }
-  | { readonly kind: 'refused'; readonly problem: string };
+  | { readonly kind: 'refused'; readonly problem: string; readonly isBroken?: true };
 
 /** Characters of base64 of one image. */
 export const LARGEST_IMAGE = 5 * 1024 * 1024;
@@ -78,7 +78,11 @@ export function sizeProblem(type: MediaType, bytes: number): string | undefined 
 function examineImage(mediaType: ImageType, bytes: Buffer): ExaminedMedia {
   const size = readImageSize(bytes);
   if (size === null || size.width === 0 || size.height === 0)
-    return { kind: 'refused', problem: `begins as ${mediaType} and is broken: its width and height are not there` };
+    return {
+      kind: 'refused',
+      problem: `begins as ${mediaType} and is broken: its width and height are not there`,
+      isBroken: true,
+    };
   const { width, height } = size;
   if (Math.max(width, height) > MOST_PIXELS) {
     const problem = `is an image of ${width} × ${height} pixels, and the model takes ${MOST_PIXELS} in width and height: make it smaller`;
@@ -91,7 +95,11 @@ function examineImage(mediaType: ImageType, bytes: Buffer): ExaminedMedia {
 function examineDocument(bytes: Buffer): ExaminedMedia {
   const mediaType = 'application/pdf';
   if (!bytes.includes('startxref') && !bytes.includes('%%EOF'))
-    return { kind: 'refused', problem: `begins as ${mediaType} and is broken: its end is not there` };
+    return {
+      kind: 'refused',
+      problem: `begins as ${mediaType} and is broken: its end is not there`,
+      isBroken: true,
+    };
   if (bytes.includes('/Encrypt'))
     return { kind: 'refused', problem: `is ${mediaType} that is encrypted: the model cannot open it` };
   const pages = countPdfPages(bytes);

@@ -13,7 +13,9 @@ import { openFile } from './files/open-inside.ts';
 import { decodeFile, encodeFile, isPlainAscii, MARK_NAMES, detectMark, type FileText } from './files/encoding.ts';
 import { decideByGuard, checkHiddenGuard } from './files/guards.ts';
 import { checkHiddenGit, namesGitFolder } from './files/git-folder.ts';
+import { breaksNotebook, replaceInCells } from './files/edit-notebook.ts';
 import { describeNearestLine } from './files/lookalikes.ts';
+import { isNotebook } from './files/notebook.ts';
 import { replaceText, type Replacement } from './files/replace-text.ts';
 import { describeParted, writeInside } from './files/write-inside.ts';
 
@@ -35,7 +37,7 @@ export function createEditTool({ dataDir, sandbox: { places, programs } }: Built
     name: 'edit',
     description:
       'Replaces text in a file of the workspace. old_string must match exactly, white space included, and only once ' +
-      'unless replace_all is true. Line ends of the file (LF or CRLF) are kept.',
+      'unless replace_all is true. Line ends of the file (LF or CRLF) are kept. A cell of a notebook is changed by its text as read shows it.',
     inputSchema: z.strictObject({
       path: z.string().describe('The file, in the workspace'),
       old_string: z.string().min(1).describe('The text to replace, with enough around it to be unique'),
@@ -92,17 +94,28 @@ function replaceIn(
   const [before, after] = [stripMark(old_string), stripMark(new_string)];
   if (before === '') throw new ToolFailure('old_string is a byte order mark alone: the mark of a file is kept.');
   const text = file.kind === 'text' ? file.utf8 : bytes;
-  const replaced = replaceText(text, before, after, {
-    all: replace_all,
-    most: MAX_BYTES,
-    unknown: file.kind === 'unknown' && detectMark(bytes) === 'none',
-  });
+  const options = { all: replace_all, most: MAX_BYTES };
+  const isAsked = isNotebook(path) && file.kind === 'text';
+  const inCells = isAsked ? replaceInCells(text.toString('utf8'), before, after, options) : undefined;
+  const isUnknown = file.kind === 'unknown' && detectMark(bytes) === 'none';
+  const replaced =
+    inCells === undefined || inCells.kind === 'absent'
+      ? replaceText(text, before, after, { ...options, unknown: isUnknown })
+      : inCells;
+  if (inCells && replaced.kind === 'replaced' && breaksNotebook(text.toString('utf8'), replaced.bytes.toString('utf8')))
+    throw new ToolFailure(`With that ${quotePath(path)} would be no notebook any more: ${CELLS}`);
+  if (inCells && replaced.kind === 'absent')
+    throw new ToolFailure(
+      `old_string was not found in a cell of the notebook ${quotePath(path)}, nor in its JSON: ${CELLS}`,
+    );
   if (replaced.kind === 'replaced') {
     return file.kind === 'text' ? { ...replaced, bytes: encodeFile(replaced.bytes, file.mark) } : replaced;
   }
   const nearest = replaced.kind === 'absent' ? describeNearestLine(text.toString('utf8'), before) : undefined;
   throw new ToolFailure([describeRefusal(quotePath(path), replaced), nearest].filter(Boolean).join(' '));
 }
+
+const CELLS = 'give text of one cell, as read shows it, without the lines that name cells and outputs.';
 
 function checkEncoding(file: FileText, texts: string): string | undefined {
   if (file.kind === 'binary' || texts.includes('\0'))

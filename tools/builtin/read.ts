@@ -16,6 +16,7 @@ import { quotePath } from './files/fs-failures.ts';
 import { openFile } from './files/open-inside.ts';
 import { toSeenFile } from './files/file-facts.ts';
 import { decodeChunks, MARK_NAMES, detectMark } from './files/encoding.ts';
+import { describeBinary, describeSmaller } from './files/remedies.ts';
 import { isNotebook, renderNotebook, LARGEST_NOTEBOOK } from './files/notebook.ts';
 import { readChunks, readLines, type Line, type LineRange, type LinesEnd } from './files/lines.ts';
 
@@ -79,14 +80,16 @@ async function readFile(
     const { bytesRead } = await handle.read(start, 0, MEDIA_START, 0);
     const type = detectMediaType(start.subarray(0, bytesRead));
     const problem = type && sizeProblem(type, stats.size);
-    if (problem) throw new ToolFailure(`${quotePath(input.path)} ${problem}.`);
-    if (type) return { ...showMedia(input.path, await readWholeFile(handle, check)), ...seen };
+    if (problem) throw new ToolFailure(`${quotePath(input.path)} ${problem}. ${describeSmaller(type, input.path)}`);
+    if (type) return { ...showMedia(input.path, await readWholeFile(handle, check), describeSmaller), ...seen };
     if (isNotebook(input.path) && stats.size <= LARGEST_NOTEBOOK) {
       const text = renderNotebook(await readWholeFile(handle, check));
       if (text !== null) return { ...(await render(input, stats.size, [Buffer.from(text)])), ...seen };
     }
     const mark = detectMark(start.subarray(0, bytesRead));
-    const shown = await render(input, stats.size, decodeChunks(readChunks(handle, check), mark));
+    const shown = await render(input, stats.size, decodeChunks(readChunks(handle, check), mark), () =>
+      describeBinary(start.subarray(0, bytesRead), input.path),
+    );
     const isOther = mark === 'utf16le' || mark === 'utf16be';
     const note = isOther ? `\n(the file is ${MARK_NAMES[mark]}; edit and write keep that)` : '';
     return { ...shown, content: `${shown.content}${note}`, ...seen };
@@ -102,7 +105,7 @@ async function readResult(input: ReadInput, context: ToolContext): Promise<ToolO
   const bytes = await context.readStored(input.path);
   if (bytes === null) throw new ToolFailure(`There is no stored result ${input.path}.`);
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (detectMediaType(whole)) return showMedia(input.path, whole);
+  if (detectMediaType(whole)) return showMedia(input.path, whole, () => '');
   return await render(input, bytes.length, [bytes]);
 }
 
@@ -112,10 +115,17 @@ async function readWholeFile(handle: FileHandle, check: () => void): Promise<Buf
   return Buffer.concat(chunks);
 }
 
-/** Shows an image or document; the outcome gets a line that describes it. */
-function showMedia(path: string, bytes: Buffer): ToolOutput {
+/**
+ * Shows an image or document; the outcome gets a line that describes it. `remedy` says what helps
+ * where the API does not take it.
+ */
+function showMedia(path: string, bytes: Buffer, remedy: typeof describeSmaller): ToolOutput {
   const found = examineMedia(bytes);
-  if (found?.kind === 'refused') throw new ToolFailure(`${quotePath(path)} ${found.problem}.`);
+  if (found?.kind === 'refused') {
+    const type = found.isBroken === true ? null : detectMediaType(bytes);
+    const helps = type === null ? '' : remedy(type, path);
+    throw new ToolFailure(`${quotePath(path)} ${found.problem}. ${helps}`.trimEnd());
+  }
   return { content: quoteIfNeeded(path), media: [bytes] };
 }
 
@@ -123,6 +133,8 @@ async function render(
   input: ReadInput,
   size: number,
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  /** Says how to get at bytes that are no text. */
+  remedy = (): string => '',
 ): Promise<ToolOutput> {
   const { offset = 1, limit = DEFAULT_LINES, column = 1 } = input;
   const maxLine = Math.min(MAX_LINE, Math.max(MIN_LINE, Math.floor(MAX_LINE / limit)));
@@ -139,7 +151,9 @@ async function render(
     return true;
   });
   if (end.kind === 'binary')
-    throw new ToolFailure(`${quotePath(input.path)} is a binary file (${size} bytes): it is not shown.`);
+    throw new ToolFailure(
+      `${quotePath(input.path)} is a binary file (${size} bytes): it is not shown. ${remedy()}`.trimEnd(),
+    );
   return { content: [...rendered, ...writeNotes(end, offset, rendered.length, invalid)].join('\n') };
 }
 

@@ -18,6 +18,8 @@ import { dropPartialEnd } from './files/partial-characters.ts';
 import { findLikeName } from './files/like-name.ts';
 import { openFile, describeLikeName } from './files/open-inside.ts';
 import { toSeenFile } from './files/file-facts.ts';
+import { breaksNotebook } from './files/edit-notebook.ts';
+import { isNotebook } from './files/notebook.ts';
 import { isWhollyCrlf } from './files/replace-text.ts';
 import { refuseRoot, describeParted, writeInside } from './files/write-inside.ts';
 
@@ -51,6 +53,7 @@ export function createWriteTool({ dataDir, sandbox: { places, programs } }: Buil
       refuseRoot(target);
       const old = await readOldFile(workspace, target);
       const { bytes, mark } = encodeLike(old, content, target.name);
+      requireNotebook(target.name, old, content);
       const isThere = old !== null && old.stats.size === bytes.length && old.start.equals(bytes);
       const seen = old && !isThere ? await requireSeen(target, old, context) : 'known';
       const options = { fence, signal, unchanged: old?.stats ?? null, programs };
@@ -110,6 +113,14 @@ function encodeLike(
     );
   }
   return { bytes: Buffer.from(content), mark };
+}
+
+/** Throws ToolFailure for content that takes the place of a notebook and is none. */
+function requireNotebook(name: string, old: OldFile | null, content: string): void {
+  if (old === null || !isNotebook(name) || !breaksNotebook(old.start.toString('utf8'), content)) return;
+  throw new ToolFailure(
+    `${quotePath(name)} is a notebook, and this content is none: change the text of a cell with edit, write the JSON of a notebook, or remove the file first.`,
+  );
 }
 
 /** Tells whether CRLF is lost: a model writes LF, and sees no CRLF. */

@@ -12,6 +12,8 @@ type BoundedFetchOptions = Pick<HttpServer, 'headers'> & {
   readonly fetch?: FetchLike;
   /** Called with the headers that requests go with from now on. */
   readonly told?: (headers: McpHeaders) => void;
+  /** Called with the `WWW-Authenticate` of each answer of 401 or 403. */
+  readonly challenged?: (challenge: string) => void;
 };
 
 /**
@@ -23,6 +25,7 @@ export function createBoundedFetch({
   limit,
   fetch: base = fetch,
   told,
+  challenged,
 }: BoundedFetchOptions): FetchLike {
   let current: Promise<McpHeaders> | null = null;
   const ask = (): Promise<McpHeaders> => {
@@ -38,15 +41,21 @@ export function createBoundedFetch({
     });
     return asked;
   };
+  const send = async (url: string | URL, init: RequestInit, added: Promise<McpHeaders>): Promise<Response> => {
+    const response = await base(url, await addHeaders(init, added));
+    if (response.status === 401 || response.status === 403)
+      challenged?.(response.headers.get('www-authenticate') ?? '');
+    return response;
+  };
   return async (url, init = {}) => {
     const given = current ?? ask();
-    const response = await base(url, await addHeaders(init, given));
+    const response = await send(url, init, given);
     const asked = init.body;
     if (response.status !== 401 || typeof source !== 'function') return boundResponse(response, limit, asked);
     await response.body?.cancel();
     // When several requests are refused at once, one asks.
     const again = current === given ? ask() : (current ?? ask());
-    return boundResponse(await base(url, await addHeaders(init, again)), limit, asked);
+    return boundResponse(await send(url, init, again), limit, asked);
   };
 }
 

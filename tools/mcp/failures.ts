@@ -2,12 +2,13 @@
 import type { McpServer } from './servers.ts';
 
 /**
- * `refused`: the server answered that it will not. `lost`: the connection is of no use now. The
- * message is the end of a sentence.
+ * `refused`: the server answered that it will not. `lost`: the connection is of no use now.
+ * `forgotten`: the server does not know its session, and `unauthorized`: it wants other credentials;
+ * neither has run the request. The message is the end of a sentence.
  */
 export class McpError extends Error {
   override readonly name = 'McpError';
-  readonly kind: 'refused' | 'late' | 'lost' | 'unreadable';
+  readonly kind: 'refused' | 'late' | 'lost' | 'unreadable' | 'forgotten' | 'unauthorized';
   /**
    * The last words that the server printed to its standard error, for the person who runs it and
    * for no model.
@@ -24,6 +25,9 @@ export class McpError extends Error {
 export function appendLastWords(reason: string, said: string): string {
   return said === '' ? reason : `${reason}; it said last: ${said}`;
 }
+
+/** Joins two ends of a sentence, of which the second may be empty. */
+export const joinReasons = (reason: string, more: string): string => (more === '' ? reason : `${reason}; ${more}`);
 
 /**
  * The server cannot be reached now. The message is a sentence. `fatal`: no run is to go on without

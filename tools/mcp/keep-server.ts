@@ -4,8 +4,8 @@
 import type { Log } from '../../system/log.ts';
 import { awaitInTime, TimedOut, runWithin } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
-import { ServerAway, isRunEnding, McpError, appendLastWords } from './failures.ts';
-import type { Link, OpenLink } from './link.ts';
+import { ServerAway, isRunEnding, joinReasons, McpError, appendLastWords } from './failures.ts';
+import type { Link, LinkNews, OpenLink } from './link.ts';
 import { type ListedTool, listTools } from './list-tools.ts';
 import { CONNECT_MS, type McpBounds, type McpServer, MOST } from './servers.ts';
 
@@ -47,6 +47,8 @@ export class KeptServer {
   #attempt: Promise<unknown> = Promise.resolve();
   #pending: PendingList | null = null;
   #list: KeptList | null = null;
+  /** The link is there because the server forgot the session of the one before. */
+  #isRenewed = false;
   /** The server has told of a change. */
   #isStale = false;
   /** The last list did not come: the next is asked for while runs go on. */
@@ -143,6 +145,18 @@ export class KeptServer {
     if (!this.#uses.has(link)) void link.close();
   }
 
+  /**
+   * Replaces a link whose session the server has forgotten. A server that forgets new ones, too, is
+   * away for a while.
+   */
+  renew(link: Link, error: Error): void {
+    if (this.#current?.link !== link) return;
+    const isYoung = this.#now() - this.#current.since < LIVED_MS;
+    if (isYoung && this.#isRenewed) return this.retire(link, error);
+    this.#isRenewed = true;
+    this.retire(link, null);
+  }
+
   async close(): Promise<void> {
     this.#closing.abort();
     const link = this.#current?.link;
@@ -164,10 +178,15 @@ export class KeptServer {
 
   async #connect(): Promise<Link> {
     const { signal: closing } = this.#closing;
-    const toolsChanged = (): void => void (this.#isStale = true);
+    let printed = (): string => '';
+    const news: LinkNews = {
+      toolsChanged: () => void (this.#isStale = true),
+      warn: (problem) => this.#warn(problem),
+      began: (tell) => void (printed = tell),
+    };
     try {
       const link = await runWithin(this.#connectMs, closing, (signal) => {
-        const opened = this.#keeping.open(signal, toolsChanged);
+        const opened = this.#keeping.open(signal, news);
         this.#attempt = opened.catch(() => undefined);
         return opened;
       });
@@ -177,7 +196,8 @@ export class KeptServer {
       void link.closed.then((reason) => this.#lose(link, reason));
       return link;
     } catch (error) {
-      const reason = error instanceof TimedOut ? `it did not connect within ${this.#connectMs} ms` : reasonOf(error);
+      const late = `it did not connect within ${this.#connectMs} ms`;
+      const reason = error instanceof TimedOut ? joinReasons(late, printed()) : reasonOf(error);
       this.#fail(reason, error, error instanceof McpError ? error.said : '');
       throw this.#away(error);
     } finally {
@@ -219,6 +239,7 @@ export class KeptServer {
       for (const each of leftOut) this.#warn(`left out: ${each}`);
       if (found.print !== this.#list?.print) this.#list = found;
     } catch (error) {
+      if (error instanceof McpError && error.kind === 'forgotten') return this.renew(link, error);
       // The link may serve calls of others all the same.
       [this.#isSlow, this.#isStale] = [true, true];
       this.#warn(`its list of tools stays as it was: ${reasonOf(error)}`);

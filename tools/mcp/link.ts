@@ -8,14 +8,21 @@ import { clip, reasonOf } from '../../system/text.ts';
 import { createRedact, type Redact } from '../../system/redact.ts';
 import { type Asker, Askers } from './askers.ts';
 import { createBoundedFetch } from './bounded-fetch.ts';
-import { McpError } from './failures.ts';
-import { TOO_LARGE } from './long-lines.ts';
+import { joinReasons, McpError } from './failures.ts';
+import { readLinkError } from './link-errors.ts';
 import { canAskPeople, type McpBounds, type McpHeaders, type McpServer } from './servers.ts';
-import { type EndingTransport, type ServerProcesses, createStdioTransport } from './stdio.ts';
+import { type ServerProcesses, createStdioTransport } from './stdio.ts';
+import type { Access, EndingTransport } from './transport.ts';
 
 export type Link = {
   readonly instructions: string;
-  readonly offers: { readonly tools: boolean; readonly resources: boolean; readonly tellsOfChanges: boolean };
+  readonly offers: {
+    readonly tools: boolean;
+    readonly resources: boolean;
+    readonly tellsOfChanges: boolean;
+    /** Calls of tools may be tasks. */
+    readonly tasks: boolean;
+  };
   /** Sends a request. Throws McpError, and what the signal is aborted with. */
   request<Schema extends z.ZodType>(
     method: string,
@@ -27,6 +34,8 @@ export type Link = {
   readonly closed: Promise<string>;
   /** The last words of the server, for the log alone. */
   readonly said: () => string;
+  /** What it has printed since its last message, and is none: the end of a sentence, or nothing. */
+  readonly printed: () => string;
   /**
    * Takes out what the server was given as `env` and `headers`: its error messages may repeat them
    * (L74).
@@ -47,7 +56,15 @@ export type RequestOptions = {
   readonly asker?: Asker;
 };
 
-export type OpenLink = (signal: AbortSignal, toolsChanged: () => void) => Promise<Link>;
+export type LinkNews = {
+  readonly toolsChanged: () => void;
+  /** Called with the end of a sentence about the server, for the person who runs it. */
+  readonly warn: (problem: string) => void;
+  /** Called when an attempt begins, with what tells what was printed instead of messages. */
+  readonly began: (printed: () => string) => void;
+};
+
+export type OpenLink = (signal: AbortSignal, news: LinkNews) => Promise<Link>;
 
 /** Milliseconds. The signal says how long a handshake may take. */
 export const FOR_EVER = 2 ** 31 - 1;
@@ -69,12 +86,14 @@ export function createLinkOpener(
   bounds: McpBounds,
   { network, transport }: LinkReach = {},
 ): OpenLink {
-  return async (signal, toolsChanged) => {
+  return async (signal, { toolsChanged, warn, began }) => {
     // A worker without servers does not load it.
     const library = await import('@modelcontextprotocol/client');
     const secrets = new Secrets(server);
-    const chosen = transport?.() ?? chooseTransport(library, server, processes, { bounds, secrets, network });
     const { redact } = secrets;
+    const means = { bounds, secrets, network, warn: (problem: string) => warn(redact(problem)) };
+    const chosen = transport?.() ?? chooseTransport(library, server, processes, means);
+    began(() => redact(chosen.printed?.() ?? ''));
     // The stream by which a server at an address tells of a change may never be open.
     const asks = canAskPeople(server);
     return await connect(library, chosen, signal, { toolsChanged, redact, isHeard: server.type !== 'http', asks });
@@ -120,22 +139,33 @@ export async function linkInProcess(
   return await connect(library, own, signal, { toolsChanged: () => undefined, redact, isHeard: true, asks: false });
 }
 
-type TransportMeans = Pick<LinkReach, 'network'> & { readonly bounds: McpBounds; readonly secrets: Secrets };
+type TransportMeans = Pick<LinkReach, 'network'> &
+  Pick<LinkNews, 'warn'> & { readonly bounds: McpBounds; readonly secrets: Secrets };
 
 function chooseTransport(
   { StreamableHTTPClientTransport, SSEClientTransport, SseError, deserializeMessage }: Library,
   server: McpServer,
   processes: ServerProcesses,
-  { bounds, secrets, network }: TransportMeans,
+  { bounds, secrets, network, warn }: TransportMeans,
 ): EndingTransport {
-  if (!('url' in server)) return createStdioTransport(server, processes, bounds, deserializeMessage);
-  const options = { fetch: createBoundedFetch({ ...server, ...network, limit: bounds.message, told: secrets.add }) };
+  if (!('url' in server)) return createStdioTransport(server, processes, bounds, deserializeMessage, warn);
+  let challenge = '';
+  const fetch = createBoundedFetch({
+    ...server,
+    ...network,
+    limit: bounds.message,
+    told: secrets.add,
+    challenged: (words) => (challenge = words),
+  });
+  const access = (): Access => ({ hasHeaders: server.headers !== undefined, challenge });
   const url = new URL(server.url);
-  if (server.type === 'http') return new StreamableHTTPClientTransport(url, options);
+  if (server.type === 'http') return Object.assign(new StreamableHTTPClientTransport(url, { fetch }), { access });
   // Its stream opens itself again and again, and the server does not know the new client: work that
   // was begun on the old one is over.
   let why: string | undefined;
-  const transport: EndingTransport = Object.assign(new SSEClientTransport(url, options), {
+  const transport: EndingTransport = Object.assign(new SSEClientTransport(url, { fetch }), {
+    type: 'sse' as const,
+    access,
     why: () => why,
     onerror: (error: Error) => {
       if (!(error instanceof SseError)) return;
@@ -186,7 +216,8 @@ async function connect(
   } catch (error) {
     await close();
     const said = redact(transport.said?.() ?? '');
-    throw new McpError('lost', clip(redact(transport.why?.() ?? describeLinkError(error)), LONGEST_WORDS), error, said);
+    const why = transport.why?.() ?? readLinkError(library, error, transport).message;
+    throw new McpError('lost', clip(redact(why), LONGEST_WORDS), error, said);
   }
   return buildLink(library, client, transport, { ...listening, closed, close, askers });
 }
@@ -199,13 +230,14 @@ function buildLink(
   transport: EndingTransport,
   { closed, close, redact, isHeard, askers }: LinkParts,
 ): Link {
-  const { tools, resources } = client.getServerCapabilities() ?? {};
+  const { tools, resources, tasks } = client.getServerCapabilities() ?? {};
   return {
     instructions: client.getInstructions() ?? '',
     offers: {
       tools: tools !== undefined,
       resources: resources !== undefined,
       tellsOfChanges: isHeard && tools?.listChanged === true,
+      tasks: tasks?.requests?.tools?.call !== undefined,
     },
     async request(method, params, schema, { signal, timeout, onProgress, asker }) {
       if (asker) askers.begin(asker);
@@ -213,7 +245,8 @@ function buildLink(
         const options = { timeout, ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) };
         return (await client.request({ method, params } as never, schema, options)) as never;
       } catch (error) {
-        const { kind, message } = readError(library, error, transport);
+        const { kind, message: reason } = readLinkError(library, error, transport);
+        const message = kind === 'late' ? joinReasons(reason, transport.printed?.() ?? '') : reason;
         if (asker && (signal?.aborted === true || kind === 'late')) askers.giveUp(asker);
         // The server has been told.
         if (signal?.aborted === true) throw signal.reason;
@@ -224,6 +257,7 @@ function buildLink(
     },
     closed,
     said: () => redact(transport.said?.() ?? ''),
+    printed: () => redact(transport.printed?.() ?? ''),
     redact,
     async close() {
       // This is a courtesy: the connection ends whatever its result.
@@ -232,38 +266,4 @@ function buildLink(
       await close();
     },
   };
-}
-
-function readError(
-  { ProtocolError, SdkError, SdkErrorCode, SdkHttpError }: Library,
-  error: unknown,
-  transport: EndingTransport,
-): Pick<McpError, 'kind' | 'message'> {
-  const message = describeLinkError(error);
-  // This error is ours, in the place of an answer that is too large: the call has run.
-  const isOurs = error instanceof ProtocolError && error.message.includes(TOO_LARGE);
-  if (error instanceof ProtocolError) return { kind: isOurs ? 'unreadable' : 'refused', message };
-  if (error instanceof SdkHttpError) return { kind: isConnectionStatus(error.status) ? 'lost' : 'refused', message };
-  if (error instanceof SdkError) {
-    if (error.code === SdkErrorCode.RequestTimeout) return { kind: 'late', message: 'it did not answer in time' };
-    if (error.code === SdkErrorCode.InvalidResult) return { kind: 'unreadable', message };
-    return { kind: 'lost', message: transport.why?.() ?? message };
-  }
-  // The address cannot be reached, or the answer is not JSON, or too long.
-  return { kind: error instanceof TypeError ? 'lost' : 'unreadable', message };
-}
-
-/**
- * Tells whether a status is about the connection. Other statuses are about one request: the
- * connection goes on with those of others.
- */
-function isConnectionStatus(status: number | undefined): boolean {
-  return status === undefined || status < 400 || status >= 500 || [401, 403, 404, 408].includes(status);
-}
-
-/** Words an error: `fetch failed` says nothing, and its cause does. */
-function describeLinkError(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? `: ${reasonOf(error.cause)}` : '';
-  const status = error instanceof Error && 'status' in error ? ` (HTTP status ${String(error.status)})` : '';
-  return `${reasonOf(error)}${cause}${status}`;
 }

@@ -41,6 +41,8 @@ export type ListedTool = {
    * for yes.
    */
   readonly destructive: boolean | null;
+  /** It can be called only as a task. */
+  readonly isTask: boolean;
 };
 
 export type ToolList = {
@@ -65,6 +67,7 @@ const wireTool = z.looseObject({
       destructiveHint: z.boolean().nullish(),
     })
     .nullish(),
+  execution: z.looseObject({ taskSupport: z.string().nullish() }).nullish(),
 });
 
 const MOST_PAGES = 50;
@@ -80,16 +83,17 @@ export async function listTools(link: Link, timeout: number): Promise<ToolList> 
     if (nextCursor === undefined || found.length > MOST.tools) break;
     cursor = nextCursor;
   }
-  return readList(found);
+  return readList(found, link.offers.tasks);
 }
 
-export function readList(found: readonly unknown[]): ToolList {
+/** `takesTasks`: the server says that it runs calls as tasks. Else what its tools say of that is void. */
+export function readList(found: readonly unknown[], takesTasks = false): ToolList {
   const leftOut: string[] = [];
   const tools = new Map<string, ListedTool>();
   const prints: string[] = [];
   let room = MOST.list;
   for (const [at, each] of found.entries()) {
-    const read = readTool(each, at, room);
+    const read = readTool(each, { at, room, takesTasks });
     if (typeof read === 'string') leftOut.push(read);
     else if (tools.has(read.tool.name)) leftOut.push(`${JSON.stringify(read.tool.name)} is listed twice`);
     else {
@@ -104,13 +108,12 @@ export function readList(found: readonly unknown[]): ToolList {
 /** Reads one tool, or returns a sentence when it is left out. */
 function readTool(
   each: unknown,
-  at: number,
-  room: number,
+  { at, room, takesTasks }: { readonly at: number; readonly room: number; readonly takesTasks: boolean },
 ): { readonly tool: ListedTool; readonly print: string } | string {
   if (at >= MOST.tools) return `there are more than ${MOST.tools} tools`;
   const read = wireTool.safeParse(each);
   if (!read.success) return describeBadTool(each, at, read.error);
-  const { name, description, inputSchema: given, annotations } = read.data;
+  const { name, description, inputSchema: given, annotations, execution } = read.data;
   const shown = `tool ${JSON.stringify(name)}`;
   if (isDeeperThan(given, DEEPEST_SCHEMA))
     return `the schema of ${shown} is nested more than ${DEEPEST_SCHEMA} levels deep`;
@@ -119,14 +122,15 @@ function readTool(
   if (schema.length > MOST.schema) return `the schema of ${shown} is longer than ${MOST.schema} characters`;
   const text = clip(description ?? '', MOST.description);
   const [readOnly, idempotent] = [annotations?.readOnlyHint === true, annotations?.idempotentHint === true];
-  const print = JSON.stringify([name, text, schema, readOnly, idempotent]);
+  const isTask = takesTasks && execution?.taskSupport === 'required';
+  const print = JSON.stringify([name, text, schema, readOnly, idempotent, isTask]);
   if (print.length > room) return `${shown} does not fit into ${MOST.list} characters, with those before it`;
   const checked = checkSchema(inputSchema);
   if (typeof checked === 'string') return `the schema of ${shown} is none: ${clip(checked, 300)}`;
   const problem = checkFieldNames(foldBranches(inputSchema));
   if (problem !== undefined) return `${shown}: ${problem}`;
   const destructive = annotations?.destructiveHint ?? null;
-  return { tool: { name, description: text, inputSchema: checked, readOnly, idempotent, destructive }, print };
+  return { tool: { name, description: text, inputSchema: checked, readOnly, idempotent, destructive, isTask }, print };
 }
 
 /** Names the tool, where it has a name, and the wrong field. */

@@ -1,16 +1,21 @@
 // Reads JSON-RPC messages, a line each, from a program that may write anything. A line that is too
 // long costs no memory, and the request that it answers is found by the id at one of its ends, so
 // that its call fails at once and no other does.
+import type { OpenLine } from './printed.ts';
 
 export type LineReader = {
   /** Reads bytes, which are kept until their line has ended. */
   read(bytes: Buffer): void;
+  /** Returns the beginning of a line that has not ended; of no bytes when the last one has. */
+  readonly open: () => OpenLine;
 };
 
 type LineReaderOptions = {
   /** Bytes. */
   readonly limit: number;
   onLine(line: string): void;
+  /** A line has become too long, and has not ended. */
+  onGrown?(line: OpenLine): void;
   /** `ends` are the beginning and the end of a line that was dropped. */
   onLong(ends: readonly [string, string]): void;
 };
@@ -41,20 +46,25 @@ export function keepEnds(): LongText {
   };
 }
 
-export function createLineReader({ limit, onLine, onLong }: LineReaderOptions): LineReader {
+export function createLineReader({ limit, onLine, onGrown, onLong }: LineReaderOptions): LineReader {
   let parts: Buffer[] = [];
   let size = 0;
   /** The ends of a line that is being dropped. */
   let long: LongText | null = null;
   const add = (bytes: Buffer): void => {
-    if (long !== null) return long.add(bytes);
     size += bytes.length;
+    if (long !== null) return long.add(bytes);
     parts.push(bytes);
     if (size <= limit) return;
     long = keepEnds();
     for (const part of parts) long.add(part);
     parts = [];
+    onGrown?.(open());
   };
+  const open = (): OpenLine => ({
+    head: long?.head() ?? Buffer.concat(parts).subarray(0, END).toString('utf8'),
+    bytes: size,
+  });
   const end = (): void => {
     const [whole, dropped] = [parts, long];
     [parts, size, long] = [[], 0, null];
@@ -62,6 +72,7 @@ export function createLineReader({ limit, onLine, onLong }: LineReaderOptions): 
     else onLine(Buffer.concat(whole).toString('utf8'));
   };
   return {
+    open,
     read(bytes) {
       let from = 0;
       for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, from)) {

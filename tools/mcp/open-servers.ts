@@ -1,7 +1,7 @@
 // Opens the MCP servers of a worker: one registry for them and all other tools, which follows what
 // servers offer (L44, L75).
 import { quoteLines } from '../../system/text.ts';
-import { runWithin } from '../../system/async.ts';
+import { runWithin, TimedOut } from '../../system/async.ts';
 import type { Log } from '../../system/log.ts';
 import type { Network } from '../../system/network.ts';
 import { createExitHandlers } from '../../system/process/at-exit.ts';
@@ -11,7 +11,7 @@ import { isListed, RESOURCES, findServerName } from '../listed.ts';
 import { buildDefinition, type ToolRegistry } from '../registry.ts';
 import type { Sandbox } from '../sandbox.ts';
 import type { Tool } from '../tool.ts';
-import { McpError, appendLastWords } from './failures.ts';
+import { McpError, appendLastWords, joinReasons } from './failures.ts';
 import { KeptServer } from './keep-server.ts';
 import { type Link, createLinkOpener, type OpenLink } from './link.ts';
 import { type ListedTool, listTools, type ToolList } from './list-tools.ts';
@@ -95,6 +95,8 @@ function buildServerProcesses({ env, sandbox, dataDir }: ServerSurroundings): Se
   return { env, hold, pipes, spares: sandbox.kind !== 'group', atExit: createExitHandlers(process) };
 }
 
+const nothing = (): void => undefined;
+
 /** Connects once and ends again. Throws an Error whose message is the end of a sentence. */
 export async function tryServer(
   server: McpServer,
@@ -103,12 +105,15 @@ export async function tryServer(
   const open = createLinkOpener(server, buildServerProcesses(around), mcpBounds, around);
   const never = new AbortController().signal;
   let link: Link | undefined;
+  let printed = (): string => '';
+  const news = { toolsChanged: nothing, warn: nothing, began: (tell: () => string) => void (printed = tell) };
   try {
     await runWithin(server.connectTimeoutMs ?? CONNECT_MS, never, async (signal) => {
-      link = await open(signal, () => undefined);
+      link = await open(signal, news);
     });
     return link?.offers.tools === true ? await listTools(link, mcpBounds.slowListMs) : { tools: [], leftOut: [] };
   } catch (error) {
+    if (error instanceof TimedOut) throw new Error(joinReasons(error.message, printed()), { cause: error });
     if (!(error instanceof McpError)) throw error;
     throw new Error(appendLastWords(error.message, error.said || (link?.said() ?? '')), { cause: error });
   } finally {

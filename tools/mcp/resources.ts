@@ -4,7 +4,9 @@ import { z } from 'zod';
 import { clip, onOneLine } from '../../system/text.ts';
 import { RESOURCES } from '../listed.ts';
 import { defineTool, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tool.ts';
+import type { CallClock } from './call-clock.ts';
 import type { KeptServer } from './keep-server.ts';
+import { FOR_EVER, type RequestOptions } from './link.ts';
 import { resourceContents, toResourcesOutput } from './results.ts';
 import { askServer } from './server-tools.ts';
 
@@ -57,8 +59,8 @@ export function createResourcesTool(servers: readonly KeptServer[]): Tool {
 
 async function readResource(server: KeptServer, context: ToolContext, uri: string): Promise<ToolOutput> {
   const { signal, session = '' } = context;
-  const { contents } = await askServer(server, context, (link, timeout) =>
-    link.request('resources/read', { uri }, readResult, { signal, timeout, asker: { session } }),
+  const { contents } = await askServer(server, context, (link, clock) =>
+    link.request('resources/read', { uri }, readResult, howToAsk(signal, clock, session)),
   );
   return toResourcesOutput(contents);
 }
@@ -66,8 +68,8 @@ async function readResource(server: KeptServer, context: ToolContext, uri: strin
 async function listResources(server: KeptServer, context: ToolContext, cursor?: string): Promise<ToolOutput> {
   const { signal, session = '' } = context;
   const from = cursor === undefined ? {} : { cursor };
-  return await askServer(server, context, async (link, timeout) => {
-    const how = { signal, timeout, asker: { session } };
+  return await askServer(server, context, async (link, clock) => {
+    const how = howToAsk(signal, clock, session);
     const { resources, nextCursor } = await link.request('resources/list', from, resourcePage, how);
     // A server need not have templates.
     const templates = cursor === undefined ? link.request('resources/templates/list', {}, templatePage, how) : null;
@@ -79,6 +81,10 @@ async function listResources(server: KeptServer, context: ToolContext, cursor?: 
     const lines = [...all.slice(0, MOST_SHOWN).map(writeResourceLine), ...cut, ...more];
     return { content: lines.length === 0 ? '(no resources)' : lines.join('\n') };
   });
+}
+
+function howToAsk(signal: AbortSignal, clock: CallClock, session: string): RequestOptions {
+  return { signal: AbortSignal.any([signal, clock.signal]), timeout: FOR_EVER, asker: { session } };
 }
 
 function writeResourceLine({ uri, uriTemplate, name, mimeType, description }: z.output<typeof listedResource>): string {

@@ -25,10 +25,14 @@ type ServerOptions = {
    */
   readonly answers?: AnswerServer;
   /**
-   * Milliseconds in which a call must be answered, without the time that people take. Absent:
-   * 120,000.
+   * Milliseconds in which a call must be answered or report progress, without the time that people
+   * take. Absent: 120,000.
    */
   readonly timeoutMs?: number;
+  /**
+   * Milliseconds that a call may take in all while it reports progress, and a task. Absent: an hour.
+   */
+  readonly progressTimeoutMs?: number;
   /**
    * Milliseconds in which a connection must stand; the program may have to be installed first.
    * Absent: 60,000.
@@ -120,6 +124,7 @@ export const mcpBounds: McpBounds = {
 };
 
 export const CALL_MS = 120_000;
+export const PROGRESS_CALL_MS = 60 * 60_000;
 export const CONNECT_MS = 60_000;
 
 /** The bounds of one server: characters, but for the number of tools. */

@@ -13,8 +13,11 @@ import { pathOutside, worldWritableFolders } from '../../system/process/programs
 import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.ts';
 import type { PipePlace } from '../../system/process/pipes.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
-import { readAnsweredId, createLineReader, TOO_LARGE } from './long-lines.ts';
+import { chooseLastWords } from './last-words.ts';
+import { readAnsweredId, createLineReader, type LineReader, TOO_LARGE } from './long-lines.ts';
+import { isMessage, PrintedWords, readMessage } from './printed.ts';
 import type { McpBounds, StdioServer } from './servers.ts';
+import type { EndingTransport } from './transport.ts';
 
 export type ServerProcesses = {
   /** The environment, of which a server gets an allow-listed part. */
@@ -26,21 +29,10 @@ export type ServerProcesses = {
   readonly atExit: ExitHandlers;
 };
 
-/** A transport that says why it was closed. */
-export type EndingTransport = Transport & {
-  readonly why?: () => string | undefined;
-  /**
-   * The last words that the server printed to its standard error. They may be anything, so they are
-   * for the log alone.
-   */
-  readonly said?: () => string;
-  /** Asks a server at an address to forget the session. */
-  readonly terminateSession?: () => Promise<void>;
-};
-
 /** Bytes that a server may leave unread of what it is sent. */
 const MOST_UNREAD = 16 * 1024 * 1024;
-const LAST_WORDS = 300;
+/** Characters of its standard error among which the reason for an end is looked for. */
+const LAST_WORDS = 8_000;
 
 type StartedServer = { readonly child: PipedProcess; readonly end: (graceMs: number) => Promise<void> };
 
@@ -49,8 +41,9 @@ export function createStdioTransport(
   processes: ServerProcesses,
   { message, graceMs }: McpBounds,
   deserialize: (line: string) => JSONRPCMessage,
+  warn: (problem: string) => void,
 ): EndingTransport {
-  return new StdioTransport({ server, processes, limit: message, graceMs, deserialize });
+  return new StdioTransport({ server, processes, limit: message, graceMs, deserialize, warn });
 }
 
 type StdioOptions = {
@@ -60,6 +53,8 @@ type StdioOptions = {
   readonly limit: number;
   readonly graceMs: number;
   readonly deserialize: (line: string) => JSONRPCMessage;
+  /** Called with the end of a sentence about the program, for the person who runs it. */
+  readonly warn: (problem: string) => void;
 };
 
 class StdioTransport implements EndingTransport {
@@ -71,9 +66,12 @@ class StdioTransport implements EndingTransport {
   #why: string | undefined;
   #closing: Promise<void> | null = null;
   #lastWords = (): string => '';
+  readonly #words: PrintedWords;
+  #lines: LineReader | null = null;
 
   constructor(options: StdioOptions) {
     this.#options = options;
+    this.#words = new PrintedWords(options.warn);
   }
 
   why(): string | undefined {
@@ -84,6 +82,10 @@ class StdioTransport implements EndingTransport {
     return this.#lastWords();
   }
 
+  printed(): string {
+    return this.#words.describe(this.#lines?.open() ?? { head: '', bytes: 0 });
+  }
+
   async start(): Promise<void> {
     const { server, processes, limit } = this.#options;
     this.#started = await startServer(server, processes);
@@ -91,8 +93,10 @@ class StdioTransport implements EndingTransport {
     const lines = createLineReader({
       limit,
       onLine: (line) => this.#receive(line),
+      onGrown: (line) => this.#words.readLong(line),
       onLong: (ends) => this.#answerDropped(ends),
     });
+    this.#lines = lines;
     child.stdout.on('data', (bytes: Buffer) => lines.read(bytes));
     this.#lastWords = collectLastWords(child);
     this.#closeAtExit(child);
@@ -138,9 +142,12 @@ class StdioTransport implements EndingTransport {
   #receive(line: string): void {
     if (this.#closing !== null || line.trim() === '') return;
     try {
-      this.onmessage?.(this.#options.deserialize(line));
+      const { message, before } = readMessage(line, this.#options.deserialize);
+      this.#words.readMessage(before);
+      this.onmessage?.(message);
     } catch (error) {
       // Programs print other things, too.
+      this.#words.readLine(line);
       this.onerror?.(error as Error);
     }
   }
@@ -148,6 +155,7 @@ class StdioTransport implements EndingTransport {
   #answerDropped(ends: readonly [string, string]): void {
     const id = readAnsweredId(ends);
     const message = `a message is longer than ${this.#options.limit} bytes`;
+    if (id === undefined && !isMessage(ends[0])) return;
     if (id === undefined) return void this.#close(message);
     const error = { code: -32_603, message: `${TOO_LARGE}: ${message}` };
     this.#receive(JSON.stringify({ jsonrpc: '2.0', id, error }));
@@ -205,5 +213,5 @@ function collectLastWords({ stderr }: PipedProcess): () => string {
   stderr.on('data', (bytes: Buffer) => {
     last = `${last}${bytes.toString('utf8')}`.slice(-LAST_WORDS);
   });
-  return () => last.trim().split('\n').at(-1) ?? '';
+  return () => chooseLastWords(last);
 }

@@ -17,6 +17,7 @@ const commonFields = {
   asksPeople: z.boolean().optional(),
   answers: functionSchema.optional(),
   timeoutMs: millisecondsSchema(DAY).optional(),
+  progressTimeoutMs: millisecondsSchema(DAY).optional(),
   connectTimeoutMs: millisecondsSchema(60).optional(),
 };
 

@@ -221,6 +221,48 @@ export const overflowRows: readonly OverflowRow[] = [
     seen: '2026-11',
   },
   {
+    server: 'LiteLLM, Azure OpenAI',
+    says: 'Input tokens exceed the configured limit of 272000 tokens. Your messages resulted in 305127 tokens.',
+    words: /(input|prompt) tokens exceed the configured limit/i,
+    seen: '2026-11',
+  },
+  {
+    server: 'LiteLLM, for Cerebras',
+    says: 'Current length is 9214 while limit is 8192',
+    words: /current length is [\d,]+ while limit is/i,
+    seen: '2026-11',
+  },
+  {
+    server: 'LiteLLM, for Azure Foundry',
+    says: "The request has 140000 tokens: the model's maximum context limit is 131072",
+    words: /model'?s maximum context limit|maximum input length is [\d,]+ tokens/i,
+    seen: '2026-11',
+  },
+  {
+    server: 'Volcengine Ark',
+    says: 'Total tokens of image and text exceed max message tokens.',
+    words: /exceeds? max message tokens/i,
+    seen: '2026-11',
+  },
+  {
+    server: 'Salesforce Einstein gateway',
+    says: 'Prompt size exceeds the token limit for when PII is enabled. Please reduce prompt size.',
+    words: /prompt size exceeds the token limit/i,
+    seen: '2026-11',
+  },
+  {
+    server: 'RKLLama',
+    says: 'Prompt is 11543 tokens but the model context window is 4096 tokens.',
+    words: /but the (model'?s? )?context (window|size|length) is/i,
+    seen: '2026-11',
+  },
+  {
+    server: 'relays',
+    says: 'context window is full',
+    words: /context (window|length|size)?( is)? full\b/i,
+    seen: '2026-11',
+  },
+  {
     server: 'others',
     says: 'Requested tokens (9000) exceed the size of the context window',
     words: /exceeds? .{0,60}context (window|length|size|limit)/i,

@@ -6,6 +6,7 @@ import { GarbledStream, UnusableReply, type Accumulator, type BlockState } from 
 import { StalledStream } from '../classify.ts';
 import type { ModelRequest, ModelPort } from '../../deps.ts';
 import { betasOf } from '../betas.ts';
+import { listenForWakes } from '../../../system/wakes.ts';
 
 /** Wraps the official SDK with its own retries off: Temporal alone retries (L14). */
 export function anthropicModel(client: Anthropic): ModelPort {
@@ -60,6 +61,12 @@ export type StreamedRequest = StreamLimits & {
   readonly body: ModelRequest;
   readonly signal: AbortSignal;
 };
+
+/**
+ * Milliseconds in which a stream must show that it has outlived a sleep of the machine: most have
+ * not, and their end never arrives. Servers send pings more often.
+ */
+const WAKE_MS = 20_000;
 
 /** The longest that a reply can think without an event: 128,000 tokens at some 40 a second. */
 const MOST_EVENT_MS = 3_600_000;
@@ -119,10 +126,17 @@ function watchLife({ firstByteMs, stallMs, eventMs = MOST_EVENT_MS, requestMs }:
     requestMs === undefined
       ? undefined
       : within(requestMs, `the reply was not whole within ${seconds(requestMs)} (\`requestMs\` of the configuration)`);
-  let begun = false;
+  /** `bytes` is the limit between two bytes, and each refreshes it. */
+  let isKept = false;
+  const wakes = listenForWakes((ms) => {
+    isKept = false;
+    clearTimeout(bytes);
+    const slept = `this machine slept, or its clock was set, by ${seconds(Math.round(ms / 1_000) * 1_000)}`;
+    bytes = within(WAKE_MS, `${slept}, and nothing came from the model for ${seconds(WAKE_MS)} after that`);
+  });
   const byte = (): void => {
-    if (begun) return void bytes.refresh();
-    begun = true;
+    if (isKept) return void bytes.refresh();
+    isKept = true;
     clearTimeout(bytes);
     bytes = within(
       stallMs,
@@ -137,6 +151,7 @@ function watchLife({ firstByteMs, stallMs, eventMs = MOST_EVENT_MS, requestMs }:
       events.refresh();
     },
     end() {
+      wakes.stop();
       clearTimeout(bytes);
       clearTimeout(events);
       clearTimeout(whole);

@@ -117,6 +117,49 @@ describe('a stream that is silent', () => {
     expect(await one.outcome).toBe('whole');
   });
 
+  test.each(['start', null] as const)(
+    'after a sleep of the machine is given up at once, when nothing comes of it (after %s) (X4)',
+    async (heard) => {
+      const one = call(LIMITS);
+      if (heard) one.say(heard);
+      await pass(1_000);
+      // The timers of a machine that sleeps stand still.
+      vi.setSystemTime(Date.now() + 45 * MINUTE);
+      await pass(20_000);
+      expect(one.ended()).toBe(false);
+      await pass(2_000);
+      expect(String(await one.outcome)).toMatch(
+        /this machine slept, or its clock was set, by 2700 s, and nothing came/,
+      );
+    },
+  );
+
+  test('after a sleep of the machine, of which bytes come, has its usual time again (X4)', async () => {
+    const one = call(LIMITS);
+    one.say('start');
+    await pass(1_000);
+    vi.setSystemTime(Date.now() + 45 * MINUTE);
+    await pass(10_000);
+    one.ping();
+    await pass(4.9 * MINUTE);
+    expect(one.ended()).toBe(false);
+    one.say('block', 'closed', 'stop');
+    await pass(6 * MINUTE);
+    expect(await one.outcome).toBe('whole');
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('by a clock that is set back, or a process that was busy for some seconds, is no reason to end it', async () => {
+    const one = call(LIMITS);
+    one.say('start');
+    await pass(1_000);
+    vi.setSystemTime(Date.now() - 45 * MINUTE);
+    await pass(4_000);
+    vi.setSystemTime(Date.now() + 20_000);
+    await pass(4.5 * MINUTE);
+    expect(one.ended()).toBe(false);
+  });
+
   test('of events for an hour is given up, however it pings (X4)', async () => {
     const one = call(LIMITS);
     one.say('start');

@@ -39,8 +39,10 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 type OddAddress = Options & {
   /** What requests must have as their `authorization`. */
   readonly token?: () => string;
-  /** Its sessions are forgotten, as by one that was started again. */
-  readonly forgets?: () => boolean;
+  /** What a request in a session that it does not know is answered with. */
+  readonly unknown?: { readonly status: number; readonly body: string };
+  /** The `WWW-Authenticate` of an answer of 401. */
+  readonly challenge?: string;
   /** Of the answer to a call. */
   readonly status?: () => number | undefined;
   /** Answers in JSON, not as a stream. */
@@ -49,23 +51,40 @@ type OddAddress = Options & {
 
 /** Speaks as a streamable server does: each answer is a stream of its own. */
 export async function oddAddress(
-  { token, forgets, status, json = false, ...options }: OddAddress = {},
+  {
+    token,
+    challenge,
+    unknown = { status: 404, body: 'no such session' },
+    status,
+    json = false,
+    ...options
+  }: OddAddress = {},
   more: Partial<HttpServer> = {},
 ) {
   const seen: (string | undefined)[] = [];
+  const known = new Set<string>();
+  let forgetsAll = false;
+  const called: string[] = [];
   let [broken, connections]: [(() => void) | undefined, number] = [undefined, 0];
   const answer = oddServer({ ...options, die: () => broken?.() });
   const { server, origin } = await listen(async (request, response) => {
     if (request.method !== 'POST') return void response.writeHead(405).end();
     seen.push(request.headers.authorization);
-    if (token && request.headers.authorization !== token()) return void response.writeHead(401).end('no');
+    if (token && request.headers.authorization !== token()) {
+      if (challenge !== undefined) response.setHeader('www-authenticate', challenge);
+      return void response.writeHead(401).end('no');
+    }
     const message = JSON.parse(await bodyOf(request)) as { readonly id?: number; readonly method?: string };
-    if (message.method !== 'initialize' && forgets?.()) return void response.writeHead(404).end('no such session');
     if (message.method === 'initialize') connections += 1;
+    else if (!json && !known.has(String(request.headers['mcp-session-id'])))
+      return void response.writeHead(unknown.status).end(unknown.body);
+    const session = `s-${connections}`;
+    if (!forgetsAll) known.add(session);
+    if (message.method === 'tools/call') called.push(session);
     const failed = message.method === 'tools/call' ? status?.() : undefined;
     if (failed !== undefined) return void response.writeHead(failed).end('no');
     if (message.id === undefined || message.method === undefined) response.writeHead(202).end();
-    else if (!json) response.writeHead(200, { 'content-type': 'text/event-stream', 'mcp-session-id': 's-1' });
+    else if (!json) response.writeHead(200, { 'content-type': 'text/event-stream', 'mcp-session-id': session });
     broken = () => request.socket.destroy();
     await answer(message, (sent) => {
       if (response.writableEnded) return;
@@ -76,7 +95,12 @@ export async function oddAddress(
     });
   });
   const settings: HttpServer = { type: 'http', url: `${origin}/mcp`, ...more };
-  return { server, settings, seen, connections: () => connections };
+  /** Forgets its sessions, as one that was started again does; `always`: new ones, too. */
+  const forget = (always = false): void => {
+    forgetsAll = always;
+    known.clear();
+  };
+  return { server, settings, seen, called, forget, connections: () => connections };
 }
 
 /** Speaks as an older server does: all its answers come over one stream. */
@@ -107,7 +131,11 @@ type Messages = Served & { readonly sessionId: string; handlePostMessage: Served
 const load = async (path: string): Promise<unknown> =>
   import(/* @vite-ignore */ pathToFileURL(join(process.cwd(), 'node_modules/@modelcontextprotocol', path)).href);
 
-export async function everythingAt(type: HttpServer['type']): Promise<HttpServer> {
+export const everythingAt = async (type: HttpServer['type']): Promise<HttpServer> =>
+  (await forgetfulEverythingAt(type)).settings;
+
+/** `forget` forgets its sessions, as a start does. */
+export async function forgetfulEverythingAt(type: HttpServer['type']) {
   const { createServer: everything } = (await load('server-everything/dist/server/index.js')) as Everything;
   return await servedAt(type, () => everything().server);
 }
@@ -122,14 +150,17 @@ export async function holdingAt(type: HttpServer['type'], hold: Held): Promise<H
       info: object,
     ) => Connected & { registerTool(name: string, about: object, run: Held): void };
   };
-  return await servedAt(type, () => {
+  const { settings } = await servedAt(type, () => {
     const server = new McpServer({ name: 'holding', version: '1' });
     server.registerTool('hold', { description: 'Holds until it is cancelled.' }, hold);
     return server;
   });
+  return settings;
 }
 
-async function servedAt(type: HttpServer['type'], make: () => Connected): Promise<HttpServer> {
+type Serving = { readonly settings: HttpServer; readonly forget: () => void };
+
+async function servedAt(type: HttpServer['type'], make: () => Connected): Promise<Serving> {
   if (type === 'sse') {
     const { SSEServerTransport } = (await load('sdk/dist/esm/server/sse.js')) as {
       readonly SSEServerTransport: new (path: string, response: ServerResponse) => Messages;
@@ -137,13 +168,17 @@ async function servedAt(type: HttpServer['type'], make: () => Connected): Promis
     const open = new Map<string, Messages>();
     const { origin } = await listen(async (request, response) => {
       const url = new URL(request.url ?? '/', 'http://localhost');
-      if (request.method === 'POST')
-        return open.get(url.searchParams.get('sessionId') ?? '')?.handlePostMessage(request, response);
+      if (request.method === 'POST') {
+        const known = open.get(url.searchParams.get('sessionId') ?? '');
+        return known
+          ? known.handlePostMessage(request, response)
+          : void response.writeHead(404).end('Session not found');
+      }
       const transport = new SSEServerTransport('/message', response);
       open.set(transport.sessionId, transport);
       await make().connect(transport);
     });
-    return { type, url: `${origin}/sse` };
+    return { settings: { type, url: `${origin}/sse` }, forget: () => open.clear() };
   }
   const { StreamableHTTPServerTransport } = (await load('sdk/dist/esm/server/streamableHttp.js')) as {
     readonly StreamableHTTPServerTransport: new (options: object) => Served;
@@ -159,5 +194,5 @@ async function servedAt(type: HttpServer['type'], make: () => Connected): Promis
     await make().connect(transport);
     await transport.handleRequest(request, response);
   });
-  return { type, url: `${origin}/mcp` };
+  return { settings: { type, url: `${origin}/mcp` }, forget: () => open.clear() };
 }

@@ -59,7 +59,7 @@ export async function openTestServers(
   return { ...opened, warnings, names, call };
 }
 
-function anyContext(): ToolContext {
+export function anyContext(): ToolContext {
   return {
     cwd: '/',
     dir: '/',

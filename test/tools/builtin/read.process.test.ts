@@ -58,7 +58,7 @@ test('what is no UTF-8 is shown and said', async () => {
 
 test('a binary file is not shown', async () => {
   expect(await read(Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2]))).toBe(
-    'failed: "file" is a binary file (7 bytes): it is not shown.',
+    'failed: "file" is a binary file (7 bytes): it is not shown. With bash, file file says what it is, and xxd or strings shows its bytes.',
   );
 });
 

@@ -68,9 +68,30 @@ describe('credentials (L74)', () => {
     ]);
   });
 
-  test('a server that refuses them is away', async () => {
-    const { settings } = await oddAddress({ token: () => 'Bearer x' });
-    const { registry } = await opened({ odd: settings }, { backoffMs: 60_000, mostBackoffMs: 60_000 });
-    expect(registry.whyMissing?.('mcp__odd__note')).toMatch(/is away: .*401/);
+  const metadata = 'https://shop.example/.well-known/oauth-protected-resource';
+  const slow = { backoffMs: 60_000, mostBackoffMs: 60_000 };
+
+  test('a server that wants a login is away, and says what to do and where tokens come from (L75)', async () => {
+    const challenge = `Bearer resource_metadata="${metadata}", scope="tools read"`;
+    const { settings } = await oddAddress({ token: () => 'Bearer x', challenge });
+    const { registry } = await opened({ odd: settings }, slow);
+    const remedy = "put a token into its configuration, as headers: { authorization: 'Bearer …' }";
+    expect(registry.whyMissing?.('mcp__odd__note')).toContain(
+      `is away: it wants a login (HTTP status 401: no): ${remedy}; its token needs the scope "tools read"; ${metadata} names the server that issues tokens. It is`,
+    );
+  });
+
+  test('a server that refuses a token in its headers says so, and a call that it refuses has not run (L75)', async () => {
+    let valid = 'Bearer 1';
+    const challenge = `Bearer error="invalid_token", error_description="it expired", resource_metadata=${metadata}`;
+    const { settings } = await oddAddress(
+      { token: () => valid, challenge },
+      { headers: { authorization: 'Bearer 1' } },
+    );
+    const { call } = await opened({ odd: settings }, slow);
+    valid = 'Bearer 2';
+    await expect(call('mcp__odd__note')).rejects.toThrow(
+      `Not run: the MCP server odd refused it: it does not accept the \`headers\` of its configuration (HTTP status 401: it expired): renew the token there; ${metadata} names`,
+    );
   });
 });

@@ -152,7 +152,7 @@ test('the address of a page is shown as a browser reads it, and before all that 
 test('the time of a call that has ended does not go on when nobody is asked any more (L77)', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  const clock = new CallClock(50);
+  const clock = new CallClock({ silent: 50, most: 50 });
   let answer = (): void => undefined;
   const asking = clock.pause(() => new Promise<void>((resolve) => (answer = resolve)));
   clock.stop();
@@ -162,7 +162,7 @@ test('the time of a call that has ended does not go on when nobody is asked any 
 });
 
 test('the time of a call stands still while people are asked, and goes on then (L77)', async () => {
-  const clock = new CallClock(50);
+  const clock = new CallClock({ silent: 50, most: 50 });
   await clock.pause(() => new Promise((resolve) => setTimeout(resolve, 200)));
   expect(clock.signal.aborted).toBe(false);
   await until(() => clock.signal.aborted);

@@ -16,13 +16,14 @@ function fakeLink(list: () => Promise<readonly string[]>, tellsOfChanges = true)
   const closed = new Promise<string>((resolve) => (end = resolve));
   const link: FakeLink = {
     instructions: 'Be kind.',
-    offers: { tools: true, resources: false, tellsOfChanges },
+    offers: { tools: true, resources: false, tellsOfChanges, tasks: false },
     async request() {
       link.lists += 1;
       return { tools: (await list()).map((name) => ({ name, inputSchema: { type: 'object' } })) } as never;
     },
     closed,
     said: () => '',
+    printed: () => '',
     redact: (text) => text,
     close: () => Promise.resolve(void (link.isClosed = true)),
     end,
@@ -32,12 +33,12 @@ function fakeLink(list: () => Promise<readonly string[]>, tellsOfChanges = true)
   return link;
 }
 
-function kept(open: OpenLink, bounds: Partial<McpBounds> = {}) {
+function kept(open: OpenLink, bounds: Partial<McpBounds> = {}, connectTimeoutMs?: number) {
   const warnings: string[] = [];
   let clock = 1_000_000;
   const server = new KeptServer(
     'odd',
-    { command: 'x' },
+    { command: 'x', ...(connectTimeoutMs !== undefined && { connectTimeoutMs }) },
     {
       open,
       bounds: { ...mcpBounds, listMs: 20, ...bounds },
@@ -76,7 +77,7 @@ test('a list that hangs leaves the last one, and the connection serves calls', a
   let answer = (): Promise<readonly string[]> => Promise.resolve(['a']);
   let changed = (): void => undefined;
   const link = fakeLink(() => answer());
-  const { server, names } = kept((_, told) => ((changed = told), Promise.resolve(link)), { listMs: 5 });
+  const { server, names } = kept((_, news) => ((changed = news.toolsChanged), Promise.resolve(link)), { listMs: 5 });
   await server.refresh();
   answer = never;
   changed();
@@ -90,7 +91,9 @@ test('a list that fails is asked for again beside the runs, which wait for none 
   let answer = (): Promise<readonly string[]> => Promise.resolve(['a']);
   let changed = (): void => undefined;
   const link = fakeLink(() => answer());
-  const { server, names } = kept((_, told) => ((changed = told), Promise.resolve(link)), { listMs: 60_000 });
+  const { server, names } = kept((_, news) => ((changed = news.toolsChanged), Promise.resolve(link)), {
+    listMs: 60_000,
+  });
   await server.refresh();
   answer = () => Promise.reject(new McpError('late', 'it did not answer in time', null));
   changed();
@@ -157,6 +160,19 @@ test('a link of no use is closed only when the calls on it have ended, and the n
   expect(first.isClosed).toBe(true);
 });
 
+test('a session that the server forgot is begun again at once, and one that was begun again in its time', async () => {
+  const links: FakeLink[] = [];
+  const forgotten = new McpError('forgotten', 'Session not found', null);
+  const list = (): Promise<never> => Promise.reject(forgotten);
+  const { server, pass } = kept(() => Promise.resolve(links[links.push(fakeLink(list)) - 1]!));
+  await until(() => server.away !== null);
+  expect([links.length, links.map(({ isClosed }) => isClosed)]).toEqual([2, [true, true]]);
+  await expect(server.link(idle)).rejects.toThrow('is away: Session not found. It is connected again in 1 s.');
+  pass(1_000);
+  await server.link(idle);
+  expect(links).toHaveLength(3);
+});
+
 test('a call that is given up has another link made, but not once its worker ends', async () => {
   const links: FakeLink[] = [];
   const { server } = kept(() => Promise.resolve(links[links.push(fakeLink(() => Promise.resolve(['a']))) - 1]!));
@@ -168,6 +184,12 @@ test('a call that is given up has another link made, but not once its worker end
   server.retire(second, null);
   await Promise.resolve();
   expect([links.length, server.away?.message]).toEqual([2, expect.stringContaining('is away')]);
+});
+
+test('a server that does not connect in its time says what it printed instead', async () => {
+  const { server } = kept((_, { began }) => (began(() => 'it printed "Loading..."'), never()), {}, 1);
+  await until(() => server.away !== null);
+  expect(server.away?.message).toContain('is away: it did not connect within 1 ms; it printed "Loading...". It is');
 });
 
 test('a stop of a call that waits for a connection is heeded', async () => {

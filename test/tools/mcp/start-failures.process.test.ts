@@ -21,6 +21,17 @@ describe('a server that fails at its start', () => {
     }
   });
 
+  test('for its program cannot be loaded is explained by its error, and not by what Node prints last (L75)', async () => {
+    const { registry, warnings } = await openTestServers(
+      { bad: { command: process.execPath, args: ['/no/such/server.mjs'] } },
+      { bounds: lost },
+    );
+    await registry.refresh?.();
+    expect(warnings).toEqual([
+      "MCP server bad: its process ended with status 1; it said last: Error: Cannot find module '/no/such/server.mjs'",
+    ]);
+  });
+
   test('for its command is misspelt is told apart, however it is held (L75)', async () => {
     for (const command of ['no-such-program', '/no/such/program'])
       for (const sandbox of await workingSandboxes()) {

@@ -24,16 +24,34 @@ export function isNotebook(path: string): boolean {
 }
 
 export function renderNotebook(bytes: Buffer): string | null {
-  const cells = readCells(parseNotebook(bytes));
+  const cells = readCells(parseNotebook(bytes.toString('utf8'), bytes));
   if (cells === null) return null;
-  const shown = cells.flatMap(({ type, source, outputs }, index) => [
-    `--- cell ${index + 1} (${type}) ---`,
-    source,
-    ...outputs.flatMap((each) => [`--- output of cell ${index + 1} ---`, renderOutput(each)]),
-  ]);
-  const note = '(a notebook, shown as its cells; in the file they are JSON, which edit changes and grep shows)';
-  return [...shown, note].join('\n');
+  const note =
+    '(a notebook, shown as its cells: edit changes the text of a cell as it is shown here; in the file it is JSON, which grep shows)';
+  return [...cells.map(renderCell), note].join('\n');
 }
+
+function renderCell({ type, source, outputs }: Cell, index: number): string {
+  const shown = outputs.flatMap((each) => [`--- output of cell ${index + 1} ---`, renderOutput(each)]);
+  return [`--- cell ${index + 1} (${type}) ---`, source, ...shown].join('\n');
+}
+
+/** The source of a cell, and the line at which `renderNotebook` shows it, from 1. */
+export type PlacedCell = { readonly source: string; readonly line: number };
+
+/** Lists the cells of a notebook; null for another text. */
+export function locateCells(text: string): readonly PlacedCell[] | null {
+  const cells = readCells(parseNotebook(text, Buffer.from(text)));
+  if (cells === null) return null;
+  let line = 1;
+  return cells.map((cell, index) => {
+    const placed = { source: cell.source, line: line + 1 };
+    line += renderCell(cell, index).split('\n').length;
+    return placed;
+  });
+}
+
+export const isNotebookText = (text: string): boolean => locateCells(text) !== null;
 
 /**
  * The fields are read by hand, up to the first wrong value: a schema takes seconds for a large
@@ -51,7 +69,7 @@ function readCells(value: unknown): readonly Cell[] | null {
 function readCell(value: unknown): Cell | null {
   if (!isFields(value)) return null;
   const { cell_type: type, source, outputs = [] } = value;
-  const text = readLines(source);
+  const text = readSource(source);
   const all = readEach(outputs, readCellOutput);
   return typeof type === 'string' && text !== null && all !== null ? { type, source: text, outputs: all } : null;
 }
@@ -59,7 +77,7 @@ function readCell(value: unknown): Cell | null {
 function readCellOutput(value: unknown): Output | null {
   if (!isFields(value) || typeof value['output_type'] !== 'string') return null;
   const { text, data = {}, ename, evalue, traceback } = value;
-  const words = text === undefined ? undefined : readLines(text);
+  const words = text === undefined ? undefined : readSource(text);
   const trace = traceback === undefined ? undefined : readStrings(traceback);
   if (words === null || trace === null || !isFields(data)) return null;
   if (!isMaybeString(ename) || !isMaybeString(evalue)) return null;
@@ -83,14 +101,14 @@ function readEach<T>(values: unknown, read: (value: unknown) => T | null): reado
 const readStrings = (values: unknown): readonly string[] | null =>
   readEach(values, (value) => (typeof value === 'string' ? value : null));
 
-function readLines(value: unknown): string | null {
+export function readSource(value: unknown): string | null {
   return typeof value === 'string' ? value : (readStrings(value)?.join('') ?? null);
 }
 
-function parseNotebook(bytes: Buffer): unknown {
+function parseNotebook(text: string, bytes: Buffer): unknown {
   if (hasTooMuch(bytes)) return null;
   try {
-    return JSON.parse(bytes.toString('utf8').replace(/^\uFEFF/, ''));
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch {
     return null;
   }
@@ -141,7 +159,7 @@ function renderOutput({ text, data, ename, evalue, traceback }: Output): string 
 }
 
 function renderData(type: string, value: unknown): string {
-  const text = readLines(value);
+  const text = readSource(value);
   if (type.startsWith('text/') && text !== null) return stripSequences(text);
   return `[${type}, about ${(text ?? JSON.stringify(value)).length} characters: not shown]`;
 }

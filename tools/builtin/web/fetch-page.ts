@@ -41,6 +41,8 @@ export type FetchResult =
       /** The header, as it came. */
       readonly contentType: string;
       readonly bytes: Buffer;
+      /** There was more. */
+      readonly isCut: boolean;
       /** The proxy that the page came through by plain HTTP, which may have answered itself. */
       readonly via: string | undefined;
     }
@@ -48,7 +50,7 @@ export type FetchResult =
   | { readonly kind: 'elsewhere'; readonly from: URL; readonly to: URL };
 
 /** Bytes, unpacked. */
-const MOST_BYTES = 5 * 1024 * 1024;
+export const MOST_BYTES = 5 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 const MOST_REDIRECTS = 5;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
@@ -81,7 +83,7 @@ async function followRedirects(first: URL, rules: FetchRules, signal: AbortSigna
     const response = await ask(url, rules, signal);
     const { status, location, contentType, via } = response;
     if (!REDIRECTS.has(status) || location === undefined)
-      return { kind: 'page', url, status, contentType, via, bytes: await readBounded(response, signal) };
+      return { kind: 'page', url, status, contentType, via, ...(await readBounded(response, signal)) };
     response.drop();
     const to = resolveRedirect(location, url);
     if (toHost(to) !== toHost(url) && !rules.mayFollow(toHost(to))) return { kind: 'elsewhere', from: url, to };
@@ -163,7 +165,10 @@ async function askProxy(url: URL, fetch: Network['fetch'], shown: string, signal
   };
 }
 
-async function readBounded(response: Answer, signal: AbortSignal): Promise<Buffer> {
+async function readBounded(
+  response: Answer,
+  signal: AbortSignal,
+): Promise<{ readonly bytes: Buffer; readonly isCut: boolean }> {
   const chunks: Buffer[] = [];
   let size = 0;
   const body = response.unpacked();
@@ -172,14 +177,14 @@ async function readBounded(response: Answer, signal: AbortSignal): Promise<Buffe
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > MOST_BYTES) throw new ToolFailure(`The page is larger than ${MOST_BYTES / 1024 / 1024} MB.`);
       chunks.push(chunk);
+      if (size > MOST_BYTES) break;
     }
   } finally {
     signal.removeEventListener('abort', stop);
     response.drop();
   }
-  return Buffer.concat(chunks);
+  return { bytes: Buffer.concat(chunks).subarray(0, MOST_BYTES), isCut: size > MOST_BYTES };
 }
 
 /** Unpacks as it is read, and no further: a small packed body may be without end. */

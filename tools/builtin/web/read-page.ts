@@ -3,8 +3,9 @@
 import { Worker } from 'node:worker_threads';
 import type { createLimit } from '../../../system/async.ts';
 import { ToolFailure } from '../../failures.ts';
+import { type FetchResult, MOST_BYTES } from './fetch-page.ts';
 
-type Body = { readonly url: URL; readonly contentType: string; readonly bytes: Buffer };
+type Body = Pick<Extract<FetchResult, { kind: 'page' }>, 'url' | 'contentType' | 'bytes' | 'isCut'>;
 
 /** Milliseconds and megabytes that a page may take to be turned into Markdown. */
 const CONVERSION = { ms: 10_000, megabytes: 512 };
@@ -32,7 +33,7 @@ const TEXTS: ReadonlySet<string> = new Set([
  * ToolFailure for content that is not text.
  */
 export async function readPage(
-  { url, contentType, bytes }: Body,
+  { url, contentType, bytes, isCut }: Body,
   signal: AbortSignal,
   inLine: ReturnType<typeof createLimit>,
 ): Promise<string> {
@@ -41,10 +42,24 @@ export async function readPage(
   const isUntold = type === '' || type === 'application/octet-stream';
   if (isUntold ? bytes.includes(0) : !isText(type)) {
     const named = isUntold ? 'of no type that is a text' : type.slice(0, 100);
-    throw new ToolFailure(`${url.href} is ${named}: web_fetch reads HTML, texts, JSON and XML.`);
+    throw new ToolFailure(
+      `${url.href} is ${named}: web_fetch reads HTML, texts, JSON and XML. ${describeDownload(type)}`,
+    );
   }
-  const text = decodePage(bytes, contentType);
-  return isHtml(type) ? await inLine(() => renderHtml(text, url, signal)) : text;
+  const decoded = decodePage(bytes, contentType);
+  // The cut may have halved a character.
+  const text = isCut ? decoded.replace(/\uFFFD$/, '') : decoded;
+  const read = isHtml(type) ? await inLine(() => renderHtml(text, url, signal)) : text;
+  return isCut ? `${read}\n\n(${CUT})` : read;
+}
+
+const CUT = `the page is larger than ${MOST_BYTES / 1024 / 1024} MB, and this is its beginning: curl, with bash, gets all of it`;
+
+function describeDownload(type: string): string {
+  const next = /^(image|application\/pdf)/.test(type)
+    ? 'look at the file with read'
+    : 'open the file with a program for it';
+  return `Download it into the workspace (with bash: curl -fsSL -o FILE URL), and ${next}.`;
 }
 
 function isText(type: string): boolean {

@@ -1,0 +1,67 @@
+// Edits the cells of a notebook by the text that read shows of them: the source of a cell is
+// replaced where it stands in the JSON, and every other byte of the file stays.
+import { findMember, listElements, spanOfAll, type Span } from './json-spans.ts';
+import { isNotebookText, locateCells, readSource } from './notebook.ts';
+import { type Replacement, replaceText } from './replace-text.ts';
+
+type Options = { readonly all: boolean; readonly most: number };
+
+/**
+ * Replaces text in the sources of cells, with lines as read shows them; `absent` where no cell has
+ * it, and undefined where the text is no notebook.
+ */
+export function replaceInCells(text: string, before: string, after: string, options: Options): Replacement | undefined {
+  const places = locateCells(text);
+  if (places === null) return undefined;
+  const found = places.flatMap(({ source, line }, index) => {
+    const replaced = replaceText(Buffer.from(source), before, after, { ...options, all: true });
+    return replaced.kind === 'absent' ? [] : [{ index, line, replaced }];
+  });
+  const [first] = found;
+  if (first === undefined) return { kind: 'absent' };
+  const lines: number[] = [];
+  const edits: Edit[] = [];
+  for (const { index, line, replaced } of found) {
+    if (replaced.kind !== 'replaced') return replaced;
+    lines.push(...replaced.lines.map((one) => line + one - 1));
+    edits.push({ index, source: replaced.bytes.toString('utf8') });
+  }
+  if (lines.length > 1 && !options.all) return { kind: 'ambiguous', lines };
+  const bytes = Buffer.from(writeSources(text, edits));
+  return bytes.length > options.most ? { kind: 'too_large' } : { kind: 'replaced', bytes, lines };
+}
+
+/** Tells whether a change of the text makes a notebook into something that is none. */
+export const breaksNotebook = (before: string, after: string): boolean =>
+  isNotebookText(before) && !isNotebookText(after);
+
+type Edit = { readonly index: number; readonly source: string };
+
+function writeSources(text: string, edits: readonly Edit[]): string {
+  const cells = findMember(text, spanOfAll(text), 'cells');
+  const spans = cells === undefined ? [] : listElements(text, cells);
+  const parts: string[] = [];
+  let from = 0;
+  for (const { index, source } of edits) {
+    const span = spans[index] && findMember(text, spans[index], 'source');
+    if (span === undefined) continue;
+    parts.push(text.slice(from, span.start), writeSource(text, span, source));
+    from = span.end;
+  }
+  return [...parts, text.slice(from)].join('');
+}
+
+/** Writes a source as the one before it was written: as a text, or as lines between the same blanks. */
+function writeSource(text: string, span: Span, source: string): string {
+  if (text[span.start] === '"') return JSON.stringify(source);
+  const old = listElements(text, span).map(({ start, end }) => ({ start, end, raw: text.slice(start, end) }));
+  const [first, second] = old;
+  const last = old.at(-1);
+  if (first === undefined || last === undefined) return JSON.stringify(source.split(/(?<=\n)/));
+  const opening = text.slice(span.start, first.start);
+  const between = second ? text.slice(first.end, second.start) : `,${opening.slice(1) || ' '}`;
+  // A line that stays is written as it was, escapes included.
+  const known = new Map(old.map(({ raw }) => [readSource(JSON.parse(raw)), raw]));
+  const lines = source === '' ? [] : source.split(/(?<=\n)/).map((line) => known.get(line) ?? JSON.stringify(line));
+  return lines.length === 0 ? '[]' : `${opening}${lines.join(between)}${text.slice(last.end, span.end)}`;
+}
