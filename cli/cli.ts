@@ -12,6 +12,7 @@ import type { Hands, Input, Keyboard } from './typing/input.ts';
 import { openKeyboard } from './typing/keyboard.ts';
 import { createPersonsEditor } from './typing/persons-editor.ts';
 import { readPiped } from './typing/piped.ts';
+import { suspendJob } from './typing/suspend-job.ts';
 import { readTypedLines } from './typing/typed-lines.ts';
 import { openTypedRows, type TypingPlace } from './typing/typed-rows.ts';
 
@@ -144,16 +145,8 @@ function inputOpener({ stdin, stderr, env }: Io, { bottom, style, dim, say }: Pl
     const keyboard = openKeyboard({ stdin, write });
     const columns = (): number => sizeOf(stderr).columns;
     return openTypedRows(
-      { area: bottom, keyboard, columns, style, dim, say, runEditor, suspend: suspendProcess },
+      { area: bottom, keyboard, columns, style, dim, say, runEditor, suspend: () => suspendJob(process) },
       hands,
     );
   };
-}
-
-/** Suspends the process as Ctrl-Z does, until the shell continues it. */
-function suspendProcess(): Promise<void> {
-  return new Promise((resolve) => {
-    process.once('SIGCONT', resolve);
-    process.kill(process.pid, 'SIGTSTP');
-  });
 }

@@ -15,6 +15,7 @@ import { showLately } from '../chat/show-lately.ts';
 import type { Cli } from '../cli.ts';
 import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
 import { UsageError } from '../errors.ts';
+import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig } from '../worker-config.ts';
@@ -61,6 +62,7 @@ async function holdOne(cli: Cli, first: string | undefined, flags: Flags): Promi
   if (cli.openInput === null) throw new UsageError('a chat needs a terminal: `perdure run "task"` needs none');
   const chosen = await workerConfig(cli, flags.config);
   const { session: _, ...options } = runOptions(flags, cli.cwd);
+  refuseMistakenRules(options, chosen.config);
   const ifNew = ofNewSession(chosen);
   const cwd = options.cwd ?? parseWorkspace('.', cli.cwd());
   const media = mediaBlocks(cli, flags);

@@ -16,6 +16,7 @@ import { CONFIG_OPTION, ofNewSession, type ConfigFlags, workerConfig, workersOfN
 import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
 import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
 import { readPrompt } from '../prompt-argument.ts';
+import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { newSessionId } from '../../client/sessions/session-id.ts';
 import { withinWorkplace } from '../within-workplace.ts';
@@ -45,6 +46,7 @@ export function runCommand(program: Command, cli: Cli): void {
 async function runTask(cli: Cli, text: string | undefined, flags: Flags): Promise<number> {
   const chosen = await workerConfig(cli, flags.config);
   const options = runOptions(flags, cli.cwd);
+  refuseMistakenRules(options, chosen.config);
   const ifNew = ofNewSession(chosen);
   const cwd = options.cwd ?? parseWorkspace('.', cli.cwd());
   const task = await readPrompt(cli, text, flags.promptFile);
