@@ -231,3 +231,28 @@ test('Esc twice in an empty row goes back to a prompt, with the files, and `/rew
   terminal.type('\u0004');
   await terminal.ended;
 });
+
+test.each(['', 'sh -c "sh -c \''])(
+  'Ctrl-Z gives the terminal back to the shell, also with this between: %j, and fg brings the chat back (O18 O20)',
+  async (between) => {
+    const { cwd, env } = cliPlace(await modelFor([]));
+    const terminal = onTerminal(['bash', '--norc', '-i'], { cwd, env: { ...env, PS1: 'shell> ' } });
+    // What follows in it keeps a shell from replacing itself by the program.
+    const close = between === '' ? '' : `; true'; true"`;
+    await terminal.shows('shell>');
+    terminal.type(`${between}${perdure('chat').join(' ')}${close}\r`);
+    await terminal.shows('Ctrl-D leaves');
+    terminal.type('draft');
+    await terminal.shows('› draft');
+    terminal.type('\u001a');
+    await terminal.shows('Stopped');
+    terminal.type('echo back at $((6 * 7))\r');
+    await terminal.shows('back at 42');
+    terminal.type('fg\r');
+    await until(() => terminal.lines().findLast((line) => line !== '' && !line.includes('·')) === '› draft');
+    terminal.type('\u0015\u0004');
+    await until(() => terminal.lines().filter((line) => line.startsWith('shell>')).length === 4);
+    terminal.type('exit\r');
+    await terminal.ended;
+  },
+);
