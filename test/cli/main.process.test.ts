@@ -42,15 +42,19 @@ test.each([
   ['run', '--allow', 'bsh(npm test)', 'do it'],
   ['start', '--deny', 'raed(secrets/**)', 'do it'],
   ['schedule', 'create', '0 3 * * *', 'do it', '--allow', 'wirte(src/**)'],
-])('refuses a rule that must have meant another tool, with status 2, and starts nothing: %s %s %s (L55)', async (...args) => {
-  const { status, out, err, data } = await perdure(args);
-  expect(err).toMatch(/^perdure: permission rule "[^"]+" names no tool: did you mean (?:bash|read|write)\?\n$/);
-  expect({ status, out, started: existsSync(data) }).toEqual({ status: 2, out: '', started: false });
-});
+])(
+  'refuses a rule that must have meant another tool, with status 2, and starts nothing: %s %s %s (L55)',
+  async (...args) => {
+    const { status, out, err, data } = await perdure(args);
+    expect(err).toMatch(/^perdure: permission rule "[^"]+" names no tool: did you mean (?:bash|read|write)\?\n$/);
+    expect({ status, out, started: existsSync(data) }).toEqual({ status: 2, out: '', started: false });
+  },
+);
 
 test('takes a rule about a tool that only its configuration has (L55)', async () => {
   const cwd = tempDir();
-  const tool = "{ name: 'bsh', description: 'x', inputSchema: { type: 'object' }, risk: 'read', recovery: 'rerun', call: async () => 'x' }";
+  const tool =
+    "{ name: 'bsh', description: 'x', inputSchema: { type: 'object' }, risk: 'read', recovery: 'rerun', call: async () => 'x' }";
   writeFileSync(join(cwd, 'c.mjs'), `export default { tools: [${tool}] };`);
   const { err } = await perdure(['run', '--config', 'c.mjs', '--allow', 'bsh', '--prompt-file', 'nowhere'], { cwd });
   expect(err).toMatch(/nowhere/);

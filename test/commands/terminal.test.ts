@@ -88,7 +88,7 @@ test('`perdure` talks with a session of the folder, which stays when the person 
   const place = cliPlace(model);
   const { cwd, env } = place;
   const first = onTerminal(perdure('--permission-mode', 'bypass'), { cwd, env });
-  await first.shows('new, in');
+  await first.shows('New session s-');
   first.type('/statu\r');
   await first.shows('did you mean status?');
   first.type('hello\r');
@@ -101,7 +101,7 @@ test('`perdure` talks with a session of the folder, which stays when the person 
   expect(shown.out).toContain(`${session}  hello`);
 
   const again = onTerminal(perdure('-c'), { cwd, env });
-  await again.shows(`session ${session}`);
+  await again.shows(`Session ${session}`);
   expect(again.lines()).toContain('Hello, you.');
   await again.shows('bypass (⇧Tab)');
   again.type('\u001b[A');
@@ -256,3 +256,15 @@ test.each(['', 'sh -c "sh -c \''])(
     await terminal.ended;
   },
 );
+
+test('what is typed while a chat starts stands in its row, and without a key three lines say what to do (O20 O22)', async () => {
+  const { cwd, env } = cliPlace(null);
+  const terminal = onTerminal(perdure('chat'), { cwd, env });
+  await terminal.shows('Starting…');
+  terminal.type('hello there');
+  await terminal.shows('demo: `perdure run --demo`.');
+  await until(() => terminal.lines().includes('› hello there'));
+  expect(terminal.lines().join('\n')).not.toMatch(/Starting|Temporal server/);
+  terminal.type('\u0015\u0004');
+  await terminal.ended;
+});

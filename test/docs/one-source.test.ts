@@ -66,7 +66,7 @@ test('what can be changed of a schedule is one list for HTTP, the command line a
   const program = new Command();
   scheduleCommand(
     program,
-    cliOf(process, false, () => undefined),
+    cliOf(process, { verbose: false, exit: () => undefined }),
   );
   const update = program.commands[0]?.commands.find((command) => command.name() === 'update');
   const flags = new Set(update?.options.map((option) => option.attributeName()));
