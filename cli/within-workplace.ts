@@ -50,7 +50,9 @@ export async function withinWorkplace(
 
 /** Leaves out details, unless the person wants to know more. */
 function sayProgress({ say, verbose }: Cli): (line: string, isDetail?: true) => void {
-  return (line, isDetail) => void (isDetail && !verbose ? undefined : say(line));
+  return (line, isDetail) => {
+    if (!isDetail || verbose) say(line);
+  };
 }
 
 async function inAHurry({ abandon }: Signals, workplace: Workplace): Promise<void> {

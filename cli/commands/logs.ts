@@ -23,7 +23,7 @@ export function logsCommand(program: Command, cli: Cli): void {
     .description('print the steps of a session: when, by which worker, how long, and why an attempt died')
     .argument('<id>', 'the session')
     .option('-f, --follow', 'keep printing new steps until Ctrl-C')
-    .option('--json', 'print one JSON object per step')
+    .option('--json', 'print one JSON object per step, with its calls')
     .action(async (id: string, flags: Flags) => {
       cli.exit(await printSteps(cli, id, flags));
     });
@@ -49,8 +49,8 @@ async function printSteps(cli: Cli, id: string, { json = false, follow = false }
         // While it is followed, a step is printed when it has ended.
         if (printed.has(oneOf(step)) || (follow && step.endedAt === null)) continue;
         printed.add(oneOf(step));
-        const calls = callsOf(step).filter(({ id }) => !printed.has(id));
-        for (const { id } of calls) printed.add(id);
+        const calls = callsOf(step).filter((call) => !printed.has(call.id));
+        for (const call of calls) printed.add(call.id);
         const lines = [stepLine(cli.out, step, named(step)), ...calls.map((call) => callLine(cli.out, call))];
         if (json) cli.print(`${jsonLine({ ...step, calls })}\n`);
         else for (const line of lines) cli.print(rowsText(cli.out.columns(), line));

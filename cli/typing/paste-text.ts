@@ -15,7 +15,7 @@ const LINE_FEED = 10;
 
 /** Returns the text as it was meant: a multiplexer may write its line ends and tabs as keys. */
 export function cleanPaste(pasted: string): string {
-  if (!/[\u001b\u009b]/.test(pasted)) return pasted;
+  if (!pasted.includes('\u001b') && !pasted.includes('\u009b')) return pasted;
   return pasted
     .replaceAll(NUMBERED, (_, code?: string, modifiers?: string, otherModifiers?: string, otherCode?: string) =>
       keyText(Number(code ?? otherCode), Number(modifiers || otherModifiers || 1) - 1),

@@ -4,7 +4,7 @@ import { sayStarting } from '../../cli/starting.ts';
 
 function shown(args: readonly string[], isTTY = true, env = {}): string {
   let text = '';
-  const done = sayStarting(args, { stderr: { isTTY, write: (words) => (text += String(words)) }, env });
+  const done = sayStarting(args, { stderr: { isTTY, write: (words) => (text += words) }, env });
   done();
   done();
   return text;

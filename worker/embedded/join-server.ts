@@ -38,7 +38,7 @@ export type JoinServer = {
    * null for a new one.
    */
   readonly binary: (wanted: string | null) => Promise<Binary>;
-  /** Reports progress to a person, one line each. Only those who want to know more are told details. */
+  /** Reports progress to a person, one line each. Details may be left out. */
   readonly say: (line: string, isDetail?: true) => void;
 };
 
