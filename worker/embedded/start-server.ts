@@ -52,7 +52,10 @@ export async function startServer(start: StartServer): Promise<ServerRecord> {
     if ('record' in result) {
       markComplete(folder);
       const seconds = ((performance.now() - began) / 1000).toFixed(2);
-      say(`Temporal server ${binary.server} ready at ${result.record.address} in ${seconds} s, tuned for one machine`, true);
+      say(
+        `Temporal server ${binary.server} ready at ${result.record.address} in ${seconds} s, tuned for one machine`,
+        true,
+      );
       return result.record;
     }
     const retry = !start.keepPort && tries < PORT_TRIES && result.why.includes('address already in use');
