@@ -12,6 +12,7 @@ import type { Hands, Input, Keyboard } from './typing/input.ts';
 import { openKeyboard } from './typing/keyboard.ts';
 import { createPersonsEditor } from './typing/persons-editor.ts';
 import { readPiped } from './typing/piped.ts';
+import { suspendJob } from './typing/suspend-job.ts';
 import { readTypedLines } from './typing/typed-lines.ts';
 import { openTypedRows, type TypingPlace } from './typing/typed-rows.ts';
 
@@ -51,8 +52,13 @@ export type Cli = {
 
 export type Io = Pick<NodeJS.Process, 'stdout' | 'stderr' | 'stdin' | 'env' | 'cwd'>;
 
+type Process = Pick<Cli, 'verbose' | 'exit'> & {
+  /** Called before anything is shown. */
+  readonly started?: () => void;
+};
+
 /** `exit` gets the status; the process ends when its command has cleaned up. */
-export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void): Cli {
+export function cliOf(io: Io, { verbose, exit, started = () => undefined }: Process): Cli {
   const { stdout, stderr, stdin, env } = io;
   const unread = new AbortController();
   // A reader that went away (`| head`) is not a failure. Without a listener the error would end the
@@ -61,9 +67,9 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
   stderr.on('error', () => undefined);
   const [out, err] = [detectPaint(stdout, env), detectPaint(stderr, env)];
   const write = (text: string): unknown => stderr.write(text);
-  const bottom = out.on && err.on ? openBottomArea(stderr) : null;
+  const bottom = out.on && err.on ? openBottomArea(stderr, started) : null;
   const above = (text: string, to: (text: string) => unknown): void =>
-    void (bottom ? bottom.above(text, to) : to(text));
+    void (started(), bottom ? bottom.above(text, to) : to(text));
   const redact = createRedactor(env);
   const say = (line: string): void => {
     const text = showUnseen(redact(line));
@@ -92,8 +98,9 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
       const piped = await readPiped({ stdin, say });
       return piped && inputText(piped);
     },
-    openInput: stdin.isTTY && stderr.isTTY ? inputOpener(io, { bottom, style: err.bold, dim: err.dim, say }) : null,
-    openKeys: stdin.isTTY ? () => openKeyboard({ stdin, write }) : null,
+    openInput:
+      stdin.isTTY && stderr.isTTY ? inputOpener(io, { bottom, style: err.bold, dim: err.dim, say, started }) : null,
+    openKeys: stdin.isTTY ? () => (started(), openKeyboard({ stdin, write })) : null,
     unread: unread.signal,
     exit,
   };
@@ -115,9 +122,9 @@ function workingDirectory(io: Io): string {
   }
 }
 
-function openBottomArea(stderr: Io['stderr']): BottomArea {
+function openBottomArea(stderr: Io['stderr'], started: () => void): BottomArea {
   const area = new BottomArea({
-    write: (text) => stderr.write(text),
+    write: (text) => (started(), stderr.write(text)),
     columns: () => sizeOf(stderr).columns,
     rows: () => sizeOf(stderr).rows,
   });
@@ -134,26 +141,19 @@ const sizeOf = ({ rows, columns }: Pick<Io['stdout'], 'rows' | 'columns'>): Retu
 /** Rows of a terminal that does not report them. */
 const ROWS = 24;
 
-type Place = Pick<Cli, 'bottom' | 'say'> & Pick<TypingPlace, 'style' | 'dim'>;
+type Place = Pick<Cli, 'bottom' | 'say'> & Pick<TypingPlace, 'style' | 'dim'> & Required<Pick<Process, 'started'>>;
 
-function inputOpener({ stdin, stderr, env }: Io, { bottom, style, dim, say }: Place): (hands: Hands) => Input {
+function inputOpener({ stdin, stderr, env }: Io, { bottom, style, dim, say, started }: Place): (hands: Hands) => Input {
   const write = (text: string): unknown => stderr.write(text);
   const runEditor = createPersonsEditor(env, say);
   return (hands) => {
+    started();
     if (!bottom) return readTypedLines({ stdin, write, style, runEditor }, hands);
     const keyboard = openKeyboard({ stdin, write });
     const columns = (): number => sizeOf(stderr).columns;
     return openTypedRows(
-      { area: bottom, keyboard, columns, style, dim, say, runEditor, suspend: suspendProcess },
+      { area: bottom, keyboard, columns, style, dim, say, runEditor, suspend: () => suspendJob(process) },
       hands,
     );
   };
-}
-
-/** Suspends the process as Ctrl-Z does, until the shell continues it. */
-function suspendProcess(): Promise<void> {
-  return new Promise((resolve) => {
-    process.once('SIGCONT', resolve);
-    process.kill(process.pid, 'SIGTSTP');
-  });
 }

@@ -2,6 +2,7 @@
 import type { Command, CommanderError } from 'commander';
 import type { Cli, Io } from './cli.ts';
 import { failureOf, failureText, STATUS, UsageError } from './errors.ts';
+import { sayStarting } from './starting.ts';
 import { VERSION } from '../worker/version.ts';
 import { createRedactor } from '../worker/redact.ts';
 
@@ -14,12 +15,15 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
     io.stdout.write(`${VERSION}\n`);
     return status;
   }
+  const started = sayStarting(args, io);
   try {
     const { cliOf } = await import('./cli.ts');
-    const cli = cliOf(io, verbose, (ended) => (status = ended));
+    const cli = cliOf(io, { verbose, exit: (ended) => (status = ended), started });
     await parse(cli, args);
+    started();
     return status;
   } catch (error) {
+    started();
     if (isCommanderError(error)) return reportUsage(error, io);
     io.stderr.write(createRedactor(io.env)(failureText(error, verbose)));
     return failureOf(error).status;
@@ -41,7 +45,7 @@ async function parse(cli: Cli, args: readonly string[]): Promise<void> {
   const [first, about] = beforeDashes(whole).filter((arg) => !arg.startsWith('-'));
   // Commander would print the help of the whole and call it a mistake.
   if (first === 'help' && about !== undefined && commandIn(root, [about]) === undefined)
-    throw new UsageError(`unknown command '${about}'; see ${cli.self} --help`);
+    throw new UsageError(`Unknown command "${about}". Run \`${cli.self} --help\` for a list.`);
   if (whole.length === 0) root.outputHelp();
   else await root.parseAsync(textsLast(root, whole), { from: 'user' });
 }
@@ -81,7 +85,7 @@ function reportUsage({ exitCode, message }: CommanderError, { stderr }: Io): num
   if (exitCode === 0) return STATUS.ok;
   const sentence = message
     .replace(/^error: /, '')
-    .replace('(outputHelp)', 'it lacks one of its own commands')
+    .replace('(outputHelp)', 'a command of its own is missing')
     .split('\n')
     .map((line) => line.trim())
     .join(' ');

@@ -2,17 +2,19 @@
 // only: other tasks are refused before they begin, and it does not end what a real model has begun.
 import type { Env } from '../connection/data-folder.ts';
 import { isKeyless } from '../worker/keyless.ts';
-import { DEMO_TASK, isDemoTask } from '../scripted-model/demo/demo-task.ts';
+import { isDemoTask } from '../scripted-model/demo/demo-task.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
 import { oneLine } from '../client/paint.ts';
 import { isUnderWay } from '../client/sessions/info.ts';
 import { UsageError } from './errors.ts';
 
+export const NO_KEY =
+  'No API key found. Set ANTHROPIC_API_KEY to use Claude, or try the built-in demo: `perdure run --demo`.';
+
 /** Throws UsageError when a worker with this environment could not do the task. */
 export function refuseWithoutKey(env: Env, task: string): void {
   if (!isKeyless(env) || isDemoTask(task)) return;
-  const can = `without a key, the scripted model can do only this task: "${DEMO_TASK}"`;
-  throw new UsageError(`no ANTHROPIC_API_KEY is set (nor ANTHROPIC_BASE_URL): set it for a real model; ${can}`);
+  throw new UsageError(NO_KEY);
 }
 
 /**

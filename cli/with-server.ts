@@ -50,11 +50,11 @@ export async function withSession(
   return withServer(cli, async (opened) => work(opened, await sessionMeant(opened, given)));
 }
 
-/** Says progress only after a while, to a person who waits. */
-function ifItTakesLong(cli: Cli): (line: string) => void {
+/** Says progress only after a while, to a person who waits, and details only with --verbose. */
+function ifItTakesLong(cli: Cli): (line: string, isDetail?: true) => void {
   if (cli.verbose) return cli.say;
   const begun = Date.now();
-  return (line) => void (Date.now() - begun > LONG_MS && cli.say(line));
+  return (line, isDetail) => void (Date.now() - begun > LONG_MS && !isDetail && cli.say(line));
 }
 
 /** Tells a person that the message is safe but that no worker will act on it for now. */

@@ -30,7 +30,13 @@ export async function withinWorkplace(
 ): Promise<number> {
   const signals = listenForSignals(source, (status) => process.exit(status));
   const { openWorkplace } = await import('../client/runtime/workplace.ts');
-  const opening = openWorkplace({ ...open, env: cli.env, say: cli.say, log: logToPerson(cli), ...personAt(cli) });
+  const opening = openWorkplace({
+    ...open,
+    env: cli.env,
+    say: sayProgress(cli),
+    log: logToPerson(cli),
+    ...personAt(cli),
+  });
   const workplace = await openUnlessTold(signals, opening);
   if (workplace === null) return signals.status();
   try {
@@ -40,6 +46,13 @@ export async function withinWorkplace(
     await Promise.race([workplace.close(), inAHurry(signals, workplace)]);
     signals.end();
   }
+}
+
+/** Leaves out details, unless the person wants to know more. */
+function sayProgress({ say, verbose }: Cli): (line: string, isDetail?: true) => void {
+  return (line, isDetail) => {
+    if (!isDetail || verbose) say(line);
+  };
 }
 
 async function inAHurry({ abandon }: Signals, workplace: Workplace): Promise<void> {

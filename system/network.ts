@@ -20,6 +20,12 @@ export type Network = {
  */
 export const VIA_HEADER = 'x-perdure-proxy';
 
+/**
+ * A header on answers that refuse a credential. Its value is the variable that the credential came
+ * from, which may be empty, `@`, and the server's host and port.
+ */
+export const CREDENTIAL_HEADER = 'x-perdure-credential';
+
 /** Returns the reason of the error's cause: `fetch failed` alone says nothing. */
 export function whyFetchFailed(error: unknown): string {
   return reasonOf(error instanceof TypeError && error.cause instanceof Error ? error.cause : error);

@@ -5,6 +5,12 @@ export const SCRIPTED_NOTICE = 'scripted model — set ANTHROPIC_API_KEY for a r
 
 /** Tells whether a worker with this environment would use the scripted model. */
 export function isKeyless(env: Readonly<Record<string, string | undefined>>): boolean {
-  const names = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'];
-  return names.every((name) => !env[name]?.trim());
+  return NAMES.every((name) => !env[name]?.trim());
+}
+
+const NAMES = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'];
+
+/** Returns an environment in which a worker uses the scripted model. */
+export function withoutKey<Env extends Readonly<Record<string, string | undefined>>>(env: Env): Env {
+  return { ...env, ...Object.fromEntries(NAMES.map((name) => [name, undefined])) };
 }

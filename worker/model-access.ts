@@ -9,6 +9,7 @@ import type { Network } from '../system/network.ts';
 import { openNetwork } from '../connection/network/network.ts';
 import { demoScript, startScriptedModel } from '../scripted-model/index.ts';
 import { limitFetch } from './limit-fetch.ts';
+import { nameCredential } from './name-credential.ts';
 import { modelSettings } from './model-settings.ts';
 
 export { isKeyless, SCRIPTED_NOTICE } from './keyless.ts';
@@ -47,7 +48,7 @@ export function openClient(
   const own = network ? undefined : openNetwork(env);
   const { fetch } = network ?? own ?? globalThis;
   // The loop reports failures, once.
-  const client = new Anthropic({ ...settings, logLevel: 'off', fetch: limitFetch(fetch) });
+  const client = new Anthropic({ ...settings, logLevel: 'off', fetch: limitFetch(nameCredential(fetch, settings)) });
   return { client, official: isOfficial(settings.baseURL), close: async () => own?.close() };
 }
 

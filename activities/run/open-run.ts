@@ -2,7 +2,6 @@
 import type { AlertKind, Notice, OpenRun, RunOpened } from '../../workflows/contract/activities.ts';
 import { nearName } from '../../workflows/contract/did-you-mean.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
-import { parseRule } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import { agentFacts } from '../../workflows/contract/facts.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
@@ -26,6 +25,7 @@ import { findExtraFolders, findWorkspace } from './folders.ts';
 import { buildRules } from './rules.ts';
 import { SERVER_PREFIX, RESOURCES, findServerName } from '../../tools/listed.ts';
 import { isAboutSome } from '../../tools/rules/match-rules.ts';
+import { findIdleRules, mistakenRule } from '../../tools/rules/mistaken-rule.ts';
 import { present } from '../../workflows/contract/present.ts';
 
 const MAX_EMPTY_REPLIES = 3;
@@ -199,14 +199,11 @@ function checkRuleNames(
   const own = tools.definitions.map(({ name }) => name);
   // A rule about it holds, whether it is offered or not.
   const names = own.includes(WEB_SEARCH) ? own : [...own, WEB_SEARCH];
-  const { deny = [], ask = [], allow = [] } = joinRules(defaults.permissions, options.permissions);
-  const idle = [...deny, ...ask, ...allow].filter((rule) => !isAboutSome(rule, names));
+  const rules = joinRules(defaults.permissions, options.permissions);
   const there = `there are ${own.join(', ')}`;
-  for (const rule of idle) {
-    const near = nearName(parseRule(rule)?.tool ?? '', names);
-    if (near === undefined) continue;
-    return { mistaken: `permission rule ${quoteRule(rule)} names no tool: did you mean ${near}? (${there})` };
-  }
+  const mistaken = mistakenRule(rules, names);
+  if (mistaken !== undefined) return { mistaken: `${mistaken} (${there})` };
+  const idle = findIdleRules(rules, names);
   const warning = idle.length === 0 ? undefined : `${describeIdle(idle)}: ${there}`;
   if (warning !== undefined && !warned.get(warning)) log('warn', warning);
   if (warning !== undefined) warned.set(warning, true);

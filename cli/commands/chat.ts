@@ -15,10 +15,12 @@ import { showLately } from '../chat/show-lately.ts';
 import type { Cli } from '../cli.ts';
 import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
 import { UsageError } from '../errors.ts';
+import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig } from '../worker-config.ts';
-import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
+import { isKeyless } from '../../worker/keyless.ts';
+import { NO_KEY, refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
 import { createConfigReader, type RunConfig } from '../../store/configuration.ts';
 import { readSession } from '../../client/sessions/read.ts';
 import { openPageAt } from '../open-page.ts';
@@ -61,6 +63,7 @@ async function holdOne(cli: Cli, first: string | undefined, flags: Flags): Promi
   if (cli.openInput === null) throw new UsageError('a chat needs a terminal: `perdure run "task"` needs none');
   const chosen = await workerConfig(cli, flags.config);
   const { session: _, ...options } = runOptions(flags, cli.cwd);
+  refuseMistakenRules(options, chosen.config);
   const ifNew = ofNewSession(chosen);
   const cwd = options.cwd ?? parseWorkspace('.', cli.cwd());
   const media = mediaBlocks(cli, flags);
@@ -184,15 +187,17 @@ function createRefusal({ env }: Cli, { workers }: Workplace): ChatConversation['
 type Greeted = { readonly seen: SessionDescription | null; readonly cwd: string };
 
 async function greetPerson(cli: Cli, workplace: Workplace, { seen, cwd }: Greeted): Promise<void> {
-  const keys = 'Enter sends, Esc interrupts, Ctrl-D leaves; /help lists commands and keys';
+  const keys = 'Enter sends, Esc interrupts, Ctrl-D leaves; /help lists commands and keys.';
   if (seen) {
     showLately(cli, await readSession(workplace, seen.session));
-    cli.say(`session ${seen.session}`);
+    cli.say(`Session ${seen.session}`);
     return cli.say(keys);
   }
-  cli.say(`session ${workplace.session}, new, in ${cwd}`);
-  const [before] = await newestIn(workplace.sessions, cwd, 1);
-  if (before)
-    cli.say(`the newest open session of this folder is ${before.session}: \`${cli.self} -c\` goes on with it`);
+  cli.say(`New session ${workplace.session} in ${cwd}`);
   cli.say(keys);
+  const [before] = await newestIn(workplace.sessions, cwd, 1);
+  const isAlone = (stayingWorkers(cli.env, workplace.workers.taskQueue) ?? 0) === 0;
+  if (isAlone && isKeyless(cli.env)) cli.say(NO_KEY);
+  else if (before) cli.say(`Resume the newest session of this folder, ${before.session}, with \`${cli.self} -c\`.`);
+  else cli.say('Say what to do; @ completes file names, and ! runs a command of your own.');
 }

@@ -2,6 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
+import { type PlacedSession, plantTrees, rowsOfTree } from '../../client/sessions/trees.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { jsonLine } from '../../system/text.ts';
 import { sessionTable } from '../../client/render/tables.ts';
@@ -41,13 +42,22 @@ async function list(cli: Cli, filter: string, { json, limit }: Flags): Promise<n
   return withServer(cli, async ({ sessions }) => {
     const { shown, more, note } = await firstOf(sessions, filter, limit);
     if (json) for (const session of shown) cli.print(`${jsonLine(session)}\n`);
-    else if (shown.length > 0) cli.print(sessionTable(cli.out, shown, Date.now()));
+    else if (shown.length > 0) cli.print(sessionTable(cli.out, inTrees(filter, shown), Date.now()));
     if (note !== undefined) cli.say(note);
-    const none = filter === '' ? `no sessions yet: ${cli.self} run "your task"` : 'no session fits the filter';
+    const none =
+      filter === ''
+        ? `No sessions yet. Start one with \`${cli.self} run "your task"\`.`
+        : 'No sessions match this filter';
     if (shown.length === 0) cli.say(none);
     if (more) cli.say(`more sessions exist: use --limit ${limit * 10}`);
     return STATUS.ok;
   });
+}
+
+/** Agents stand below their caller, unless the filter says in which order all rows stand. */
+function inTrees(filter: string, shown: readonly SessionInfo[]): readonly PlacedSession[] {
+  if (/(?:^|\s)sort:/.test(filter)) return shown.map((session) => ({ session, depth: 0 }));
+  return plantTrees(shown).flatMap((tree) => rowsOfTree(tree));
 }
 
 async function firstOf(sessions: PerdureClient, filter: string, limit: number) {

@@ -9,6 +9,8 @@ import { oneLine, type Paint } from '../../client/paint.ts';
 import { formatMoment, shortTime } from '../../client/units.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import { endWord } from '../../client/render/outcome-words.ts';
+import { compactInput } from '../../client/render/tool-lines.ts';
 import { pause } from '../../system/async.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
@@ -20,8 +22,8 @@ export function logsCommand(program: Command, cli: Cli): void {
     .command('logs')
     .description('print the steps of a session: when, by which worker, how long, and why an attempt died')
     .argument('<id>', 'the session')
-    .option('-f, --follow', 'go on with the steps to come, until Ctrl-C')
-    .option('--json', 'print one JSON object per step')
+    .option('-f, --follow', 'keep printing new steps until Ctrl-C')
+    .option('--json', 'print one JSON object per step, with its calls')
     .action(async (id: string, flags: Flags) => {
       cli.exit(await printSteps(cli, id, flags));
     });
@@ -41,14 +43,17 @@ async function printSteps(cli: Cli, id: string, { json = false, follow = false }
     const oneOf = (step: Step): string => `${step.run}.${step.name}.${step.askedAt}`;
     for (;;) {
       const steps = await read(session, 0, null);
-      const names = await readToolNames(sessions, session, steps);
+      const { named, callsOf } = await readTranscript(sessions, session, steps);
       for (const step of steps) {
         if (cli.unread.aborted) return STATUS.unread;
         // While it is followed, a step is printed when it has ended.
         if (printed.has(oneOf(step)) || (follow && step.endedAt === null)) continue;
         printed.add(oneOf(step));
-        const line = stepLine(cli.out, step, names(step));
-        cli.print(json ? `${jsonLine(step)}\n` : rowsText(cli.out.columns(), line));
+        const calls = callsOf(step).filter((call) => !printed.has(call.id));
+        for (const call of calls) printed.add(call.id);
+        const lines = [stepLine(cli.out, step, named(step)), ...calls.map((call) => callLine(cli.out, call))];
+        if (json) cli.print(`${jsonLine({ ...step, calls })}\n`);
+        else for (const line of lines) cli.print(rowsText(cli.out.columns(), line));
       }
       if (steps.length === 0 && !follow)
         cli.say('the server has no step of it: nothing has begun, or its history is gone');
@@ -62,49 +67,96 @@ async function printSteps(cli: Cli, id: string, { json = false, follow = false }
 
 /** Names of steps in words; those that call the model or a tool are named by it. */
 const WORDS: Readonly<Record<string, string>> = {
-  openRun: 'opens the run',
+  openRun: 'open the run',
   callModel: 'model',
   runTool: 'tool',
   compact: 'compaction',
   collapse: 'short forms',
   prepareCompaction: 'compaction',
-  commit: 'stores',
+  commit: 'store',
   runStopHooks: 'stop hooks',
-  afterStop: 'ends the run',
-  findReply: 'looks for the reply',
-  endWorktree: 'ends a work tree',
+  afterStop: 'end the run',
+  findReply: 'find the reply',
+  endWorktree: 'end a work tree',
 };
 
-/** Finds the model of a step that called one, and the tool of a step that ran a call. */
-async function readToolNames(
+/** A call of a reply, wherever it ran: many run in the activity that called the model. */
+export type LoggedCall = {
+  readonly id: string;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly durationMs: number;
+  readonly outcome: string;
+};
+
+type ToldByTranscript = {
+  /** The model of a step that called one, and the tool of a step that ran a call. */
+  readonly named: (step: Step) => string | null;
+  /** The calls of the step's iteration that have an outcome. */
+  readonly callsOf: (step: Step) => readonly LoggedCall[];
+};
+
+type Reply = { readonly model: string; readonly tools: readonly string[] };
+
+/** What the transcript has, by run and iteration. */
+type ReadCalls = { readonly replies: Map<string, Reply>; readonly calls: Map<string, LoggedCall[]> };
+
+async function readCalls(sessions: Pick<PerdureClient, 'transcript'>, session: SessionId): Promise<ReadCalls> {
+  const read: ReadCalls = { replies: new Map(), calls: new Map() };
+  const inputs = new Map<string, unknown>();
+  let [run, place] = [0, ''];
+  for await (const { entry } of sessions.transcript(session)) {
+    if (entry.kind === 'run_started') run = entry.run;
+    if (entry.kind === 'outcomes') {
+      const calls = entry.outcomes.map(({ toolUseId, log, isError }): LoggedCall => {
+        const outcome = endWord(log) ?? (isError ? 'failed' : 'ok');
+        const call = { tool: log.name, input: inputs.get(toolUseId), durationMs: log.duration, outcome };
+        return { id: `${place}.${toolUseId}`, ...call };
+      });
+      read.calls.set(place, [...(read.calls.get(place) ?? []), ...calls]);
+    }
+    if (entry.kind !== 'reply') continue;
+    place = `${run}.${entry.iteration}`;
+    const blocks = entry.message.content.filter((block) => block.type === 'tool_use');
+    for (const { id, input } of blocks) inputs.set(id, input);
+    read.replies.set(place, { model: entry.message.model, tools: blocks.map(({ name }) => name) });
+  }
+  return read;
+}
+
+async function readTranscript(
   sessions: Pick<PerdureClient, 'transcript'>,
   session: SessionId,
   steps: readonly Step[],
-): Promise<(step: Step) => string | null> {
-  const replies = new Map<string, { readonly model: string; readonly tools: readonly string[] }>();
-  let run = 0;
-  try {
-    for await (const { entry } of sessions.transcript(session)) {
-      if (entry.kind === 'run_started') run = entry.run;
-      if (entry.kind !== 'reply') continue;
-      const tools = entry.message.content.flatMap((block) => (block.type === 'tool_use' ? [block.name] : []));
-      replies.set(`${run}.${entry.iteration}`, { model: entry.message.model, tools });
-    }
-  } catch (error) {
+): Promise<ToldByTranscript> {
+  const { replies, calls } = await readCalls(sessions, session).catch((error: unknown): ReadCalls => {
     // A transcript that cannot be read leaves the steps their general names.
     if (!(error instanceof Error) || !['StoreError', 'ClientProblem'].includes(error.name)) throw error;
-  }
+    return { replies: new Map(), calls: new Map() };
+  });
   const named = new Map<Step, string>();
   for (const step of steps) {
-    const place = `${step.run}.${step.iteration}`;
-    const reply = replies.get(place);
+    const reply = replies.get(placeOf(step));
     if (step.name === 'callModel' && reply) named.set(step, reply.model);
     if (step.name !== 'runTool' || !reply) continue;
     const only = new Set(reply.tools).size === 1 ? reply.tools[0] : undefined;
     const tool = only ?? (reply.tools.length > 0 ? `one of ${[...new Set(reply.tools)].join(', ')}` : undefined);
     if (tool !== undefined) named.set(step, tool);
   }
-  return (step) => named.get(step) ?? null;
+  const isOfCalls = ({ name }: Step): boolean => name === 'callModel' || name === 'runTool';
+  return {
+    named: (step) => named.get(step) ?? null,
+    callsOf: (step) => (isOfCalls(step) ? (calls.get(placeOf(step)) ?? []) : []),
+  };
+}
+
+const placeOf = ({ run, iteration }: Step): string => `${run}.${iteration}`;
+
+/** Stands below the step of its iteration. */
+export function callLine(paint: Paint, { tool, input, durationMs, outcome }: LoggedCall): string {
+  const words = `${oneLine(tool, 60)} ${compactInput(input, 80)}`.trimEnd();
+  const how = outcome === 'ok' ? outcome : paint.yellow(outcome);
+  return `    └ ${words}  ${shortTime(durationMs)}  ${how}`;
 }
 
 /** `named` is the model or the tool of the step, where it is known. */

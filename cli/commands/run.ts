@@ -13,9 +13,13 @@ import {
 } from '../../client/runtime/dump-options.ts';
 import { followRun } from '../follow-run.ts';
 import { CONFIG_OPTION, ofNewSession, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
+import { DEMO_TASK } from '../../scripted-model/demo/demo-task.ts';
+import { withoutKey } from '../../worker/keyless.ts';
+import { UsageError } from '../errors.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
 import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
 import { readPrompt } from '../prompt-argument.ts';
+import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { newSessionId } from '../../client/sessions/session-id.ts';
 import { withinWorkplace } from '../within-workplace.ts';
@@ -23,7 +27,12 @@ import { withinWorkplace } from '../within-workplace.ts';
 type Flags = RunFlags &
   DumpFlags &
   ConfigFlags &
-  MediaFlags & { readonly promptFile?: string; readonly json?: boolean; readonly wait?: boolean };
+  MediaFlags & {
+    readonly promptFile?: string;
+    readonly json?: boolean;
+    readonly wait?: boolean;
+    readonly demo?: boolean;
+  };
 
 export function runCommand(program: Command, cli: Cli): void {
   const command = program
@@ -34,20 +43,32 @@ export function runCommand(program: Command, cli: Cli): void {
     .option(...MEDIA_OPTION)
     .option('--json', 'print one JSON object per event, the session first, the result last')
     .option('--wait', 'where nobody can be asked, wait for decisions made elsewhere (default: leave, with status 3)')
+    .option('--demo', 'run the built-in demo on a scripted model, without an API key; it writes LINES.md')
     .option(...CONFIG_OPTION)
     .option(...DUMP_OPTION)
     .option(...DUMP_READABLE_OPTION);
   addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
-    cli.exit(await runTask(await withDump(cli, flags), task, flags));
+    const place = flags.demo ? { ...cli, env: withoutKey(cli.env) } : cli;
+    cli.exit(await runTask(await withDump(place, flags), task, flags));
   });
+}
+
+/** The demo asks nobody. */
+const DEMO = { permissionMode: 'acceptEdits' } as const;
+
+/** Throws UsageError when another task is given. */
+function demoTask(text: string | undefined, { promptFile }: Flags): string {
+  if (text === undefined && promptFile === undefined) return DEMO_TASK;
+  throw new UsageError('--demo has a task of its own: leave out the text and --prompt-file');
 }
 
 async function runTask(cli: Cli, text: string | undefined, flags: Flags): Promise<number> {
   const chosen = await workerConfig(cli, flags.config);
-  const options = runOptions(flags, cli.cwd);
+  const options = { ...(flags.demo && DEMO), ...runOptions(flags, cli.cwd) };
+  refuseMistakenRules(options, chosen.config);
   const ifNew = ofNewSession(chosen);
   const cwd = options.cwd ?? parseWorkspace('.', cli.cwd());
-  const task = await readPrompt(cli, text, flags.promptFile);
+  const task = flags.demo ? demoTask(text, flags) : await readPrompt(cli, text, flags.promptFile);
   const prompt = withMedia(task, mediaBlocks(cli, flags));
   const id = options.session ?? newSessionId();
   const { taskQueue } = await workersOfNew(cli, chosen, id);

@@ -13,6 +13,7 @@ import { formatMoment } from '../../client/units.ts';
 import { readPrompt } from '../prompt-argument.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
+import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
 import { addOptionFlags, addRunOptions, parseTime, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withServer } from '../with-server.ts';
 import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
@@ -155,6 +156,7 @@ async function createSchedule(cli: Cli, { cron, task, flags }: Given): Promise<n
   const { session, ...options } = runOptions(flags, cli.cwd);
   const prompt = await readPrompt(cli, task, flags.promptFile);
   const chosen = await workerConfig(cli, flags.config);
+  refuseMistakenRules(options, chosen.config);
   return withServer(cli, async (opened) => {
     const mine = await workersOfNew(cli, chosen, session ?? 'schedule');
     if (session !== undefined) await placeConfig(cli, opened, chosen, { session, mine });

@@ -8,6 +8,7 @@ import { followRun } from '../follow-run.ts';
 import { CONFIG_OPTION, ofNewSession, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
 import { readPrompt } from '../prompt-argument.ts';
+import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { newSessionId } from '../../client/sessions/session-id.ts';
 import { withinWorkplace } from '../within-workplace.ts';
@@ -34,6 +35,7 @@ async function startHere(cli: Cli, task: string | undefined, flags: Flags): Prom
     cwd: parseWorkspace('.', here()),
     ...runOptions(flags, here),
   } as const;
+  refuseMistakenRules(options, chosen.config);
   const prompt = await readPrompt(cli, task, undefined);
   // A staying worker may have a key.
   const id = options.session ?? newSessionId();

@@ -4,6 +4,7 @@ import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
 import { readPrompt } from '../prompt-argument.ts';
+import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { newSessionId } from '../../client/sessions/session-id.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';
@@ -36,6 +37,7 @@ async function start(cli: Cli, task: string | undefined, flags: Flags): Promise<
   const cwd = options.cwd ?? parseWorkspace('.', cli.cwd());
   const prompt = withMedia(await readPrompt(cli, task, flags.promptFile), mediaBlocks(cli, flags));
   const chosen = await workerConfig(cli, flags.config);
+  refuseMistakenRules(options, chosen.config);
   return withServer(cli, async (opened) => {
     const id = options.session ?? newSessionId();
     const mine = await workersOfNew(cli, chosen, id);

@@ -6,8 +6,15 @@ import { compactInput } from '../../client/render/tool-lines.ts';
 import { endWords } from '../../client/render/ending-words.ts';
 import { displayWidth, truncateToWidth } from '../../client/render/width.ts';
 import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
-import type { SessionInfo } from '../../client/sessions/info.ts';
+import { isFailedSession, type SessionInfo } from '../../client/sessions/info.ts';
 import { contextShare } from '../../client/sessions/running/running-row.ts';
+import {
+  type PlacedSession,
+  plantTrees,
+  rowsOfTree,
+  type SessionTree,
+  titleInTree,
+} from '../../client/sessions/trees.ts';
 import { isAtLeast, isSilentSession } from '../../client/sessions/running/with-running.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { formatMoney, shortAge } from '../../client/units.ts';
@@ -38,46 +45,96 @@ export type TopLook = {
   readonly note: string | null;
 };
 
-const GROUPS = ['NEEDS YOU', 'STUCK', 'WORKING', 'PARKED', 'IDLE', 'ENDED'] as const;
+const GROUPS = ['NEEDS YOU', 'STUCK', 'FAILED', 'WORKING', 'PARKED', 'IDLE', 'ENDED'] as const;
 type Group = (typeof GROUPS)[number];
 
 const COLOURS: Readonly<Record<Group, 'yellow' | 'red' | 'cyan' | 'dim'>> = {
   'NEEDS YOU': 'yellow',
   STUCK: 'red',
+  FAILED: 'red',
   WORKING: 'cyan',
   PARKED: 'dim',
   IDLE: 'dim',
   ENDED: 'dim',
 };
 
-/** The keys, and a shorter row of them that fits 80 columns. */
-const KEYS_ROWS = [
-  '↑↓ move  ↵ follow  l look  a allow  d deny  i interrupt  o open  / filter  s sort  q leave',
-  '↑↓ ↵ follow  l look  a allow  d deny  i stop  o open  / filter  s sort  q leave',
+/** The keys in their order; those with the highest number are left out first where room is short. */
+const KEYS = [
+  ['↑↓ move', 2],
+  ['↵ follow', 1],
+  ['l look', 5],
+  ['a allow', 0],
+  ['d deny', 0],
+  ['i interrupt', 6],
+  ['o open', 7],
+  ['/ filter', 3],
+  ['s sort', 4],
+  ['q leave', 1],
 ] as const;
 
-function groupOf(session: SessionInfo, now: number): Group {
-  if (session.status !== 'open') return 'ENDED';
-  if (session.phase === 'waiting_approval') return 'NEEDS YOU';
-  if (session.phase === 'waiting_worker' || session.waitsFor !== undefined || isSilentSession(session, now))
-    return 'STUCK';
-  return session.phase === 'running' ? 'WORKING' : session.phase === 'parked' ? 'PARKED' : 'IDLE';
+function keysRow(columns: number): string {
+  for (let most = 7; ; most -= 1) {
+    const row = KEYS.flatMap(([words, rank]) => (rank <= most ? [words] : [])).join('  ');
+    if (most === 0 || displayWidth(row) <= columns) return row;
+  }
 }
 
-/** Returns the sessions in the order of the screen. */
-export function orderTop({ sessions }: Pick<TopFrame, 'sessions'>, sort: TopSort, now: number): readonly SessionInfo[] {
-  const key = (session: SessionInfo): number | string =>
+/** Milliseconds for which a session that was closed after a failure is shown among the failed. */
+const FAILED_MS = 24 * 3_600_000;
+
+function groupOf(session: SessionInfo, now: number): Group {
+  const { status, phase, closedAt, waitsFor } = session;
+  if (status !== 'open') return isFailedSession(session) && now - (closedAt ?? now) < FAILED_MS ? 'FAILED' : 'ENDED';
+  if (phase === 'waiting_approval') return 'NEEDS YOU';
+  if (phase === 'waiting_worker' || waitsFor !== undefined || isSilentSession(session, now)) return 'STUCK';
+  if (phase === 'idle') return isFailedSession(session) ? 'FAILED' : 'IDLE';
+  return phase === 'running' ? 'WORKING' : 'PARKED';
+}
+
+/** A row of the screen, in the group of its tree. */
+export type TopRow = PlacedSession & { readonly group: Group };
+
+/**
+ * Returns the sessions in the order of the screen, agents below their caller. A tree stands in the
+ * group of its most urgent member; an agent that failed is its caller's to deal with.
+ */
+export function orderTop({ sessions }: Pick<TopFrame, 'sessions'>, sort: TopSort, now: number): readonly TopRow[] {
+  const key = ({ session }: SessionTree): number | string =>
     sort === 'cost' ? -(session.facts?.cents ?? 0) : sort === 'title' ? session.title.toLowerCase() : 0;
-  const rank = (session: SessionInfo): number => GROUPS.indexOf(groupOf(session, now));
-  return sessions.toSorted((one, other) => {
+  const compare = (one: SessionTree, other: SessionTree): number => {
     const [first, second] = [key(one), key(other)];
-    return rank(one) - rank(other) || (first < second ? -1 : first > second ? 1 : 0);
+    return first < second ? -1 : first > second ? 1 : 0;
+  };
+  const rank = (tree: SessionTree): number => {
+    const own = GROUPS.indexOf(groupOf(tree.session, now));
+    const urgent = tree.agents.map(rank).filter((each) => each <= GROUPS.indexOf('STUCK'));
+    return Math.min(own, ...urgent);
+  };
+  const sorted = (trees: readonly SessionTree[]): readonly SessionTree[] =>
+    trees
+      .toSorted((one, other) => rank(one) - rank(other) || compare(one, other))
+      .map(({ session, agents }) => ({ session, agents: sorted(agents) }));
+  return sorted(plantTrees(sessions)).flatMap((tree) => {
+    const group = GROUPS[rank(tree)] ?? 'IDLE';
+    return rowsOfTree(tree).map((row) => ({ ...row, group }));
   });
 }
 
-const WIDTHS = { age: 6, turns: 5, context: 5, cost: 8 } as const;
-const FIXED = WIDTHS.age + WIDTHS.turns + WIDTHS.context + WIDTHS.cost;
-const NARROWEST = 40;
+/** Returns the row that keys act on first: the one for which its group stands where it does. */
+export function firstOfTop(rows: readonly TopRow[], now: number): TopRow | undefined {
+  const [first] = rows;
+  return rows.find(({ session, group }) => group === first?.group && groupOf(session, now) === group) ?? first;
+}
+
+/** Cells of a row behind its words, in their order. */
+const CELLS = ['age', 'turns', 'context', 'cost'] as const;
+type Cell = (typeof CELLS)[number];
+const HEADINGS: Readonly<Record<Cell, string>> = { age: 'AGE', turns: 'TURN', context: 'CTX', cost: 'COST' };
+const NARROWEST = 24;
+/** Columns below which a row has a second line for what the session does. */
+const CARDS = 60;
+/** Columns that title and words keep before cells are left out. */
+const WORDS = 40;
 
 /** Returns at most `rows` lines without line breaks. */
 export function topLines(paint: Paint, frame: TopFrame, look: TopLook): readonly string[] {
@@ -85,28 +142,14 @@ export function topLines(paint: Paint, frame: TopFrame, look: TopLook): readonly
   const columns = Math.max(NARROWEST, look.columns - 1);
   const { counts, trouble, filter } = frame;
   const head = [
-    headLine(paint, counts),
+    headLine(paint, counts, orderTop(frame, look.sort, now)),
     ...(filter === '' ? [] : [paint.dim(`filter: ${filter}`)]),
     ...(trouble === null ? [] : [paint.yellow(`! ${trouble}`)]),
   ];
-  const keys = KEYS_ROWS.find((row) => displayWidth(row) <= columns) ?? KEYS_ROWS[1];
-  const foot = selected === null && note === null ? [] : ['', note ?? paint.dim(keys)];
+  const foot = selected === null && note === null ? [] : ['', note ?? paint.dim(keysRow(columns))];
   if (frame.sessions.length === 0)
-    return [...head, filter === '' ? 'no sessions yet' : 'no session fits the filter', ...foot].slice(0, rows);
-  const lines: { readonly text: string; readonly isSelected: boolean }[] = [];
-  let group: Group | null = null;
-  for (const session of orderTop(frame, look.sort, now)) {
-    const next = groupOf(session, now);
-    if (next !== group)
-      lines.push({ text: groupLine(paint, next, { columns, isFirst: group === null }), isSelected: false });
-    group = next;
-    const isSelected = session.session === selected;
-    const text = rowText(session, { frame, now, columns, group: next, isSelected });
-    lines.push({
-      text: isSelected ? inverse(paint, text) : next === 'IDLE' || next === 'ENDED' ? paint.dim(text) : text,
-      isSelected,
-    });
-  }
+    return [...head, filter === '' ? 'No sessions yet' : 'No sessions match this filter', ...foot].slice(0, rows);
+  const lines = bodyLines(paint, frame, { ...look, columns });
   const room = Math.max(1, rows - head.length - 1 - foot.length);
   const at = Math.max(
     0,
@@ -119,55 +162,105 @@ export function topLines(paint: Paint, frame: TopFrame, look: TopLook): readonly
 
 const inverse = (paint: Paint, text: string): string => (paint.on ? `\u001b[7m${text}\u001b[27m` : text);
 
-function headLine(paint: Paint, counts: SessionCounts): string {
-  const parts = [
-    [counts.waiting_approval, counts.waiting_approval === 1 ? 'needs you' : 'need you', paint.yellow],
-    [counts.running, 'working', paint.cyan],
-    [counts.waiting_worker, 'without a worker', paint.red],
-    [counts.parked, 'parked', paint.dim],
-    [counts.idle, 'idle', paint.dim],
-    [counts.closed, 'ended', paint.dim],
-  ] as const;
-  const there = parts.filter(([count, words]) => count > 0 || words === 'working');
-  return `${paint.bold('Perdure')}  ${there.map(([count, words, colour]) => colour(`${count} ${words}`)).join(' · ')}`;
+type Line = { readonly text: string; readonly isSelected: boolean };
+
+/** Returns the groups with their rows, and a second line for each row where room is short. */
+function bodyLines(paint: Paint, frame: TopFrame, look: TopLook): readonly Line[] {
+  const { now, columns, sort, selected } = look;
+  const rows = orderTop(frame, sort, now).map((row) => ({ row, cells: cellsOf(row.session, row.group, now) }));
+  const widths = Object.fromEntries(
+    CELLS.map((name) => [name, 2 + Math.max(HEADINGS[name].length, ...rows.map(({ cells }) => cells[name].length))]),
+  ) as Readonly<Record<Cell, number>>;
+  const shown = cellsThatFit(columns, widths);
+  const place: RowPlace = { frame, columns, shown, widths };
+  const lines: Line[] = [];
+  let group: Group | null = null;
+  for (const { row, cells } of rows) {
+    if (row.group !== group)
+      lines.push({ text: groupLine(paint, row.group, place, group === null), isSelected: false });
+    group = row.group;
+    const isSelected = row.session.session === selected;
+    const dims = group === 'IDLE' || group === 'ENDED';
+    const style = (text: string): string => (isSelected ? inverse(paint, text) : dims ? paint.dim(text) : text);
+    lines.push(...rowLines(row, cells, place, isSelected).map((text) => ({ text: style(text), isSelected })));
+  }
+  return lines;
 }
 
-function groupLine(paint: Paint, group: Group, { columns, isFirst }: { columns: number; isFirst: boolean }): string {
+/** Leaves out whole columns, so that no number is cut. */
+function cellsThatFit(columns: number, widths: Readonly<Record<Cell, number>>): readonly Cell[] {
+  const least = columns < CARDS ? columns / 2 : WORDS;
+  let shown: readonly Cell[] = CELLS;
+  for (const name of ['context', 'turns', 'age'] as const) {
+    if (columns - shown.reduce((sum, each) => sum + widths[each], 0) >= least) break;
+    shown = shown.filter((each) => each !== name);
+  }
+  return shown;
+}
+
+function headLine(paint: Paint, counts: SessionCounts, rows: readonly TopRow[]): string {
+  // The server counts without knowing which sessions are silent or failed; the rows know.
+  const there = (group: Group): number => rows.filter((row) => row.depth === 0 && row.group === group).length;
+  const isWhole = rows.length === Object.values(counts).reduce<number>((sum, n) => sum + (Number(n) || 0), 0);
+  const of = (group: Group, counted: number): number => (isWhole ? there(group) : counted);
+  const needs = of('NEEDS YOU', counts.waiting_approval);
+  const parts = [
+    [needs, needs === 1 ? 'needs you' : 'need you', paint.yellow],
+    [of('STUCK', counts.waiting_worker), isWhole ? 'stuck' : 'without a worker', paint.red],
+    [of('FAILED', 0), 'failed', paint.red],
+    [of('WORKING', counts.running), 'working', paint.cyan],
+    [of('PARKED', counts.parked), 'parked', paint.dim],
+    [of('IDLE', counts.idle), 'idle', paint.dim],
+    [of('ENDED', counts.closed), 'ended', paint.dim],
+  ] as const;
+  const said = parts.filter(([count, words]) => count > 0 || words === 'working');
+  return `${paint.bold('Perdure')}  ${said.map(([count, words, colour]) => colour(`${count} ${words}`)).join(' · ')}`;
+}
+
+function groupLine(paint: Paint, group: Group, { columns, shown, widths }: RowPlace, isFirst: boolean): string {
   if (!isFirst) return paint[COLOURS[group]](group);
-  const heads = columnsText({ age: 'AGE', turns: 'TURN', context: 'CTX', cost: 'COST' });
+  const heads = cellsText(HEADINGS, { shown, widths });
   return `${paint[COLOURS[group]](group)}${paint.dim(heads.padStart(columns - group.length))}`;
 }
 
-function columnsText(cells: Readonly<Record<keyof typeof WIDTHS, string>>): string {
-  return (Object.keys(WIDTHS) as (keyof typeof WIDTHS)[]).map((name) => cells[name].padStart(WIDTHS[name])).join('');
+type CellPlace = { readonly shown: readonly Cell[]; readonly widths: Readonly<Record<Cell, number>> };
+type RowPlace = CellPlace & { readonly frame: TopFrame; readonly columns: number };
+
+function cellsText(cells: Readonly<Record<Cell, string>>, { shown, widths }: CellPlace): string {
+  return shown.map((name) => cells[name].padStart(widths[name])).join('');
 }
 
-type RowPlace = {
-  readonly frame: TopFrame;
-  readonly now: number;
-  readonly columns: number;
-  readonly group: Group;
-  readonly isSelected: boolean;
-};
-
-function rowText(session: SessionInfo, { frame, now, columns, group, isSelected }: RowPlace): string {
-  const { facts, running, title } = session;
+function cellsOf(session: SessionInfo, group: Group, now: number): Readonly<Record<Cell, string>> {
+  const { facts, running } = session;
   const share = running ? contextShare(running) : null;
   const cents = facts?.cents;
-  const cells = columnsText({
+  const cost = `${isAtLeast(session) ? '≥' : ''}${cents === null ? '?' : formatMoney((cents ?? 0) / 100)}`;
+  return {
     age: ageOf(session, group, now),
     turns: String(facts?.turns ?? 0),
     context: share === null ? '' : `${Math.round(share * 100)}%`,
-    cost: `${isAtLeast(session) ? '≥' : ''}${cents === null ? '?' : formatMoney((cents ?? 0) / 100)}`.replace(
-      /^≥\$0$/,
-      '$0',
-    ),
-  });
-  const room = columns - FIXED - 2;
+    cost: cost.replace(/^≥\$0$/, '$0'),
+  };
+}
+
+function rowLines(
+  row: TopRow,
+  cells: Readonly<Record<Cell, string>>,
+  { frame, columns, ...place }: RowPlace,
+  isSelected: boolean,
+): readonly string[] {
+  const { session, group } = row;
+  const title = titleInTree(row, oneLine(session.title, 200) || session.session);
+  const what = oneLine(doesText(session, frame.approvals.get(session.session), group), 200);
+  const numbers = cellsText(cells, place);
+  const room = columns - numbers.length - 2;
+  const mark = isSelected ? '▸' : ' ';
+  if (columns < CARDS) {
+    const first = `${mark} ${padCell(title, room)}${numbers}`;
+    return what === '' ? [first] : [first, `    ${padCell(what, columns - 4)}`];
+  }
   const wide = Math.max(16, Math.floor(room * 0.55));
-  const name = padCell(`${session.facts?.agent ? '└ ' : ''}${oneLine(title, 200) || session.session}`, wide - 1);
-  const what = padCell(oneLine(doesText(session, frame.approvals.get(session.session), group), 200), room - wide - 1);
-  return `${isSelected ? '▸' : ' '} ${name} ${what} ${cells}`;
+  return [`${mark} ${padCell(title, wide - 1)} ${padCell(what, room - wide)}${numbers}`];
 }
 
 function padCell(text: string, width: number): string {

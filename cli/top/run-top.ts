@@ -13,8 +13,9 @@ import { summarizeCall } from '../../page/call-views/call-summary.ts';
 import type { Cli } from '../cli.ts';
 import { withDecidingWorker } from '../decide-session.ts';
 import { STATUS } from '../errors.ts';
-import { orderTop, SORTS, type TopFrame, topLines, type TopSort } from '../render/top.ts';
+import { firstOfTop, orderTop, SORTS, type TopRow, type TopFrame, topLines, type TopSort } from '../render/top.ts';
 import type { KeyPress } from '../typing/line-editor.ts';
+import { suspendJob } from '../typing/suspend-job.ts';
 import { openOwnScreen, type OwnScreen } from './own-screen.ts';
 
 type Running = {
@@ -23,6 +24,8 @@ type Running = {
   readonly look: (filter: string, before: TopFrame) => Promise<TopFrame>;
   /** Milliseconds in which a decision can be taken back; 4 s when absent. */
   readonly undoMs?: number;
+  /** Suspends the process as Ctrl-Z does. */
+  readonly suspend?: () => Promise<void>;
 };
 
 /** `follow` is the session that the person wants to follow now. */
@@ -39,7 +42,15 @@ export async function runTop(cli: Cli, opened: Opened, running: Running): Promis
   const screen = openOwnScreen(cli);
   const top = new TopScreen(cli, opened, running, screen);
   const keyboard = cli.openKeys?.() ?? null;
-  keyboard?.start((typed, key) => top.press(typed, key));
+  const suspend = async (): Promise<void> => {
+    keyboard?.stop();
+    await screen.outside(running.suspend ?? (() => suspendJob(process)));
+    keyboard?.start(press);
+    top.draw();
+  };
+  const press = (typed: string | undefined, key: KeyPress): void =>
+    key.ctrl && key.name === 'z' ? void suspend() : top.press(typed, key);
+  keyboard?.start(press);
   const stop = AbortSignal.any([top.left, cli.unread]);
   try {
     top.draw();
@@ -174,20 +185,21 @@ class TopScreen {
     this.draw();
   }
 
-  #ordered(): readonly SessionInfo[] {
+  #ordered(): readonly TopRow[] {
     return orderTop(this.#frame, this.#sort, Date.now());
   }
 
   #current(): SessionInfo | undefined {
     const all = this.#ordered();
-    return all.find(({ session }) => session === this.#selected) ?? all[0];
+    const marked = all.find(({ session }) => session.session === this.#selected);
+    return (marked ?? firstOfTop(all, Date.now()))?.session;
   }
 
   #move(by: number): void {
     if (this.#shown) return this.#scroll(this.#shown, by);
     const all = this.#ordered();
-    const at = all.findIndex(({ session }) => session === this.#selected);
-    this.#selected = all[Math.max(0, Math.min(all.length - 1, at + by))]?.session ?? null;
+    const at = all.findIndex(({ session }) => session.session === this.#selected);
+    this.#selected = all[Math.max(0, Math.min(all.length - 1, at + by))]?.session.session ?? null;
   }
 
   #scroll(shown: Shown, by: number): void {

@@ -4,6 +4,7 @@ import { EventEmitter } from 'node:events';
 import { emitKeypressEvents } from 'node:readline';
 import { StringDecoder } from 'node:string_decoder';
 import type { Keyboard } from './input.ts';
+import { cleanPaste } from './paste-text.ts';
 import { type TypedPart, typedSplitter } from './split-typed.ts';
 
 type Terminal = {
@@ -36,7 +37,7 @@ export function openKeyboard({ stdin, write }: Terminal): Keyboard {
       const give = (parts: readonly TypedPart[]): void => {
         for (const part of parts) {
           if (part.kind === 'keys') keys.emit('data', part.text);
-          else if (part.kind === 'paste') onKey(part.text, { name: 'paste' });
+          else if (part.kind === 'paste') onKey(cleanPaste(part.text), { name: 'paste' });
           else if (part.kind === 'escape') onKey(undefined, { name: 'escape' });
           else onKey(undefined, { name: 'enter', meta: true });
         }

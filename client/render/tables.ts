@@ -1,10 +1,11 @@
 // Formats sessions and schedules as tables.
 import { type Paint, oneLine } from '../paint.ts';
-import { displayWidth, markRows } from './width.ts';
+import { displayWidth, markRows, truncateToWidth } from './width.ts';
 import { formatMoment, formatMoney, shortAge, shortTime } from '../units.ts';
 import type { ClockChange } from '../schedules/clock-changes.ts';
 import type { ScheduleInfo } from '../schedules/schedules.ts';
-import { phaseText, type SessionInfo } from '../sessions/info.ts';
+import { isFailedSession, phaseText, type SessionInfo } from '../sessions/info.ts';
+import { type PlacedSession, titleInTree } from '../sessions/trees.ts';
 import { isAtLeast } from '../sessions/running/with-running.ts';
 import { endWords } from './ending-words.ts';
 
@@ -27,41 +28,59 @@ export function formatTable(paint: Paint, headings: readonly string[], rows: rea
   return lines.map((text, at) => `${at === 0 ? paint.dim(text) : text}\n`).join('');
 }
 
-const SESSION_HEADINGS = ['SESSION', 'PHASE', 'RUNS', 'TURNS', 'COST', 'LAST', 'AGE', 'TITLE'] as const;
+const SESSION_HEADINGS = ['SESSION', 'PHASE', 'RUNS', 'TURNS', 'COST', 'LAST', 'AGE'] as const;
+/** Left out one after the other where a title would have less room than this. */
+const FIRST_LEFT_OUT = ['RUNS', 'TURNS', 'LAST', 'AGE', 'COST'] as const;
+const ROOMY_TITLE = 24;
 const LONGEST_TITLE = 60;
-const SHORTEST_TITLE = 12;
+const SHORTEST_TITLE = 8;
 /** An agent's id is long; the beginning of it names it on the command line. */
 const LONGEST_ID = 24;
 
 /**
- * Formats sessions; on a terminal, titles are cut to the room that is left. `now` is in
- * milliseconds since the epoch. Ends with a line break.
+ * Formats sessions; on a terminal, titles are cut to the room that is left, and where that is
+ * little, columns are left out. `now` is in milliseconds since the epoch. Ends with a line break.
  */
-export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now: number): string {
+export function sessionTable(paint: Paint, sessions: readonly (SessionInfo | PlacedSession)[], now: number): string {
   const columns = paint.columns();
-  const rows = sessions.map((session) => [
-    columns === null ? oneLine(session.session, 200) : session.session.slice(0, LONGEST_ID),
-    shortPhase(session),
-    String(session.runs),
-    session.facts ? String(session.facts.turns) : '-',
-    session.facts ? costText(session) : '-',
-    session.last ? endWords(session.last.terminal) : '-',
-    shortAge(now - session.startedAt),
-  ]);
-  const used = SESSION_HEADINGS.slice(0, -1).map((heading, column) =>
-    Math.max(heading.length, ...rows.map((row) => displayWidth(row[column] ?? ''))),
-  );
-  const left = (columns ?? Number.POSITIVE_INFINITY) - used.reduce((sum, width) => sum + width + 2, 0);
-  const most = Math.max(SHORTEST_TITLE, Math.min(LONGEST_TITLE, left));
+  const placed = sessions.map((row) => ('depth' in row ? row : { session: row, depth: 0 }));
+  const cells = placed.map(({ session }) => cellsOf(session, { now, isCut: columns !== null }));
+  const widthOf = (name: SessionColumn): number =>
+    2 + Math.max(name.length, ...cells.map((row) => displayWidth(row[name])));
+  let shown: readonly SessionColumn[] = SESSION_HEADINGS;
+  const left = (): number =>
+    (columns ?? Number.POSITIVE_INFINITY) - 1 - shown.reduce((sum, name) => sum + widthOf(name), 0);
+  for (const name of FIRST_LEFT_OUT) if (left() < ROOMY_TITLE) shown = shown.filter((each) => each !== name);
+  const most = Math.max(SHORTEST_TITLE, Math.min(LONGEST_TITLE, left()));
   return formatTable(
     paint,
-    SESSION_HEADINGS,
-    rows.map((row, at) => [...row, oneLine(titleText(sessions[at]), most)]),
+    [...shown, 'TITLE'],
+    placed.map((row, at) => [
+      ...shown.map((name) => cells[at]?.[name] ?? ''),
+      truncateToWidth(oneLine(titleInTree(row, titleText(row.session)), LONGEST_TITLE), most),
+    ]),
   );
 }
 
-function titleText({ title, forkedFrom }: Partial<SessionInfo> = {}): string {
-  return forkedFrom ? `⑂ ${forkedFrom.session}: ${title ?? ''}` : (title ?? '');
+type SessionColumn = (typeof SESSION_HEADINGS)[number];
+
+function cellsOf(
+  session: SessionInfo,
+  { now, isCut }: { readonly now: number; readonly isCut: boolean },
+): Readonly<Record<SessionColumn, string>> {
+  return {
+    SESSION: isCut ? session.session.slice(0, LONGEST_ID) : oneLine(session.session, 200),
+    PHASE: shortPhase(session),
+    RUNS: String(session.runs),
+    TURNS: session.facts ? String(session.facts.turns) : '-',
+    COST: session.facts ? costText(session) : '-',
+    LAST: session.last ? endWords(session.last.terminal) : '-',
+    AGE: shortAge(now - session.startedAt),
+  };
+}
+
+function titleText({ title, forkedFrom }: SessionInfo): string {
+  return forkedFrom ? `⑂ ${forkedFrom.session}: ${title}` : title;
 }
 
 function costText(session: SessionInfo): string {
@@ -80,7 +99,7 @@ export function shortPhase(session: SessionInfo): string {
   const { status, phase, parkedUntil, waitsFor, needsNewer } = session;
   if (status !== 'open' || needsNewer || waitsFor !== undefined) return phaseText(session);
   if (phase === 'parked' && parkedUntil !== undefined) return `parked to ${formatMoment(parkedUntil).slice(11, 16)}`;
-  return PHASES[phase] ?? phase;
+  return isFailedSession(session) ? 'failed' : (PHASES[phase] ?? phase);
 }
 
 const SCHEDULE_HEADINGS = ['SCHEDULE', 'CRON', 'NEXT', 'CATCH UP', 'LAST SESSION', 'STANDING', 'TITLE'] as const;

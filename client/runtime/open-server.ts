@@ -39,8 +39,11 @@ export type OpenServer = {
   readonly by?: string;
   /** Source of prompts that its client sends. Absent: `sdk`. */
   readonly querySource?: QuerySource;
-  /** Receives progress for a person, one line each. Absent: progress is dropped. */
-  readonly say?: (line: string) => void;
+  /**
+   * Receives progress for a person, one line each; details are for those who want to know more.
+   * Absent: progress is dropped.
+   */
+  readonly say?: (line: string, isDetail?: true) => void;
 };
 
 export type Opened = {

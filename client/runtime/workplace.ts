@@ -43,7 +43,7 @@ export type OpenWorkplace = {
   readonly by?: string;
   readonly querySource?: QuerySource;
   /** Receives progress for a person, one line each. */
-  readonly say: (line: string) => void;
+  readonly say: (line: string, isDetail?: true) => void;
   /** Logs failures in our worker that are tried again. */
   readonly log: Log;
 };

@@ -17,6 +17,7 @@ import {
   type SessionMemo,
   TASK_QUEUE,
 } from '../../workflows/contract/session.ts';
+import { isBadEnd } from '../../workflows/contract/visibility.ts';
 import { CHANGES_ATTRIBUTE, unknownChanges } from '../../workflows/contract/changes.ts';
 
 /** `open`, or how the workflow ended. A session ends by itself only as `cancelled` (L49). */
@@ -209,6 +210,12 @@ function phaseOf(status: SessionStatus, { phase, approvals = [] }: SessionMemo):
 /** Tells whether a run has begun and is not over. */
 export function isUnderWay({ phase }: Pick<SessionInfo, 'phase'>): boolean {
   return phase !== 'idle' && phase !== 'closed';
+}
+
+/** Tells whether a session was ended by a failure, or rests after a run that a person should look at. */
+export function isFailedSession({ status, phase, last }: Pick<SessionInfo, 'status' | 'phase' | 'last'>): boolean {
+  if (status === 'failed' || status === 'terminated' || status === 'timed_out') return true;
+  return (phase === 'idle' || phase === 'closed') && last !== null && isBadEnd(last.terminal);
 }
 
 /** Says for people what a session is doing, or how it ended. */

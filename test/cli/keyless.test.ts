@@ -19,7 +19,9 @@ test.each([
 });
 
 test('refuses another task without a key', () => {
-  expect(() => refuseWithoutKey({ ANTHROPIC_API_KEY: '' }, 'write a poem')).toThrow('no ANTHROPIC_API_KEY is set');
+  expect(() => refuseWithoutKey({ ANTHROPIC_API_KEY: '' }, 'write a poem')).toThrow(
+    'No API key found. Set ANTHROPIC_API_KEY',
+  );
 });
 
 test.each(['running', 'waiting_approval', 'parked'] as const)(

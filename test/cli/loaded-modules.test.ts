@@ -60,7 +60,7 @@ test('a client of the server loads schedules, forks, rewinds and checks of schem
 });
 
 test('a command that is named is the only one that is loaded; for help and for a wrong name all are (O22)', async () => {
-  const cli = cliOf(process, false, () => undefined);
+  const cli = cliOf(process, { verbose: false, exit: () => undefined });
   const names = async (name?: string) => (await createProgram(cli, name)).commands.map((command) => command.name());
   expect(await names('list')).toEqual(['list']);
   expect(await names('lits')).toEqual(LISTED_COMMANDS.map(({ name }) => name));

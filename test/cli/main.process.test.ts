@@ -38,6 +38,28 @@ test('exits with status 2 and one line on standard error for what it refuses, an
   expect({ status, out, started: existsSync(data) }).toEqual({ status: 2, out: '', started: false });
 });
 
+test.each([
+  ['run', '--allow', 'bsh(npm test)', 'do it'],
+  ['start', '--deny', 'raed(secrets/**)', 'do it'],
+  ['schedule', 'create', '0 3 * * *', 'do it', '--allow', 'wirte(src/**)'],
+])(
+  'refuses a rule that must have meant another tool, with status 2, and starts nothing: %s %s %s (L55)',
+  async (...args) => {
+    const { status, out, err, data } = await perdure(args);
+    expect(err).toMatch(/^perdure: permission rule "[^"]+" names no tool: did you mean (?:bash|read|write)\?\n$/);
+    expect({ status, out, started: existsSync(data) }).toEqual({ status: 2, out: '', started: false });
+  },
+);
+
+test('takes a rule about a tool that only its configuration has (L55)', async () => {
+  const cwd = tempDir();
+  const tool =
+    "{ name: 'bsh', description: 'x', inputSchema: { type: 'object' }, risk: 'read', recovery: 'rerun', call: async () => 'x' }";
+  writeFileSync(join(cwd, 'c.mjs'), `export default { tools: [${tool}] };`);
+  const { err } = await perdure(['run', '--config', 'c.mjs', '--allow', 'bsh', '--prompt-file', 'nowhere'], { cwd });
+  expect(err).toMatch(/nowhere/);
+});
+
 test('reads its task from standard input, and refuses what is not UTF-8', async () => {
   const { status, out, err } = await perdure(['run', '-'], { input: Buffer.from('caf\u00e9', 'latin1') });
   expect(err).toMatch(/^perdure: standard input cannot be read \(it is not UTF-8\): [^\n]*\n$/);

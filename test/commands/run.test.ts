@@ -6,6 +6,16 @@ import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 
+test('`run --demo` does its task on a scripted model without asking, also where a key is set, and takes no other task', async () => {
+  const place = cliPlace(await modelFor([]));
+  writeFileSync(join(place.cwd, 'a.ts'), 'export {};\n');
+  const { status, out } = await place.run('run', '--demo');
+  expect({ status, made: existsSync(join(place.cwd, 'LINES.md')) }).toEqual({ status: 0, made: true });
+  expect(out).toContain('completed');
+  const other = await place.run('run', '--demo', 'another task');
+  expect(other).toMatchObject({ status: 2, err: expect.stringContaining('--demo has a task of its own') });
+});
+
 describe('perdure run', () => {
   test('prints JSON events, first the session and last the result, and exits with 0 (L52)', async () => {
     const model = await modelFor([
@@ -33,6 +43,9 @@ describe('perdure run', () => {
       expect.arrayContaining(['run_start', 'request_start', 'text_delta', 'tool_end', 'run_end']),
     );
     expect(readFileSync(join(place.cwd, 'made.txt'), 'utf8')).toBe('hi\n');
+    // The call ran in the activity that called the model, and has a row of its own.
+    const logs = await place.run('logs', String(lines.at(-1)?.sessionId));
+    expect(logs.out).toMatch(/ run 1 #1 .*\n {4}└ bash echo hi > made\.txt {2}\d.* m?s {2}ok\n.* run 1 #2 /);
   });
 
   test('the text of a recovered reply joins its pieces (L27)', async () => {

@@ -65,7 +65,7 @@ describe('a session in the background', () => {
     // The beginning of an id is enough.
     expect((await place.run('show', id.slice(0, 5), '--timeline')).out).toMatch(/\nrun 1\n +#1 +m+ .*\nrun 2\n/);
     expect((await place.run('logs', id.slice(0, 5))).out).toMatch(
-      / UTC {2}run 1 {7}opens the run .*\n.* run 1 #1 {4}claude-/,
+      / UTC {2}run 1 {7}open the run  .*\n.* run 1 #1 {4}claude-/,
     );
     const start = await place.run('snip', id, '0');
     expect(start).toMatchObject({

@@ -88,7 +88,7 @@ test('`perdure` talks with a session of the folder, which stays when the person 
   const place = cliPlace(model);
   const { cwd, env } = place;
   const first = onTerminal(perdure('--permission-mode', 'bypass'), { cwd, env });
-  await first.shows('new, in');
+  await first.shows('New session s-');
   first.type('/statu\r');
   await first.shows('did you mean status?');
   first.type('hello\r');
@@ -101,7 +101,7 @@ test('`perdure` talks with a session of the folder, which stays when the person 
   expect(shown.out).toContain(`${session}  hello`);
 
   const again = onTerminal(perdure('-c'), { cwd, env });
-  await again.shows(`session ${session}`);
+  await again.shows(`Session ${session}`);
   expect(again.lines()).toContain('Hello, you.');
   await again.shows('bypass (⇧Tab)');
   again.type('\u001b[A');
@@ -229,5 +229,42 @@ test('Esc twice in an empty row goes back to a prompt, with the files, and `/rew
   await terminal.shows('undone: the conversation and 1 file');
   expect(made()).toBe('two');
   terminal.type('\u0004');
+  await terminal.ended;
+});
+
+test.each(['', 'sh -c "sh -c \''])(
+  'Ctrl-Z gives the terminal back to the shell, also with this between: %j, and fg brings the chat back (O18 O20)',
+  async (between) => {
+    const { cwd, env } = cliPlace(await modelFor([]));
+    const terminal = onTerminal(['bash', '--norc', '-i'], { cwd, env: { ...env, PS1: 'shell> ' } });
+    // What follows in it keeps a shell from replacing itself by the program.
+    const close = between === '' ? '' : `; true'; true"`;
+    await terminal.shows('shell>');
+    terminal.type(`${between}${perdure('chat').join(' ')}${close}\r`);
+    await terminal.shows('Ctrl-D leaves');
+    terminal.type('draft');
+    await terminal.shows('› draft');
+    terminal.type('\u001a');
+    await terminal.shows('Stopped');
+    terminal.type('echo back at $((6 * 7))\r');
+    await terminal.shows('back at 42');
+    terminal.type('fg\r');
+    await until(() => terminal.lines().findLast((line) => line !== '' && !line.includes('·')) === '› draft');
+    terminal.type('\u0015\u0004');
+    await until(() => terminal.lines().filter((line) => line.startsWith('shell>')).length === 4);
+    terminal.type('exit\r');
+    await terminal.ended;
+  },
+);
+
+test('what is typed while a chat starts stands in its row, and without a key three lines say what to do (O20 O22)', async () => {
+  const { cwd, env } = cliPlace(null);
+  const terminal = onTerminal(perdure('chat'), { cwd, env });
+  await terminal.shows('Starting…');
+  terminal.type('hello there');
+  await terminal.shows('demo: `perdure run --demo`.');
+  await until(() => terminal.lines().includes('› hello there'));
+  expect(terminal.lines().join('\n')).not.toMatch(/Starting|Temporal server/);
+  terminal.type('\u0015\u0004');
   await terminal.ended;
 });

@@ -14,7 +14,7 @@ const root = resolve(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'docs/cli.md'), 'utf8');
 const made = /(?<=<!-- made from the help -->\n)[\s\S]*(?=<!-- end -->)/;
 
-const program = await createProgram(cliOf(process, false, () => undefined));
+const program = await createProgram(cliOf(process, { verbose: false, exit: () => undefined }));
 
 const commands = (): readonly Command[] => {
   const { commands: all } = program;

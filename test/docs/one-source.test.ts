@@ -64,10 +64,7 @@ test('what can be changed of a schedule is one list for HTTP, the command line a
   expect(Object.keys(scheduleChanges.shape)).toEqual([...CHANGEABLE]);
   const { scheduleCommand } = await import('../../cli/commands/schedule.ts');
   const program = new Command();
-  scheduleCommand(
-    program,
-    cliOf(process, false, () => undefined),
-  );
+  scheduleCommand(program, cliOf(process, { verbose: false, exit: () => undefined }));
   const update = program.commands[0]?.commands.find((command) => command.name() === 'update');
   const flags = new Set(update?.options.map((option) => option.attributeName()));
   const { catchUpMs, options: _, ...plain } = Object.fromEntries(CHANGEABLE.map((name) => [name, name]));

@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { attemptReply } from '../../activities/model/attempt-reply.ts';
-import { openModelAccess } from '../../worker/model-access.ts';
+import { classifyFailure } from '../../activities/model/classify.ts';
+import type { Network } from '../../system/network.ts';
+import { openClient, openModelAccess } from '../../worker/model-access.ts';
 import { reply, startScriptedModel } from '../../scripted-model/index.ts';
 
 const nothing = (): void => {};
@@ -52,4 +54,21 @@ test('blank variables are as good as none: the scripted model answers', async ()
   const access = await openModelAccess({ ANTHROPIC_API_KEY: ' ', ANTHROPIC_BASE_URL: '' });
   onTestFinished(() => access.close());
   expect(access.scripted).toBe(true);
+});
+
+test.each([
+  [{ ANTHROPIC_API_KEY: 'k' }, 'ANTHROPIC_API_KEY was rejected by gateway.test:8080: check or replace it'],
+  [{ ANTHROPIC_AUTH_TOKEN: 't' }, 'ANTHROPIC_AUTH_TOKEN was rejected by gateway.test:8080: check or replace it'],
+  [{}, 'gateway.test:8080 wants a key: set ANTHROPIC_API_KEY'],
+])('a 401 names the variable and the server, also where the server names another: %j', async (env, words) => {
+  const body = JSON.stringify({ type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key' } });
+  const headers = { 'content-type': 'application/json', 'x-perdure-credential': 'EVIL@evil.test' };
+  const fetch = (): Promise<Response> => Promise.resolve(new Response(body, { status: 401, headers }));
+  const base = { ANTHROPIC_BASE_URL: 'http://gateway.test:8080' };
+  const { client } = openClient({ ...base, ...env }, { fetch } as unknown as Network);
+  const asked = client.messages.create({ model: 'm', max_tokens: 1, messages: [] }, { maxRetries: 0 });
+  const error: unknown = await asked.catch((failure: unknown) => failure);
+  const verdict = classifyFailure(error, 0, (text) => text);
+  const detail = `401: invalid x-api-key (${words} where the worker runs)`;
+  expect(verdict).toEqual({ kind: 'failed', status: 401, detail });
 });

@@ -38,8 +38,8 @@ export type JoinServer = {
    * null for a new one.
    */
   readonly binary: (wanted: string | null) => Promise<Binary>;
-  /** Reports progress to a person, one line each. */
-  readonly say: (line: string) => void;
+  /** Reports progress to a person, one line each. Details may be left out. */
+  readonly say: (line: string, isDetail?: true) => void;
 };
 
 export type EmbeddedServer = {

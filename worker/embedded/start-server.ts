@@ -33,7 +33,8 @@ type StartServer = {
   readonly keepPort: boolean;
   /** True starts the server with its UI. One that others count on has it if the last one had. */
   readonly ui?: boolean;
-  readonly say: (line: string) => void;
+  /** Only those who want to know more are told details. */
+  readonly say: (line: string, isDetail?: true) => void;
 };
 
 const READY_MS = 20_000;
@@ -51,7 +52,10 @@ export async function startServer(start: StartServer): Promise<ServerRecord> {
     if ('record' in result) {
       markComplete(folder);
       const seconds = ((performance.now() - began) / 1000).toFixed(2);
-      say(`Temporal server ${binary.server} ready at ${result.record.address} in ${seconds} s, tuned for one machine`);
+      say(
+        `Temporal server ${binary.server} ready at ${result.record.address} in ${seconds} s, tuned for one machine`,
+        true,
+      );
       return result.record;
     }
     const retry = !start.keepPort && tries < PORT_TRIES && result.why.includes('address already in use');

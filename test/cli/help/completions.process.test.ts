@@ -8,7 +8,7 @@ import { completionScript, type Shell } from '../../../cli/help/completions.ts';
 import { createProgram } from '../../../cli/program.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
-const program = await createProgram(cliOf(process, false, () => undefined));
+const program = await createProgram(cliOf(process, { verbose: false, exit: () => undefined }));
 const script = (shell: Shell): string => completionScript(shell, program);
 const has = (shell: Shell): boolean => spawnSync(shell, ['--version']).status === 0;
 

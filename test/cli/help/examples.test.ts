@@ -5,7 +5,7 @@ import { completionScript, SHELLS } from '../../../cli/help/completions.ts';
 import { exampleHelp, examplesOf } from '../../../cli/help/examples.ts';
 import { createProgram } from '../../../cli/program.ts';
 
-const cli = cliOf(process, false, () => undefined);
+const cli = cliOf(process, { verbose: false, exit: () => undefined });
 const root = () => createProgram(cli);
 const whole = await root();
 const commands = whole.commands.map((command) => command.name());

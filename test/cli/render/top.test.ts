@@ -1,7 +1,7 @@
 // The screen of `perdure top`.
 import { expect, test } from 'vitest';
 import { createPaint } from '../../../client/paint.ts';
-import { orderTop, type TopFrame, type TopLook, topLines } from '../../../cli/render/top.ts';
+import { firstOfTop, orderTop, type TopFrame, type TopLook, topLines } from '../../../cli/render/top.ts';
 import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
 import type { SessionDescription } from '../../../client/sessions/info.ts';
 import { displayWidth } from '../../../client/render/width.ts';
@@ -62,7 +62,7 @@ test('within a group the most expensive come first where they are sorted by cost
     one('s-cheap', { phase: 'running', facts }),
     one('s-dear', { phase: 'running', facts: { ...facts, cents: 900 } }),
   ];
-  const names = (sort: TopLook['sort']) => orderTop({ sessions: two }, sort, now).map(({ session }) => session);
+  const names = (sort: TopLook['sort']) => orderTop({ sessions: two }, sort, now).map(({ session }) => session.session);
   expect(names('age')).toEqual(['s-cheap', 's-dear']);
   expect(names('cost')).toEqual(['s-dear', 's-cheap']);
 });
@@ -70,6 +70,64 @@ test('within a group the most expensive come first where they are sorted by cost
 test('a server that does not answer is said above what was seen last, and so is the filter (O19)', () => {
   const shown = lines({ filter: 'phase:parked', trouble: 'the server is away', sessions });
   expect(shown.slice(1, 3)).toEqual(['filter: phase:parked', '! the server is away']);
-  expect(lines({}).slice(1)).toEqual(['no sessions yet']);
-  expect(lines({ filter: 'x' }).at(-1)).toBe('no session fits the filter');
+  expect(lines({}).slice(1)).toEqual(['No sessions yet']);
+  expect(lines({ filter: 'x' }).at(-1)).toBe('No sessions match this filter');
+});
+
+const bad = { run: 1, terminal: { reason: 'model_error', detail: 'x' } } as unknown as SessionDescription['last'];
+type Id = SessionDescription['session'];
+const agentOf = (parent: string) => ({
+  ...facts,
+  agent: { type: 'general', parent: parent as Id, root: parent as Id, depth: 1 },
+});
+const family = [
+  one('s-agent', { phase: 'waiting_approval', facts: agentOf('s-calls') }),
+  one('s-other', { phase: 'running', facts }),
+  one('s-calls', { phase: 'running', facts }),
+  one('s-done', { phase: 'closed', status: 'completed', last: bad, facts: agentOf('s-calls') }),
+  one('s-lost', { phase: 'running', facts: agentOf('s-gone') }),
+  one('s-bad', { phase: 'idle', last: bad, facts }),
+];
+
+test('agents stand below their caller, in the group of the most urgent of them, and keys begin at what waits (O19)', () => {
+  const shown = lines({ sessions: family }, { columns: 120 }).slice(2);
+  expect(shown.map((line) => line.trim().split(/ {2,}/)[0])).toEqual([
+    'NEEDS YOU',
+    's-calls',
+    '└ s-agent',
+    '└ s-done',
+    'FAILED',
+    's-bad',
+    'WORKING',
+    's-other',
+    'agent of s-gone: s-lost',
+  ]);
+  const rows = orderTop({ sessions: family }, 'age', now);
+  expect(firstOfTop(rows, now)?.session.session).toBe('s-agent');
+});
+
+test('the head counts what the groups show (O19)', () => {
+  const counts = { ...none, waiting_approval: 1, running: 3, idle: 1, closed: 1 };
+  expect(lines({ sessions: family, counts })[0]).toBe('Perdure  1 needs you · 1 failed · 2 working');
+});
+
+test('parents in a circle, which a foreign client may name, stand once each', () => {
+  const circle = [one('s-a', { facts: agentOf('s-b') }), one('s-b', { facts: agentOf('s-a') })];
+  expect(
+    orderTop({ sessions: circle }, 'age', now)
+      .map(({ session }) => session.session)
+      .toSorted(),
+  ).toEqual(['s-a', 's-b']);
+});
+
+test.each([120, 80, 60, 50, 40, 30])('on %d columns no number and no key is cut (O19)', (columns) => {
+  const dear = [
+    one('s-dear', { title: 'A title '.repeat(20), phase: 'running', facts: { ...facts, cents: 123_456_78 } }),
+  ];
+  const shown = lines({ sessions: dear }, { columns, selected: 's-dear' });
+  expect(shown.every((line) => displayWidth(line) < columns)).toBe(true);
+  expect(shown.find((line) => line.startsWith('▸'))).toContain('≥$123456.78');
+  const keys = shown.at(-1)?.split('  ') ?? [];
+  expect(keys).toEqual(expect.arrayContaining(['a allow', 'd deny']));
+  expect(keys.every((key) => /^\S+ [a-z]+$/.test(key))).toBe(true);
 });

@@ -8,6 +8,8 @@ import { transcriptText } from '../../../cli/render/transcript.ts';
 import { runOutcome } from '../../../client/sessions/outcome.ts';
 import { noUsage } from '../../../workflows/contract/loop.ts';
 import { sessionTable } from '../../../client/render/tables.ts';
+import { displayWidth } from '../../../client/render/width.ts';
+import { rowsOfTree } from '../../../client/sessions/trees.ts';
 import type { SessionReading } from '../../../client/sessions/read.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import {
@@ -247,6 +249,42 @@ test('lists sessions in columns', () => {
       '',
     ].join('\n'),
   );
+});
+
+test.each([120, 80, 60, 40])(
+  'a list on %d columns leaves out columns and wraps no row, agents below their caller',
+  (columns) => {
+    const facts = { turns: 7, tokens: 9, cents: 15_000 };
+    const last = { ...ended({ run: 1 }), head: null };
+    const title = 'Сводка 漢字漢字漢字 and a long title of it all that goes on and on';
+    const session = 's-0123456789' as SessionId;
+    const agent = { type: 'general', parent: session, root: session, depth: 1 };
+    const rows = rowsOfTree({
+      session: description({ session, title, last, phase: 'idle', facts }),
+      agents: [
+        {
+          session: description({ session: `${session}.1` as SessionId, title, facts: { ...facts, agent } }),
+          agents: [],
+        },
+      ],
+    });
+    const lines = sessionTable(
+      createPaint(false, () => columns),
+      rows,
+      3_660_000,
+    )
+      .trimEnd()
+      .split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines.every((line) => displayWidth(line) < columns)).toBe(true);
+    expect(lines[2]).toMatch(/^s-0123456789\.1 .* {2}└ Св/);
+    expect(lines.filter((line) => line.includes('$150.00'))).toHaveLength(columns < 50 ? 0 : 2);
+  },
+);
+
+test('a session that rests after a failure is called failed', () => {
+  const last = { ...ended({ run: 1, terminal: { reason: 'max_turns' } as never }), head: null };
+  expect(sessionTable(createPaint(false), [description({ phase: 'idle', last })], 0)).toMatch(/^s-1 +failed /m);
 });
 
 test('shows what the API searched the web for and what it found, on a line each (L88)', () => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Cli } from '../../../cli/cli.ts';
 import type { TopFrame } from '../../../cli/render/top.ts';
 import { runTop } from '../../../cli/top/run-top.ts';
+import type { KeyPress } from '../../../cli/typing/line-editor.ts';
 import type { Keyboard } from '../../../cli/typing/input.ts';
 import { createPaint } from '../../../client/paint.ts';
 import type { Opened } from '../../../client/runtime/open-server.ts';
@@ -46,11 +47,13 @@ function openTop(first: TopFrame, undoMs = 1) {
     everyMs: 1,
     look,
     undoMs,
+    suspend: () => Promise.resolve(void stage.done.push(`suspended: ${stage.screen}`)),
   });
   return {
     stage,
     ended,
     key: (name: string): void => press(name.length > 1 ? undefined : name, { name }),
+    press: (typed: string, key: KeyPress): void => press(typed, key),
     /** Resolves when a look after now is drawn. */
     show: async (frame: TopFrame): Promise<void> => {
       stage.frame = frame;
@@ -175,4 +178,13 @@ test('a decision is taken back by a key until it is sent, and sent by whoever le
   key('q');
   await ended;
   expect(stage.done.map((one) => (one as readonly unknown[])[0])).toEqual(['deny']);
+});
+
+test('Ctrl-Z suspends on the first screen, and the list comes back after it (O19)', async () => {
+  const { key, press, stage, ended } = openTop(asksFor('1.1.0', 'make one'));
+  press('\u001a', { name: 'z', ctrl: true });
+  await until(() => stage.done.length === 1 && stage.screen.includes('Mend it.'));
+  expect(stage.done).toEqual(['suspended: \u001b[?7h\u001b[?25h\u001b[?1049l']);
+  key('q');
+  await ended;
 });

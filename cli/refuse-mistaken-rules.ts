@@ -1,0 +1,19 @@
+// Refuses a permission rule that must have meant another tool, before anything starts.
+import { WEB_SEARCH } from '../store/transcript/server-tools.ts';
+import { builtinNames } from '../tools/builtin/builtin-names.ts';
+import { mistakenRule } from '../tools/rules/mistaken-rule.ts';
+import type { PerdureConfig } from '../worker/config/config.ts';
+import type { OptionChanges } from '../workflows/contract/session.ts';
+import { UsageError } from './errors.ts';
+
+/**
+ * Throws UsageError for a rule, given or configured, whose tool is nearly called so. Tools that a
+ * function of the configuration brings are known to the worker alone, which then judges.
+ */
+export function refuseMistakenRules({ permissions }: OptionChanges, config: PerdureConfig): void {
+  const { tools = [] } = config;
+  if (typeof tools === 'function') return;
+  const names = [...builtinNames, WEB_SEARCH, ...tools.map(({ name }) => name)];
+  const problem = mistakenRule(permissions ?? {}, names) ?? mistakenRule(config.permissions ?? {}, names);
+  if (problem !== undefined) throw new UsageError(problem);
+}
