@@ -88,15 +88,14 @@ async function buildAsideRequest(
 ): Promise<ModelRequest> {
   const { transcripts, models } = deps;
   const given = await transcripts.extend(session, input.head, input.said);
-  const begun = nextEpoch(entriesOf(given), { deps, config, chosen, input: {} });
+  const begun = nextEpoch(given, { deps, config, chosen, input: {} });
   const extended = begun ? { ...given, added: [...given.added, begun] } : given;
-  const entries = entriesOf(extended);
-  const { system = [] } = currentEpoch(entries)?.epoch ?? {};
+  const { system = [] } = currentEpoch(extended)?.epoch ?? {};
   const served = asServed(chosen.model, models);
   const text = wellFormedText(`${ASIDE}\n\n${input.question}`);
   const question: Entry = { kind: 'user', id: 'aside' as MessageId, body: { kind: 'text', text } };
-  const messages = await transcripts.messages({ ...extended, added: [...extended.added, question] }, served);
-  const preamble = { system, tools: toolsIn(entries, served.telling) };
+  const { messages } = await transcripts.messages({ ...extended, added: [...extended.added, question] }, served);
+  const preamble = { system, tools: toolsIn(extended, served.telling) };
   const cap = input.cap ?? config.rules.models[0].outputCap;
   const { taskRemaining } = input;
   const canBind = !models.isRefused(chosen.model.name, REFUSABLE.binding);

@@ -3,7 +3,7 @@
 // hidden by an earlier one.
 import type { Entry, ReplyEntry, BoundaryEntry } from '../log/entries.ts';
 import type { SentNames } from '../configuration.ts';
-import { type EntryAt, type Extended, type Fold, foldAll, foldView } from '../view/fold.ts';
+import { type Entries, type EntryAt, type Fold, foldEntries } from '../view/fold.ts';
 import type { Telling } from './preamble.ts';
 
 /** A closed stretch, `to` not included, and the short form that is shown in its place. */
@@ -175,16 +175,15 @@ function addRunEnd(state: MarksState, entry: Extract<Entry, { kind: 'run_ended' 
   }
 }
 
-export function readMarks(entries: readonly Entry[]): Marks {
-  return toMarks(foldAll(marksFold, entries));
-}
-
-/** Reads what was added to a view alone, where the view is known. */
-export function readMarksOf(extended: Extended): Marks {
-  return toMarks(foldView(marksFold, extended));
-}
-
-function toMarks({ committed, names, unanswered: _, open: _open, waiting: _waiting, ...state }: MarksState): Marks {
+export function readMarks(entries: Entries): Marks {
+  const {
+    committed,
+    names,
+    unanswered: _,
+    open: _open,
+    waiting: _waiting,
+    ...state
+  } = foldEntries(marksFold, entries);
   const separate = keepSeparate(committed, state.boundary?.from ?? 0);
   return { ...state, committed: separate, ...(names && { names }) };
 }

@@ -3,8 +3,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { present } from '../../workflows/contract/present.ts';
 import type { Entry, SignedSummary } from '../log/entries.ts';
-import { type Bounds, type Marks, readMarks, readMarksOf, type Stretch } from '../transcript/marks.ts';
-import type { EntryAt, Extended } from './fold.ts';
+import { type Bounds, type Marks, readMarks, type Stretch } from '../transcript/marks.ts';
+import { type Entries, type EntryAt, entryAt, type Extended, isExtended } from './fold.ts';
 import { mediaOf } from '../log/bodies.ts';
 import { summaryFollowUp } from './notices.ts';
 import { taskListOf, withTaskList } from './task-list.ts';
@@ -47,9 +47,10 @@ export type InView = {
 /** The first `count` of `list`, which only grows, are the first parts that are shown. */
 export type Settled = { readonly list: readonly ShownPart[]; readonly count: number };
 
-export function inView(entries: readonly Entry[]): InView {
+export function inView(entries: Entries): InView {
   const marks = readMarks(entries);
-  const at: EntryAt = (position) => entries[position];
+  if (isExtended(entries)) return extendShown(entries, marks);
+  const at = entryAt(entries);
   const showing = beginShowing(marks, at);
   showUntil(showing, entries.length, at);
   return { shown: showing.parts, marks };
@@ -58,19 +59,16 @@ export function inView(entries: readonly Entry[]): InView {
 /** By lineage: what is shown of the longest view that was asked for. */
 const known = new WeakMap<object, Showing>();
 
-/** As `inView`. It takes what came since alone, unless that hides or shrinks what was shown. */
-export function inViewOf(extended: Extended): InView {
+/** Takes what came since alone, unless that hides or shrinks what was shown. */
+function extendShown(extended: Extended, marks: Marks): InView {
   const { view, added } = extended;
-  const marks = readMarksOf(extended);
   const found = known.get(view.lineage);
   const isBefore = found === undefined || found.until <= view.length;
   const showing = found && isBefore && showsAlike(found.marks, marks) ? found : beginShowing(marks, view.at);
   showUntil(showing, view.length, view.at);
   if (isBefore && showing.until === view.length) known.set(view.lineage, showing);
   const rest = { ...showing, marks, parts: [] };
-  showUntil(rest, view.length + added.length, (position) =>
-    position < view.length ? view.at(position) : added[position - view.length],
-  );
+  showUntil(rest, view.length + added.length, entryAt(extended));
   const { parts } = showing;
   return { shown: [...parts, ...rest.parts], marks, settled: { list: parts, count: parts.length } };
 }
