@@ -19,7 +19,6 @@ import { openStepRecord } from '../step-record.ts';
 import { wellFormedText } from '../../system/text.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { currentEpoch, toolsIn } from '../../store/transcript/preamble.ts';
-import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { NO_OUTCOME } from '../../store/view/notices.ts';
 import { messageText } from '../../store/view/final-text.ts';
 import { present } from '../../workflows/contract/present.ts';

@@ -115,11 +115,11 @@ export type Sent = { readonly messages: readonly MessageParam[]; readonly ids: S
 export function openProjection(seen: InView, options: ProjectOptions = {}): Projection {
   const { marks, settled } = seen;
   const { model, memo = createMemo() } = options;
-  const how = [
-    ...[marks.names, marks.rewrittenAt, marks.refusedAt, marks.telling.bySystem, marks.telling.bringsTools],
-    ...[model?.name, model?.checksPrefix, model?.compaction, model?.systemMessages, model?.toolChanges],
-    ...[model === undefined, model?.webSearch, model?.thinking !== undefined],
-  ];
+  const { bySystem, bringsTools } = marks.telling;
+  const sent = [marks.names, marks.rewrittenAt, marks.refusedAt, bySystem, bringsTools];
+  const { name, checksPrefix, compaction, systemMessages, toolChanges, webSearch, thinking } = model ?? {};
+  const asked = [name, checksPrefix, compaction, systemMessages, toolChanges, webSearch, thinking !== undefined];
+  const how = [...sent, model !== undefined, ...asked];
   const found = settled && memo.rounds.get(settled.list);
   const isAsBefore = found && found.parts <= settled.count && found.how.every((each, at) => each === how[at]);
   const before = isAsBefore ? found : { how, parts: 0, messages: [], ids: new Set<string>() };
