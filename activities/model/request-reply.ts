@@ -5,7 +5,6 @@
 import { runFields } from '../../system/log.ts';
 import type { ModelRequest } from '../deps.ts';
 import { isThinkingDropped } from '../../store/transcript/preamble.ts';
-import { callIdsIn } from '../../store/transcript/call-ids.ts';
 import { changesTools, hasSummarisedChanges } from '../../store/transcript/system-message.ts';
 import { type AttemptOutcome, attemptReply, replyPort } from './attempt-reply.ts';
 import { classifyFailure, isRefusal, type Verdict } from './classify.ts';
@@ -30,7 +29,7 @@ async function requestWith(given: PreparedStep): Promise<RequestOutcome> {
   if (attempted.kind === 'judged' && isThinkingDropped(attempted.message)) reportUnbound(step, 'it was dropped');
   const kept = await keepPaused(step, plain, attempted);
   if (kept) return requestWith({ ...step, ...kept });
-  return { step: { ...step, callIds: callIdsIn(plain.messages) }, attempted };
+  return { step, attempted };
 }
 
 /** The refusal names no part, so the reply begins anew, once. */
@@ -87,7 +86,7 @@ type RequestAttempt = {
 
 async function requestOnce(given: PreparedStep): Promise<RequestAttempt> {
   const { deps, attempt, input, config, chosen, live, base, preamble } = given;
-  const messages = await deps.transcripts.messages(base, asServed(chosen.model, deps.models));
+  const { messages, ids } = await deps.transcripts.messages(base, asServed(chosen.model, deps.models));
   const canBind = !deps.models.isRefused(chosen.model.name, REFUSABLE.binding);
   const plain = buildRequest(config, chosen, { ...input, preamble, messages, canBind });
   const { iteration } = input;
@@ -95,7 +94,7 @@ async function requestOnce(given: PreparedStep): Promise<RequestAttempt> {
     live.write({ type: 'request_start', iteration, attempt: attempt.number, model: chosen.model.name });
   const paused = given.paused === undefined ? await resumePaused(given, plain) : given.paused;
   const body = paused ? continueRequest(plain, paused) : plain;
-  const step = { ...given, paused };
+  const step = { ...given, paused, callIds: ids };
   return { step, body, plain, attempted: await attemptReply(body, replyPort(step), paused?.message) };
 }
 

@@ -66,9 +66,15 @@ function taskBudget(total: number | null, remaining: number | undefined): ModelR
 }
 
 function withBreakpoints(messages: readonly MessageParam[]): MessageParam[] {
-  const users = messages.flatMap(({ role }, at) => (role === 'user' ? [at] : []));
-  const marked = new Set(users.slice(-2));
-  return messages.map((message, at) => (marked.has(at) && message.role === 'user' ? withBreakpoint(message) : message));
+  const marked = [...messages];
+  let left = 2;
+  for (let at = messages.length - 1; at >= 0 && left > 0; at -= 1) {
+    const message = messages[at];
+    if (message?.role !== 'user') continue;
+    marked[at] = withBreakpoint(message);
+    left -= 1;
+  }
+  return marked;
 }
 
 function withBreakpoint(message: UserMessageParam): UserMessageParam {

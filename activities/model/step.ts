@@ -9,6 +9,7 @@ import type { AnswerCheck } from './answer-schema.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
 import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import type { StepRecord } from '../step-record.ts';
+import type { SentIds } from '../../store/transcript/call-ids.ts';
 import type { Tries } from './refused/failed-attempt.ts';
 
 /** One attempt of one model call, with the values that it works on. */
@@ -23,7 +24,7 @@ export type ModelStep = {
   readonly live: LiveWriter;
   readonly base: ExtendedView;
   /** The ids of the calls in its request, once the request exists. */
-  readonly callIds?: ReadonlySet<string>;
+  readonly callIds?: Pick<SentIds, 'has'>;
   readonly record: StepRecord<ModelResult>;
   /** The changes in the run's folders, captured while the model answers (T1). */
   readonly files?: Promise<FilesEntry | null>;

@@ -25,6 +25,7 @@ import { clip } from '../../system/text.ts';
 import { inDoubt } from './run-open-calls.ts';
 import { buildHookContext } from '../hooks/hook-context.ts';
 import { contextTokensOf, contextUsageOf, pricesOf, spendOf } from './bill.ts';
+import { asServed } from './request.ts';
 import type { ModelStep } from './step.ts';
 
 type Storing = {
@@ -141,7 +142,8 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
 async function inContext({ deps, base, config, chosen }: ModelStep, reply: ReplyEntry): Promise<number> {
   const counted = contextTokensOf(reply.message.usage);
   if (counted > 0) return counted;
-  const messages = await deps.transcripts.messages({ ...base, added: [...base.added, reply] }, chosen.model);
+  const shown = { ...base, added: [...base.added, reply] };
+  const { messages } = await deps.transcripts.messages(shown, asServed(chosen.model, deps.models));
   return config.rules.fixedTokens + estimateTokens(countRequestCharacters(messages));
 }
 

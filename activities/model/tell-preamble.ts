@@ -4,6 +4,7 @@ import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { RunConfig } from '../../store/configuration.ts';
 import { systemPartsOf } from '../../store/system-prompt.ts';
 import { runFields } from '../../system/log.ts';
+import type { Entries } from '../../store/view/fold.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { Entry, EpochEntry, EpochReason } from '../../store/log/entries.ts';
 import {
@@ -16,7 +17,6 @@ import {
 } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH, webSearchTool } from '../../store/transcript/server-tools.ts';
 import { renameTool, namesToSend } from '../../store/transcript/tool-names.ts';
-import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { asServed, withFacts } from './request.ts';
 import type { ModelStep } from './step.ts';
 
@@ -37,11 +37,11 @@ export type PausedReply = { readonly message: Message; readonly times: number };
 
 /** Adds entries that tell the model what changed in the system prompt and the tools. */
 export function withPreamble(step: ModelStep): PreparedStep {
-  const entries = entriesOf(step.base);
   const asked = toAskedModel(step);
-  const { told, epoch } = tellPreamble(entries, buildPreamble(step), asked);
-  const preamble = { system: epoch.system, tools: toolsIn([...entries, ...told], asked.telling) };
-  return { ...withTold(step, told), preamble };
+  const { told, epoch } = tellPreamble(step.base, buildPreamble(step), asked);
+  const withAll = withTold(step, told);
+  const preamble = { system: epoch.system, tools: toolsIn(withAll.base, asked.telling) };
+  return { ...withAll, preamble };
 }
 
 /** What the part of a request before its messages is made of. */
@@ -51,7 +51,7 @@ export type PreambleMeans = Pick<ModelStep, 'config' | 'chosen'> & {
 };
 
 /** Returns the epoch that the next request begins, where none goes on: after a summary of ours. */
-export function nextEpoch(entries: readonly Entry[], means: PreambleMeans): EpochEntry | null {
+export function nextEpoch(entries: Entries, means: PreambleMeans): EpochEntry | null {
   return currentEpoch(entries) ? null : tellPreamble(entries, buildPreamble(means), toAskedModel(means)).epoch;
 }
 

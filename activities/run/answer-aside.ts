@@ -19,7 +19,6 @@ import { openStepRecord } from '../step-record.ts';
 import { wellFormedText } from '../../system/text.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { currentEpoch, toolsIn } from '../../store/transcript/preamble.ts';
-import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { NO_OUTCOME } from '../../store/view/notices.ts';
 import { messageText } from '../../store/view/final-text.ts';
 import { present } from '../../workflows/contract/present.ts';
@@ -88,15 +87,14 @@ async function buildAsideRequest(
 ): Promise<ModelRequest> {
   const { transcripts, models } = deps;
   const given = await transcripts.extend(session, input.head, input.said);
-  const begun = nextEpoch(entriesOf(given), { deps, config, chosen, input: {} });
+  const begun = nextEpoch(given, { deps, config, chosen, input: {} });
   const extended = begun ? { ...given, added: [...given.added, begun] } : given;
-  const entries = entriesOf(extended);
-  const { system = [] } = currentEpoch(entries)?.epoch ?? {};
+  const { system = [] } = currentEpoch(extended)?.epoch ?? {};
   const served = asServed(chosen.model, models);
   const text = wellFormedText(`${ASIDE}\n\n${input.question}`);
   const question: Entry = { kind: 'user', id: 'aside' as MessageId, body: { kind: 'text', text } };
-  const messages = await transcripts.messages({ ...extended, added: [...extended.added, question] }, served);
-  const preamble = { system, tools: toolsIn(entries, served.telling) };
+  const { messages } = await transcripts.messages({ ...extended, added: [...extended.added, question] }, served);
+  const preamble = { system, tools: toolsIn(extended, served.telling) };
   const cap = input.cap ?? config.rules.models[0].outputCap;
   const { taskRemaining } = input;
   const canBind = !models.isRefused(chosen.model.name, REFUSABLE.binding);

@@ -3,6 +3,7 @@
 // hidden by an earlier one.
 import type { Entry, ReplyEntry, BoundaryEntry } from '../log/entries.ts';
 import type { SentNames } from '../configuration.ts';
+import { type Entries, type EntryAt, type Fold, foldEntries } from '../view/fold.ts';
 import type { Telling } from './preamble.ts';
 
 /** A closed stretch, `to` not included, and the short form that is shown in its place. */
@@ -54,78 +55,137 @@ export type Marks = {
 const CUT_TOGETHER = 20_000;
 const CUT_ALONE = 4_000;
 
-export function readMarks(entries: readonly Entry[]): Marks {
-  let boundary: Marks['boundary'] = null;
-  let shrunkBefore = 0;
-  const committed: Stretch[] = [];
-  let staged: Stretch[] = [];
-  const snipped = new Set<number>();
-  const cut = new Map<number, number>();
-  let unanswered: number[] = [];
-  let bareBefore = 0;
-  let epochAt = -1;
-  let telling: Telling = {};
-  let names: Marks['names'];
-  let rewrittenAt = -1;
-  let refusedAt = -1;
-  let open: Trajectory | null = null;
+type MarksState = {
+  boundary: Marks['boundary'];
+  shrunkBefore: number;
+  committed: Stretch[];
+  staged: Stretch[];
+  snipped: Set<number>;
+  cut: Map<number, number>;
+  unanswered: number[];
+  bareBefore: number;
+  epochAt: number;
+  telling: Telling;
+  names: Marks['names'];
+  rewrittenAt: number;
+  refusedAt: number;
+  open: Trajectory | null;
   /** Replies of the open trajectory that are snipped when it is over (L7, L59). */
-  const waiting: number[] = [];
-  for (const [position, entry] of entries.entries()) {
-    if (isRewrite(entry)) rewrittenAt = position;
-    if (waiting.length > 0 && closesTrajectory(entry)) {
-      for (const each of waiting.splice(0)) snipped.add(each);
-      rewrittenAt = position + 1;
+  waiting: number[];
+};
+
+/** Reads the marks entry by entry. */
+const marksFold: Fold<MarksState> = {
+  begin: () => ({
+    boundary: null,
+    shrunkBefore: 0,
+    committed: [],
+    staged: [],
+    snipped: new Set(),
+    cut: new Map(),
+    unanswered: [],
+    bareBefore: 0,
+    epochAt: -1,
+    telling: {},
+    names: undefined,
+    rewrittenAt: -1,
+    refusedAt: -1,
+    open: null,
+    waiting: [],
+  }),
+  copy: (state) => ({
+    ...state,
+    committed: [...state.committed],
+    staged: [...state.staged],
+    snipped: new Set(state.snipped),
+    cut: new Map(state.cut),
+    unanswered: [...state.unanswered],
+    waiting: [...state.waiting],
+  }),
+  add(state, entry, position, at) {
+    if (isRewrite(entry)) state.rewrittenAt = position;
+    if (state.waiting.length > 0 && closesTrajectory(entry)) {
+      for (const each of state.waiting.splice(0)) state.snipped.add(each);
+      state.rewrittenAt = position + 1;
     }
-    open = closesTrajectory(entry) ? null : joinTrajectory(open, entry, position);
-    if (entry.kind === 'epoch') {
-      epochAt = position;
-      telling = entry;
-      names = entry.names;
-      if (entry.why === 'refused' || entry.why === 'summary_refused') refusedAt = position;
-    } else if (entry.kind === 'boundary') {
-      boundary = boundsOf(entry, position, entries);
-      bareBefore = Math.max(bareBefore, clampPosition(entry.bareBefore ?? 0, position));
-      staged = [];
-    } else if (entry.kind === 'microcompact') {
-      shrunkBefore = Math.max(shrunkBefore, clampPosition(entry.before, position));
-    } else if (entry.kind === 'collapse_staged') {
-      staged.push({ from: entry.from, to: clampPosition(entry.to, position), short: entry.short });
-    } else if (entry.kind === 'collapse_committed') {
-      committed.push(...staged.splice(0, clampPosition(entry.count, staged.length)));
-    } else if (entry.kind === 'snip') {
-      const named = entry.entries.filter((each) => each < position);
-      const later = named.filter((each) => open?.signed && each >= open.from && entries[each]?.kind === 'reply');
-      waiting.push(...later);
-      for (const each of named) if (!later.includes(each)) snipped.add(each);
-      if (later.length < named.length) rewrittenAt = position;
-    } else if (entry.kind === 'user' || entry.kind === 'notice') {
-      unanswered.push(position);
-    } else if (entry.kind === 'reply') {
-      unanswered = [];
-    } else if (entry.kind === 'run_ended' && entry.ended.terminal.reason === 'image_error') {
-      bareBefore = position;
-    } else if (entry.kind === 'run_ended' && hasEndedTooLong(entry)) {
-      const most = Math.min(CUT_ALONE, Math.floor(CUT_TOGETHER / unanswered.length));
-      for (const each of unanswered) cut.set(each, most);
-      bareBefore = position;
-    }
+    state.open = closesTrajectory(entry) ? null : joinTrajectory(state.open, entry, position);
+    addMark(state, entry, position, at);
+  },
+};
+
+function addMark(state: MarksState, entry: Entry, position: number, at: EntryAt): void {
+  switch (entry.kind) {
+    case 'epoch':
+      state.epochAt = position;
+      state.telling = entry;
+      state.names = entry.names;
+      if (entry.why === 'refused' || entry.why === 'summary_refused') state.refusedAt = position;
+      return;
+    case 'boundary':
+      state.boundary = boundsOf(entry, position, at);
+      state.bareBefore = Math.max(state.bareBefore, clampPosition(entry.bareBefore ?? 0, position));
+      state.staged = [];
+      return;
+    case 'microcompact':
+      state.shrunkBefore = Math.max(state.shrunkBefore, clampPosition(entry.before, position));
+      return;
+    case 'collapse_staged':
+      state.staged.push({ from: entry.from, to: clampPosition(entry.to, position), short: entry.short });
+      return;
+    case 'collapse_committed':
+      state.committed.push(...state.staged.splice(0, clampPosition(entry.count, state.staged.length)));
+      return;
+    case 'snip':
+      addSnip(state, entry, position, at);
+      return;
+    case 'user':
+    case 'notice':
+      state.unanswered.push(position);
+      return;
+    case 'reply':
+      state.unanswered = [];
+      return;
+    case 'run_ended':
+      addRunEnd(state, entry, position);
+      return;
+    default:
   }
-  const shown = keepSeparate(committed, boundary?.from ?? 0);
-  return {
-    boundary,
-    shrunkBefore,
-    committed: shown,
-    staged,
-    snipped,
-    cut,
-    bareBefore,
-    epochAt,
-    telling,
-    ...(names && { names }),
-    rewrittenAt,
-    refusedAt,
-  };
+}
+
+function addSnip(
+  state: MarksState,
+  { entries }: Extract<Entry, { kind: 'snip' }>,
+  position: number,
+  at: EntryAt,
+): void {
+  const { open } = state;
+  const named = entries.filter((each) => each < position);
+  const later = named.filter((each) => open?.signed && each >= open.from && at(each)?.kind === 'reply');
+  state.waiting.push(...later);
+  for (const each of named) if (!later.includes(each)) state.snipped.add(each);
+  if (later.length < named.length) state.rewrittenAt = position;
+}
+
+function addRunEnd(state: MarksState, entry: Extract<Entry, { kind: 'run_ended' }>, position: number): void {
+  if (entry.ended.terminal.reason === 'image_error') state.bareBefore = position;
+  else if (hasEndedTooLong(entry)) {
+    const most = Math.min(CUT_ALONE, Math.floor(CUT_TOGETHER / state.unanswered.length));
+    for (const each of state.unanswered) state.cut.set(each, most);
+    state.bareBefore = position;
+  }
+}
+
+export function readMarks(entries: Entries): Marks {
+  const {
+    committed,
+    names,
+    unanswered: _,
+    open: _open,
+    waiting: _waiting,
+    ...state
+  } = foldEntries(marksFold, entries);
+  const separate = keepSeparate(committed, state.boundary?.from ?? 0);
+  return { ...state, committed: separate, ...(names && { names }) };
 }
 
 /** Tells whether entries before this one are sent otherwise from then on. */
@@ -160,9 +220,9 @@ export function hasEndedTooLong({ ended }: Extract<Entry, { kind: 'run_ended' }>
   return reason === 'blocking_limit' || reason === 'prompt_too_long';
 }
 
-function boundsOf(entry: BoundaryEntry, position: number, entries: readonly Entry[]): Bounds {
+function boundsOf(entry: BoundaryEntry, position: number, at: EntryAt): Bounds {
   const from = clampPosition(entry.from, position);
-  const prompts = [...new Set(entry.prompts)].filter((each) => each < from && entries[each]?.kind === 'user');
+  const prompts = [...new Set(entry.prompts)].filter((each) => each < from && at(each)?.kind === 'user');
   const { summary, tasks, signed } = entry;
   return {
     at: position,

@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { PreambleChanged, SystemPart } from '../../workflows/contract/activities.ts';
+import { type Entries, type Fold, foldEntries } from '../view/fold.ts';
 import { isServerTool } from './server-tools.ts';
 import type { BoundaryEntry, Entry, EpochEntry, EpochReason, SignedSummary } from '../log/entries.ts';
 
@@ -28,18 +29,44 @@ export type AskedModel = {
 
 type CurrentEpoch = { readonly epoch: EpochEntry; readonly position: number };
 
-/**
- * Returns the epoch that the next request belongs to, or null where it begins a new one: at first,
- * and after a boundary of our own making. A summary that the API has signed stands for messages
- * alone, and the preamble before them stays.
- */
-export function currentEpoch(entries: readonly Entry[]): CurrentEpoch | null {
-  for (let position = entries.length - 1; position >= 0; position -= 1) {
-    const entry = entries[position];
-    if (entry?.kind === 'boundary' && !entry.signed) return null;
-    if (entry?.kind === 'epoch') return { epoch: entry, position };
-  }
-  return null;
+/** What entries say of the preamble. */
+type PreambleLog = {
+  /**
+   * The epoch that the next request belongs to, or null where it begins a new one: at first, and
+   * after a boundary of our own making. A summary that the API has signed stands for messages
+   * alone, and the preamble before them stays.
+   */
+  current: CurrentEpoch | null;
+  boundary: { readonly position: number; readonly entry: BoundaryEntry } | null;
+  /** Since the epoch. */
+  notices: { readonly position: number; readonly notice: PreambleChanged }[];
+  snips: { readonly position: number; readonly entries: readonly number[] }[];
+  /** Whether a reply was made without thinking that the API found bound to something else. */
+  hasDropped: boolean;
+  hasReply: boolean;
+};
+
+const preambleFold: Fold<PreambleLog> = {
+  begin: () => ({ current: null, boundary: null, notices: [], snips: [], hasDropped: false, hasReply: false }),
+  copy: (log) => ({ ...log, notices: [...log.notices], snips: [...log.snips] }),
+  add(log, entry, position) {
+    if (entry.kind === 'epoch')
+      Object.assign(log, { current: { epoch: entry, position }, notices: [], snips: [], hasDropped: false });
+    else if (entry.kind === 'boundary') {
+      log.boundary = { position, entry };
+      if (!entry.signed) log.current = null;
+    } else if (entry.kind === 'reply') {
+      log.hasReply = true;
+      log.hasDropped ||= isThinkingDropped(entry.message);
+    } else if (entry.kind === 'snip') log.snips.push({ position, entries: entry.entries });
+    else if (entry.kind === 'notice' && entry.notice.kind === 'preamble_changed')
+      log.notices.push({ position, notice: entry.notice });
+  },
+};
+
+/** Returns the epoch that the next request belongs to; null where it begins a new one. */
+export function currentEpoch(entries: Entries): CurrentEpoch | null {
+  return foldEntries(preambleFold, entries).current;
 }
 
 /**
@@ -52,15 +79,17 @@ type ToldPreamble = { readonly told: readonly (EpochEntry | NoticeEntry)[]; read
  * Returns the entries that tell the model of a preamble: none where it knows it all, else a notice
  * of the differences, or a new epoch.
  */
-export function tellPreamble(entries: readonly Entry[], wanted: Preamble, asked: AskedModel = {}): ToldPreamble {
-  const current = currentEpoch(entries);
+export function tellPreamble(entries: Entries, wanted: Preamble, asked: AskedModel = {}): ToldPreamble {
+  const log = foldEntries(preambleFold, entries);
+  const { current } = log;
   const { begins = asked.telling } = asked;
-  if (current === null) return tellByEpoch(beginEpoch(whyFirstEpoch(entries), wanted, begins));
-  const known = collectKnown(entries, current);
+  if (current === null) return tellByEpoch(beginEpoch(whyFirstEpoch(log), wanted, begins));
+  const known = collectKnown(log, current);
   const news = wanted.tools.filter(
     (tool) => !isKnown(known.tools.get(tool.name), tool) || isForgotten(tool, current, known),
   );
-  const why = whyNewEpoch(entries, current, {
+  const why = whyNewEpoch(current, {
+    hasDropped: log.hasDropped,
     known,
     news,
     asked,
@@ -74,6 +103,7 @@ export function tellPreamble(entries: readonly Entry[], wanted: Preamble, asked:
 
 /** `news` holds tools that are new, or take other inputs, or are brought again. */
 type PreambleDifference = {
+  readonly hasDropped: boolean;
   readonly known: KnownPreamble;
   readonly news: readonly Tool[];
   readonly asked: AskedModel;
@@ -85,12 +115,11 @@ type PreambleDifference = {
 };
 
 function whyNewEpoch(
-  entries: readonly Entry[],
   current: CurrentEpoch,
-  { known, news, asked, offersOtherwise }: PreambleDifference,
+  { hasDropped, known, news, asked, offersOtherwise }: PreambleDifference,
 ): EpochReason | null {
   const { telling = {}, checksPrefix = false, isRefused = () => false } = asked;
-  if (hasDroppedThinking(entries, current.position)) return 'refused';
+  if (hasDropped) return 'refused';
   if ([...known.tools.values()].some(isRefused)) return 'tools';
   if (checksPrefix && isToldOtherwise(current.epoch, known, telling)) return 'server';
   if (offersOtherwise) return 'tools';
@@ -127,9 +156,10 @@ function isToldOtherwise(
  * Tells whether a model that takes `telling` is sent everything as it was told: the tools are to
  * the letter those of the epoch.
  */
-export function isSentAsTold(entries: readonly Entry[], telling: Telling): boolean {
-  const current = currentEpoch(entries);
-  return current !== null && !isToldOtherwise(current.epoch, collectKnown(entries, current), telling);
+export function isSentAsTold(entries: Entries, telling: Telling): boolean {
+  const log = foldEntries(preambleFold, entries);
+  const { current } = log;
+  return current !== null && !isToldOtherwise(current.epoch, collectKnown(log, current), telling);
 }
 
 function changesByName({ by, toolsGone, toolsBack }: PreambleChanged): boolean {
@@ -159,26 +189,19 @@ function tellByEpoch(epoch: EpochEntry): ToldPreamble {
  * Returns the tools of a request. A model that takes no tools from messages also gets those that
  * messages have brought, which it is shown as text alone.
  */
-export function toolsIn(entries: readonly Entry[], telling: Telling): readonly Tool[] {
-  const current = currentEpoch(entries);
+export function toolsIn(entries: Entries, telling: Telling): readonly Tool[] {
+  const log = foldEntries(preambleFold, entries);
+  const { current } = log;
   if (current === null) return [];
   const { epoch } = current;
   if (epoch.bringsTools && telling.bringsTools) return epoch.tools;
-  return [...collectKnown(entries, current).tools.values()];
+  return [...collectKnown(log, current).tools.values()];
 }
 
 /** The part of a message in which the API says what it left out of a request, and why. */
 type TransformedMessage = {
   readonly input_transformations?: readonly { readonly type?: string; readonly reason?: string }[];
 };
-
-/**
- * Tells whether a reply since the epoch began was made without thinking that the API found bound to
- * something else.
- */
-function hasDroppedThinking(entries: readonly Entry[], epochAt: number): boolean {
-  return entries.slice(epochAt).some((entry) => entry.kind === 'reply' && isThinkingDropped(entry.message));
-}
 
 /**
  * Tells whether the API dropped thinking because it is bound to something else. Thinking that the
@@ -194,9 +217,9 @@ export function isThinkingDropped(message: Message): boolean {
 
 type NoticeEntry = Extract<Entry, { kind: 'notice' }>;
 
-function whyFirstEpoch(entries: readonly Entry[]): EpochReason {
-  if (entries.some(({ kind }) => kind === 'boundary')) return 'compacted';
-  return entries.some(({ kind }) => kind === 'reply') ? 'older' : 'first';
+function whyFirstEpoch({ boundary, hasReply }: PreambleLog): EpochReason {
+  if (boundary !== null) return 'compacted';
+  return hasReply ? 'older' : 'first';
 }
 
 /**
@@ -223,35 +246,24 @@ type KnownPreamble = {
   readonly told: PreambleChanged[];
 };
 
-function collectKnown(entries: readonly Entry[], { epoch, position }: CurrentEpoch): KnownPreamble {
+function collectKnown({ boundary, notices, snips }: PreambleLog, { epoch, position }: CurrentEpoch): KnownPreamble {
   const known: KnownPreamble = {
     parts: new Map(epoch.system.map(({ name, text }) => [name, text])),
     tools: new Map(epoch.tools.map((tool) => [tool.name, tool])),
     gone: new Set(),
     told: [],
   };
-  const boundaryAt = entries.findLastIndex(({ kind }) => kind === 'boundary');
-  const boundary = boundaryAt > position ? (entries[boundaryAt] as BoundaryEntry) : undefined;
+  const signed = boundary && boundary.position > position ? boundary.entry : undefined;
   // A summary holds the tools that its messages told of; the rest is told again.
-  for (const change of toolChangesOf(boundary?.signed)) applyChange(known, change);
-  const from = Math.max(position + 1, boundary?.from ?? 0);
-  const hidden = listSnipped(entries, from);
-  for (const [offset, entry] of entries.slice(from).entries()) {
-    if (hidden.has(from + offset)) continue;
-    if (entry.kind === 'notice' && entry.notice.kind === 'preamble_changed') applyNotice(known, entry.notice);
-  }
+  for (const change of toolChangesOf(signed?.signed)) applyChange(known, change);
+  const from = Math.max(position + 1, signed?.from ?? 0);
+  // A change that a hidden notice told is told again (L7).
+  const hidden = new Set(
+    snips.flatMap((snip) => (snip.position < from ? [] : snip.entries.filter((each) => each < snip.position))),
+  );
+  for (const told of notices)
+    if (told.position >= from && !hidden.has(told.position)) applyNotice(known, told.notice);
   return known;
-}
-
-/**
- * Lists the positions that snips from `from` on hide. A change that a hidden notice told is told
- * again (L7).
- */
-function listSnipped(entries: readonly Entry[], from: number): ReadonlySet<number> {
-  const snipped = entries
-    .slice(from)
-    .flatMap((entry, offset) => (entry.kind === 'snip' ? entry.entries.filter((each) => each < from + offset) : []));
-  return new Set(snipped);
 }
 
 function applyNotice({ parts, tools, gone, told }: KnownPreamble, notice: PreambleChanged): void {

@@ -1,21 +1,21 @@
 // The transcript as an activity works with it: a view and the entries about to be appended to it,
 // the messages the model gets of both, and the segment they become.
-import type { MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import type { Append } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { prepareAppend } from '../view/append.ts';
 import { type Bodies, createBodyReader } from '../log/bodies.ts';
 import type { Entry, Outcome } from '../log/entries.ts';
-import { inView, type InView, type ShownPart } from '../view/in-view.ts';
+import { inView, type ShownPart } from '../view/in-view.ts';
+import type { Extended } from '../view/fold.ts';
 import { planMicrocompact } from '../view/microcompact.ts';
-import { type CalledModel, createMemo, projectView } from '../view/project.ts';
+import { type CalledModel, createMemo, openProjection, type Sent } from '../view/project.ts';
 import { nextSegment, type NextSegment } from '../view/next-segment.ts';
 import type { Store } from '../values/store.ts';
 import { loadView, loadWorkingView, type View } from '../view/view.ts';
 import { createViewCache } from '../view/view-cache.ts';
 
 /** A stored view and the entries that come after it. */
-export type ExtendedView = { readonly view: View; readonly added: readonly Entry[] };
+export type ExtendedView = Extended;
 
 export type Transcripts = {
   /**
@@ -34,8 +34,11 @@ export type Transcripts = {
    * Shrinks old tool results for `model` when it is time for it (L8), by one more entry in `added`.
    */
   shrinkResults(extended: ExtendedView, now: number, model: Pick<CalledModel, 'checksPrefix'>): ExtendedView;
-  /** Returns the messages that `model` is shown. */
-  messages(extended: ExtendedView, model?: CalledModel): Promise<MessageParam[]>;
+  /**
+   * Returns the messages that `model` is shown. Those of rounds that are over are the same objects
+   * from request to request.
+   */
+  messages(extended: ExtendedView, model?: CalledModel): Promise<Sent>;
   /** Reads the stored texts of the messages among `entries` that are shown. */
   bodies(entries: readonly Entry[]): Promise<Bodies>;
   /** Returns the segment of `added` and `more`, which is not stored yet. */
@@ -51,7 +54,7 @@ export function createTranscripts(
   const cache = createViewCache();
   const read = createBodyReader(store);
   // Bodies of entries that are no longer shown may be missing.
-  const bodies = ({ shown }: InView): Promise<Bodies> => read(shown.flatMap(entriesNeededFor));
+  const bodies = (shown: readonly ShownPart[]): Promise<Bodies> => read(shown.flatMap(entriesNeededFor));
   const memo = createMemo();
   const view = (session: SessionId, head: Hash | null): Promise<View> => loadWorkingView(store, session, head, cache);
   return {
@@ -73,10 +76,10 @@ export function createTranscripts(
       return shrunk ? { ...extended, added: [...extended.added, shrunk] } : extended;
     },
     async messages(extended, model) {
-      const seen = inView(entriesOf(extended));
-      return projectView(seen, await bodies(seen), { model, memo });
+      const projection = openProjection(inView(extended), { model, memo });
+      return projection.finish(await bodies(projection.parts));
     },
-    bodies: (entries) => bodies(inView(entries)),
+    bodies: (entries) => bodies(inView(entries).shown),
     next: ({ view: base, added }, more) => nextSegment(base, [...added, ...more]),
     keep: (next) => cache.keep(next.view),
   };

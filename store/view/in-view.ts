@@ -1,8 +1,10 @@
 // Finds which entries of a transcript the model sees, in order, and what stands for the others (L5,
 // L7, L9, L10). Outcomes go with their reply: hidden with it, shown with it.
+import { isDeepStrictEqual } from 'node:util';
 import { present } from '../../workflows/contract/present.ts';
 import type { Entry, SignedSummary } from '../log/entries.ts';
 import { type Bounds, type Marks, readMarks, type Stretch } from '../transcript/marks.ts';
+import { type Entries, type EntryAt, entryAt, type Extended, isExtended } from './fold.ts';
 import { mediaOf } from '../log/bodies.ts';
 import { summaryFollowUp } from './notices.ts';
 import { taskListOf, withTaskList } from './task-list.ts';
@@ -35,22 +37,54 @@ export type ShownPart =
 /** The kinds that can be seen; the others keep the books. */
 type ShownEntry = Extract<Entry, { kind: 'user' | 'reply' | 'outcomes' | 'notice' }>;
 
-export type InView = { readonly shown: readonly ShownPart[]; readonly marks: Marks };
+export type InView = {
+  readonly shown: readonly ShownPart[];
+  readonly marks: Marks;
+  /** What is shown of the stored entries, where that is known from view to view. */
+  readonly settled?: Settled;
+};
 
-export function inView(entries: readonly Entry[]): InView {
+/** The first `count` of `list`, which only grows, are the first parts that are shown. */
+export type Settled = { readonly list: readonly ShownPart[]; readonly count: number };
+
+export function inView(entries: Entries): InView {
   const marks = readMarks(entries);
-  const { snipped } = marks;
-  const shown: ShownPart[] = [];
-  if (marks.boundary) {
-    const { from, summary, tasks } = marks.boundary;
-    const signed = usableSignedSummary(marks);
-    const isCarried = marks.boundary.signed !== undefined;
-    const text = isCarried ? summary : withTaskList(summary, tasks);
-    shown.push({ kind: 'summary', position: from, text, ...(signed && { signed }) });
-    if (!isCarried) shown.push(...showPrompts(marks.boundary, entries, marks));
-  }
-  pushEntries(shown, entries, marks, snipped);
-  return { shown, marks };
+  if (isExtended(entries)) return extendShown(entries, marks);
+  const at = entryAt(entries);
+  const showing = beginShowing(marks, at);
+  showUntil(showing, entries.length, at);
+  return { shown: showing.parts, marks };
+}
+
+/** By lineage: what is shown of the longest view that was asked for. */
+const known = new WeakMap<object, Showing>();
+
+/** Takes what came since alone, unless that hides or shrinks what was shown. */
+function extendShown(extended: Extended, marks: Marks): InView {
+  const { view, added } = extended;
+  const found = known.get(view.lineage);
+  const isBefore = found === undefined || found.until <= view.length;
+  const showing = found && isBefore && showsAlike(found.marks, marks) ? found : beginShowing(marks, view.at);
+  showUntil(showing, view.length, view.at);
+  if (isBefore && showing.until === view.length) known.set(view.lineage, showing);
+  const rest = { ...showing, marks, parts: [] };
+  showUntil(rest, view.length + added.length, entryAt(extended));
+  const { parts } = showing;
+  return { shown: [...parts, ...rest.parts], marks, settled: { list: parts, count: parts.length } };
+}
+
+/** Tells whether entries that both have seen are shown alike. */
+function showsAlike(one: Marks, other: Marks): boolean {
+  return (
+    one.boundary === other.boundary &&
+    one.shrunkBefore === other.shrunkBefore &&
+    one.bareBefore === other.bareBefore &&
+    one.epochAt === other.epochAt &&
+    one.refusedAt === other.refusedAt &&
+    isDeepStrictEqual(one.committed, other.committed) &&
+    isDeepStrictEqual(one.snipped, other.snipped) &&
+    isDeepStrictEqual(one.cut, other.cut)
+  );
 }
 
 /** Returns the signed summary, unless a server has refused it: then it is said in words. */
@@ -58,10 +92,10 @@ function usableSignedSummary({ boundary, refusedAt }: Marks): SignedSummary | un
   return boundary && boundary.at > refusedAt ? boundary.signed : undefined;
 }
 
-function showPrompts({ prompts }: Bounds, entries: readonly Entry[], marks: Marks): ShownPart[] {
+function showPrompts({ prompts }: Bounds, marks: Marks, at: EntryAt): ShownPart[] {
   return prompts
     .filter((position) => !marks.snipped.has(position))
-    .map((position) => showEntry(position, entries[position] as ShownEntry, marks, -1));
+    .map((position) => showEntry(position, at(position) as ShownEntry, marks, -1));
 }
 
 /** `reply` is the position of the reply that outcomes belong to. */
@@ -80,34 +114,54 @@ function showEntry(
   };
 }
 
-function pushEntries(shown: ShownPart[], entries: readonly Entry[], marks: Marks, snipped: ReadonlySet<number>): void {
-  const { committed: stretches } = marks;
-  const from = marks.boundary?.from ?? 0;
-  let next = 0;
-  let withReply = false;
-  let reply = -1;
-  for (let position = from; position < entries.length; position += 1) {
-    const entry = entries[position] as Entry;
-    if (position === marks.boundary?.at && marks.boundary.signed) {
-      shown.push({
-        kind: 'carried',
-        position,
-        text: withTaskList(summaryFollowUp(marks.boundary.from), marks.boundary.tasks),
-      });
-      shown.push(...showPrompts(marks.boundary, entries, marks));
+/** Entries before `until` were taken. */
+type Showing = {
+  readonly marks: Marks;
+  readonly parts: ShownPart[];
+  until: number;
+  /** The number of the committed stretches that are over. */
+  stretches: number;
+  /** The last reply, and whether it is shown. */
+  reply: number;
+  withReply: boolean;
+};
+
+function beginShowing(marks: Marks, at: EntryAt): Showing {
+  const showing = { marks, parts: [] as ShownPart[], until: 0, stretches: 0, reply: -1, withReply: false };
+  if (!marks.boundary) return showing;
+  const { from, summary, tasks } = marks.boundary;
+  const signed = usableSignedSummary(marks);
+  const isCarried = marks.boundary.signed !== undefined;
+  const text = isCarried ? summary : withTaskList(summary, tasks);
+  showing.parts.push({ kind: 'summary', position: from, text, ...(signed && { signed }) });
+  if (!isCarried) showing.parts.push(...showPrompts(marks.boundary, marks, at));
+  return { ...showing, until: from };
+}
+
+function showUntil(showing: Showing, end: number, at: EntryAt): void {
+  const { marks, parts } = showing;
+  const { boundary, committed, snipped } = marks;
+  for (; showing.until < end; showing.until += 1) {
+    const position = showing.until;
+    const entry = at(position) as Entry;
+    if (position === boundary?.at && boundary.signed) {
+      parts.push({ kind: 'carried', position, text: withTaskList(summaryFollowUp(boundary.from), boundary.tasks) });
+      parts.push(...showPrompts(boundary, marks, at));
     }
-    while (next < stretches.length && position >= (stretches[next] as Stretch).to) next += 1;
-    const stretch = stretches[next];
+    while (position >= (committed[showing.stretches]?.to ?? Infinity)) showing.stretches += 1;
+    const stretch = committed[showing.stretches];
     const collapsed = stretch !== undefined && position >= stretch.from;
-    if (collapsed && position === stretch.from) {
-      const tasks = taskListOf(entries.slice(position, stretch.to));
-      shown.push({ kind: 'short', position, to: stretch.to, text: withTaskList(stretch.short, tasks) });
-    }
+    if (collapsed && position === stretch.from) parts.push(showShort(stretch, at));
     const visible = !collapsed && !snipped.has(position);
-    if (entry.kind === 'reply') [withReply, reply] = [visible, position];
-    const seen = entry.kind === 'outcomes' ? withReply : visible && !isOutdated(entry, position, marks);
-    if (seen && isShown(entry)) shown.push(showEntry(position, entry, marks, reply));
+    if (entry.kind === 'reply') [showing.withReply, showing.reply] = [visible, position];
+    const seen = entry.kind === 'outcomes' ? showing.withReply : visible && !isOutdated(entry, position, marks);
+    if (seen && isShown(entry)) parts.push(showEntry(position, entry, marks, showing.reply));
   }
+}
+
+function showShort({ from, to, short }: Stretch, at: EntryAt): ShownPart {
+  const tasks = taskListOf(Array.from({ length: to - from }, (_, index) => at(from + index) as Entry));
+  return { kind: 'short', position: from, to, text: withTaskList(short, tasks) };
 }
 
 /**

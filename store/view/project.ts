@@ -10,6 +10,7 @@ import type {
 import type { MessageMedium } from '../../workflows/contract/people.ts';
 import { previewText } from '../transcript/preview.ts';
 import { buildMediumBlock } from '../transcript/request-size.ts';
+import { SentIds } from '../transcript/call-ids.ts';
 import { nameToSend } from '../transcript/tool-names.ts';
 import type { SentNames } from '../configuration.ts';
 import type { Telling } from '../transcript/preamble.ts';
@@ -38,7 +39,26 @@ export type ProjectMemo = {
   readonly texts: WeakMap<Entry, readonly ContentBlockParam[]>;
   /** The blocks of messages that are shown in part. */
   readonly cuts: WeakMap<Entry, readonly ContentBlockParam[]>;
+  /** By the list of what is shown: its first rounds, as they were last projected. */
+  readonly rounds: WeakMap<readonly ShownPart[], Projected>;
 };
+
+/**
+ * Rounds that are over, as messages. The next request of the same model begins with them, message
+ * for message the same objects.
+ */
+type Projected = {
+  /** What decides how they are sent. */
+  readonly how: readonly unknown[];
+  /** The number of parts that they are made of. */
+  readonly parts: number;
+  readonly messages: readonly DraftMessage[];
+  /** The ids of their calls. */
+  readonly ids: ReadonlySet<string>;
+};
+
+/** To remember one round more costs a copy of all, so it is done for some at once. */
+const PARTS_AT_ONCE = 32;
 
 /** A model as a run knows it. */
 export type CalledModel = {
@@ -65,31 +85,78 @@ export type ProjectOptions = {
 };
 
 export function createMemo(): ProjectMemo {
-  return { replies: new WeakMap(), results: new WeakMap(), texts: new WeakMap(), cuts: new WeakMap() };
+  return {
+    replies: new WeakMap(),
+    results: new WeakMap(),
+    texts: new WeakMap(),
+    cuts: new WeakMap(),
+    rounds: new WeakMap(),
+  };
 }
 
 export function project(entries: readonly Entry[], bodies: Bodies, options: ProjectOptions = {}): MessageParam[] {
   return projectView(inView(entries), bodies, options);
 }
 
-export function projectView({ shown, marks }: InView, bodies: Bodies, options: ProjectOptions = {}): MessageParam[] {
-  const memo = options.memo ?? createMemo();
-  const signed = findSignedSummary(options.model, shown[0]);
-  const messages: DraftMessage[] = signed ? [{ role: 'assistant', content: [signed] }] : [];
-  const taken = new Set<string>();
-  const telling = tellingOf(marks.telling, options.model);
-  const all = groupRounds(signed ? shown.slice(1) : shown, bodies, { memo, telling });
+export function projectView(seen: InView, bodies: Bodies, options: ProjectOptions = {}): MessageParam[] {
+  return [...openProjection(seen, options).finish(bodies).messages];
+}
+
+export type Projection = {
+  /** The parts whose stored texts are needed. */
+  readonly parts: readonly ShownPart[];
+  finish(bodies: Bodies): Sent;
+};
+
+/** `ids` are those of the calls in the messages. */
+export type Sent = { readonly messages: readonly MessageParam[]; readonly ids: SentIds };
+
+/** Takes the rounds that are over as they were sent before, where nothing has changed for them. */
+export function openProjection(seen: InView, options: ProjectOptions = {}): Projection {
+  const { marks, settled } = seen;
+  const { model, memo = createMemo() } = options;
+  const { bySystem, bringsTools } = marks.telling;
+  const sent = [marks.names, marks.rewrittenAt, marks.refusedAt, bySystem, bringsTools];
+  const { name, checksPrefix, compaction, systemMessages, toolChanges, webSearch, thinking } = model ?? {};
+  const asked = [name, checksPrefix, compaction, systemMessages, toolChanges, webSearch, thinking !== undefined];
+  const how = [...sent, model !== undefined, ...asked];
+  const found = settled && memo.rounds.get(settled.list);
+  const isAsBefore = found && found.parts <= settled.count && found.how.every((each, at) => each === how[at]);
+  const before = isAsBefore ? found : { how, parts: 0, messages: [], ids: new Set<string>() };
+  return {
+    parts: seen.shown.slice(before.parts),
+    finish: (bodies) => projectAfter(before, seen, bodies, { model, memo }),
+  };
+}
+
+type Means = { readonly model: CalledModel | undefined; readonly memo: ProjectMemo };
+
+/** What comes before a place from which on nothing before it changes. */
+type Seam = { readonly parts: number; readonly messages: number; readonly calls: number };
+
+function projectAfter(before: Projected, { shown, marks, settled }: InView, bodies: Bodies, means: Means): Sent {
+  const { model, memo } = means;
+  const signed = before.parts === 0 ? findSignedSummary(model, shown[0]) : undefined;
+  const messages: DraftMessage[] = signed ? [{ role: 'assistant', content: [signed] }] : [...before.messages];
+  const ids = new SentIds(before.ids);
+  const telling = tellingOf(marks.telling, model);
+  const first = signed ? 1 : before.parts;
+  const all = groupRounds(shown.slice(first), bodies, { memo, telling });
+  let seam: Seam | null = null;
   for (const [at, round] of all.entries()) {
     const { reply } = round;
+    const calls = ids.added;
     const sent = reply
-      ? prepareReply(reply, taken, memo.replies, {
-          withThinking: isThinkingSent(reply, round.position, marks, options.model),
+      ? prepareReply(reply, ids, memo.replies, {
+          withThinking: isThinkingSent(reply, round.position, marks, model),
           across: new Set([...listCarriedCalls(all[at - 1], round), ...listCarriedCalls(round, all[at + 1])]),
         })
       : { blocks: [], calls: [] };
     const named = marks.names ? underNames(sent.blocks, marks.names) : sent.blocks;
-    const said = options.model && !options.model.webSearch ? withoutServerBlocks(named) : named;
+    const said = model && !model.webSearch ? withoutServerBlocks(named) : named;
     if (said.length > 0) {
+      if (isAsked(messages) && !isOpen(all[at - 1]) && first + round.part < (settled?.count ?? 0))
+        seam = { parts: first + round.part, messages: messages.length, calls };
       const isFirstKept = signed !== undefined && messages.length === 1;
       if (!isAsked(messages) && !isFirstKept) messages.push({ role: 'user', content: [textBlock(GO_ON)] });
       messages.push({ role: 'assistant', content: [...said] });
@@ -98,9 +165,20 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
     addUserContent(messages, [...resultBlocks(sent, round, { shrink, memo, bodies }), ...round.texts]);
     addSystemContent(messages, round.told);
   }
+  if (settled && seam && seam.parts - before.parts >= PARTS_AT_ONCE)
+    memo.rounds.set(settled.list, {
+      how: before.how,
+      parts: seam.parts,
+      messages: messages.slice(0, seam.messages),
+      ids: ids.first(seam.calls),
+    });
   if (!isAsked(messages)) messages.push({ role: 'user', content: [textBlock(GO_ON)] });
-  return messages as MessageParam[];
+  return { messages: messages as MessageParam[], ids };
 }
+
+/** Tells whether calls of the API's own stand open after a round, which the next may answer. */
+const isOpen = (round: Round | undefined): boolean =>
+  round?.reply !== undefined && round.reply !== null && listOpenServerCalls(round.reply).length > 0;
 
 function underNames(sent: readonly ContentBlockParam[], names: SentNames): readonly ContentBlockParam[] {
   return sent.map((block) => (block.type === 'tool_use' ? { ...block, name: nameToSend(names, block.name) } : block));
@@ -163,6 +241,8 @@ type FoundOutcome = { readonly outcome: Outcome; readonly position: number; read
 /** A reply, or null before the first one, and what followed it. */
 type Round = {
   readonly reply: ReplyEntry | null;
+  /** The number of parts before it. */
+  readonly part: number;
   readonly position: number;
   readonly outcomes: FoundOutcome[];
   readonly texts: ContentBlockParam[];
@@ -186,12 +266,12 @@ function listCarriedCalls(round: Round | undefined, next: Round | undefined): re
 type RoundOptions = { readonly memo: ProjectMemo; readonly telling: Telling };
 
 function groupRounds(shown: readonly ShownPart[], bodies: Bodies, { memo, telling }: RoundOptions): Round[] {
-  let round: Round = { reply: null, position: -1, outcomes: [], texts: [], told: [] };
+  let round: Round = { reply: null, part: 0, position: -1, outcomes: [], texts: [], told: [] };
   const all = [round];
-  for (const each of shown) {
+  for (const [part, each] of shown.entries()) {
     const { position } = each;
     if (each.kind === 'entry' && each.entry.kind === 'reply') {
-      all.push((round = { reply: each.entry, position, outcomes: [], texts: [], told: [] }));
+      all.push((round = { reply: each.entry, part, position, outcomes: [], texts: [], told: [] }));
     } else if (each.kind === 'entry' && each.entry.kind === 'outcomes') {
       for (const outcome of each.entry.outcomes) round.outcomes.push({ outcome, position, bare: each.bare ?? false });
     } else if (each.kind === 'entry' && isChange(each.entry) && chooseTelling(each.entry.notice, telling).bySystem) {

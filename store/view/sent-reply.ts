@@ -3,7 +3,7 @@
 // came.
 
 import type { ContentBlock, ContentBlockParam, Message, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages';
-import { chooseFreeId } from '../transcript/call-ids.ts';
+import { chooseFreeId, type SentIds } from '../transcript/call-ids.ts';
 import type { ReplyEntry } from '../log/entries.ts';
 import { isBlank, replaceLoneSurrogates } from '../../system/text.ts';
 import { keepKnownFields } from './known-blocks.ts';
@@ -28,7 +28,7 @@ export type SentReply = {
  */
 export function prepareReply(
   reply: ReplyEntry,
-  taken: Set<string>,
+  taken: Pick<SentIds, 'size' | 'has' | 'add'>,
   memo?: ReplyMemo,
   { withThinking = true, across = NONE }: Sending = {},
 ): SentReply {

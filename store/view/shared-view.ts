@@ -25,6 +25,8 @@ export type View = {
    * it once.
    */
   readonly entries: readonly Entry[];
+  /** Is the same for views that grew from one another: what is known of their entries goes by it. */
+  readonly lineage: object;
   at(position: number): Entry | undefined;
   /** Returns a copy of the entries from `position` on. */
   from(position: number): readonly Entry[];
@@ -71,6 +73,7 @@ function viewOf(facts: ViewFacts, shared: Entry[]): View {
   const from = (position: number): readonly Entry[] => shared.slice(position, facts.length);
   return {
     ...facts,
+    lineage: shared,
     get entries() {
       return from(0);
     },

@@ -158,9 +158,13 @@ async function notAgain(deps: Deps, entries: readonly Entry[], sent: readonly Se
     const before = entries.slice(0, position);
     const name = asked ?? message.model;
     const extended = { view: emptyView(SESSION), added: before };
-    const messages = await deps.transcripts.messages(extended, { name, ...deps.models.facts(name) });
+    const { messages } = await deps.transcripts.messages(extended, { name, ...deps.models.facts(name) });
     const { system = [], tools = [] } = currentEpoch(before)?.epoch ?? {};
-    const again = { system: [{ type: 'text' as const, text: joinSystemPrompt(system) }], tools: [...tools], messages };
+    const again = {
+      system: [{ type: 'text' as const, text: joinSystemPrompt(system) }],
+      tools: [...tools],
+      messages: [...messages],
+    };
     if (digestTexts(again) !== sent[n]?.digest) different.push(`request ${n} is not what its transcript comes to`);
   }
   return different;

@@ -7,14 +7,20 @@ import { StalledStream } from '../classify.ts';
 import type { ModelRequest, ModelPort } from '../../deps.ts';
 import { betasOf } from '../betas.ts';
 import { listenForWakes } from '../../../system/wakes.ts';
+import { encodeRequest } from './encode-request.ts';
 
 /** Wraps the official SDK with its own retries off: Temporal alone retries (L14). */
 export function anthropicModel(client: Anthropic): ModelPort {
   return (body, signal, alive = () => {}) => {
     const betas = betasOf(body);
-    const headers = betas.length > 0 ? { 'anthropic-beta': betas.join(',') } : {};
+    const headers = {
+      'content-type': 'application/json',
+      ...(betas.length > 0 && { 'anthropic-beta': betas.join(',') }),
+    };
     const middleware = [createByteReporter(alive)];
-    return client.messages.create(body, { signal, headers, middleware, maxRetries: 0, timeout: 24 * 3_600_000 });
+    const options = { signal, headers, middleware, maxRetries: 0, timeout: 24 * 3_600_000 };
+    // As `client.messages.create` does it, which would write the whole conversation as one text.
+    return client.post('/v1/messages', { ...options, body: encodeRequest(body), stream: true });
   };
 }
 

@@ -252,5 +252,5 @@ test('a stored prompt that is no longer seen is not read again (L10)', async () 
   ];
   const bench = await run({ entries });
   const extended = await bench.deps.transcripts.extend(session, bench.input.head, []);
-  expect(await bench.deps.transcripts.messages(extended)).toHaveLength(3);
+  expect((await bench.deps.transcripts.messages(extended)).messages).toHaveLength(3);
 });

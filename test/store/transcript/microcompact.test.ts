@@ -77,7 +77,7 @@ test('the choice is one more entry to append, and the same ever after (L8)', asy
   const next = transcripts.next(prepared, [reply([textBlock('ok')], { at: now })]);
   await store.put(next.bytes);
   const after = await transcripts.extend(session, next.hash, []);
-  const before = await transcripts.messages(prepared);
-  const later = await transcripts.messages(transcripts.shrinkResults(after, now + MINUTE, {}));
+  const { messages: before } = await transcripts.messages(prepared);
+  const { messages: later } = await transcripts.messages(transcripts.shrinkResults(after, now + MINUTE, {}));
   expect(later.slice(0, before.length)).toEqual(before);
 });

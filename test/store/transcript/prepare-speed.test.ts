@@ -30,7 +30,8 @@ const turn = (n: number): Entry[] => [
 function timePreparation(transcripts: Transcripts, head: Hash | null, turns: number): Promise<number> {
   return cpuTime(async () => {
     const extended = transcripts.shrinkResults(await transcripts.extend(session, head, []), 0, {});
-    expect(await transcripts.messages(extended, { name: 'claude-test' })).toHaveLength(2 * turns + 1);
+    const sent = await transcripts.messages(extended, { name: 'claude-test' });
+    expect(sent.messages).toHaveLength(2 * turns + 1);
   });
 }
 
