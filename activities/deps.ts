@@ -163,6 +163,8 @@ export type RunDefaults = Required<Pick<RunOptions, ChosenOption>> &
     readonly models: ModelTable;
     readonly compaction: CompactionRules;
     readonly batchSummaries: boolean;
+    /** False: no bound (L34). */
+    readonly maxSameResults: number | false;
     /** The number of notes of runs in a workspace at which they are merged (L80). */
     readonly consolidateMemoryAfter: number;
     readonly agents: AgentSettings;
