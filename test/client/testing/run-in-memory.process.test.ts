@@ -89,9 +89,9 @@ test('a test decides which results are shrunk, and the model is shown markers in
     deps: {
       microcompact: (all) => {
         seen.push(all.length);
-        const reply = all.findIndex(({ kind }) => kind === 'reply');
+        const first = all.findIndex(({ kind }) => kind === 'reply');
         const isDue = all.filter(({ kind }) => kind === 'reply').length === 2;
-        return isDue ? { kind: 'microcompact', before: reply + 1, freed: 1 } : null;
+        return isDue ? { kind: 'microcompact', before: first + 1, freed: 1 } : null;
       },
     },
   });
