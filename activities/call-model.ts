@@ -66,13 +66,13 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
         return await endWithResult(live, await endWithout({ attempt, record, live, tries }, stop));
       }
       const collected = await collectEntries(deps, config, given, told.entries);
-      // Events of the superseded request are not news.
-      if (input.supersedes === undefined) announceEntries(live, collected);
       const asked = chooseModel(config, input.model);
       const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
       const keeps = keepsPast(config, chosen.model, deps.models);
       const more = { ...given, added: [...given.added, ...collected] };
       const base = deps.transcripts.shrinkResults(more, deps.now(), keeps);
+      // Events of the superseded request are not news.
+      if (input.supersedes === undefined) announceEntries(live, base.added.slice(given.added.length));
       const answer = checks(config.outputSchema);
       const result = await requestAndSettle({
         deps,

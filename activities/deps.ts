@@ -52,6 +52,8 @@ export type Deps = {
   /** Absent: runs have no skills (L79). */
   readonly skills?: SkillSettings;
   readonly afterStop: readonly AfterStopHandler[];
+  /** Makes the summaries of compactions in the place of a model (L10, L54). Absent: a model does. */
+  readonly autocompact?: Summarizer;
   /** Absent: nothing is remembered, whatever a run is opened with (L80). */
   readonly memory?: Memory;
   readonly defaults: RunDefaults;
@@ -69,6 +71,12 @@ export type Deps = {
   /** Returns a number in [0, 1), for jitter. */
   readonly random: () => number;
 };
+
+/**
+ * Returns the summary of what a compaction leaves out, or null when there is none. `text` is the
+ * conversation as a model would be asked about it, `system` the instruction.
+ */
+export type Summarizer = (asked: { readonly system: string; readonly text: string }) => Promise<string | null>;
 
 /** Git work trees of isolated agents (L72). */
 export type Worktrees = {
@@ -163,6 +171,8 @@ export type RunDefaults = Required<Pick<RunOptions, ChosenOption>> &
     readonly models: ModelTable;
     readonly compaction: CompactionRules;
     readonly batchSummaries: boolean;
+    /** False: no bound (L34). */
+    readonly maxSameResults: number | false;
     /** The number of notes of runs in a workspace at which they are merged (L80). */
     readonly consolidateMemoryAfter: number;
     readonly agents: AgentSettings;

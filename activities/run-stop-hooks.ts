@@ -9,6 +9,7 @@ import { buildHookContext } from './hooks/hook-context.ts';
 import type { HookContext } from './hooks/hooks.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { endIfThrows } from '../store/live/tell.ts';
+import { systemPartsOf } from '../store/system-prompt.ts';
 import { createBodyReader } from '../store/log/bodies.ts';
 import { renderEntries } from '../store/view/render-entries.ts';
 import { finalText } from '../store/view/final-text.ts';
@@ -27,7 +28,7 @@ export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks
       const text = finalText(await deps.transcripts.view(session, head));
       const transcript = (): Promise<string> => renderRun(deps, session, head);
       const context = buildHookContext(config, { iteration, signal }, live);
-      const stopped = await deps.hooks.stop(context, { text, active }, transcript);
+      const stopped = await deps.hooks.stop(context, { text, active, system: systemPartsOf(config) }, transcript);
       const ran = await askIdle(deps, config, context, { text, active, stopped });
       // Another attempt asks the hooks again.
       if (isGivenUp(attempt)) throw createGivenUpError(attempt);

@@ -84,7 +84,7 @@ function start(job: WorkerJob): Promise<Running> {
     taskQueue,
     tools: [note],
     ...(snapshots !== undefined && { config: { snapshots } }),
-    defaults: { permissionMode: 'bypass', maxTurns: 1_000_000, agents: agentSettings({}, MANY) },
+    defaults: { permissionMode: 'bypass', maxTurns: 1_000_000, maxSameResults: false, agents: agentSettings({}, MANY) },
   });
 }
 

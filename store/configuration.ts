@@ -7,6 +7,7 @@ import type { Effort, Rules } from '../workflows/contract/loop.ts';
 import type { SystemPart } from '../workflows/contract/activities.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import type { AgentFacts, QuerySource } from '../workflows/contract/facts.ts';
+import type { PromptContext } from '../workflows/contract/prompt-context.ts';
 import type { ToolEnv } from '../workflows/contract/tool-env.ts';
 import { StoreError, type Store, newerValue, findNewerVersion, parseStored } from './values/store.ts';
 import type { ModelFacts } from './model-facts.ts';
@@ -46,6 +47,9 @@ export type RunConfig = {
    * The caller's variables for tools; those of the worker's configuration are in its process alone.
    */
   readonly toolEnv?: ToolEnv;
+  /** Parts of the system prompt that the caller gave by name (L58). */
+  readonly systemContext?: PromptContext;
+  readonly userContext?: PromptContext;
   /** The absolute real paths of further folders that tools may work in; absent: none. */
   readonly folders?: readonly string[];
   /** The primary model, then the fallbacks in order (L19). */

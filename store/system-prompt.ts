@@ -4,6 +4,7 @@ import type { JsonSchema } from '../system/schema/json-schema.ts';
 import { wellFormedText } from '../system/text.ts';
 import type { Reach } from '../system/process/places.ts';
 import type { SystemPart } from '../workflows/contract/activities.ts';
+import type { PromptContext } from '../workflows/contract/prompt-context.ts';
 import type { RunConfig } from './configuration.ts';
 
 export const DEFAULT_SYSTEM_PROMPT = [
@@ -13,7 +14,10 @@ export const DEFAULT_SYSTEM_PROMPT = [
   'A tool result that says its outcome is unknown means that the effect may or may not have happened: check before repeating it.',
 ].join('\n');
 
-type PromptContext = Reach & {
+type PromptFacts = Reach & {
+  /** What the caller says of the place and of the people, by name. */
+  readonly systemContext?: PromptContext;
+  readonly userContext?: PromptContext;
   /** Instructions of MCP servers about their tools (L74). */
   readonly instructions?: readonly string[];
   /** The words of hooks at the start of the session, each as the model is told them. */
@@ -27,11 +31,11 @@ type PromptContext = Reach & {
  */
 export function buildSystemPrompt(
   callers: string,
-  context: PromptContext,
+  context: PromptFacts,
   at: number,
   schema?: JsonSchema,
 ): readonly SystemPart[] {
-  const { cwd, folders = [], instructions = [], added = [] } = context;
+  const { cwd, folders = [], instructions = [], added = [], systemContext, userContext } = context;
   const facts = [
     `Workspace: ${cwd}`,
     ...(folders.length === 0 ? [] : [`Other folders you may work in, by absolute path: ${folders.join(', ')}`]),
@@ -41,12 +45,23 @@ export function buildSystemPrompt(
     { name: 'the instructions', text: callers.trim() },
     { name: 'the workspace', text: facts.join('\n') },
     { name: 'the date', text: `Date when this run started: ${new Date(at).toISOString().slice(0, 10)}` },
+    ...contextParts('system context', systemContext),
     { name: MCP_PART, text: instructions.join('\n\n') },
     { name: 'the rule for the final answer', text: schema === undefined ? '' : answerRule(schema) },
     { name: HOOKS_PART, text: added.join('\n\n') },
+    ...contextParts('user context', userContext),
   ];
   // One lone surrogate makes every request of the run unreadable (L58).
   return parts.filter(({ text }) => text !== '').map(({ name, text }) => ({ name, text: wellFormedText(text) }));
+}
+
+/** Each text has its name before it, because a changed one is told without the others. */
+function contextParts(kind: string, context: PromptContext = {}): readonly SystemPart[] {
+  return Object.entries(context).map(([name, given]) => {
+    const text = given.trim();
+    const said = text.includes('\n') ? `${name}:\n${text}` : `${name}: ${text}`;
+    return { name: `${name} (${kind})`, text: text === '' ? '' : said };
+  });
 }
 
 const MCP_PART = 'what MCP servers say';

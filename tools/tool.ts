@@ -1,6 +1,7 @@
 // The type of a tool. `defineTool` types a tool by its input schema; the registry and the executor
 // see the untyped `Tool`.
 import '../system/process/supported.ts';
+import type { MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import type { SeenFile } from '../workflows/contract/activities.ts';
 import type { TerminalReason } from '../workflows/contract/loop.ts';
 import type { PermissionMode } from '../workflows/contract/session.ts';
@@ -96,6 +97,11 @@ export type ToolContext = {
   readonly askModel?: (question: ModelQuestion) => Promise<ModelAnswer>;
   /** Asks people while the call runs and holds its slot, where the tool's `asksPeople` said so. */
   readonly askPeople?: AskPeople;
+  /**
+   * Returns the conversation as the model was shown it for the reply that makes this call, in the
+   * form of the Messages API: a copy, made when it is asked for.
+   */
+  readonly messages?: () => Promise<readonly MessageParam[]>;
   /** Shows a text to watchers while the call runs; it is never stored. */
   progress(text: string): void;
   /**

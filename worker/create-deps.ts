@@ -134,6 +134,13 @@ export async function createDeps(
     traced: settings.traced ?? false,
     small: createSmallModelFactory(asking),
     seen: createSeenByTools(transcripts.view),
+    readMessages: async (session, head) => {
+      const shown = await transcripts.messages({ view: await transcripts.view(session, head), added: [] });
+      return shown.slice(
+        0,
+        shown.findLastIndex(({ role }) => role === 'assistant'),
+      );
+    },
     ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
   });
   const { snapshots } = settings;

@@ -75,9 +75,14 @@ export class CallInRun implements BoundCall {
     return { safe, plan, signature: hashCall(this.#block), plainEnd };
   }
 
-  async runEarly({ id, signal, ...port }: EarlyCallOptions): Promise<CallOutcome | null> {
+  async runEarly({ id, signal, messages, ...port }: EarlyCallOptions): Promise<CallOutcome | null> {
     const done = await this.#watch(port, { early: true }, (watching) =>
-      executeEarly(this.#environment, this.#request, { ...watching, id, signal }, this.#prepare()),
+      executeEarly(
+        this.#environment,
+        this.#request,
+        { ...watching, id, signal, ...present({ messages }) },
+        this.#prepare(),
+      ),
     );
     return done.kind === 'done' ? this.#rememberSeen(done) : null;
   }

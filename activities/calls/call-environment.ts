@@ -1,9 +1,10 @@
 // The environment that all calls of a run share, the call itself, and one run of it.
+import type { MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import type { Ask, Decision } from '../../workflows/contract/activities.ts';
 import type { DelegatedEnd, Delegation } from '../../workflows/contract/delegation.ts';
 import type { ToolEnv } from '../../workflows/contract/tool-env.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
-import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
+import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { HookRunner } from '../hooks/hooks.ts';
 import type { LiveEvent } from '../../store/live/events.ts';
 import type { Attempt } from '../attempt.ts';
@@ -33,7 +34,14 @@ export type CallEnvironment = CallSettings & {
   readonly traced?: boolean;
   /** The files that tools saw. Absent: nothing is known of them. */
   readonly seen?: SeenByTools;
+  /**
+   * Returns what the model was shown for the last reply of a transcript. Absent: tools are given no
+   * conversation.
+   */
+  readonly readMessages?: MessageReader;
 };
+
+export type MessageReader = (session: SessionId, head: Hash | null) => Promise<readonly MessageParam[]>;
 
 /** A tool_use block of a reply. `toolUseId` is the model's own id of the call, for hooks. */
 export type CallRequest = NamedInput & { readonly index: number; readonly toolUseId: string };
@@ -47,6 +55,8 @@ export type EarlyRun = {
   /** Aborted with an AbortCause. */
   readonly signal: AbortSignal;
   readonly iteration: number;
+  /** What the model was shown for the reply. Absent: what the call's transcript holds. */
+  readonly messages?: () => Promise<readonly MessageParam[]>;
   /** Tells that the call, or the check of whether it took effect (L40), is about to run. */
   begins(): void;
   progress(text: string): void;

@@ -3,7 +3,7 @@ import type { CallPlan } from './prepare.ts';
 import type { Outcome } from '../../store/log/entries.ts';
 import type { OutcomeFacts, ToolContextState, Ask, Decision } from '../../workflows/contract/activities.ts';
 import type { DelegatedEnd, Delegation } from '../../workflows/contract/delegation.ts';
-import type { Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
+import type { MessageParam, Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
 import type { RunConfig } from '../../store/configuration.ts';
 import type { RemainingBudget } from '../../workflows/contract/loop.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
@@ -100,4 +100,9 @@ export type AskingStep = { readonly step: number; readonly left?: RemainingBudge
 export type CallPort = { readonly iteration: number; say(event: LiveEvent): void };
 
 /** `id` is unique to the attempt. `signal` is aborted with an AbortCause. */
-export type EarlyCallOptions = CallPort & { readonly id: string; readonly signal: AbortSignal };
+export type EarlyCallOptions = CallPort & {
+  readonly id: string;
+  readonly signal: AbortSignal;
+  /** What the model was shown for the reply. */
+  readonly messages?: () => Promise<readonly MessageParam[]>;
+};

@@ -1,5 +1,6 @@
 // The last step of L33 before recording: turns a verdict into the outcome that the model reads,
 // bounded and well-formed (L6).
+import { createHash } from 'node:crypto';
 import { toUSVString } from 'node:util';
 import type { Outcome } from '../../store/log/entries.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
@@ -53,7 +54,17 @@ export async function formatOutcome(
     },
   };
   const tokens = estimateTokens(outcomeCharacters(outcome));
-  return { outcome, facts: tokens < WORTH_SAYING ? verdict.facts : { ...verdict.facts, tokens } };
+  const result = hasResult(verdict) ? hashResult(outcome) : undefined;
+  return { outcome, facts: { ...verdict.facts, ...(tokens < WORTH_SAYING ? {} : { tokens }), ...present({ result }) } };
+}
+
+/** A call that was stopped, or of which nobody knows what it did, gave no result. */
+const hasResult = ({ outcome }: CallVerdict): boolean => outcome !== 'cancelled' && outcome !== 'unknown';
+
+/** Hashes what the model reads. The hash is short, as that of a call is, for the same reason. */
+function hashResult({ content, media = [] }: Outcome): string {
+  const shown = JSON.stringify([content, media.map(({ hash }) => hash)]);
+  return createHash('sha256').update(shown).digest('base64url').slice(0, 6);
 }
 
 async function boundText(store: Store, text: string): Promise<Pick<Outcome, 'content' | 'whole'>> {

@@ -12,7 +12,7 @@ import { copyForObservers } from '../../tools/observed-input.ts';
 import type { ToolRegistry } from '../../tools/registry.ts';
 import type { HookRunner } from '../hooks/hooks.ts';
 import { CallInRun, type SmallModelFactory } from './bound-call.ts';
-import type { CallEnvironment } from './call-environment.ts';
+import type { CallEnvironment, MessageReader } from './call-environment.ts';
 import type { CallRunner } from './call-port.ts';
 import { closeTools } from './close-tools.ts';
 import type { CallSettings } from './prepare.ts';
@@ -28,15 +28,25 @@ type RunnerOptions = {
   /** Absent: no tool asks a model. */
   readonly small?: SmallModelFactory;
   readonly seen?: SeenByTools;
+  readonly readMessages?: MessageReader;
 };
 
 export function createCallRunner(
   store: Store,
   registry: ToolRegistry,
   hooks: HookRunner,
-  { ofHost = store, host = thisHost(), observe, toolEnv, traced = false, small, seen }: RunnerOptions = {},
+  {
+    ofHost = store,
+    host = thisHost(),
+    observe,
+    toolEnv,
+    traced = false,
+    small,
+    seen,
+    readMessages,
+  }: RunnerOptions = {},
 ): CallRunner {
-  const ofWorker = { registry, hooks, store, ofHost, host, traced, ...(seen && { seen }) };
+  const ofWorker = { registry, hooks, store, ofHost, host, traced, ...present({ seen, readMessages }) };
   return {
     get definitions() {
       return registry.definitions();

@@ -14,7 +14,7 @@ import type { CallEnvironment, CallRun, EarlyRun } from './call-environment.ts';
  * at will, has no fence. `generation` is the claim that children are recorded with; null for a call
  * without one (L40).
  */
-type ContextRun = Pick<EarlyRun, 'id' | 'signal' | 'iteration' | 'progress'> &
+type ContextRun = Pick<EarlyRun, 'id' | 'signal' | 'iteration' | 'progress' | 'messages'> &
   Partial<Pick<CallRun, 'fence' | 'mayHaveBegun' | 'small' | 'askPeople' | 'isOver'>> & {
     readonly generation: number | null;
   };
@@ -23,9 +23,10 @@ export function buildToolContext(
   environment: Omit<CallEnvironment, 'registry' | 'hooks' | 'host' | 'mode'>,
   run: ContextRun,
 ): ToolContext {
-  const { store, ofHost, session, seen } = environment;
+  const { store, ofHost, session, seen, readMessages } = environment;
   const { generation, small, isOver, mayHaveBegun = false } = run;
   const head = keyHead(run.id);
+  const shown = run.messages ?? (readMessages && (() => readMessages(session, head)));
   // Where this worker sends no spans, its caller's span is the nearest one.
   const traceparent = environment.traced ? traceparentIn(environment, run.iteration) : environment.traceparent;
   return {
@@ -44,6 +45,7 @@ export function buildToolContext(
     mayHaveBegun,
     ...(seen && { lastSeen: (path) => seen.of(session, head, path) }),
     ...(small && { askModel: small.ask }),
+    ...(shown && { messages: async () => structuredClone(await shown()) }),
     ...(run.askPeople && { askPeople: run.askPeople }),
     session,
     ...(isOver && { sessionIsOver: () => isOver(session) }),

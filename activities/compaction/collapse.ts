@@ -17,7 +17,7 @@ import { entriesOf, type ExtendedView } from '../../store/transcript/transcripts
 import { COLLAPSE_SYSTEM, COLLAPSE_TASK, writeQuestion } from './questions.ts';
 import { fitText } from './fit-text.ts';
 import { type Scale, measureScale } from './scale.ts';
-import { isEnough, shrinkFirst, storeShrunk } from './shrink-first.ts';
+import { isEnough, shrinkFirst, storeShrunk, tellStored } from './shrink-first.ts';
 import { type SmallModel, openSmallModel, type SummaryDeps } from './small-model.ts';
 import { findOldStretches, type OldStretch } from './old-stretches.ts';
 
@@ -39,6 +39,7 @@ export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse)
       const given = await deps.transcripts.extend(session, input.head, append);
       announceEntries(live, given.added);
       const result = known ?? (await makeCollapse({ deps, attempt, input, config, given, record }));
+      await tellStored(deps, live, given, result);
       if (result.kind === 'staged') live.write({ type: 'collapse_staged', iteration, savings: result.savings });
       return endWithResult(live, { ...result, ...findLeftOut(append, given) });
     });

@@ -20,8 +20,8 @@ import { inView, type ShownPart } from '../../store/view/in-view.ts';
 import { entriesOf, type ExtendedView } from '../../store/transcript/transcripts.ts';
 import { chooseKept, type KeptPart } from './choose-kept.ts';
 import { type Scale, measureScale } from './scale.ts';
-import { isEnough, shrinkFirst, storeShrunk } from './shrink-first.ts';
-import { type SmallModel, openSmallModel, type SummaryDeps } from './small-model.ts';
+import { isEnough, shrinkFirst, storeShrunk, tellStored } from './shrink-first.ts';
+import { answerInstead, type SmallModel, openSmallModel, type SummaryDeps } from './small-model.ts';
 import { summarize, type SummaryEnd } from './summarize.ts';
 import { reportUnsigned, makeSignedBoundary } from './signed-boundary.ts';
 import { type CompactionAttempt, resumeCompactionWait, handleUnanswered } from './unanswered.ts';
@@ -55,18 +55,20 @@ export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) =
       const given = await deps.transcripts.extend(session, input.head, append);
       const leftOut = findLeftOut(append, given);
       const instead = chooseModel(config, input.model, input.window).model;
-      const small = openSmallModel(deps, attempt, config, { ...input, instead });
+      const asked = openSmallModel(deps, attempt, config, { ...input, instead });
+      const small = deps.autocompact ? answerInstead(asked, deps.autocompact) : asked;
       if (!known) {
         const began = { at: deps.now(), tick: performance.now() };
         const result = await makeCompaction({ deps, attempt, input, config, live, given, record, small });
         observeCompaction(deps, placeOfStep(config, attempt, input), began, result);
+        if (result.kind !== 'compacted') await tellStored(deps, live, given, result);
         return endWithResult(live, { ...result, ...leftOut });
       }
       announceEntries(live, given.added);
-      if (known.kind === 'compacted') {
-        tellStart(live, input);
+      if (known.kind === 'compacted') tellStart(live, input);
+      await tellStored(deps, live, given, known);
+      if (known.kind === 'compacted')
         tellEnd(live, iteration, (await deps.transcripts.view(session, known.head)).entries);
-      }
       return endWithResult(live, { ...known, ...leftOut });
     });
   };
@@ -166,7 +168,7 @@ const MOST_FAILURES = 2;
 /** Lets the API make the summary, where it can. Null: one of ours is to be made. */
 async function askForSigned(step: SummaryStep, more: readonly string[]): Promise<SummaryEnd | null> {
   const { failures, empties } = step.small.tries();
-  if (isMediaRefused(step) || failures + empties >= MOST_FAILURES) return null;
+  if (step.deps.autocompact || isMediaRefused(step) || failures + empties >= MOST_FAILURES) return null;
   const work = { ...step, chosen: chooseForSummary(step), more };
   const asked = await makeSignedBoundary(work);
   if (asked.kind === 'none') return null;
@@ -202,7 +204,7 @@ async function storeBoundary(
   spend: CompactionResult['spend'],
   hooks: HookContext,
 ): Promise<CompactionResult> {
-  const { deps, live, base, input, record } = step;
+  const { deps, live, given, base, input, record } = step;
   const next = deps.transcripts.next(base, more);
   const boundary = more.at(-1) as BoundaryEntry;
   const { before, after, summary } = boundary;
@@ -215,7 +217,7 @@ async function storeBoundary(
     return result;
   }
   deps.transcripts.keep(next);
-  announceEntries(live, more);
+  announceEntries(live, next.view.from(given.view.length + given.added.length));
   tellEnd(live, input.iteration, next.view.entries);
   if (deps.hooks.has('postCompact')) {
     const { failed } = await deps.hooks.postCompact(hooks, { trigger: input.trigger, before, after, summary });

@@ -1,6 +1,9 @@
 // Shrinks old tool results before a short form or a summary is made (L8): when that makes enough
 // room, nothing else is done.
 import type { ShrinkFirst, ShrunkResults } from '../../workflows/contract/activities.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import type { LiveWriter } from '../../store/live/events.ts';
+import { announceEntries } from '../../store/live/tell.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { ExtendedView } from '../../store/transcript/transcripts.ts';
 import type { RunModel } from '../../store/configuration.ts';
@@ -25,6 +28,17 @@ export function shrinkFirst(
 
 export function isEnough({ freed }: Shrinking, { unlessFreed }: ShrinkFirst): boolean {
   return unlessFreed !== undefined && freed > unlessFreed;
+}
+
+/** Tells watchers what a step has stored besides what it was given; nothing without a head. */
+export async function tellStored(
+  { transcripts }: Pick<SummaryDeps, 'transcripts'>,
+  live: LiveWriter,
+  { view, added }: ExtendedView,
+  result: { readonly kind: string; readonly head?: Hash },
+): Promise<void> {
+  if (result.head === undefined) return;
+  announceEntries(live, (await transcripts.view(view.session, result.head)).from(view.length + added.length));
 }
 
 /** Stores the shrunk results. `came` makes the result of the step. */

@@ -3,7 +3,7 @@
 import type { Compact } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { type Attempt, createGivenUpError } from '../attempt.ts';
-import type { Deps, ModelPort } from '../deps.ts';
+import type { Deps, ModelPort, Summarizer } from '../deps.ts';
 import type { EndRecorderDeps } from '../calls/record-ends.ts';
 import type { ModelQuestion } from '../../tools/tool.ts';
 import { askModel, type AskFailure, type QuestionOutcome } from '../model/ask-model.ts';
@@ -32,6 +32,7 @@ export type SummaryDeps = Pick<
   | 'redact'
   | 'scripted'
   | 'hooks'
+  | 'autocompact'
   | 'now'
   | 'random'
 > &
@@ -127,6 +128,20 @@ export function openSmallModel(
     }
     return asked;
   }
+}
+
+/** Answers the questions of a compaction without a model. */
+export function answerInstead(small: SmallModel, autocompact: Summarizer): SmallModel {
+  const failure = { kind: 'failed', detail: 'there is no summary' } as const;
+  return {
+    ...small,
+    async ask({ system, text }) {
+      const made = await autocompact({ system, text });
+      return made === null
+        ? { kind: 'failed', failure, spend: noSpend }
+        : { kind: 'text', text: made, cut: false, spend: noSpend };
+    },
+  };
 }
 
 /** Characters of a token, at the least: code and other languages are dense. */

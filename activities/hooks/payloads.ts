@@ -1,6 +1,6 @@
 // The input of each hook, besides the facts that all are told.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { AlertKind, CompactionTrigger, WaitingCall } from '../../workflows/contract/activities.ts';
+import type { AlertKind, CompactionTrigger, SystemPart, WaitingCall } from '../../workflows/contract/activities.ts';
 import type { AgentFacts } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
@@ -49,10 +49,16 @@ export type Payloads = {
   };
   /**
    * `text` is the last reply, whole where it was cut and continued. `active`: a stop hook has
-   * blocked in this run before. `transcript` is a file with the text of the run, while the hook
+   * blocked in this run before. `system` has the parts of the run's system prompt, the caller's and
+   * each context, by their names. `transcript` is a file with the text of the run, while the hook
    * runs, for a hook that asks for it.
    */
-  readonly stop: { readonly text: string; readonly active: boolean; readonly transcript?: string };
+  readonly stop: {
+    readonly text: string;
+    readonly active: boolean;
+    readonly system: readonly SystemPart[];
+    readonly transcript?: string;
+  };
   readonly agentIdle: {
     readonly text: string;
     readonly active: boolean;

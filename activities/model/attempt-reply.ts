@@ -119,11 +119,12 @@ function streamHandlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
 const EARLY_GRACE_MS = 500;
 
 export function replyPort(step: PreparedStep): ReplyPort {
-  const { deps, attempt, config, live, input, tries, told } = step;
+  const { deps, attempt, config, live, input, tries, told, base } = step;
   const { tools } = deps;
   const { iteration, context, head } = input;
   const prices = pricesOf(step);
   const given = attemptSignal(attempt);
+  const messages = () => deps.transcripts.messages(base);
   return {
     model: watchModel(deps.model, { observe: deps.observe, about: placeOfStep(config, attempt, input), prices }),
     signal: attempt.signal,
@@ -136,7 +137,7 @@ export function replyPort(step: PreparedStep): ReplyPort {
       // reply that is not there yet. This one says which transcript the call may read.
       const id = head === null ? randomUUID() : callKey(randomUUID(), head, call.index);
       const run = (signal: AbortSignal) =>
-        bound.runEarly({ id, signal: AbortSignal.any([signal, given]), iteration, say: live.write });
+        bound.runEarly({ id, signal: AbortSignal.any([signal, given]), iteration, say: live.write, messages });
       // A run that is being wrapped up starts no call (L51).
       return input.wrapUp ? { safe: false, plan: 'regular', run } : { ...bound.traits(), run };
     },

@@ -7,8 +7,9 @@ import type { Call, ModelCallAnswer, ModelResult, OutcomeFacts } from '../../wor
 import { callKey } from '../../workflows/contract/ids.ts';
 import { groupCalls } from '../../workflows/contract/calls.ts';
 import { spentLimit } from '../../workflows/contract/loop.ts';
-import { isDamage } from '../../store/values/store.ts';
-import type { CallBlock } from '../calls/call-port.ts';
+import { isDamage, StoreError } from '../../store/values/store.ts';
+import type { CallBlock, CallOutcome } from '../calls/call-port.ts';
+import { recordOutcome } from '../calls/journal.ts';
 import type { CallPlan } from '../calls/prepare.ts';
 import type { ModelStep } from './step.ts';
 
@@ -36,14 +37,44 @@ export async function runOpenCalls(
   step: ModelStep,
   result: ModelResult,
   blocks: readonly CallBlock[],
+  early: ReadonlyMap<number, CallOutcome> = new Map(),
 ): Promise<ModelCallAnswer> {
   if (result.kind !== 'message' || step.input.wrapUp) return result;
-  const open = { step, reply: result, blocks };
+  const reply = { ...result, calls: await recordEarly(step, result, early) };
+  const open = { step, reply, blocks };
   const effects = await runEffects(open);
-  const ran = result.calls.map((call) => ({ ...call, ...effects.get(call) }));
+  const ran = reply.calls.map((call) => ({ ...call, ...effects.get(call) }));
   const handed = await handOverBatch(open, nextBatch(ran));
   const calls = ran.map((call) => ({ ...call, ...handed.get(call) }));
   return { ...result, calls, kind: calls.some(({ delegate }) => delegate) ? 'handed_over' : 'message' };
+}
+
+/**
+ * Records the outcomes of early calls that finished behind one that had not: the reply could not
+ * hold them, for its outcomes are in the model's order (L35, L37). Those that cannot be stored run
+ * the regular way.
+ */
+async function recordEarly(
+  { deps, attempt, config }: ModelStep,
+  { head, calls }: Reply,
+  early: ReadonlyMap<number, CallOutcome>,
+): Promise<readonly Call[]> {
+  return await Promise.all(
+    calls.map(async (call) => {
+      const known = call.outcome ? undefined : early.get(call.index);
+      if (!known) return call;
+      const key = callKey(config.chain, head, call.index);
+      const { outcome, facts } = known;
+      const keyed = { outcome: { ...outcome, log: { ...outcome.log, key } }, facts };
+      try {
+        const recorded = await recordOutcome(deps.store, { session: attempt.session, key }, keyed);
+        return { ...call, ran: recorded.facts };
+      } catch (error) {
+        if (error instanceof StoreError) return call;
+        throw error;
+      }
+    }),
+  );
 }
 
 /** Marks the open calls of a reply whose attempt died, since any of them may have begun. */
@@ -58,8 +89,9 @@ export function inDoubt(found: ModelResult): ModelResult {
 async function runEffects(open: OpenReply): Promise<ReadonlyMap<Call, CallBeginning>> {
   const ran = new Map<Call, CallBeginning>();
   for (const call of open.reply.calls) {
-    if (!leavesFree(call.outcome ?? {})) break;
-    if (call.outcome) continue;
+    const known = call.outcome ?? call.ran;
+    if (!leavesFree(known ?? {})) break;
+    if (known) continue;
     const done = await beginCall(open, call, 'with_reply');
     if (!done) break;
     ran.set(call, done);
@@ -121,7 +153,7 @@ async function beginCall(
     });
     if ('ask' in done) return null;
     if (!('delegate' in done)) return { ran: done.facts };
-    const isLast = reply.calls.findLast(({ outcome }) => !outcome)?.index === index;
+    const isLast = reply.calls.findLast(({ outcome, ran }) => !outcome && !ran)?.index === index;
     return traits.plainEnd && isLast ? { ...done, plain: true } : done;
   } catch (error) {
     // The damage belongs to this call, not to the reply: the regular way meets it again and reports

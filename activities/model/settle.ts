@@ -116,7 +116,7 @@ async function settleJudged(
       const { message: kept, calls } = verdict;
       const { result, first } = await storeReply(step, { message: kept, calls, fate, spend, early });
       if (!first) return result;
-      const answer = await runOpenCalls(step, result, calls);
+      const answer = await runOpenCalls(step, result, calls, early);
       await captureEarly(step, answer);
       return answer;
     }

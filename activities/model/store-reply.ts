@@ -16,13 +16,16 @@ import { runFields } from '../../system/log.ts';
 import { isForgotten } from '../step-record.ts';
 import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
 import { findLeftOut } from '../../store/transcript/prepared-boundary.ts';
+import { ownName } from '../../store/transcript/tool-names.ts';
 import { chooseIds } from '../../store/transcript/call-ids.ts';
 import { finalText } from '../../store/view/final-text.ts';
 import { fitOutcomes } from '../../store/view/fit-outcomes.ts';
 import type { NextSegment } from '../../store/view/next-segment.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { clip } from '../../system/text.ts';
+import { isListed } from '../../tools/listed.ts';
 import { inDoubt } from './run-open-calls.ts';
+import { findTextCall } from './text-call.ts';
 import { buildHookContext } from '../hooks/hook-context.ts';
 import { contextTokensOf, contextUsageOf, pricesOf, spendOf } from './bill.ts';
 import { asServed } from './request.ts';
@@ -111,8 +114,8 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
   const asked = message.model === name ? {} : { asked: name };
   const number = attempt.number;
   const ids = chooseIds(message, base.view.length + base.added.length, step.callIds ?? new Set());
-  const said = { kind: 'reply', fate, message, ...asked, ...ids } as const;
-  const reply: ReplyEntry = { ...said, iteration, attempt: number, spend: own, at };
+  const stored = { kind: 'reply', fate, message, ...asked, ...ids } as const;
+  const reply: ReplyEntry = { ...stored, iteration, attempt: number, spend: own, at };
   const files = await step.files;
   const adopted = await adoptOutcomes(deps, calls, early);
   const next = deps.transcripts.next(base, [reply, ...adopted, ...(files ? [files] : [])]);
@@ -131,8 +134,19 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
     };
   if (fate === 'cut')
     return { next, result: { kind: 'cut_off', ...facts, output: contextUsageOf(message.usage).output } };
-  const problem = step.answer(finalText(next.view));
-  return { next, result: { kind: 'message', ...facts, calls: [], ...present({ problem }) } };
+  const said = finalText(next.view);
+  const problem = step.answer(said);
+  const textCall = findTextCall(said, (called) => isOffered(step, called));
+  return { next, result: { kind: 'message', ...facts, calls: [], ...present({ problem, textCall }) } };
+}
+
+/** Tells whether the run has a tool that the model may know by this name. */
+function isOffered({ deps, config, input }: ModelStep, called: string): boolean {
+  const name = ownName(config.toolNames ?? {}, called).toLowerCase();
+  const limits = [config.tools, input.context?.allowedTools];
+  return deps.tools.definitions.some(
+    (tool) => tool.name.toLowerCase() === name && limits.every((names) => isListed(names, tool.name)),
+  );
 }
 
 /**

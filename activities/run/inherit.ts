@@ -114,9 +114,11 @@ export function endWorktree({
   };
 }
 
-function parentOptions({ models: [primary, ...fallbacks], rules, snapshots }: RunConfig): Partial<RunOptions> {
+function parentOptions(parent: RunConfig): Partial<RunOptions> {
+  const { models, rules, snapshots, systemContext, userContext } = parent;
+  const [primary, ...fallbacks] = models;
   return {
-    ...present({ snapshots }),
+    ...present({ snapshots, systemContext, userContext }),
     model: primary.name,
     fallbackModels: fallbacks.map(({ name }) => name),
     wrapUp: rules.wrapUp,

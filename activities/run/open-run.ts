@@ -85,6 +85,7 @@ function createOpener(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise
       {
         cwd: cwd.path,
         folders,
+        ...pickContexts(options),
         instructions: deps.servers?.instructions(options.tools) ?? [],
         added: started.context.map(({ hook, text }) => `Added by the hook ${hook}:\n${text}`),
       },
@@ -144,6 +145,7 @@ function takeSnapshot(
     ...(!agent && deps.memory && (options.memory ?? defaults.memory) ? { memory: true as const } : {}),
     ...(!agent && (options.suggestPrompts ?? defaults.suggestPrompts) ? { suggestPrompts: true as const } : {}),
     ...present({ toolEnv: options.toolEnv }),
+    ...pickContexts(options),
     ...present({ snapshots: options.snapshots ?? deps.snapshots?.setting }),
     ...(folders.length === 0 ? {} : { folders }),
     scripted,
@@ -167,6 +169,11 @@ function takeSnapshot(
     // A worker that goes on with the run has to find these hooks.
     ...(deps.hooks.deciding.length === 0 ? {} : { hooks: deps.hooks.deciding }),
   };
+}
+
+/** Agents of the run are told them, too. */
+function pickContexts({ systemContext, userContext }: RunOptions): Pick<RunConfig, 'systemContext' | 'userContext'> {
+  return present({ systemContext, userContext });
 }
 
 async function announceRun(

@@ -53,6 +53,7 @@ export function buildRules(deps: Deps, known: RunFacts, system: string, options:
     outputCapFixed: options.maxOutputTokens !== undefined,
     maxOutputRecoveries: MAX_OUTPUT_RECOVERIES,
     maxSameFailures: MAX_SAME_FAILURES,
+    maxSameResults: defaults.maxSameResults === false ? null : defaults.maxSameResults,
     fixedTokens: estimateTokens(system.length + JSON.stringify(tools.definitions).length),
     // Short forms change the middle of a conversation that was sent: a model that checks it would
     // lose all of its thinking for each.

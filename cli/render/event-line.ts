@@ -2,7 +2,7 @@
 import type { WatchedEvent } from '../../store/live/events.ts';
 import { SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
 import { isOrdinary, noticeText, transitionText } from '../../client/render/words.ts';
-import { compactionText, describeStaged } from '../../client/render/context-words.ts';
+import { compactionText, describeStaged, shortenedText } from '../../client/render/context-words.ts';
 import { type Paint, oneLine } from '../../client/paint.ts';
 import { steeringText } from '../../client/render/steered-words.ts';
 import { searchLine } from '../../client/render/search-words.ts';
@@ -55,6 +55,10 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
       return paint.yellow(`⇣ ${compactionText(event, full)}`);
     case 'collapse_staged':
       return paint.dim(`⇣ ${describeStaged(event)}`);
+    case 'microcompact':
+    case 'collapse_committed':
+    case 'snip':
+      return paint.dim(`⇣ ${shortenedText(event, full)}`);
     case 'hook_start':
       return paint.dim(`  … hook ${oneLine(event.hook, 80)}`);
     case 'hook_end':

@@ -41,6 +41,12 @@ function factOf(event: WatchedEvent): string | null {
       return `steered ${JSON.stringify(event.steered)}`;
     case 'notice':
       return `notice ${JSON.stringify(event.notice)}`;
+    case 'microcompact':
+      return `microcompact ${event.before}`;
+    case 'collapse_committed':
+      return `collapse_committed ${event.count}`;
+    case 'snip':
+      return `snip ${event.entries.join(' ')}`;
     default:
       return null;
   }

@@ -24,8 +24,11 @@ export function contextText(entry: ContextEntry, full: string): string {
       const kept = `the model sees a summary, all from entry ${entry.from} on${prompts}`;
       return `${compactionWords(entry)}, ${sizeChange(entry)}: ${kept}; the full text: ${full}`;
     }
-    case 'microcompact':
-      return `tool results before entry ${entry.before} are shown to the model as a marker, ${formatTokens(entry.freed)} freed`;
+    case 'microcompact': {
+      const { results, before, freed } = entry;
+      const which = results === undefined ? 'tool results' : formatCount(results, 'tool result');
+      return `${which} before entry ${before} ${results === 1 ? 'is' : 'are'} shown to the model as a marker, ${formatTokens(freed)} freed`;
+    }
     case 'collapse_staged':
       return `a short form of entries ${entry.from} to ${entry.to - 1} is ready`;
     case 'collapse_committed':
@@ -33,6 +36,13 @@ export function contextText(entry: ContextEntry, full: string): string {
     case 'snip':
       return `the model no longer sees ${entriesAt(entry.entries)}`;
   }
+}
+
+/** Events that stand for an entry with the same facts. */
+type ShortenedEvent = Extract<LiveEvent, { readonly type: 'microcompact' | 'collapse_committed' | 'snip' }>;
+
+export function shortenedText({ type, ...facts }: ShortenedEvent, full: string): string {
+  return contextText({ kind: type, ...facts } as ContextEntry, full);
 }
 
 type ContextEvent = Extract<

@@ -15,6 +15,7 @@ const transitions: Readonly<Record<TransitionReason, string>> = {
   token_budget_continuation: 'continues: there is budget left',
   model_fallback: 'continues with another model',
   structured_output_retry: 'the answer does not fit its schema: asked again',
+  call_as_text_retry: 'a tool call was written as text: asked again',
 };
 
 /** A turn after another needs no line: what follows shows it. */
@@ -83,6 +84,10 @@ export function noticeText(notice: Notice): string {
       return `${formatTokens(notice.spent)} spent of ${notice.budget.toLocaleString('en')} to spend: asked to continue`;
     case 'structured_output':
       return `its answer does not fit the schema: ${oneLine(notice.problem, 500)}`;
+    case 'call_as_text':
+      return textCallText(notice);
+    case 'same_results':
+      return `${notice.times} replies in a row repeated the same calls and got the same results (${listNames(notice.calls, 5)})${notice.forPeople ? ': it may be stuck' : ': the model is told'}`;
     case 'hook_context':
       return `hook ${oneLine(notice.hook, 60)} adds: ${oneLine(notice.text, 300)}`;
     case 'files_changed':
@@ -126,6 +131,11 @@ function preambleChanged({ parts, ended, toolsGone, toolsBack, toolsNew = [] }: 
     ...(toolsNew.length === 0 ? [] : [`new tools: ${listNames(newNames, 10)}`]),
   ];
   return `the model is told what has changed: ${told.join('; ')}`;
+}
+
+function textCallText({ name, again }: Extract<Notice, { readonly kind: 'call_as_text' }>): string {
+  const what = `the reply has a call of ${oneLine(name, 80)} written as text, so nothing ran`;
+  return `${what}${again ? ', although the model was asked to make it' : ': the model is told'}`;
 }
 
 function modelSwitched({ from, to, calls, detail }: Extract<Notice, { readonly kind: 'model_switched' }>): string {

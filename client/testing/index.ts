@@ -2,7 +2,7 @@
 // (Q6).
 import '../../system/process/supported.ts';
 export { runInMemory } from './run-in-memory.ts';
-export type { InMemory, RanInMemory } from './run-in-memory.ts';
+export type { InMemory, InMemoryDeps, RanInMemory } from './run-in-memory.ts';
 export { replay, testEnvironment } from './environment.ts';
 export type { ReplayOptions, TestEnvironment, TestEnvironmentOptions } from './environment.ts';
 export { fault, gate, reply, startScriptedModel, text, thinking, toolUse } from '../../scripted-model/index.ts';

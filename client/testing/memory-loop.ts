@@ -43,6 +43,8 @@ export type MemoryMessage = {
   readonly session: SessionId;
   readonly text: string;
   readonly options: RunOptions;
+  /** Absent: its number in the session. */
+  readonly id?: MessageId | undefined;
   readonly after?: MemoryRun | undefined;
 };
 
@@ -50,9 +52,12 @@ export type MemoryMessage = {
  * Runs one message to its end. Throws for options that are refused, and for a call that asks, since
  * no person can decide.
  */
-export async function memoryLoop(deps: Deps, { session, text, options, after }: MemoryMessage): Promise<MemoryRun> {
+export async function memoryLoop(
+  deps: Deps,
+  { session, text, options, id: given, after }: MemoryMessage,
+): Promise<MemoryRun> {
   const number = (after?.run ?? 0) + 1;
-  const id = (number === 1 ? 'm' : `m${number}`) as MessageId;
+  const id = given ?? ((number === 1 ? 'm' : `m${number}`) as MessageId);
   const chain = `chain-${session}`;
   const steps = new Steps(session, after?.steps ?? 0);
   const opened = await steps.perform(openRun(deps), { chain, run: number, options });
@@ -107,7 +112,7 @@ class MovePerformer {
         return { kind: 'compacted', result: await steps.perform(compact(deps), input), move, stop: null };
       }
       case 'prepare_compaction': {
-        if (head === null) return { kind: 'preparing', begins: false };
+        if (head === null || deps.autocompact) return { kind: 'preparing', begins: false };
         const input = { head, config, iteration, ...preparationInput(state, rules) };
         this.#prepared = { prepared: { iteration, result: await steps.perform(prepareCompaction(deps), input) } };
         return { kind: 'preparing', begins: true };

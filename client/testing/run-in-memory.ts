@@ -4,14 +4,17 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Deps, Summarizer } from '../../activities/deps.ts';
 import type { Entry } from '../../store/log/entries.ts';
+import { entriesOf } from '../../store/transcript/transcripts.ts';
 import { defaultsOfConfig } from '../../worker/config/config-defaults.ts';
 import { checkConfig, type PerdureConfig } from '../../worker/config/config.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { openModelAccess } from '../../worker/model-access.ts';
 import { startScriptedModel, type RecordedRequest, type ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { finalText } from '../../store/view/final-text.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import { present } from '../../workflows/contract/present.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { memoryLoop } from './memory-loop.ts';
@@ -26,6 +29,22 @@ export type InMemory = {
   readonly config?: PerdureConfig;
   /** Options of the run. Absent: mode `bypass`, in an empty folder that is removed afterwards. */
   readonly options?: Partial<RunOptions>;
+  /** Parts of the loop that are put in the place of the product's own (L54). */
+  readonly deps?: InMemoryDeps;
+};
+
+export type InMemoryDeps = {
+  /** Makes the ids of the session and of its message. */
+  readonly uuid?: () => string;
+  /** Returns milliseconds since the epoch. */
+  readonly now?: () => number;
+  /**
+   * Decides before each request which old results are shown as a marker from then on; null: no
+   * more than already are (L8).
+   */
+  readonly microcompact?: (entries: readonly Entry[], now: number) => Extract<Entry, { kind: 'microcompact' }> | null;
+  /** Makes the summary of a compaction; null: it fails (L10). */
+  readonly autocompact?: Summarizer;
 };
 
 export type RanInMemory = {
@@ -43,7 +62,9 @@ export type RanInMemory = {
  * Runs the prompt to its end. Throws ConfigProblem, an Error for options that a run cannot open
  * with, and an Error for a call that asks for a decision, since no person can decide.
  */
-export async function runInMemory({ prompt, script, account, config = {}, options }: InMemory): Promise<RanInMemory> {
+export async function runInMemory(given: InMemory): Promise<RanInMemory> {
+  const { prompt, script, account, config = {}, options, deps: parts = {} } = given;
+  const { uuid = randomUUID } = parts;
   const checked = checkConfig(config, 'the configuration');
   const root = mkdtempSync(join(tmpdir(), 'perdure-testing-'));
   const cwd = join(root, 'workspace');
@@ -63,9 +84,9 @@ export async function runInMemory({ prompt, script, account, config = {}, option
     log: () => undefined,
   });
   try {
-    const session = `t-${randomUUID()}` as SessionId;
-    const run = await memoryLoop(deps, {
-      session,
+    const run = await memoryLoop(withParts(deps, parts), {
+      session: `t-${uuid()}` as SessionId,
+      id: uuid() as MessageId,
       text: prompt,
       options: { cwd, permissionMode: 'bypass', ...options },
     });
@@ -79,4 +100,13 @@ export async function runInMemory({ prompt, script, account, config = {}, option
     await model.close();
     rmSync(root, { recursive: true, force: true });
   }
+}
+
+function withParts(deps: Deps, { now, microcompact, autocompact }: InMemoryDeps): Deps {
+  const shrinkResults: Deps['transcripts']['shrinkResults'] = (extended, at) => {
+    const shrunk = microcompact?.(entriesOf(extended), at);
+    return shrunk ? { ...extended, added: [...extended.added, shrunk] } : extended;
+  };
+  const transcripts = microcompact ? { ...deps.transcripts, shrinkResults } : deps.transcripts;
+  return { ...deps, transcripts, ...present({ now, autocompact }) };
 }

@@ -2,7 +2,7 @@
 import { showUnseen } from '../../system/text.ts';
 import type { LiveEvent, WatchedEvent } from '../../store/live/events.ts';
 import { noticeText, transitionText } from '../../client/render/words.ts';
-import { compactionText, describeStaged } from '../../client/render/context-words.ts';
+import { compactionText, describeStaged, shortenedText } from '../../client/render/context-words.ts';
 import { searchLine } from '../../client/render/search-words.ts';
 import { steeringText } from '../../client/render/steered-words.ts';
 import { formatCount, shortTime } from '../../client/units.ts';
@@ -122,6 +122,10 @@ function lineText(event: Exclude<Line, { type: 'user' | 'transition' }>): string
       return compactionText(event, 'it stays in the transcript');
     case 'collapse_staged':
       return describeStaged(event);
+    case 'microcompact':
+    case 'collapse_committed':
+    case 'snip':
+      return shortenedText(event, 'it stays in the transcript');
     case 'hook_start':
       return `Hook ${showUnseen(event.hook.slice(0, 80))} runs`;
     case 'hook_end':

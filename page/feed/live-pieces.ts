@@ -193,8 +193,11 @@ function factKey(event: WatchedEvent): string | null {
   if (event.type === 'user') return event.id.replace(/[^\w-]/g, '_');
   if (event.type === 'transition') return `${event.iteration}-${event.reason}`;
   if (event.type === 'retry') return `retry-${event.step}-${event.attempt}`;
-  if (event.type !== 'notice' && event.type !== 'steered') return null;
-  return hashOf(Buffer.from(JSON.stringify(event.type === 'notice' ? event.notice : event.steered))).slice(0, 16);
+  if (event.type === 'microcompact') return `microcompact-${event.before}`;
+  if (event.type === 'collapse_committed') return `collapse_committed-${event.count}`;
+  const told = event.type === 'notice' ? event.notice : event.type === 'steered' ? event.steered : null;
+  const fact = event.type === 'snip' ? event.entries : told;
+  return fact && hashOf(Buffer.from(JSON.stringify(fact))).slice(0, 16);
 }
 
 const attemptPlace = ({ step, attempt }: AttemptPlace): AttemptPlace => ({ step, attempt });

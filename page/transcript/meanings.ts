@@ -15,6 +15,8 @@ const meanings: Readonly<Record<TransitionReason, string>> = {
     'The model wanted to stop and a stop hook did not let it: the hook’s words go to the model (L30).',
   token_budget_continuation: 'The model wanted to stop before its token budget was spent: it is asked to go on (L31).',
   model_fallback: 'The model was overloaded, missing or refused: the run goes on with the next one of its list (L19).',
+  call_as_text_retry:
+    'The reply has a tool call written as text, so nothing ran: the model is told and asked again (L15).',
   structured_output_retry: 'The answer did not satisfy its JSON schema: the model is told why and answers again (L53).',
 };
 

@@ -33,6 +33,7 @@ const reasons = [
   'token_budget_continuation',
   'model_fallback',
   'structured_output_retry',
+  'call_as_text_retry',
 ] as const;
 export const transitionReason = standFor<TransitionReason>()(z.enum(reasons));
 
@@ -113,6 +114,13 @@ export const notice = standFor<Notice>()(
     textNotice('stop_hook', ['text']),
     z.strictObject({ kind: z.literal('token_budget'), spent: wholeNumber, budget: wholeNumber }),
     textNotice('structured_output', ['problem']),
+    z.strictObject({ kind: z.literal('call_as_text'), name: z.string(), again: z.literal(true).optional() }),
+    z.strictObject({
+      kind: z.literal('same_results'),
+      calls: z.array(z.string()).readonly(),
+      times: wholeNumber,
+      forPeople: z.literal(true).optional(),
+    }),
     textNotice('hook_context', ['hook', 'text']),
     z.strictObject({
       kind: z.literal('files_changed'),

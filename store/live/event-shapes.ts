@@ -103,6 +103,16 @@ export const eventShapes = {
       .describe('thinking since is sent on to models that check what stood before it'),
   },
   collapse_staged: { iteration, savings: z.array(z.number()).readonly() },
+  /** The oldest staged short forms are shown from here on (L9). */
+  collapse_committed: { count: wholeNumber },
+  /** Old tool results are shown as a marker from here on (L8). */
+  microcompact: {
+    before: wholeNumber.describe('results of replies before this entry are shown as a marker'),
+    freed: wholeNumber.describe('tokens, an estimate'),
+    results: wholeNumber.optional().describe('so many results'),
+  },
+  /** The model no longer sees these entries (L7). */
+  snip: { entries: z.array(wholeNumber).readonly() },
   hook_start: { iteration, hook: text },
   hook_end: { iteration, hook: text, result: text },
   run_end: { ended: runEnded, head: hash },

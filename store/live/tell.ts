@@ -3,7 +3,7 @@
 import type { Entry } from '../log/entries.ts';
 import { mediaNote } from '../log/bodies.ts';
 import { reasonOf } from '../../system/text.ts';
-import type { LiveWriter } from './events.ts';
+import type { LiveEvent, LiveWriter } from './events.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 
 /** Watchers see prompts up to this many characters; the transcript has them whole. */
@@ -17,6 +17,9 @@ export function announceEntries(live: LiveWriter, entries: readonly Entry[]): vo
       live.write({ type: 'notice', notice: entry.notice });
     } else if (entry.kind === 'steered') {
       live.write({ type: 'steered', steered: entry.steered });
+    } else if (entry.kind === 'microcompact' || entry.kind === 'collapse_committed' || entry.kind === 'snip') {
+      const { kind: type, ...facts } = entry;
+      live.write({ type, ...facts } as LiveEvent);
     } else if (entry.kind === 'user') {
       const { body } = entry;
       const text = body.kind === 'text' ? body.text : `(a prompt of ${body.bytes} bytes)`;

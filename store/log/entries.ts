@@ -60,9 +60,11 @@ export type Entry =
   | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }
   | BoundaryEntry
   /**
-   * From here on tool results of replies before position `before` are shown as a short marker (L8).
+   * From here on tool results of replies before position `before` are shown as a short marker (L8):
+   * `results` of them, which frees `freed` tokens, an estimate. An earlier release does not say how
+   * many.
    */
-  | { readonly kind: 'microcompact'; readonly before: number; readonly freed: number }
+  | { readonly kind: 'microcompact'; readonly before: number; readonly freed: number; readonly results?: number }
   /**
    * A short form of the entries from `from` up to but not including `to`. It is not shown until it
    * is committed (L9).

@@ -35,6 +35,8 @@ const NOTICE_KINDS: Readonly<Record<Notice['kind'], true>> = {
   stop_hook: true,
   token_budget: true,
   structured_output: true,
+  call_as_text: true,
+  same_results: true,
   hook_context: true,
   files_changed: true,
   attachment: true,

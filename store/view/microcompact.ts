@@ -29,11 +29,11 @@ export function planMicrocompact(
   const fresh = withoutNewest(rounds, rules.kept).filter(({ position }) => position >= marks.shrunkBefore);
   const shrunk = fresh.at(-1);
   if (!shrunk) return null;
-  const characters = fresh.flatMap(({ results }) => results).reduce((sum, each) => sum + countFreed(...each), 0);
-  const freed = estimateTokens(characters);
+  const savings = fresh.flatMap(({ results }) => results.map((each) => countFreed(...each))).filter((each) => each > 0);
+  const freed = estimateTokens(savings.reduce((sum, each) => sum + each, 0));
   const cold = now - lastReplyAt(shown) > rules.coldAfterMs;
   if (freed < (cold ? rules.minFreedCold : rules.minFreed)) return null;
-  return { kind: 'microcompact', before: shrunk.position + 1, freed };
+  return { kind: 'microcompact', before: shrunk.position + 1, freed, results: savings.length };
 }
 
 type Round = { readonly position: number; readonly results: [Outcome, number][] };

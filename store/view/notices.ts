@@ -84,6 +84,10 @@ export function noticeForModel(notice: Notice): string | null {
       return `You have used ${notice.spent} of the ${notice.budget} output tokens set for this task, so there is room for more work. Go on with the task; if it is truly complete, check it once more and improve what can be improved.`;
     case 'structured_output':
       return `Your final answer does not satisfy the required JSON schema: ${notice.problem}\nAnswer again with the corrected JSON alone.`;
+    case 'call_as_text':
+      return notice.again ? null : describeTextCall(notice.name);
+    case 'same_results':
+      return notice.forPeople ? null : describeSameResults(notice.times);
     case 'hook_context':
       return `Added by the hook ${notice.hook}:\n${notice.text}`;
     case 'files_changed':
@@ -110,6 +114,12 @@ export function noticeForModel(notice: Notice): string | null {
       return null;
   }
 }
+
+const describeTextCall = (name: string): string =>
+  `Your reply contains a call of the tool ${name} written as text, so nothing ran. If you meant to call it, do so now with a tool call; if you only quoted it, finish your answer.`;
+
+const describeSameResults = (times: number): string =>
+  `Your last ${times} replies made only calls that you had just made, and got the same results again. Repeating them brings nothing new: try something else, wait for what you expect if it takes time, or say what is in the way.`;
 
 /** Leaves out the tools where they are changed by other means. */
 export function describePreambleChange(

@@ -34,6 +34,14 @@ describe('an empty reply where a run is to be summed up', () => {
   });
 });
 
+test('watchers are told what the request no longer shows, or shows in short (L7 L9 L60)', async () => {
+  const bench = await benchDeps({ script: [reply('Hi.')] });
+  const append: readonly Append[] = [prompt('Go.'), { kind: 'snip', entries: [0] }, { kind: 'collapse_committed', count: 2 }];
+  await bench.call(fakeAttempt(), { append });
+  expect(bench.lines).toContainEqual({ type: 'snip', entries: [0] });
+  expect(bench.lines).toContainEqual({ type: 'collapse_committed', count: 2 });
+});
+
 describe('a reply cut by max output tokens', () => {
   test('complete calls before a truncated one are run, and the truncated one is no call (L15)', async () => {
     const blocks = [toolUse('look', { n: 1 }, 'toolu_a'), toolUse('look', { long: 'x'.repeat(500) }, 'toolu_b')];

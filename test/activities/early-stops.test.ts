@@ -6,7 +6,9 @@ import { callModel } from '../../activities/call-model.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
-import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
+import { memoryLoop } from '../../client/testing/memory-loop.ts';
+import { benchDeps, fakeAttempt, SESSION } from '../support/bench-deps.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 function safeTool(call: Tool['call']): Tool {
   return defineTool({
@@ -50,4 +52,36 @@ test('one whose outcome cannot be stored runs the regular way, and the reply is 
   const result = await bench.call();
   expect(result).toMatchObject({ kind: 'message', calls: [{ name: 'look' }] });
   expect(result.kind === 'message' && result.calls[0]?.outcome).toBeUndefined();
+});
+
+/** The first look at "slow" does not end by itself; each look is counted. */
+function slowAndQuick(): { readonly tool: Tool; readonly looks: string[] } {
+  const looks: string[] = [];
+  const tool = safeTool(async (input, { signal }) => {
+    const { at } = input as { readonly at: string };
+    looks.push(at);
+    if (at === 'slow' && looks.filter((each) => each === 'slow').length === 1)
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    return { content: `seen ${at}` };
+  });
+  return { tool, looks };
+}
+
+const both = reply([toolUse('look', { at: 'slow' }), toolUse('look', { at: 'quick' })]);
+
+test('one that ended behind another that had not keeps its outcome, and is not made again (L35 L37)', async () => {
+  const { tool, looks } = slowAndQuick();
+  const { deps } = await benchDeps({ script: [both, reply('Done.')], tools: [tool] });
+  const { entries } = await memoryLoop(deps, { session: SESSION, text: 'Look.', options: { cwd: tempDir() } });
+  const outcomes = entries.flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+  expect(outcomes.map(({ content }) => content)).toEqual(['seen slow', 'seen quick']);
+  expect(looks).toEqual(['slow', 'quick', 'slow']);
+});
+
+test('that outcome is known to the loop with the reply, so that an interrupt cannot call it not run (L37 L48)', async () => {
+  const { tool } = slowAndQuick();
+  const bench = await benchDeps({ script: [both], tools: [tool] });
+  const result = await bench.call();
+  expect(result).toMatchObject({ kind: 'message', calls: [{ name: 'look' }, { name: 'look', ran: {} }] });
+  expect(result.kind === 'message' && result.calls[0]?.ran).toBeUndefined();
 });

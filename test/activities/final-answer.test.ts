@@ -56,6 +56,14 @@ test('stop hooks see the whole of a continued answer, as the result has it (L27 
   expect(result.text).toBe('Once upon a time.');
 });
 
+test('stop hooks are told the system prompt of the run, in its named parts (L30 L58)', async () => {
+  const seen: (readonly { readonly name: string; readonly text: string }[])[] = [];
+  const stop = [({ system }: { readonly system: (typeof seen)[number] }) => void seen.push(system)];
+  await played([reply('Done.')], { systemPrompt: 'Be brief.' }, { stop });
+  expect(seen[0]).toContainEqual({ name: 'the instructions', text: 'Be brief.' });
+  expect(seen[0]?.map(({ name }) => name)).toContain('the workspace');
+});
+
 test('what follows a stop hook that blocked is an answer of its own (L27 L30 L53)', async () => {
   const seen: string[] = [];
   const stop = [({ text }: { readonly text: string }) => (seen.push(text), seen.length > 1 ? {} : { block: 'more' })];

@@ -57,17 +57,19 @@ async function looking({
     options: { cwd: tempDir(), model },
   });
   const marks = run.entries.flatMap(({ kind }) => (kind === 'microcompact' || kind === 'boundary' ? [kind] : []));
-  return { ...run, bodies: bench.bodies(), marks, problems: bench.model.problems };
+  return { ...run, bodies: bench.bodies(), marks, lines: bench.lines, problems: bench.model.problems };
 }
 
-test('a model call shows old results as markers, recorded with its reply (L8)', async () => {
-  const { bodies, marks, terminal, problems } = await looking({ turns: 4, window: 1_000_000 });
+test('a model call shows old results as markers, recorded with its reply and told to watchers (L8 L60)', async () => {
+  const { bodies, marks, terminal, problems, lines } = await looking({ turns: 4, window: 1_000_000 });
   const shown = bodies.map((body) => JSON.stringify(body).split(SHRUNK).length - 1);
   expect([shown, marks]).toEqual([
     [0, 0, 0, 4, 8],
     ['microcompact', 'microcompact'],
   ]);
   expect([terminal.reason, problems]).toEqual(['completed', []]);
+  const told = lines.flatMap((line) => (line.type === 'microcompact' ? [line.results] : []));
+  expect(told).toEqual([4, 4]);
 });
 
 test('a model that checks what stood before its thinking is shown them as they were, until a compaction (L8 L59)', async () => {

@@ -18,7 +18,7 @@ import { workingSandboxes } from '../tools/sandboxes.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';
 
 const works = (await workingSandboxes()).some(({ kind }) => kind === 'bwrap');
-const stopped = { text: 'done', active: false };
+const stopped = { text: 'done', active: false, system: [] };
 
 /** Hooks as a worker runs them, on a data folder of their own. */
 async function hooksOf(config: PerdureConfig) {

@@ -111,7 +111,7 @@ test('a command of a hook finds no program in the workspace', async () => {
     { stop: [{ name: 'tests', command: 'npm --version >&2; exit 2' }] },
     { env, folder: '/nowhere' },
   );
-  await hooks.stop(hookContext({ cwd }), { text: 'done', active: false });
+  await hooks.stop(hookContext({ cwd }), { text: 'done', active: false, system: [] });
   expect(ran()).toBe('');
 });
 
@@ -126,8 +126,8 @@ test('nor does it find one in another folder of the run', async () => {
     { stop: [{ name: 'tests', command: 'npm --version >&2; exit 2' }] },
     { env, folder: '/nowhere' },
   );
-  await hooks.stop(hookContext({ folders: [lib] }), { text: 'done', active: false });
+  await hooks.stop(hookContext({ folders: [lib] }), { text: 'done', active: false, system: [] });
   expect(existsSync(join(lib, 'ran'))).toBe(false);
-  await hooks.stop(hookContext(), { text: 'done', active: false });
+  await hooks.stop(hookContext(), { text: 'done', active: false, system: [] });
   expect(existsSync(join(lib, 'ran'))).toBe(true);
 });

@@ -33,6 +33,7 @@ export const rules: Rules = {
   outputCapFixed: false,
   maxOutputRecoveries: 3,
   maxSameFailures: 5,
+  maxSameResults: 100,
   fixedTokens: 3_000,
   compaction: { enabled: true, collapse: true, warning: 0.7, critical: 0.85, maxFailures: 3, maxClose: 3 },
   tokenBudget: null,
@@ -67,7 +68,7 @@ const stored = (name: string) => ({ head: hash(name), contextTokens: 100, spend:
 
 export const replied = (
   calls: readonly Call[] = [],
-  more: { cut?: true; spend?: Spend; problem?: string; contextTokens?: number } = {},
+  more: { cut?: true; spend?: Spend; problem?: string; textCall?: string; contextTokens?: number } = {},
 ): ModelResult => ({
   kind: 'message',
   ...stored('reply'),

@@ -33,7 +33,7 @@ test('the activity returns what must be asked and leaves no outcome; with the de
   expect(await readOutcome(deps.store, { session: SESSION, key: callKey('chain', result.head, 0) })).toBeNull();
   expect(lines.some(({ type }) => type === 'tool_start')).toBe(false);
   expect(lines.at(-1)).toEqual({ type: 'fate', fate: 'done' });
-  expect(await run({ decision: { kind: 'allow', inputHash: hash } })).toEqual({});
+  expect(await run({ decision: { kind: 'allow', inputHash: hash } })).toEqual({ result: expect.any(String) });
   expect(effects).toEqual([{ n: 1 }]);
 });
 
@@ -46,6 +46,6 @@ test('the activity keeps to what earlier calls left (L38)', async () => {
   if (result.kind !== 'message') throw new Error(result.kind);
   const context = { allowedTools: ['look'] };
   const input = { head: result.head, config: opened.config, step: 3, iteration: 1, index: 0, context };
-  expect(await runTool(deps)(fakeAttempt(), input)).toEqual({ error: true });
+  expect(await runTool(deps)(fakeAttempt(), input)).toEqual({ error: true, result: expect.any(String) });
   expect(effects).toEqual([]);
 });

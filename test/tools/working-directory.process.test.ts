@@ -38,7 +38,7 @@ async function modified(modify: unknown, more: Partial<CallEnvironment> = {}) {
 
 test('a modifier becomes a fact of the outcome: the folder by its real path, links followed (L38)', async () => {
   const { root, facts } = await modified({ cwd: 'in', allowedTools: ['read', 'grep'] });
-  expect(facts).toEqual({ modify: { cwd: join(root, 'sub/deep'), allowedTools: ['read', 'grep'] } });
+  expect(facts).toMatchObject({ modify: { cwd: join(root, 'sub/deep'), allowedTools: ['read', 'grep'] } });
   expect((await modified({ cwd: '.' })).facts.modify).toMatchObject({ cwd: expect.stringMatching(/ws$/) as string });
 });
 
@@ -57,7 +57,7 @@ test.each<[string, unknown]>([
 ])('a modifier with %s makes the outcome an error, and modifies nothing (L38)', async (_, modify) => {
   const { outcome, facts } = await modified(modify);
   expect(outcome).toMatchObject({ isError: true, content: expect.stringMatching(/^done\n\(what it wanted/) as string });
-  expect(facts).toEqual({ error: true });
+  expect(facts).toMatchObject({ error: true });
 });
 
 /** One call of a built-in tool in `dir`. */

@@ -10,6 +10,7 @@ import {
   millisecondsSchema,
   listOfDifferentNames,
   dollarsSchema,
+  sameResultsSchema,
   shareSchema,
   skillsSchema,
   sandboxSchema,
@@ -201,6 +202,11 @@ export const CONFIG_KEYS = {
   agents: forRuns<Readonly<Record<string, AgentType>>>(agentsSchema),
   agentLimits: forRuns<Partial<AgentLimits>>(agentLimitsSchema),
   maxTurns: forRuns<number>(countSchema),
+  /**
+   * The most replies in a row whose calls give only what they gave before, then the run ends; false:
+   * no bound (L34).
+   */
+  maxSameResults: forRuns<number | false>(sameResultsSchema),
   /** Whether one more call sums up before a limit ends a run (L51). */
   wrapUp: forRuns<boolean>(z.boolean()),
   /** The max_tokens of a request, before it is raised (L26). */

@@ -21,6 +21,7 @@ export const runDefaults: RunDefaults = {
   consolidateMemoryAfter: 20,
   suggestPrompts: false,
   maxTurns: 500,
+  maxSameResults: 100,
   wrapUp: false,
   backoff: defaultBackoff,
   firstByteMs: FIRST_BYTE_MS,

@@ -30,6 +30,12 @@ export function wholeNumberSchema(most: number, of?: string) {
 const notesRight = `give a whole number of notes from 2 to ${MOST_NOTES}`;
 export const notesSchema = z.int(notesRight).min(2, notesRight).max(MOST_NOTES, notesRight);
 
+const sameRight = 'give a whole number of replies from 2 to 1000000, or false';
+export const sameResultsSchema = z.union(
+  [z.literal(false), z.int(sameRight).min(2, sameRight).max(1_000_000, sameRight)],
+  sameRight,
+);
+
 /** Makes the schema of a time in milliseconds, up to `minutes`. */
 export const millisecondsSchema = (minutes: number) => wholeNumberSchema(minutes * 60_000, 'milliseconds');
 

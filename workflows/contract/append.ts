@@ -87,6 +87,21 @@ export type Notice =
   | { readonly kind: 'stop_hook'; readonly text: string }
   /** Output tokens spent and wanted. The model is told (L31). */
   | { readonly kind: 'token_budget'; readonly spent: number; readonly budget: number }
+  /**
+   * The reply has a call of this tool as text, so nothing ran. The model is told, and asked again;
+   * `again`: it has done so once more, and only people are told (L15).
+   */
+  | { readonly kind: 'call_as_text'; readonly name: string; readonly again?: true }
+  /**
+   * As many replies in a row called these tools and got only what they had got before. The model is
+   * told; with `forPeople` only people are (L34).
+   */
+  | {
+      readonly kind: 'same_results';
+      readonly calls: readonly string[];
+      readonly times: number;
+      readonly forPeople?: true;
+    }
   /** Why the model's final answer is not valid. The model is told (L53). */
   | { readonly kind: 'structured_output'; readonly problem: string }
   /** A text that a hook adds to the conversation. The model is told. */

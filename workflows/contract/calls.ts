@@ -82,6 +82,8 @@ export type OutcomeFacts = {
   readonly spend?: Spend;
   /** An estimate of what the outcome adds to the context; absent below 100 (L10). */
   readonly tokens?: number;
+  /** A digest of what the model reads: it identifies the same result (L34). */
+  readonly result?: string;
 };
 
 /**

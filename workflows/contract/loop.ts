@@ -11,7 +11,8 @@ export type TransitionReason =
   | 'stop_hook_blocking'
   | 'token_budget_continuation'
   | 'model_fallback'
-  | 'structured_output_retry';
+  | 'structured_output_retry'
+  | 'call_as_text_retry';
 
 /** Why a run ended, with what each reason carries. */
 export type Terminal =
@@ -201,6 +202,11 @@ export type Rules = {
   readonly outputCapFixed: boolean;
   readonly maxOutputRecoveries: number;
   readonly maxSameFailures: number;
+  /**
+   * Replies in a row whose calls give only what they gave before; null: no bound. Absent in what an
+   * earlier release opened, where nobody is told of them either (L34).
+   */
+  readonly maxSameResults?: number | null;
   /** An estimate of the system prompt and the tools, which no compaction can remove (L12). */
   readonly fixedTokens: number;
   readonly compaction: CompactionRules;

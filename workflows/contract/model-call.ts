@@ -38,13 +38,14 @@ export type ModelResult =
   /**
    * A whole reply, stored. Without calls the run may stop. `cut`: max_tokens cut the last call
    * after complete ones (L15). `problem`: why the final answer does not satisfy the run's schema
-   * (L53).
+   * (L53). `textCall`: the tool of which its text has a call that was never made.
    */
   | (StoredReplyFacts & {
       readonly kind: 'message';
       readonly calls: readonly Call[];
       readonly cut?: true;
       readonly problem?: string;
+      readonly textCall?: string;
     })
   /**
    * Max output tokens cut the reply before a complete call. It is stored under `head`, which the

@@ -5,6 +5,7 @@ import { type ExtraFolders, extraFoldersProblem } from './extra-folders.ts';
 import { type Tags, tagsProblem } from './facts.ts';
 import { type Effort, efforts } from './loop.ts';
 import { type PermissionMode, permissionModes, type PermissionRules, permissionsProblem } from './permission-rules.ts';
+import { type PromptContext, promptContextProblem } from './prompt-context.ts';
 import { type ToolEnv, toolEnvProblem } from './tool-env.ts';
 
 /** Limits beyond which a value is a mistake rather than a wish. */
@@ -89,6 +90,9 @@ const switchOption = (name: string, words: OptionWords): RunOption<boolean> =>
     (value) => (typeof value === 'boolean' ? undefined : `${name} is neither true nor false`),
     words,
   );
+
+const contextOption = (name: string, says: string): RunOption<PromptContext> =>
+  defineOption('pairs', (value) => promptContextProblem(name, value), { says });
 
 function choiceOption<Value extends string>(
   name: string,
@@ -213,6 +217,13 @@ export const RUN_OPTIONS = {
     flag: '--append-system-prompt <text>',
     says: 'instructions to add to the system prompt',
   }),
+  /**
+   * Facts about where the agent works, by name, told with the system prompt: when one of them is
+   * another in a later run, the model is told that one. At most 50, 100,000 characters together.
+   */
+  systemContext: contextOption('system context', 'facts about where the agent works, by name, for the system prompt'),
+  /** Facts about whom the agent works for, as `systemContext`. */
+  userContext: contextOption('user context', 'facts about whom the agent works for, by name, for the system prompt'),
   /** False keeps the workspace's AGENTS.md files from the model (L78). */
   instructions: switchOption('instructions', {
     flag: '--instructions',

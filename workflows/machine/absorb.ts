@@ -5,6 +5,7 @@ import { addSpend, type Rules } from '../contract/loop.ts';
 import type { Event, ModelEnded, ToolsRan } from './events.ts';
 import type { HasChange, RunState } from './state.ts';
 import { toolContextAfter, withCallsSpend } from './calls.ts';
+import { countRepeats } from './repeats.ts';
 import {
   absorbCollapsed,
   absorbCompacted,
@@ -22,7 +23,7 @@ export function absorb(given: RunState, rules: Rules, event: Event, has: HasChan
     case 'stopped':
       return state;
     case 'model':
-      return absorbSideWork(absorbModel(state, event.result), event);
+      return absorbSideWork(absorbModel(state, event.result, has), event);
     case 'tools_ran':
       return absorbSideWork(absorbTools(state, event), event);
     case 'preparing':
@@ -43,7 +44,7 @@ function absorbSideWork(state: RunState, event: ModelEnded | ToolsRan): RunState
   return absorbPrepared(absorbAgents(absorbSummary(state, event), event), event);
 }
 
-function absorbModel(state: RunState, result: ModelResult): RunState {
+function absorbModel(state: RunState, result: ModelResult, has: HasChange): RunState {
   const spent = {
     ...state,
     spend: addSpend(state.spend, result.spend),
@@ -57,7 +58,7 @@ function absorbModel(state: RunState, result: ModelResult): RunState {
     case 'interrupted': {
       const { head, contextTokens, calls } = result;
       const newerTokens = calls.reduce((sum, { outcome }) => sum + (outcome?.tokens ?? 0), 0);
-      return { ...spent, head, pending: [], contextTokens, newerTokens };
+      return { ...spent, head, pending: tellTextCall(state, result, has), contextTokens, newerTokens };
     }
     case 'parked':
       return {
@@ -79,6 +80,13 @@ function absorbModel(state: RunState, result: ModelResult): RunState {
     case 'too_long':
       return result.window === undefined ? spent : { ...spent, window: result.window };
   }
+}
+
+/** Another call as text, after the model was told once, is told to people (L15). */
+function tellTextCall({ textCallRetried }: RunState, result: ModelResult, has: HasChange): readonly Append[] {
+  const name = result.kind === 'message' ? result.textCall : undefined;
+  if (name === undefined || textCallRetried !== true || !has('perdure-text-calls')) return [];
+  return [{ kind: 'notice', notice: { kind: 'call_as_text', name, again: true } }];
 }
 
 /**
@@ -114,6 +122,7 @@ function absorbTools(state: RunState, event: ToolsRan): RunState {
   return {
     ...state,
     failing: countFailures(state.failing, event),
+    repeats: countRepeats(state.repeats ?? null, event),
     spend: withCallsSpend(state.spend, event.results),
     newerTokens: regular.reduce((sum, { facts }) => sum + (facts.tokens ?? 0), state.newerTokens),
     toolContext: toolContextAfter(state.toolContext, event.results),

@@ -8,6 +8,7 @@ import type { Event, ModelEnded, Move, ToolsRan, Transition } from './events.ts'
 import { endIfBudgetSpent, endIfTurnsSpent } from './limits.ts';
 import { notRunOutcomes, errorNotice, showError, stopNotice, stopTerminal } from './ends.ts';
 import { prepare, afterReactive, afterPreparation, blockIfTooClose, recoverTooLong } from './prepare.ts';
+import { endIfRepeating, tellRepeats } from './repeats.ts';
 import type { HasChange, RunState } from './state.ts';
 import { endWrapUp, wrapUpIfNear } from './wrap-up.ts';
 import { present } from '../contract/present.ts';
@@ -19,7 +20,7 @@ export function decide(state: RunState, rules: Rules, event: Event, has: HasChan
     case 'stopped':
       return endStopped(event.stop, rules, []);
     case 'tools_ran':
-      return afterTools(state, rules, event);
+      return afterTools(state, rules, event, has);
     case 'model':
       return endWrapUp(state, rules, event) ?? afterModel(state, rules, event, has);
     case 'compacted':
@@ -41,7 +42,7 @@ function afterModel(state: RunState, rules: Rules, ended: ModelEnded, has: HasCh
   if (lower) return lower;
   switch (result.kind) {
     case 'message':
-      return afterReply(state, rules, result);
+      return afterReply(state, rules, result, has);
     case 'cut_off':
       // A stop that came too late for the stream still stops the run, and the reply is kept.
       return stop
@@ -73,9 +74,11 @@ function afterModel(state: RunState, rules: Rules, ended: ModelEnded, has: HasCh
   }
 }
 
+type Reply = Extract<ModelResult, { kind: 'message' }>;
+
 /** Complete tool_use blocks decide, not stop_reason (L15). */
-function afterReply(state: RunState, rules: Rules, reply: Extract<ModelResult, { kind: 'message' }>): Move {
-  if (reply.calls.length === 0) return afterFinalReply(state, rules, reply.problem);
+function afterReply(state: RunState, rules: Rules, reply: Reply, has: HasChange): Move {
+  if (reply.calls.length === 0) return afterFinalReply(state, rules, reply, has);
   const gone = endIfBudgetSpent(state, rules);
   if (gone) return { ...gone, append: notRunOutcomes(reply.calls, 'Not run: the budget of this run is spent.') };
   return { do: 'run_tools', calls: reply.calls, cut: reply.cut === true };
@@ -113,7 +116,7 @@ function endStopped(stop: StopCause, rules: Rules, outcomes: readonly Append[]):
  * Decides after the tools, in the contract's order: stop from outside (L48), fatal outcomes (L34),
  * a hook's stop (L41), limits (L51, L45), otherwise the next turn (L46).
  */
-function afterTools(state: RunState, rules: Rules, event: ToolsRan): Move {
+function afterTools(state: RunState, rules: Rules, event: ToolsRan, has: HasChange): Move {
   const turns = endIfTurnsSpent(state, rules);
   if (event.stop) {
     // After an abort the turn limit is only a notice (L45).
@@ -125,11 +128,20 @@ function afterTools(state: RunState, rules: Rules, event: ToolsRan): Move {
   const hook = event.results.find(({ facts }) => facts.stop !== undefined)?.facts.stop;
   if (hook !== undefined) return { do: 'end', terminal: { reason: 'hook_stopped', detail: hook }, append: [] };
   const near = (): Move | null => wrapUpIfNear(state, rules, { leftMs: event.leftMs, turns: turns !== null });
-  return endIfBudgetSpent(state, rules) ?? near() ?? turns ?? { do: 'go_round', transition: nextTurn(rules, event) };
+  const end = endIfBudgetSpent(state, rules) ?? near() ?? turns ?? endIfRepeating(state, rules, event, has);
+  return end ?? { do: 'go_round', transition: nextTurn(state, rules, event, has) };
 }
 
-function nextTurn(rules: Rules, { queued: messages, snips }: ToolsRan): Transition {
-  return { reason: 'next_turn', messages, snips, summarize: rules.batchSummaries };
+function nextTurn(state: RunState, rules: Rules, event: ToolsRan, has: HasChange): Transition {
+  const { queued: messages, snips } = event;
+  const append = tellRepeats(state, rules, event, has);
+  return {
+    reason: 'next_turn',
+    ...(append.length > 0 && { append }),
+    messages,
+    snips,
+    summarize: rules.batchSummaries,
+  };
 }
 
 function fatalOutcome(state: RunState, rules: Rules, event: ToolsRan): (Terminal & { detail: string }) | null {
@@ -146,13 +158,19 @@ const ENOUGH_OF_BUDGET = 0.9;
 const SMALL_DELTAS_AFTER = 3;
 
 /**
- * Decides after a reply without calls, in the contract's order: structured output (L53), stop hooks
- * (L30), token budget (L31), completed (L32).
+ * Decides after a reply without calls, in the contract's order: a call that was written as text
+ * (L15), structured output (L53), stop hooks (L30), token budget (L31), completed (L32).
  */
-function afterFinalReply(state: RunState, rules: Rules, problem: string | undefined): Move {
+function afterFinalReply(state: RunState, rules: Rules, { problem, textCall }: Reply, has: HasChange): Move {
+  if (textCall !== undefined && !state.textCallRetried && has('perdure-text-calls')) return retryTextCall(textCall);
   if (rules.structured && problem !== undefined) return retryOutput(state, rules, problem);
   if (rules.stopHooks) return { do: 'run_stop_hooks', active: state.stopHookActive };
   return continueOrComplete(state, rules);
+}
+
+function retryTextCall(name: string): Move {
+  const append = [{ kind: 'notice', notice: { kind: 'call_as_text', name } }] as const;
+  return { do: 'go_round', transition: { reason: 'call_as_text_retry', append } };
 }
 
 function retryOutput(state: RunState, rules: Rules, problem: string): Move {

@@ -136,9 +136,13 @@ export type PerformedMove = Exclude<
 >;
 
 export type Transition =
-  /** `summarize`: the batch is to be summarised while the next call runs (L42). */
+  /**
+   * `append`: what the loop says of this turn. `summarize`: the batch is to be summarised while the
+   * next call runs (L42).
+   */
   | {
       readonly reason: 'next_turn';
+      readonly append?: readonly Append[];
       readonly messages: readonly UserMessage[];
       readonly snips: readonly number[];
       readonly summarize: boolean;
@@ -164,6 +168,7 @@ export type Transition =
         | 'stop_hook_blocking'
         | 'token_budget_continuation'
         | 'model_fallback'
-        | 'structured_output_retry';
+        | 'structured_output_retry'
+        | 'call_as_text_retry';
       readonly append: readonly Append[];
     };

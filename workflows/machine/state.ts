@@ -16,6 +16,8 @@ export type RuleChange =
   | 'perdure-cut-room'
   | 'perdure-left-out'
   | 'perdure-recount'
+  | 'perdure-same-results'
+  | 'perdure-text-calls'
   | 'perdure-uncounted-context';
 
 /** Tells whether the run has a change; it may note that in its history. */
@@ -62,6 +64,10 @@ export type RunState = {
   readonly modelPosition: number;
   /** The call that failed last and how many times in a row (L34). */
   readonly failing: { readonly signature: string; readonly times: number } | null;
+  /** The replies in a row that brought nothing new; absent without any (L34). */
+  readonly repeats?: Repeats | null;
+  /** `call_as_text_retry` happened since the last `next_turn` (L15). */
+  readonly textCallRetried?: boolean;
   /** The step whose deltas the next request replaces (L26). */
   readonly supersedes: number | null;
   /** Failed attempts of the parked call or compaction, for its next attempt (L14). */
@@ -105,6 +111,12 @@ export type RunState = {
   readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];
   readonly counts: Readonly<Partial<Record<TransitionReason, number>>>;
 };
+
+/**
+ * `results`: the newest different calls with their results. `times`: how many replies in a row had
+ * only these, the first among them.
+ */
+export type Repeats = { readonly results: readonly string[]; readonly times: number };
 
 /** The cut reply as it was stored. `pending`: how many pending entries were stored with it. */
 export type ReplacedReply = CutReply & { readonly pending: number };

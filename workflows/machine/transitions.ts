@@ -19,16 +19,17 @@ export function apply(state: RunState, transition: Transition, has: HasChange = 
   };
 }
 
-/** The recovery count, the drain and reactive flags, and the raised cap. */
-const CLEARED = { recoveries: 0, drained: false, compacted: false, capOverride: null } as const;
+/** The recovery count, the flags of what happens once, and the raised cap. */
+const CLEARED = { recoveries: 0, drained: false, compacted: false, textCallRetried: false, capOverride: null } as const;
 
 function applyChange(state: RunState, transition: Transition, has: HasChange): RunState {
   switch (transition.reason) {
     case 'next_turn': {
-      const { messages, snips, summarize } = transition;
-      const pending = [...state.pending, ...snipAppend(snips), ...messages.map(userAppend)];
-      const summary = summarize ? summaryToMake(state) : null;
-      return { ...state, ...CLEARED, turn: state.turn + 1, pending, pendingSummary: summary ?? state.pendingSummary };
+      const { append = [], messages, snips, summarize } = transition;
+      const pending = [...state.pending, ...append, ...snipAppend(snips), ...messages.map(userAppend)];
+      const pendingSummary = (summarize ? summaryToMake(state) : null) ?? state.pendingSummary;
+      const heard = messages.length > 0 ? { repeats: null } : {};
+      return { ...state, ...CLEARED, ...heard, turn: state.turn + 1, pending, pendingSummary };
     }
     case 'max_output_tokens_escalate':
       return {
@@ -75,6 +76,8 @@ function resetsOf(
       return { recoveries: 0, drained: false, compacted: false, tokenBudget: continueBudget(state) };
     case 'model_fallback':
       return { modelPosition: state.modelPosition + 1, maxOutput: null, ...(state.window && { window: null }) };
+    case 'call_as_text_retry':
+      return { textCallRetried: true };
     case 'structured_output_retry':
       return {
         structuredRetries: state.structuredRetries + 1,

@@ -41,26 +41,33 @@ test('when they free enough that is all that is done: recorded as a model call r
   const after = await deps.transcripts.extend(session, result.head, []);
   expect(deps.transcripts.shrinkResults(after, COLD, {})).toBe(after);
   expect(asked).toHaveLength(0);
-  expect(lines.map(({ type }) => type)).toEqual(['user', 'fate']);
-  expect(lines.at(-1)).toMatchObject({ fate: 'stored' });
+  const told = ['user', 'microcompact', 'fate'];
+  expect(lines.map(({ type }) => type)).toEqual(told);
+  expect(lines.slice(1)).toMatchObject([{ before: 5, freed: result.freed, results: 2 }, { fate: 'stored' }]);
   expect(await go({ unlessFreed: 3_000 }, attemptOf(2))).toEqual(result);
+  expect(lines.slice(told.length).map(({ type }) => type)).toEqual(told);
 });
 
 test('when they free too little a summary is made of what that leaves, by the same activity (L8 L10)', async () => {
-  const { go, kinds, texts } = await bench(['They went round.']);
+  const { go, kinds, texts, lines } = await bench(['They went round.']);
   const result = await go({ unlessFreed: 5_000 });
   if (result.kind !== 'compacted') throw new Error(result.kind);
   expect(await kinds(result.head)).toEqual(['user', 'microcompact', 'boundary']);
   expect(texts()[0]).toContain('An older result, about 8000 characters');
+  expect(lines.map(({ type }) => type)).toEqual(['user', 'compaction_start', 'microcompact', 'compaction_end', 'fate']);
 });
 
 test('before a summary is made, what is staged is committed (L9 L10)', async () => {
   const staged: Entry = { kind: 'collapse_staged', from: 2, to: 4, short: 'Round 0 in short.' };
-  const { go, kinds, texts } = await bench(['They went round.'], [...rounds(7), staged], 0);
+  const { go, kinds, texts, lines } = await bench(['They went round.'], [...rounds(7), staged], 0);
   const result = await go({ unlessFreed: 5_000 });
   if (result.kind !== 'compacted') throw new Error(result.kind);
   expect(await kinds(result.head)).toEqual(['user', 'collapse_committed', 'boundary']);
   expect(texts()[0]).toContain('Round 0 in short.');
+  const told = ['user', 'compaction_start', 'collapse_committed', 'compaction_end', 'fate'];
+  expect(lines.map(({ type }) => type)).toEqual(told);
+  await go({ unlessFreed: 5_000 }, attemptOf(2));
+  expect(lines.slice(told.length).map(({ type }) => type)).toEqual(told);
 });
 
 test.each([
@@ -76,12 +83,13 @@ test.each([
   },
 );
 
-test('a summary that fails leaves them shrunk (L8 L10)', async () => {
-  const { go, kinds } = await bench(['blah '.repeat(60_000)]);
+test('a summary that fails leaves them shrunk, and that is told (L8 L10 L60)', async () => {
+  const { go, kinds, lines } = await bench(['blah '.repeat(60_000)]);
   const result = await go({ unlessFreed: 5_000 });
   if (result.kind !== 'failed') throw new Error(result.kind);
   expect(result.freed).toBeGreaterThan(3_000);
   expect(await kinds(result.head)).toEqual(['user', 'microcompact']);
+  expect(lines.map(({ type }) => type)).toEqual(['user', 'compaction_start', 'microcompact', 'fate']);
 });
 
 test('they are shrunk before short forms are staged; when that is enough none is made (L8 L9)', async () => {
@@ -94,4 +102,5 @@ test('they are shrunk before short forms are staged; when that is enough none is
   if (staged.kind !== 'staged') throw new Error(staged.kind);
   expect(staged.freed).toBeGreaterThan(3_000);
   expect((await more.kinds(staged.head)).slice(0, 2)).toEqual(['microcompact', 'collapse_staged']);
+  expect(more.lines.map(({ type }) => type)).toEqual(['microcompact', 'collapse_staged', 'fate']);
 });

@@ -77,7 +77,7 @@ test('status 2 blocks at stop and when an agent is idle, ends the run at a promp
     kind: 'blocked',
     text: 'go on',
   });
-  expect(await hooks.stop(hookContext(), { text: 'done', active: false })).toEqual({
+  expect(await hooks.stop(hookContext(), { text: 'done', active: false, system: [] })).toEqual({
     verdict: { kind: 'blocked', text: 'go on' },
     failed: [],
   });
@@ -113,6 +113,7 @@ test('a workspace that is gone is said, not mistaken for a missing shell', async
   const { failed } = await runner({ stop: [{ name: 'h', command: 'true' }] }).stop(hookContext({ cwd: '/nowhere' }), {
     text: '',
     active: false,
+    system: [],
   });
   expect(failed).toEqual([{ hook: 'h', detail: 'could not be started: the folder /nowhere is gone' }]);
 });
@@ -130,7 +131,7 @@ test('a command that is out of time dies with all it started (L30)', async () =>
   const context = hookContext();
   const command = 'sh -c "trap : TERM; sleep 300 & echo $! > child; wait" & while :; do sleep 1; done';
   const hooks = runner({ stop: [{ name: 'slow', command, timeoutMs: 1_000 }] });
-  expect(await hooks.stop(context, { text: '', active: false })).toEqual({
+  expect(await hooks.stop(context, { text: '', active: false, system: [] })).toEqual({
     verdict: { kind: 'passed' },
     failed: [{ hook: 'slow', detail: 'timed out after 1000 ms' }],
   });

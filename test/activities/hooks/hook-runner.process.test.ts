@@ -82,7 +82,7 @@ test('the first reason to stop is the one that is told (L41)', async () => {
 test('a stop hook that prevents outweighs those that block, whose texts are told together (L30)', async () => {
   const block = (text: string) => () => ({ block: text });
   const verdict = async (...stop: readonly (() => { block?: string; prevent?: string })[]) =>
-    (await runner({ stop }).stop(hookContext(), { text: 'done', active: true })).verdict;
+    (await runner({ stop }).stop(hookContext(), { text: 'done', active: true, system: [] })).verdict;
   expect(await verdict(block('tests fail'), block('lint fails'))).toEqual({
     kind: 'blocked',
     text: 'tests fail\n\nlint fails',
@@ -117,7 +117,7 @@ test('a stop hook that asks for it is told a file with what was said, which is g
     },
     { env: { PATH: process.env['PATH'] }, folder },
   );
-  const stop = async () => await hooks.stop(hookContext(), { text: '', active: false }, async () => 'User:\nGo.');
+  const stop = async () => await hooks.stop(hookContext(), { text: '', active: false, system: [] }, async () => 'User:\nGo.');
   const { verdict, failed } = await stop();
   expect(new Set(seen)).toEqual(new Set([false, ['User:\nGo.', 0o600, 0o700, folder]]));
   expect({ verdict, failed }).toEqual({ verdict: { kind: 'blocked', text: 'User:\nGo.' }, failed: [] });
@@ -138,7 +138,7 @@ test('one that cannot be told it has failed, and the others are asked (L30)', as
     () => ({ block: 'the tests fail' }),
   ];
   const hooks = createHookRunner({ stop }, { env: {}, folder });
-  const ran = await hooks.stop(hookContext(), { text: '', active: false }, async () => 'x');
+  const ran = await hooks.stop(hookContext(), { text: '', active: false, system: [] }, async () => 'x');
   expect(ran.verdict).toEqual({ kind: 'blocked', text: 'the tests fail' });
   expect(ran.failed).toMatchObject([
     { hook: 'guard', detail: expect.stringMatching(/could not be written: EEXIST/) as string },
@@ -151,7 +151,7 @@ test('a function that throws, answers nonsense or does not end is reported and i
     { name: 'nonsense', run: () => ({ blok: 'x' }) as object },
     { name: 'hangs', timeoutMs: 20, run: () => new Promise<void>(() => {}) },
   ];
-  const { verdict, failed } = await runner({ stop }).stop(hookContext(), { text: '', active: false });
+  const { verdict, failed } = await runner({ stop }).stop(hookContext(), { text: '', active: false, system: [] });
   expect(verdict).toEqual({ kind: 'passed' });
   expect(failed).toEqual([
     { hook: 'throws', detail: 'boom' },
@@ -218,7 +218,7 @@ test('of every kind, a hook that throws what has no text is reported and changes
   const called = { ...call, content: '', isError: false };
   expect(await hooks.postTool(context, called)).toEqual({ context: [], stop: null, failed });
   expect(await hooks.preCompact(context, { trigger: 'auto', tokens: 1 })).toEqual({ instructions: [], failed });
-  expect(await hooks.stop(context, { text: '', active: false })).toEqual({ verdict: { kind: 'passed' }, failed });
+  expect(await hooks.stop(context, { text: '', active: false, system: [] })).toEqual({ verdict: { kind: 'passed' }, failed });
 });
 
 test('texts are bounded: 10,000 characters for the model, 4,000 through the workflow, and no half of a character', async () => {

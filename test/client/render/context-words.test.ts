@@ -6,6 +6,7 @@ import {
   contextText,
   type ContextEntry,
   describeStaged,
+  shortenedText,
 } from '../../../client/render/context-words.ts';
 
 test.each<[ContextEntry, string]>([
@@ -21,6 +22,10 @@ test.each<[ContextEntry, string]>([
     { kind: 'microcompact', before: 30, freed: 25_000 },
     'tool results before entry 30 are shown to the model as a marker, 25,000 tokens freed',
   ],
+  [
+    { kind: 'microcompact', before: 30, freed: 25_000, results: 1 },
+    '1 tool result before entry 30 is shown to the model as a marker, 25,000 tokens freed',
+  ],
   [{ kind: 'collapse_staged', from: 2, to: 9, short: 's' }, 'a short form of entries 2 to 8 is ready'],
   [
     { kind: 'collapse_committed', count: 2 },
@@ -33,6 +38,14 @@ test.each<[ContextEntry, string]>([
   ],
 ])('says of %j what the model sees now (L5 L7 L8 L9 L10)', (entry, sentence) => {
   expect(contextText(entry, 'FULL')).toBe(sentence);
+});
+
+test('says the same of each when watchers are told of it (L7 L8 L9 L60)', () => {
+  const entry = { kind: 'microcompact', before: 30, freed: 25_000, results: 4 } as const;
+  expect(shortenedText({ type: 'microcompact', before: 30, freed: 25_000, results: 4 }, 'FULL')).toBe(
+    contextText(entry, 'FULL'),
+  );
+  expect(shortenedText({ type: 'snip', entries: [3] }, 'FULL')).toBe('the model no longer sees entry 3');
 });
 
 test('says of a compaction what it saved, what was kept, and where the full text is (L60)', () => {

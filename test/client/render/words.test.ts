@@ -23,6 +23,22 @@ test.each<[Notice, string]>([
   [{ kind: 'stop_hook', text: 'tests fail' }, 'a stop hook sends it back: tests fail'],
   [{ kind: 'token_budget', spent: 1_200, budget: 50_000 }, '1,200 tokens spent of 50,000 to spend: asked to continue'],
   [{ kind: 'structured_output', problem: 'no "n"' }, 'its answer does not fit the schema: no "n"'],
+  [
+    { kind: 'call_as_text', name: 'bash' },
+    'the reply has a call of bash written as text, so nothing ran: the model is told',
+  ],
+  [
+    { kind: 'call_as_text', name: 'bash', again: true },
+    'the reply has a call of bash written as text, so nothing ran, although the model was asked to make it',
+  ],
+  [
+    { kind: 'same_results', calls: ['read', 'glob'], times: 5 },
+    '5 replies in a row repeated the same calls and got the same results (read, glob): the model is told',
+  ],
+  [
+    { kind: 'same_results', calls: ['read'], times: 10, forPeople: true },
+    '10 replies in a row repeated the same calls and got the same results (read): it may be stuck',
+  ],
   [{ kind: 'hook_context', hook: 'lint', text: 'ok' }, 'hook lint adds: ok'],
   [
     { kind: 'files_changed', paths: ['a', 'b', 'c', 'd', 'e', 'f'] },

@@ -25,6 +25,24 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 3,
   },
   {
+    name: 'call_as_text_retry, and the call is made (L15)',
+    replies: [reply('court\n<invoke name="read">\n<parameter name="path">a.txt</parameter>'), read(1), reply('Done.')],
+    transitions: ['call_as_text_retry', 'next_turn'],
+    reason: 'completed',
+    turns: 2,
+    requests: 3,
+  },
+  {
+    name: 'fatal_tool_error when the same call brings nothing new for too long (L34)',
+    replies: [{ ...read(1), times: 12 }],
+    config: { maxSameResults: 12 },
+    transitions: Array.from({ length: 11 }, () => 'next_turn' as const),
+    reason: 'fatal_tool_error',
+    turns: 12,
+    requests: 12,
+    told: 'got the same results again',
+  },
+  {
     name: 'a batch of safe and effectful calls, each with its outcome in the model order (L35 L39)',
     replies: [
       reply([

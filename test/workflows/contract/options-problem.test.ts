@@ -42,6 +42,14 @@ test.each<[string, unknown]>([
     },
   ],
   ['output schema has', { outputSchema: { description: 'x'.repeat(65_536) } }],
+  ['the system context is no object', { systemContext: ['main'] }],
+  ['"branch" of the user context is no text', { userContext: { branch: 5 } }],
+  ['the name "a\\nb": give 1 to 60', { userContext: { 'a\nb': 'x' } }],
+  [
+    'the system context has 51 texts',
+    { systemContext: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`${n}`, 'x'])) },
+  ],
+  ['the system context has 100001 characters', { systemContext: { a: 'x'.repeat(100_001) } }],
   ['approval timeout', { approvalTimeoutMs: 0 }],
   ['approval timeout', { approvalTimeoutMs: 366 * 24 * 3_600_000 }],
 ])('says what is wrong: %s, of %j', (what, options) => {

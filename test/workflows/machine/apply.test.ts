@@ -66,6 +66,10 @@ const transitions: readonly [Transition, Partial<RunState>][] = [
     { modelPosition: 2, recoveries: 2 },
   ],
   [
+    { reason: 'call_as_text_retry', append: [] },
+    { textCallRetried: true, recoveries: 2 },
+  ],
+  [
     { reason: 'structured_output_retry', append: [] },
     { recoveries: 0, turn: 3, structuredRetries: 4 },
   ],
@@ -90,6 +94,7 @@ describe('what a transition resets', () => {
     ['stop_hook_blocking', 'L30', { stopHookActive: true, stopHookRounds: 1 }],
     ['model_fallback', 'L19', { modelPosition: 1 }],
     ['structured_output_retry', 'L53', { structuredRetries: 1 }],
+    ['call_as_text_retry', 'L15', { textCallRetried: true }],
   ] as const)('%s is remembered, so that it happens no more often than it may (%s)', (reason, _id, remembered) => {
     expect(apply(state(), { reason, append: [] })).toMatchObject(remembered);
   });

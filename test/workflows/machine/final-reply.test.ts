@@ -4,6 +4,7 @@ import { noSpend } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
 import type { Event } from '../../../workflows/machine/events.ts';
 import type { RunState } from '../../../workflows/machine/state.ts';
+import { decide } from '../../../workflows/machine/decide.ts';
 import { apply } from '../../../workflows/machine/transitions.ts';
 import { call, model, modelEvent, output, replied, rules, state, toolsRan, next } from '../../support/machine.ts';
 
@@ -32,6 +33,37 @@ describe('structured output', () => {
   test('is checked before stop hooks (L53)', () => {
     expect(next(bad, {}, { ...structured, stopHooks: true })).toMatchObject({ do: 'go_round' });
     expect(next(answer, {}, { ...structured, stopHooks: true })).toMatchObject({ do: 'run_stop_hooks' });
+  });
+});
+
+describe('a call that was written as text', () => {
+  const asText = modelEvent(replied([], { textCall: 'bash' }));
+  const told = { kind: 'notice', notice: { kind: 'call_as_text', name: 'bash' } };
+
+  test('is asked for again, before anything else is made of the answer (L15)', () => {
+    const move = { do: 'go_round', transition: { reason: 'call_as_text_retry', append: [told] } };
+    expect(next(asText)).toEqual(move);
+    expect(next(modelEvent(replied([], { textCall: 'bash', problem: 'x' })), {}, { structured: true })).toEqual(move);
+    expect(next(asText, {}, { stopHooks: true })).toEqual(move);
+  });
+
+  test('is told to people when it comes once more, and the run goes on as after any answer (L15)', () => {
+    const after = absorb(state({ textCallRetried: true }), rules, asText);
+    expect(after.pending).toEqual([{ kind: 'notice', notice: { kind: 'call_as_text', name: 'bash', again: true } }]);
+    expect(decide(after, rules, asText)).toMatchObject({ do: 'end', terminal: { reason: 'completed' } });
+  });
+
+  test('is asked for again once more after the next turn (L15)', () => {
+    const asked = apply(state(), { reason: 'call_as_text_retry', append: [] });
+    const turned = apply(asked, { reason: 'next_turn', messages: [], snips: [], summarize: false });
+    expect(next(asText, turned)).toMatchObject({ do: 'go_round' });
+  });
+
+  test('ends the run of a session that an earlier release decided about, as it did (L3 L15)', () => {
+    const without = (): boolean => false;
+    expect(decide(absorb(state(), rules, asText, without), rules, asText, without)).toMatchObject({ do: 'end' });
+    const again = absorb(state({ textCallRetried: true }), rules, asText, without);
+    expect(again.pending).toEqual([]);
   });
 });
 
