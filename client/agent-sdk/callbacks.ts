@@ -9,7 +9,6 @@ import type {
 } from '../../activities/hooks/hook-config.ts';
 import type { HookPayload as HookInputs } from '../../activities/hooks/payloads.ts';
 import { runWithin } from '../../system/async.ts';
-import { present } from '../../workflows/contract/present.ts';
 import { MOST_WAIT_MS } from './call-order.ts';
 import { createHookRelay, type HookRelay, tellHook } from './hook-events.ts';
 import { toInwardInput, outwardInput, outwardName, outwardNames } from './names.ts';

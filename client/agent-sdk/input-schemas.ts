@@ -52,7 +52,7 @@ function isSchema(given: unknown): given is StandardSchema & { readonly shape?: 
 }
 
 function zod3Input(object: z3.AnyZodObject): { inputSchema: StandardSchema; inputJsonSchema: JsonSchema } {
-  return { inputSchema: object, inputJsonSchema: objectOf(object.shape as unknown as Fields) };
+  return { inputSchema: object, inputJsonSchema: objectOf(object.shape) };
 }
 
 function objectOf(fields: Fields): JsonSchema {
