@@ -118,7 +118,7 @@ function liveUrlOf(env: Env): Pick<DataFolder, 'liveUrl'> {
 }
 
 /** Returns where the data folder is, or would be. */
-function dataRootOf(env: Env): string {
+export function dataRootOf(env: Env): string {
   return resolve(env['PERDURE_DATA'] || join(xdgFolder(env, 'XDG_DATA_HOME', '.local/share'), 'perdure'));
 }
 

@@ -70,8 +70,9 @@ export class CallInRun implements BoundCall {
     // A call whose name or input keeps it from running changes nothing.
     const safe = !ready || prepared.safe;
     const budgeted = maxBudgetUsd !== null || maxTokens !== null;
-    const plan = planCall(prepared, { hooked: hooks.has('preTool', name), budgeted });
-    const plainEnd = ready && hasPlainEnd(prepared.tool) && !hooks.has('postTool', name);
+    const heard = hooks.has('postTool', name);
+    const plan = planCall(prepared, { hooked: hooks.has('preTool', name), heard, budgeted });
+    const plainEnd = ready && hasPlainEnd(prepared.tool) && !heard;
     return { safe, plan, signature: hashCall(this.#block), plainEnd };
   }
 

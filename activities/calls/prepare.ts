@@ -143,19 +143,20 @@ function judgeRisk(tool: Tool, input: unknown, context: JudgeContext): CallRisk 
 export type CallPlan = 'early' | 'with_reply' | 'regular' | 'delegated';
 
 /**
- * Plans how a call runs. `hooked`: a hook is asked before the call runs. `budgeted`: the loop looks
- * at the budget before each effect (L51).
+ * Plans how a call runs. `hooked`: a hook is asked before the call runs. `heard`: a hook is told of
+ * it afterwards. `budgeted`: the loop looks at the budget before each effect (L51).
  */
 export function planCall(
   call: PreparedCall,
-  { hooked, budgeted }: { readonly hooked: boolean; readonly budgeted: boolean },
+  { hooked, heard, budgeted }: { readonly hooked: boolean; readonly heard: boolean; readonly budgeted: boolean },
 ): CallPlan {
   if (call.kind !== 'ready' || call.permission.kind !== 'allow' || hooked) return 'regular';
   // The call's own activity remembers the cost of the small model, and people are asked while that
   // activity runs.
   if (call.asksModel || call.tool.asksPeople) return 'regular';
   if (call.tool.delegate) return 'delegated';
-  if (call.safe) return 'early';
+  // An early call may be dropped with its reply, or run again: hooks hear of calls that count.
+  if (call.safe) return heard ? 'regular' : 'early';
   return budgeted ? 'regular' : 'with_reply';
 }
 

@@ -8,12 +8,14 @@ import type {
   HookInput as OurInput,
 } from '../../activities/hooks/hook-config.ts';
 import type { HookPayload as HookInputs } from '../../activities/hooks/payloads.ts';
-import { present } from '../../workflows/contract/present.ts';
+import { runWithin } from '../../system/async.ts';
+import { MOST_WAIT_MS } from './call-order.ts';
+import { createHookRelay, type HookRelay, tellHook } from './hook-events.ts';
 import { toInwardInput, outwardInput, outwardName, outwardNames } from './names.ts';
 import type { SyncHookJSONOutput } from './shapes/hook-answers.ts';
 import type { HookCallbackMatcher, HookEvent, HookInput, Hooks } from './shapes/hooks.ts';
 import type { PermissionMode as OurMode } from '../../workflows/contract/session.ts';
-import { matcherOf, PROGRAM_EVENTS } from './program-hooks.ts';
+import { hookName, matcherOf, PROGRAM_EVENTS, TIMEOUT_MS } from './program-hooks.ts';
 import type { PermissionMode } from './shapes/permissions.ts';
 import { toolResponse } from './tool-responses.ts';
 
@@ -40,53 +42,63 @@ export function unknownEvents(hooks: object): readonly string[] {
   );
 }
 
-/**
- * `mode` is the query's, for hooks that are not about a call. `say` receives the messages that
- * hooks have for a person.
- */
+type HookContext = {
+  /** Receives the messages that hooks have for a person. */
+  readonly say: (line: string) => void;
+  /** The mode of the query, for hooks that are not about a call. */
+  readonly mode: PermissionMode;
+  /** Tells how the session begins. */
+  readonly source: 'startup' | 'clear';
+  readonly relay: HookRelay;
+};
+
 export function toHookConfig(
   hooks: Hooks,
   say: (line: string) => void,
-  mode: PermissionMode = 'default',
-  source: 'startup' | 'clear' = 'startup',
+  {
+    mode = 'default',
+    source = 'startup',
+    relay = createHookRelay(),
+  }: Partial<Pick<HookContext, 'mode' | 'source' | 'relay'>> = {},
 ): HookConfig {
   const config: Partial<Record<HookName, FunctionHook<HookName>[]>> = {};
   for (const [event, name] of Object.entries(EVENTS) as [HeardEvent, HookName][])
     for (const matcher of hooks[event] ?? [])
-      (config[name] ??= []).push(...toFunctionHooks(event, matcher, { say, mode, source }));
+      (config[name] ??= []).push(...toFunctionHooks(event, matcher, { say, mode, source, relay }));
   return config as HookConfig;
 }
 
 type AnyInput = OurInput<HookName> & Readonly<Record<string, unknown>>;
 
-type HookContext = {
-  readonly say: (line: string) => void;
-  readonly mode: PermissionMode;
-  /** Tells how the session begins. */
-  readonly source: 'startup' | 'clear';
-};
-
 function toFunctionHooks(
   event: HeardEvent,
   { matcher, hooks, timeout }: HookCallbackMatcher,
-  { say, mode, source }: HookContext,
+  { say, mode, source, relay }: HookContext,
 ): FunctionHook<HookName>[] {
   const isMeant = matcherOf(matcher);
-  return hooks.map((callback, at) => ({
-    name: `${event}${hooks.length > 1 ? `-${at + 1}` : ''}`,
-    ...present({ timeoutMs: timeout && Math.ceil(timeout * 1_000) }),
-    run: async (given, options) => {
-      const input = given as AnyInput;
-      const subjects = event === 'SessionStart' ? [source] : subjectsOf(event, input);
-      if (!subjects.some(isMeant) || !isInputOf(event, input)) return null;
-      const toolUseId = typeof input['toolUseId'] === 'string' ? input['toolUseId'] : undefined;
-      const said = await callback(buildHookInput(event, input, { mode, source }), toolUseId, options);
-      // An asynchronous hook works apart from the run, so its answer does not count.
-      if ('async' in said) return null;
-      if (said.systemMessage !== undefined) say(said.systemMessage);
-      return toHookAnswer(event, said, input);
-    },
-  }));
+  const ms = timeout ? Math.ceil(timeout * 1_000) : TIMEOUT_MS;
+  return hooks.map((callback, at) => {
+    const name = hookName(event, at, hooks.length);
+    return {
+      name,
+      timeoutMs: ms + MOST_WAIT_MS,
+      run: async (given, { signal }) => {
+        const input = given as AnyInput;
+        const subjects = event === 'SessionStart' ? [source] : subjectsOf(event, input);
+        if (!subjects.some(isMeant) || !isInputOf(event, input)) return null;
+        const toolUseId = typeof input['toolUseId'] === 'string' ? input['toolUseId'] : undefined;
+        if (toolUseId !== undefined) await relay.order.awaitCall(input.session, toolUseId, signal);
+        const told = buildHookInput(event, input, { mode, source });
+        const said = await tellHook(relay, { name, event }, () =>
+          runWithin(ms, signal, (either) => callback(told, toolUseId, { signal: either })),
+        );
+        // An asynchronous hook works apart from the run, so its answer does not count.
+        if ('async' in said) return null;
+        if (said.systemMessage !== undefined) say(said.systemMessage);
+        return toHookAnswer(event, said, input);
+      },
+    };
+  });
 }
 
 /** Returns what matchers are compared with: the names of the tool, or the type of the agent. */
@@ -149,11 +161,9 @@ const toolFacts = (input: AnyInput): Record<string, unknown> => ({
 });
 
 const responseOf = (input: AnyInput): object =>
-  toolResponse(
-    outwardName(String(input['tool'])),
-    outwardInput(String(input['tool']), input['input']),
-    String(input['content']),
-  );
+  toolResponse(outwardName(String(input['tool'])), outwardInput(String(input['tool']), input['input']), {
+    text: String(input['content']),
+  });
 
 const eventFacts: Partial<Record<HeardEvent, (input: AnyInput) => Record<string, unknown>>> = {
   PreToolUse: toolFacts,

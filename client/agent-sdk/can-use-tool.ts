@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { reasonOf } from '../../system/text.ts';
 import type { ApprovalAnswer, OnApproval, OnQuestion } from '../runtime/answer-approvals.ts';
+import type { CallOrder } from './call-order.ts';
 import type { Grants } from './grants.ts';
 import { type ListedQuestion, splitQuestions } from '../../store/transcript/question-lists.ts';
 import { toInwardInput, outwardInput, outwardName } from './names.ts';
@@ -13,6 +14,7 @@ import type { CanUseTool, PermissionResult } from './shapes/permissions.ts';
 export type DecisionPorts = {
   readonly grants?: Grants;
   readonly hooks?: ProgramHooks;
+  readonly order?: CallOrder;
   readonly say: (line: string) => void;
 };
 
@@ -22,12 +24,13 @@ export type DecisionPorts = {
  */
 export function createApprovalHandler(
   canUseTool: CanUseTool | undefined,
-  { grants, hooks, say }: DecisionPorts,
+  { grants, hooks, order, say }: DecisionPorts,
 ): OnApproval {
   return async (approval, { signal }) => {
-    const { call, tool, input, toolUseId = '', reason } = approval;
+    const { session, call, tool, input, toolUseId = '', reason } = approval;
     const known = grants?.answerTo(approval) ?? null;
     if (known) return known;
+    await order?.awaitCall(session, toolUseId, signal);
     const shown = outwardInput(tool, input);
     const name = outwardName(tool);
     const suggestions = grants?.suggestions(approval) ?? [];
@@ -82,10 +85,14 @@ function answerOf(questions: readonly ListedQuestion[], updatedInput: unknown): 
  * Returns a handler that presents a question as a call of `AskUserQuestion`. The program allows it
  * with the answer in its input.
  */
-export function createQuestionHandler(canUseTool: CanUseTool | undefined, { hooks, say }: DecisionPorts): OnQuestion {
-  return async ({ call, input, toolUseId = '', reason }, { signal }) => {
+export function createQuestionHandler(
+  canUseTool: CanUseTool | undefined,
+  { hooks, order, say }: DecisionPorts,
+): OnQuestion {
+  return async ({ session, call, input, toolUseId = '', reason }, { signal }) => {
     const given = questionSchema.parse(input);
     const questions = splitQuestions(given);
+    await order?.awaitCall(session, toolUseId, signal);
     const shown = { questions };
     try {
       notifyHooks(hooks, given.question, 'elicitation_dialog');

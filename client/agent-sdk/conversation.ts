@@ -1,6 +1,7 @@
 // Holds a program's conversation with one session: each message is sent once, and each run that
 // answers one is followed to its end. Stored messages come from the transcript by their position,
 // so that none is missed or told twice, even after the program or a worker died.
+import { randomUUID } from 'node:crypto';
 import type { BodyReader } from '../../store/log/bodies.ts';
 import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
 import type { WatchedEvent } from '../../store/live/events.ts';
@@ -11,8 +12,9 @@ import { ClientProblem } from '../problem.ts';
 import { type ApprovalEvent, isApprovalEvent } from '../sessions/waiting-approval.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import type { TranscriptReader } from '../sessions/transcript-reader.ts';
-import { createLiveMessages } from './live.ts';
-import { messageOfEntry, resultMessage } from './messages.ts';
+import type { HookRelay } from './hook-events.ts';
+import { createLiveMessages, type LiveMessages } from './live.ts';
+import { messagesOfEntry, resultMessage } from './messages.ts';
 import type { ProgramQuery } from './program/program.ts';
 import type { SDKMessage } from './shapes/messages.ts';
 import { type CommandTasks, createCommandTasks } from './tasks/command-tasks.ts';
@@ -33,6 +35,7 @@ export type ConversationPorts = {
   /** The run before the first that can answer a message of this program. */
   readonly before: number;
   readonly partial: boolean;
+  readonly relay: HookRelay;
   /** Whether the program is told of hooks as they run. */
   readonly hookEvents: boolean;
   /** Whether the program is also told the texts of agents. */
@@ -72,13 +75,18 @@ export type Conversation = {
 
 /** `compactions` holds the sent messages that ask for a compaction and so are not prompts. */
 export function openConversation(ports: ConversationPorts, sentMessages: SentMessages): Conversation {
-  const { session, partial, hookEvents, sessions, reader } = ports;
-  const live = createLiveMessages(session, partial, hookEvents);
+  const { session, partial, hookEvents, relay, sessions, reader } = ports;
+  const live = createLiveMessages(session, partial);
   const agents = new FollowedAgents({ ...ports, withText: ports.agentText });
   const commands = createCommandTasks(session, session);
   const spend = createSessionSpend(spendPorts(ports));
-  const transcript = createTranscriptTeller(ports, sentMessages, { agents, commands });
+  const transcript = createTranscriptTeller(ports, sentMessages, { agents, commands, live });
   const extraMessages: SDKMessage[] = [];
+  const tellExtra = (message: SDKMessage): void => {
+    extraMessages.push(message);
+    agents.wake();
+  };
+  if (hookEvents) relay.onNews = (news) => tellExtra({ ...news, session_id: session, uuid: randomUUID() });
   const answered = new Set<MessageId>();
   let isFirst = ports.program.received > 0;
   const end = async function* (outcome: RunOutcome): AsyncGenerator<SDKMessage> {
@@ -86,6 +94,7 @@ export function openConversation(ports: ConversationPorts, sentMessages: SentMes
     if (head !== null) yield* transcript.upTo(head, outcome.run);
     const entries = head === null ? [] : await entriesOfRun(ports, head, outcome.run);
     for (const id of userMessageIds(entries)) answered.add(id);
+    yield* extraMessages.splice(0);
     yield* agents.tell();
     if (head !== null) {
       const { entries: all } = await reader.since(session, head, spend.run + 1);
@@ -93,40 +102,47 @@ export function openConversation(ports: ConversationPorts, sentMessages: SentMes
     }
     yield resultMessage(outcome, entries, spend.totals());
   };
+  const answer = async function* (message: MessageId): AsyncGenerator<SDKMessage> {
+    if (answered.has(message)) return;
+    // The message may have been answered while the program was gone; the loop tells its end.
+    const head = isFirst ? await ports.headNow() : null;
+    if (head !== null) yield* transcript.upTo(head);
+    isFirst = false;
+    for await (const news of newsOf(ports, message, agents)) {
+      if (news.kind === 'broken') throw news.error;
+      if (news.kind === 'agents') yield* extraMessages.splice(0);
+      if (news.kind === 'agents') yield* agents.tell();
+      if (news.kind === 'head') yield* transcript.upTo(news.head);
+      if (news.kind === 'event') yield* live.tell(news.event, transcript.lastReply(news.event));
+      if (news.kind !== 'result') continue;
+      answered.add(message);
+      return yield* end(news.outcome);
+    }
+    throw ports.failed.reason ?? new ClientProblem('unanswered', `session ${session} ended without a result`);
+  };
+  const isRead = (id: string): boolean => id === session || agents.isFollowed(id as SessionId);
   return {
     answered,
     stopTask: async (id) => {
       const told = await stopTask({ ...ports, agents, commands }, id);
-      if (told) extraMessages.push(told);
-      agents.wake();
+      if (told) tellExtra(told);
     },
     stop: () => agents.stop(),
-    answer: async function* (message) {
-      if (answered.has(message)) return;
-      // The message may have been answered while the program was gone; the loop tells its end.
-      const head = isFirst ? await ports.headNow() : null;
-      if (head !== null) yield* transcript.upTo(head);
-      isFirst = false;
-      for await (const news of newsOf(ports, message, agents)) {
-        if (news.kind === 'broken') throw news.error;
-        if (news.kind === 'agents') yield* extraMessages.splice(0);
-        if (news.kind === 'agents') yield* agents.tell();
-        if (news.kind === 'head') yield* transcript.upTo(news.head);
-        if (news.kind === 'event') yield* live.tell(news.event, transcript.lastReply(news.event));
-        if (news.kind !== 'result') continue;
-        answered.add(message);
-        return yield* end(news.outcome);
-      }
-      throw ports.failed.reason ?? new ClientProblem('unanswered', `session ${session} ended without a result`);
-    },
+    answer: (message) => relay.order.watch(answer(message), isRead),
   };
 }
 
+type TellerParts = {
+  readonly agents: FollowedAgents;
+  readonly commands: CommandTasks;
+  readonly live: Pick<LiveMessages, 'release'>;
+};
+
 /** Tells each entry of the transcript once, from the first that the program has not received. */
 function createTranscriptTeller(
-  { session, reader, program, before }: ConversationPorts,
+  { session, reader, program, relay, before }: ConversationPorts,
   sentMessages: SentMessages,
-  { agents, commands }: { readonly agents: FollowedAgents; readonly commands: CommandTasks },
+  { agents, commands, live }: TellerParts,
 ) {
   /** The position after the last entry that was told, or that is not the program's. */
   let next = program.received;
@@ -160,12 +176,14 @@ function createTranscriptTeller(
         // An agent's messages come before the outcome of the call that started it.
         if (entry.kind === 'outcomes' && isMine)
           for (const outcome of entry.outcomes) yield* agents.end(reply, outcome);
+        if (entry.kind === 'reply' && (position < next || !isMine)) relay.order.pass(callIds(entry));
         const tasks = isMine ? commands.tell(entry, position) : [];
         if (position >= next) {
           next = position + 1;
-          const message = isMine ? messageOfEntry(session, entry, position) : null;
-          const messages = message === null ? tasks : [message, ...tasks];
+          const said = isMine ? messagesOfEntry(session, entry, position, reply) : [];
+          const messages = [...said, ...tasks];
           yield* messages;
+          if (entry.kind === 'reply') yield* live.release(entry.iteration);
           // A program that asks for the next message has received these.
           if (messages.length > 0) program.noteReceived(next);
         }
@@ -192,6 +210,10 @@ function createTranscriptTeller(
  */
 function isOwn({ sent, compactions }: SentMessages, entry: Entry): boolean {
   return entry.kind === 'user' ? sent.has(entry.id) : entry.kind === 'run_started' && compactions.size > 0;
+}
+
+function callIds({ message }: ReplyEntry): readonly string[] {
+  return message.content.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []));
 }
 
 async function entriesOfRun(

@@ -1,5 +1,5 @@
-// Makes messages of what happens right now: parts of a reply as they stream, running calls, retries
-// and hooks. They are best effort, and are never repeated.
+// Makes messages of what happens right now: parts of a reply as they stream, running calls and
+// retries. They are best effort, and are never repeated.
 import { randomUUID } from 'node:crypto';
 import { defaultBackoff } from '../../store/configuration.ts';
 import type { WatchedEvent } from '../../store/live/events.ts';
@@ -17,13 +17,18 @@ export type LiveMessages = {
    * the program has received.
    */
   tell(event: WatchedEvent, after: number): readonly SDKMessage[];
+  /**
+   * Returns what was held back of calls that ran while their reply still streamed, now that the
+   * program has received the reply of this iteration.
+   */
+  release(iteration: number): readonly SDKMessage[];
 };
 
-/** `partial` asks for replies as they stream, and `hooks` for hooks as they run. */
-export function createLiveMessages(session: string, partial: boolean, hooks = false): LiveMessages {
+/** `partial` asks for replies as they stream. */
+export function createLiveMessages(session: string, partial: boolean): LiveMessages {
   const calls = new Map<string, { readonly id: string; readonly name: string; startedAt: number }>();
   const stream = createReplyStream();
-  const hookFacts = createHookFacts();
+  let held: { readonly iteration: number; readonly message: SDKMessage }[] = [];
   const common = () => ({ session_id: session, uuid: randomUUID() });
   const place = ({ iteration, index }: { readonly iteration: number; readonly index: number }): string =>
     `${iteration}.${index}`;
@@ -31,6 +36,11 @@ export function createLiveMessages(session: string, partial: boolean, hooks = fa
     switch (event.type) {
       case 'run_start':
         calls.clear();
+        held = [];
+        return [];
+      case 'request_start':
+        // The calls of a reply that begins anew are void.
+        held = held.filter(({ iteration }) => iteration !== event.iteration);
         return [];
       case 'tool_use':
         calls.set(place(event), { id: event.id, name: event.name, startedAt: Date.now() });
@@ -46,11 +56,6 @@ export function createLiveMessages(session: string, partial: boolean, hooks = fa
       }
       case 'retry':
         return [{ type: 'system', subtype: 'api_retry', ...retryFacts(event), ...common() }];
-      case 'hook_start':
-      case 'hook_end': {
-        const facts = hooks ? hookFacts(event) : null;
-        return facts ? [{ type: 'system', ...facts, ...common() }] : [];
-      }
       default:
         return [];
     }
@@ -58,7 +63,7 @@ export function createLiveMessages(session: string, partial: boolean, hooks = fa
   return {
     tell: (event, after) => {
       const iteration = 'iteration' in event ? (event.iteration ?? 0) : Infinity;
-      const ofCall = /^tool_(?:use|start|progress)$|^hook_/.test(event.type);
+      const ofCall = /^tool_(?:use|start|progress)$/.test(event.type);
       // The program receives a reply before the calls in it have run.
       if (iteration < after || (iteration === after && !ofCall)) return [];
       const parts = partial && iteration > after ? stream(event) : [];
@@ -66,24 +71,16 @@ export function createLiveMessages(session: string, partial: boolean, hooks = fa
         (part) =>
           ({ type: 'stream_event', event: part, parent_tool_use_id: null, ...common() }) as SDKPartialAssistantMessage,
       );
-      return [...streamEvents, ...otherMessages(event)];
+      const messages = otherMessages(event);
+      if (!ofCall || iteration <= after) return [...streamEvents, ...messages];
+      held.push(...messages.map((message) => ({ iteration, message })));
+      return streamEvents;
     },
-  };
-}
-
-type HookLiveEvent = Extract<WatchedEvent, { type: 'hook_start' | 'hook_end' }>;
-
-/** The names of a program's hooks begin with their events. */
-function createHookFacts() {
-  const ids = new Map<string, string>();
-  return (event: HookLiveEvent) => {
-    const [hookEvent = event.hook] = /^[A-Za-z]+/.exec(event.hook) ?? [];
-    const id = (event.type === 'hook_end' ? ids.get(event.hook) : undefined) ?? randomUUID();
-    ids.set(event.hook, id);
-    const facts = { hook_id: id, hook_name: event.hook, hook_event: hookEvent };
-    if (event.type === 'hook_start') return { subtype: 'hook_started', ...facts } as const;
-    const outcome = event.result.startsWith('failed') ? 'error' : 'success';
-    return { subtype: 'hook_response', ...facts, output: event.result, stdout: '', stderr: '', outcome } as const;
+    release: (iteration) => {
+      const released = held.filter((each) => each.iteration === iteration).map(({ message }) => message);
+      held = held.filter((each) => each.iteration > iteration);
+      return released;
+    },
   };
 }
 

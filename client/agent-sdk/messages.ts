@@ -1,8 +1,8 @@
 // Builds the SDK messages of a session. Stored entries become `assistant`, `user` and
 // `compact_boundary`, each with an id that follows from its position in the transcript, so that
 // every reading yields the same ids.
-import { createHash } from 'node:crypto';
-import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
+import type { UUID } from 'node:crypto';
+import type { Entry, ReplyEntry } from '../../store/log/entries.ts';
 import { addSpend, noSpend, noUsage, type TerminalReason, type Usage } from '../../workflows/contract/loop.ts';
 import { roundUsd, type RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
@@ -14,43 +14,38 @@ import { asksForSearch, inwardName, outwardInput, outwardName, SESSION_TOOLS } f
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
 import { isListed } from '../../tools/listed.ts';
 import { countSearches } from '../../activities/model/usage-counts.ts';
+import { resultMessages } from './result-messages.ts';
 import { asksForSkills } from './skills.ts';
 import type { ModelSpend } from './tasks/session-spend.ts';
 import { serverStatuses, programTools } from './tools.ts';
-import type { UUID } from 'node:crypto';
+import { uuidOf } from './uuids.ts';
 import type {
   ModelUsage,
   SDKAssistantMessage,
   SDKMessage,
   SDKResultMessage,
-  SDKUserMessage,
   TerminalReason as TheirReason,
 } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
 import type { SDKPermissionDenial } from './shapes/permissions.ts';
 import type { SDKCompactBoundaryMessage, SDKSystemMessage } from './shapes/system-messages.ts';
 
-/** Returns a version 8 UUID that is the hash of the parts. */
-export function uuidOf(...parts: readonly (string | number)[]): UUID {
-  const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
-  const groups = [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    `a${hex.slice(17, 20)}`,
-    hex.slice(20, 32),
-  ];
-  return groups.join('-') as UUID;
-}
-
-/** Returns the message for an entry, or null for an entry that programs are not told. */
-export function messageOfEntry(session: string, entry: Entry, position: number): SDKMessage | null {
+/**
+ * Returns the messages for an entry: none for one that programs are not told. `reply` is the last
+ * one before it.
+ */
+export function messagesOfEntry(
+  session: string,
+  entry: Entry,
+  position: number,
+  reply: ReplyEntry | null,
+): readonly SDKMessage[] {
   const common = { session_id: session, uuid: uuidOf(session, position), parent_tool_use_id: null } as const;
   switch (entry.kind) {
     case 'reply':
-      return { type: 'assistant', message: outwardMessage(entry), ...common } satisfies SDKAssistantMessage;
+      return [{ type: 'assistant', message: outwardMessage(entry), ...common } satisfies SDKAssistantMessage];
     case 'outcomes':
-      return { ...resultsMessage(entry.outcomes), ...common };
+      return resultMessages(session, entry.outcomes, position, reply);
     case 'boundary': {
       const { parent_tool_use_id: _, ...ids } = common;
       const trigger: 'manual' | 'auto' = entry.trigger === 'manual' ? 'manual' : 'auto';
@@ -61,31 +56,20 @@ export function messageOfEntry(session: string, entry: Entry, position: number):
         compact_metadata: compaction,
         ...ids,
       };
-      return message;
+      return [message];
     }
     default:
-      return null;
+      return [];
   }
 }
 
-function outwardMessage({ message }: ReplyEntry): SDKAssistantMessage['message'] {
+export function outwardMessage({ message }: ReplyEntry): SDKAssistantMessage['message'] {
   const content = message.content.map((block) =>
     block.type === 'tool_use'
       ? { ...block, name: outwardName(block.name), input: outwardInput(block.name, block.input) }
       : block,
   );
   return { ...message, content } as SDKAssistantMessage['message'];
-}
-
-function resultsMessage(outcomes: readonly Outcome[]): Pick<SDKUserMessage, 'type' | 'message' | 'tool_use_result'> {
-  const content = outcomes.map(({ toolUseId, content: text, isError }) => ({
-    type: 'tool_result' as const,
-    tool_use_id: toolUseId,
-    content: text,
-    ...present({ is_error: isError || undefined }),
-  }));
-  const texts = outcomes.map(({ content: text }) => text);
-  return { type: 'user', message: { role: 'user', content }, tool_use_result: texts.join('\n') };
 }
 
 const SUBTYPES: Partial<Record<TerminalReason, Exclude<SDKResultMessage['subtype'], 'success'>>> = {

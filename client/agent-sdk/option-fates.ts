@@ -107,11 +107,15 @@ export function isAskedFor(value: unknown): boolean {
   return typeof value !== 'object' || (value as { readonly enabled?: unknown }).enabled !== false;
 }
 
+/** Libraries that wrap a query leave such notes for themselves. */
+const PRIVATE = passOver('names that begin with "_" are of a library, for its own use');
+
 const UNKNOWN = refuse('it is none that is known here; docs/from-the-agent-sdk.md lists those that are');
 
 function checkOption(name: string, say: (line: string) => void): void {
   const known = Object.hasOwn(FATES, name) ? FATES[name as keyof Options] : undefined;
-  const fate = known ?? (Object.hasOwn(OLD, name) ? OLD[name] : undefined) ?? UNKNOWN;
+  const old = Object.hasOwn(OLD, name) ? OLD[name] : undefined;
+  const fate = known ?? old ?? (name.startsWith('_') ? PRIVATE : UNKNOWN);
   if (fate.kind === 'passed') say(`the option ${name} is passed over: ${fate.why}`);
   if (fate.kind === 'refused')
     throw new ClientProblem(

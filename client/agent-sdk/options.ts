@@ -10,6 +10,7 @@ import { present } from '../../workflows/contract/present.ts';
 import { ClientProblem } from '../problem.ts';
 import { toHookConfig, unknownEvents } from './callbacks.ts';
 import { toAgentTypes } from './agent-types.ts';
+import type { HookRelay } from './hook-events.ts';
 import { asksForSearch, inwardName, inwardRules, MODEL_TOOL_NAMES, SESSION_TOOLS } from './names.ts';
 import { checkOptions, isAskedFor } from './option-fates.ts';
 import { asksSomebody, inwardMode } from './permission-modes.ts';
@@ -25,11 +26,21 @@ export type TranslatedOptions = {
   readonly run: OptionChanges & { readonly cwd: string };
 };
 
+type Translation = {
+  /** The session follows one that was cleared. */
+  readonly afterClear?: boolean;
+  readonly relay?: HookRelay;
+};
+
 /**
- * `afterClear` says that the session follows one that was cleared. Throws ClientProblem `refused`
- * for an option that must not be dropped, or that has no valid value.
+ * Throws ClientProblem `refused` for an option that must not be dropped, or that has no valid
+ * value.
  */
-export function translateOptions(options: Options, say: (line: string) => void, afterClear = false): TranslatedOptions {
+export function translateOptions(
+  options: Options,
+  say: (line: string) => void,
+  { afterClear = false, relay }: Translation = {},
+): TranslatedOptions {
   checkOptions(options, say);
   const named = options.resume ?? (options.forkSession ? undefined : options.sessionId);
   if (options.continue === true && named !== undefined) {
@@ -63,6 +74,7 @@ export function translateOptions(options: Options, say: (line: string) => void, 
   const wanted = [...(searches ? [WEB_SEARCH] : []), ...(skills ? ['skill'] : [])];
   const known = [...SESSION_TOOLS, ...wanted];
   if (!skills && isGiven(options.skills)) say('there are no skills: settingSources without "project" leaves them out');
+  const source = afterClear ? ('clear' as const) : ('startup' as const);
   const config: PerdureConfig = {
     toolNames: MODEL_TOOL_NAMES,
     snapshots: options.enableFileCheckpointing ?? false,
@@ -71,7 +83,7 @@ export function translateOptions(options: Options, say: (line: string) => void, 
       workspaceSkills: skills ? skillsToLoad(options) : undefined,
       tools: tools.length > 0 ? tools : undefined,
       mcpServers: others.length > 0 ? servers : undefined,
-      hooks: hooks && toHookConfig(hooks, say, options.permissionMode, afterClear ? 'clear' : 'startup'),
+      hooks: hooks && toHookConfig(hooks, say, present({ mode: options.permissionMode, source, relay })),
       agents: agents && toAgentTypes(agents, [...names, ...wanted], serverNames(Object.keys(mcpServers)), say),
       toolEnv,
     }),

@@ -2,6 +2,7 @@
 // ends, or a person is asked. They run in the program's process, outside the session.
 import { runWithin } from '../../system/async.ts';
 import { reasonOf } from '../../system/text.ts';
+import { type HookRelay, tellHook } from './hook-events.ts';
 import type { PermissionRequestHookSpecificOutput, SyncHookJSONOutput } from './shapes/hook-answers.ts';
 import type { HookEvent, HookInput, Hooks } from './shapes/hooks.ts';
 import type { PermissionResult } from './shapes/permissions.ts';
@@ -28,14 +29,21 @@ type QueryFacts = {
   readonly cwd: string;
   readonly mode: string;
   readonly signal: AbortSignal;
+  readonly relay: Pick<HookRelay, 'onNews'>;
   readonly say: (line: string) => void;
 };
 
-const TIMEOUT_MS = 60_000;
+/** Milliseconds for a hook that names no timeout. */
+export const TIMEOUT_MS = 60_000;
+
+/** Names a hook for people, by its event and its place among the hooks of its matcher. */
+export function hookName(event: HookEvent, at: number, count: number): string {
+  return `${event}${count > 1 ? `-${at + 1}` : ''}`;
+}
 
 export function createProgramHooks(
   hooks: Hooks | undefined,
-  { session, cwd, mode, signal, say }: QueryFacts,
+  { session, cwd, mode, signal, relay, say }: QueryFacts,
 ): ProgramHooks {
   return {
     tell: async (event, facts, subject) => {
@@ -43,10 +51,13 @@ export function createProgramHooks(
       const input = { hook_event_name: event, ...common, ...facts } as HookInput;
       const meant = (hooks?.[event] ?? []).filter(({ matcher }) => matcherOf(matcher)(subject ?? null));
       const asked = meant.flatMap(({ hooks: callbacks, timeout }) =>
-        callbacks.map(async (callback) => {
+        callbacks.map(async (callback, at) => {
+          const name = hookName(event, at, callbacks.length);
           const ms = timeout === undefined ? TIMEOUT_MS : Math.ceil(timeout * 1_000);
           try {
-            const said = await runWithin(ms, signal, (either) => callback(input, undefined, { signal: either }));
+            const said = await tellHook(relay, { name, event }, () =>
+              runWithin(ms, signal, (either) => callback(input, undefined, { signal: either })),
+            );
             if ('async' in said) return [];
             if (said.systemMessage !== undefined) say(said.systemMessage);
             return [said];

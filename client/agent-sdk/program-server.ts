@@ -57,9 +57,9 @@ export class ProgramServer implements ProgramMcpServer {
     const given = handler as (...all: unknown[]) => CallToolResult | Promise<CallToolResult>;
     const run = async (args: unknown, extra: ToolExtra): Promise<CallToolResult> =>
       inputSchema === undefined ? given(extra) : given(args, extra);
-    const shape: AnyZodRawShape = fieldsOf(inputSchema);
-    this.#tools.push({ name, description, inputSchema: shape, handler: run, ...present({ annotations }) });
-    this.#real?.registerTool(name, { description, inputSchema: shape, annotations }, run);
+    const schema = (inputSchema ?? {}) as AnyZodRawShape;
+    this.#tools.push({ name, description, inputSchema: schema, handler: run, ...present({ annotations }) });
+    this.#real?.registerTool(name, { description, inputSchema: schema, annotations }, run);
   };
 
   async connect(transport: unknown): Promise<void> {
@@ -81,14 +81,6 @@ export class ProgramServer implements ProgramMcpServer {
       real.registerTool(name, present({ description, inputSchema, annotations }), handler as Handler);
     return real;
   }
-}
-
-/** Accepts fields, or a zod object that has them. */
-function fieldsOf(schema: AnyZodRawShape | { readonly shape: AnyZodRawShape } | undefined): AnyZodRawShape {
-  if (schema === undefined) return {};
-  const { shape } = schema as { readonly shape?: unknown };
-  const isObject = '_zod' in schema || '_def' in schema;
-  return isObject && typeof shape === 'object' ? (shape as AnyZodRawShape) : (schema as AnyZodRawShape);
 }
 
 /**

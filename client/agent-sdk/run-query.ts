@@ -26,6 +26,7 @@ import { type PromptPart, promptParts } from './commands.ts';
 import { readContextUsage } from './context-usage.ts';
 import { clearResultMessage, initMessage, resetMessage } from './messages.ts';
 import { createGrants, type Grants } from './grants.ts';
+import { createHookRelay } from './hook-events.ts';
 import { withExtraArgs } from './extra-args.ts';
 import { ownEnv, requireKey } from './own-env.ts';
 import { removeSession } from './sessions/remove-session.ts';
@@ -133,7 +134,9 @@ async function* runPart(
   { prompt, part, cleared, before, open }: PartContext,
 ): AsyncGenerator<SDKMessage, OpenSession> {
   const { cwd = process.cwd() } = written;
-  const translated = translateOptions(given, cleared === 0 && open === null ? say : () => undefined, cleared > 0);
+  const relay = createHookRelay();
+  const heard = cleared === 0 && open === null ? say : () => undefined;
+  const translated = translateOptions(given, heard, { afterClear: cleared > 0, relay });
   requireKey(env, written.env !== undefined);
   const isFirst = cleared === 0 && open === null;
   const forks = isFirst && given.forkSession === true;
@@ -162,7 +165,7 @@ async function* runPart(
     const workplace = await openAndCloseFound({ env, chosen, session, anywhere: false, say, log }, found);
     rememberSession(where, session);
     const goesOn = open !== null;
-    const running = { workplace, program, options, runOptions: translated.run, steering, goesOn, say };
+    const running = { workplace, program, options, runOptions: translated.run, steering, relay, goesOn, say };
     yield* runSession({ ...running, ...present({ origin }) }, part, before);
     staysOpen = part.goesOn();
     return { session, program: begun };
@@ -280,12 +283,13 @@ async function deleteUnkept({ temporal, session }: Workplace, say: (line: string
 }
 
 async function* exchangeMessages(running: Running, part: PromptPart): AsyncGenerator<SDKMessage, void> {
-  const { workplace, program, options, steering, say } = running;
+  const { workplace, program, options, steering, relay, say } = running;
+  const { order } = relay;
   const session = workplace.session as SessionId;
   const hooks = programHooksOf(running);
   const answers = answerApprovals(workplace.sessions, {
-    onApproval: createApprovalHandler(options.canUseTool, { grants: createSessionGrants(running), hooks, say }),
-    onQuestion: createQuestionHandler(options.canUseTool, { hooks, say }),
+    onApproval: createApprovalHandler(options.canUseTool, { grants: createSessionGrants(running), hooks, order, say }),
+    onQuestion: createQuestionHandler(options.canUseTool, { hooks, order, say }),
   });
   const { signal } = steering.closeIfRead;
   const failed = AbortSignal.any([workplace.failed, answers.failed, signal]);
@@ -336,11 +340,11 @@ async function* exchangeMessages(running: Running, part: PromptPart): AsyncGener
 }
 
 function programHooksOf(
-  { workplace, options, runOptions, steering, say }: Running,
+  { workplace, options, runOptions, steering, relay, say }: Running,
   signal: AbortSignal = steering.closeIfRead.signal,
 ): ProgramHooks {
   const { permissionMode: mode = 'default', hooks } = options;
-  return createProgramHooks(hooks, { session: workplace.session, cwd: runOptions.cwd, mode, signal, say });
+  return createProgramHooks(hooks, { session: workplace.session, cwd: runOptions.cwd, mode, signal, relay, say });
 }
 
 const isResumed = ({ options, program, goesOn }: Running): boolean =>
@@ -378,7 +382,7 @@ function joinRules(before: PermissionRules, given: Required<PermissionRules>): P
   return { allow: join('allow'), deny: join('deny'), ask: join('ask') };
 }
 
-function conversationPortsOf({ workplace, program, options, say }: Running, session: SessionId) {
+function conversationPortsOf({ workplace, program, options, relay, say }: Running, session: SessionId) {
   const {
     sessions,
     store,
@@ -393,7 +397,7 @@ function conversationPortsOf({ workplace, program, options, say }: Running, sess
   const partial = options.includePartialMessages ?? false;
   const hookEvents = options.includeHookEvents ?? false;
   const reading = { root, reader: transcriptReader(store), bodies: createBodyReader(store), smallModel };
-  return { session, sessions, ...reading, program, partial, hookEvents, agentText, inBackground, headNow, say };
+  return { session, sessions, ...reading, program, relay, partial, hookEvents, agentText, inBackground, headNow, say };
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Prompt, PromptBlock } from '../sessions/prompt.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { CompactionAsked, OptionChanges } from '../../workflows/contract/session.ts';
 import { parseCompaction, isClear } from './commands.ts';
+import type { HookRelay } from './hook-events.ts';
 import type { ProgramQuery } from './program/program.ts';
 import type { ServerChanges } from './server-changes.ts';
 import type { SDKUserMessage } from './shapes/messages.ts';
@@ -43,6 +44,7 @@ export type Running = {
   readonly options: Options;
   readonly runOptions: OptionChanges & { readonly cwd: string };
   readonly steering: Steering;
+  readonly relay: HookRelay;
   /** Whether the session goes on with another worker, within the same query. */
   readonly goesOn: boolean;
   /** The session that this one is a fork of. */

@@ -1,7 +1,6 @@
 // Implements `tool()` and `createSdkMcpServer()`, and turns the servers of a query into tools and
 // servers of a worker's configuration.
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
 import { present } from '../../workflows/contract/present.ts';
 import { callResult, toToolOutput } from '../../tools/mcp/results.ts';
 import type { McpServer, McpServers, ServerQuestion } from '../../tools/mcp/servers.ts';
@@ -10,6 +9,7 @@ import { TimedOut, runWithin } from '../../system/async.ts';
 import { SERVER_PREFIX } from '../../tools/listed.ts';
 import { defineTool, type Tool, type ToolContext, ToolFailure } from '../../tools/tool.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
+import { readInputSchema } from './input-schemas.ts';
 import { ConnectedInstance, connectInstances } from './instances.ts';
 import { ProgramServer } from './program-server.ts';
 import { renameRule, serverNames, toolNames } from './server-names.ts';
@@ -29,7 +29,6 @@ import type {
 } from './shapes/mcp.ts';
 import type { Options } from './shapes/options.ts';
 import type { OnElicitation } from './shapes/permissions.ts';
-import { isZod3, zod3Input } from './zod3-fields.ts';
 
 /** Reports servers outside the program as pending: they are connected while the session opens. */
 export function serverStatuses(servers: Readonly<Record<string, McpServerConfig>>): McpServerStatus[] {
@@ -161,9 +160,7 @@ type ToolDescription = Pick<Tool, 'name' | 'description' | 'inputSchema'> &
 
 function ownTool({ name, description, inputSchema, handler, annotations = {} }: SdkMcpToolDefinition): ToolDescription {
   const { readOnlyHint: readOnly = false, idempotentHint: idempotent = readOnly } = annotations;
-  const schemas = isZod3(inputSchema)
-    ? zod3Input(inputSchema)
-    : { inputSchema: z.object(inputSchema as unknown as z.ZodRawShape) };
+  const schemas = readInputSchema(name, inputSchema);
   return { name, description, ...schemas, readOnly, idempotent, run: (input, extra) => handler(input as never, extra) };
 }
 

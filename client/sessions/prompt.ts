@@ -1,4 +1,4 @@
-// Checks a user's prompt before anything is sent: a text, or texts, images and PDF documents in the
+// Checks a user's prompt before anything is sent: a text, or texts, images and documents in the
 // shape of the Messages API. A request with a block that the API refuses would end its run.
 import {
   examineMedia,
@@ -11,10 +11,18 @@ import {
 import { IMAGE_TYPES, type MediaType } from '../../workflows/contract/people.ts';
 import { ClientProblem } from '../problem.ts';
 
-export type PromptBlock = { readonly type: 'text'; readonly text: string } | MediaBlock;
+export type PromptBlock = { readonly type: 'text'; readonly text: string } | MediaBlock | TextDocument;
+
+/** A document that is text: it becomes a part of the prompt's text, between marks. */
+export type TextDocument = {
+  readonly type: 'document';
+  readonly source: { readonly type: 'text'; readonly media_type: 'text/plain'; readonly data: string };
+  readonly title?: string | null | undefined;
+  readonly context?: string | null | undefined;
+};
 
 /**
- * At most 64 MB of text, and 20 images and PDF documents with 20 MB of base64 together: an image
+ * At most 64 MB of text, also in documents, and 20 images and PDF documents with 20 MB of base64 together: an image
  * has at most 5 MB and 8,000 pixels in width and height, a document at most 100 pages.
  */
 export type Prompt = string | readonly PromptBlock[];
@@ -68,17 +76,33 @@ function joinBlocks(blocks: readonly PromptBlock[]): PromptParts {
   let text = '';
   const media: PromptMedium[] = [];
   for (const [index, block] of (blocks as readonly PromptBlock[]).entries()) {
-    if (block.type === 'text') text += text === '' ? block.text : `\n${block.text}`;
-    else media.push({ ...readMedium(block, index), at: text.length });
+    const words = block.type === 'text' ? block.text : readTextDocument(block, index);
+    if (words !== null) text += text === '' ? words : `\n${words}`;
+    else media.push({ ...readMedium(block as MediaBlock, index), at: text.length });
   }
   return { text, media };
+}
+
+const refuseBlock = (index: number, why: string): ClientProblem =>
+  new ClientProblem('refused', `block ${index + 1} of the prompt ${why}`);
+
+/** Returns null for a block of another kind. */
+function readTextDocument(block: MediaBlock | TextDocument, index: number): string | null {
+  const { type, source, title, context, citations } = block as Partial<TextDocument> & {
+    readonly citations?: { readonly enabled?: boolean } | null;
+  };
+  if (type !== 'document' || source?.type !== 'text') return null;
+  if (typeof source.data !== 'string') throw refuseBlock(index, 'is a document without its text: give it as data');
+  if (citations?.enabled === true) throw refuseBlock(index, 'asks for citations, which are not made here');
+  const named = title ? ` title=${JSON.stringify(title)}` : '';
+  const about = context ? `${context}\n` : '';
+  return `${about}<document${named}>\n${source.data}\n</document>`;
 }
 
 const TAKEN: Readonly<Record<string, readonly MediaType[]>> = { image: IMAGE_TYPES, document: ['application/pdf'] };
 
 function readMedium(block: MediaBlock, index: number): Omit<PromptMedium, 'at'> {
-  const refuse = (why: string): ClientProblem =>
-    new ClientProblem('refused', `block ${index + 1} of the prompt ${why}`);
+  const refuse = (why: string): ClientProblem => refuseBlock(index, why);
   const { type, source } = block as { readonly type: unknown; readonly source?: Partial<MediaBlock['source']> };
   const taken = Object.hasOwn(TAKEN, String(type)) ? TAKEN[String(type)]! : null;
   if (taken === null) throw refuse(`is ${JSON.stringify(type)}: give text, images and PDF documents`);

@@ -104,6 +104,10 @@ type Source = {
   hear(listener: (why: string | null) => void): void;
 };
 
+/** Neither ends a frame: a frame without data is an event of its own for some clients. */
+const RETRY = 'retry: 1000\n';
+const BEAT = ': here\n';
+
 function streamResponse(events: AsyncGenerator<PlacedEvent, void>, { signal, end, hear }: Source): Response {
   const encoder = new TextEncoder();
   const next = nextText(events, hear);
@@ -111,7 +115,7 @@ function streamResponse(events: AsyncGenerator<PlacedEvent, void>, { signal, end
   const body = new ReadableStream<Uint8Array>(
     {
       start: (controller) => {
-        controller.enqueue(encoder.encode('retry: 1000\n\n'));
+        controller.enqueue(encoder.encode(RETRY));
         signal.addEventListener('abort', end, { once: true });
       },
       pull: async (controller) => {
@@ -152,7 +156,7 @@ function nextText(events: AsyncGenerator<PlacedEvent, void>, hear: Source['hear'
     });
     const text = trouble === undefined ? await Promise.race([coming, quiet]) : 'quiet';
     if (text !== 'quiet') return ((coming = null), text);
-    if (trouble === undefined) return ': here\n\n';
+    if (trouble === undefined) return BEAT;
     const said = `event: trouble\ndata: ${jsonLine({ why: trouble })}\n\n`;
     trouble = undefined;
     return said;

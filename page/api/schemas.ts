@@ -15,14 +15,21 @@ const list = z.array(text).readonly();
 
 const image = z.strictObject({ type: z.literal('base64'), media_type: z.enum(IMAGE_TYPES), data: text });
 const document = z.strictObject({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: text });
+const textDocument = z.strictObject({
+  type: z.literal('document'),
+  source: z.strictObject({ type: z.literal('text'), media_type: z.literal('text/plain'), data: text }),
+  title: text.optional(),
+  context: text.optional(),
+});
 const prompt: z.ZodType<Prompt> = z.union([
   text,
   z
     .array(
-      z.discriminatedUnion('type', [
+      z.union([
         z.strictObject({ type: z.literal('text'), text }),
         z.strictObject({ type: z.literal('image'), source: image }),
         z.strictObject({ type: z.literal('document'), source: document }),
+        textDocument,
       ]),
     )
     .readonly(),

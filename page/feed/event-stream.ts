@@ -33,7 +33,7 @@ export function eventStream(ring: Ring, from: string, left: () => void, limits?:
       beat.stop();
       const news = ring.since(at);
       if (news === null || news.changes.length > 0) return next();
-      return ': here\n\n';
+      return ': here\n';
     }
     at = known.at;
     return eventText(`${ring.epoch}.${at}`, joinTexts(limits ? known.changes.map(limits.show) : known.changes));
@@ -41,7 +41,7 @@ export function eventStream(ring: Ring, from: string, left: () => void, limits?:
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>(
     {
-      start: (controller) => controller.enqueue(encoder.encode('retry: 1000\n\n')),
+      start: (controller) => controller.enqueue(encoder.encode('retry: 1000\n')),
       pull: async (controller) => {
         const text = await next();
         if (gone.signal.aborted) return;

@@ -22,6 +22,19 @@ test('a prompt of blocks is one text and its media, each with its place in the t
   ]);
 });
 
+test('a document of text is a part of the prompt’s text, between marks, with its title and what is said of it (Q7)', () => {
+  const document = (data: unknown, more: object = {}) =>
+    ({ type: 'document', source: { type: 'text', media_type: 'text/plain', data }, ...more }) as PromptBlock;
+  const about = { title: 'The "plan"', context: 'From May.' };
+  const { text: words, media } = parsePrompt([text('Read:'), document('One.\nTwo.', about), image(pngOf(1, 1))]);
+  expect(words).toBe('Read:\nFrom May.\n<document title="The \\"plan\\"">\nOne.\nTwo.\n</document>');
+  expect(media).toMatchObject([{ at: words.length }]);
+  expect(parsePrompt([document('One.')]).text).toBe('<document>\nOne.\n</document>');
+  expect(() => parsePrompt([document(7)])).toThrow('block 1 of the prompt is a document without its text');
+  const cited = document('One.', { citations: { enabled: true } });
+  expect(() => parsePrompt([cited])).toThrow('block 1 of the prompt asks for citations, which are not made here');
+});
+
 test.each([
   ['(an image)', [image(pngOf(1, 1))]],
   ['(images and a document)', [image(pngOf(1, 1)), image(pngOf(1, 1)), pdf(pdfOf(1))]],

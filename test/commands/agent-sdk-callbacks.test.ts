@@ -50,6 +50,21 @@ const PROGRAM = `
   await ask('Go on.', { resume: 'never-was' });
   await ask('Hello.', { env: { PATH: process.env.PATH } });`;
 
+/** Runs the program to its end, and returns the lines that it printed, as JSON. */
+async function run(program: string, { cwd, env }: ReturnType<typeof cliPlace>): Promise<unknown[]> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { cwd, env, stdio: 'pipe' });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (bytes: Buffer) => (out += bytes.toString()));
+  child.stderr.on('data', (bytes: Buffer) => (err += bytes.toString()));
+  const [status] = (await once(child, 'close')) as [number | null];
+  expect({ status, err }).toMatchObject({ status: 0 });
+  return out
+    .trim()
+    .split('\n')
+    .map((line): unknown => JSON.parse(line));
+}
+
 test('hooks pair by id, a decision holds, a server of the program is called, and what is not to be kept is gone (Q7 Q8)', async () => {
   const touch = (id: string) => toolUse('bash', { command: 'touch a' }, id);
   const model = await modelFor([
@@ -60,16 +75,7 @@ test('hooks pair by id, a decision holds, a server of the program is called, and
     reply('Nothing.'),
     reply('Forgotten.'),
   ]);
-  const { cwd, env } = cliPlace(model);
-  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], { cwd, env, stdio: 'pipe' });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (bytes: Buffer) => (out += bytes.toString()));
-  child.stderr.on('data', (bytes: Buffer) => (err += bytes.toString()));
-  const [status] = (await once(child, 'close')) as [number | null];
-  expect({ status, err }).toMatchObject({ status: 0 });
-  const lines = out.trim().split('\n');
-  const told = lines.map((line) => JSON.parse(line) as { readonly name: string; readonly value: unknown[] });
+  const told = (await run(PROGRAM, cliPlace(model))) as { readonly name: string; readonly value: unknown[] }[];
   const of = (name: string) => told.filter((each) => each.name === name).map(({ value }) => value);
   expect(of('asked')).toEqual(['touch a']);
   expect(of('Notification')).toHaveLength(1);
@@ -93,4 +99,50 @@ test('hooks pair by id, a decision holds, a server of the program is called, and
     [[], expect.stringMatching(/^No conversation found with session ID: never-was/)],
     [[], expect.stringMatching(/^query\(\) has no key of the model API: set ANTHROPIC_API_KEY/)],
   ]);
+});
+
+const ORDER = `
+  const { query } = await import(${at('dist/client/agent-sdk/index.js')});
+  const say = (...parts) => console.log(JSON.stringify(parts));
+  const hook = async (input, id) => (say(input.hook_event_name, id), {});
+  const hooks = Object.fromEntries(['PostToolUse', 'PostToolUseFailure'].map((event) => [event, [{ hooks: [hook] }]]));
+  const common = { permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true, includeHookEvents: true };
+  const ask = async (prompt, options) => {
+    for await (const message of query({ prompt, options: { ...common, ...options } })) {
+      if (message.type === 'assistant') for (const { type, id } of message.message.content) if (type === 'tool_use') say('assistant', id);
+      if (message.type === 'user') say('user', message.message.content[0].tool_use_id, message.tool_use_result);
+      if (message.type === 'tool_progress') say('progress', message.tool_use_id);
+      if (message.subtype === 'hook_started') say('started', message.hook_event);
+    }
+  };
+  await ask('Do them.', { hooks });
+  await ask('And this.', {});`;
+
+test('a program hears of a call first by the message that has it, then by its hooks and progress, then by its result (Q7)', async () => {
+  const bash = (command: string, id: string) => toolUse('bash', { command }, id);
+  const model = await modelFor([
+    reply([bash('echo hi', 'toolu_read'), bash('touch a', 'toolu_write')]),
+    reply([bash('false', 'toolu_fails')]),
+    reply('Done.'),
+    reply([bash('echo early', 'toolu_early')]),
+    reply('Done.'),
+  ]);
+  const told = (await run(ORDER, cliPlace(model))) as [string, string, unknown?][];
+  const of = (id: string) => told.filter(([, each]) => each === id).map(([what]) => what);
+  const once = (whats: readonly string[]) => whats.filter((what, at) => whats.indexOf(what) === at);
+  for (const [id, event] of [
+    ['toolu_read', 'PostToolUse'],
+    ['toolu_write', 'PostToolUse'],
+    ['toolu_fails', 'PostToolUseFailure'],
+  ] as const) {
+    const whats = once(of(id));
+    expect([whats[0], whats.at(-1)]).toEqual(['assistant', 'user']);
+    expect(whats.slice(1, -1).sort()).toEqual([event, 'progress']);
+  }
+  expect(once(of('toolu_early'))).toEqual(['assistant', 'progress', 'user']);
+  const started = told.flatMap(([what, event]) => (what === 'started' ? [event] : []));
+  expect(started).toEqual(['PostToolUse', 'PostToolUse', 'PostToolUseFailure']);
+  const results = new Map(told.flatMap(([what, id, result]) => (what === 'user' ? [[id, result] as const] : [])));
+  expect(results.get('toolu_read')).toMatchObject({ stdout: 'hi', stderr: '', interrupted: false });
+  expect(results.get('toolu_fails')).toMatch(/^Error: /);
 });

@@ -73,7 +73,7 @@ test('the stream of a shared link has what is said now and nothing else, and end
     );
   const whole = await streamUntil(Infinity);
   expect([whole.includes('a word'), whole.includes('/sessions/')]).toEqual([true, false]);
-  expect(await streamUntil(1)).toBe('retry: 1000\n\n');
+  expect(await streamUntil(1)).toBe('retry: 1000\n');
 });
 
 /** Reads a stream to its end, or some chunks of it. */

@@ -123,13 +123,22 @@ test('a call whose rule answers later is not started while the reply streams, no
   const planned = (more: Partial<Tool>): string => {
     const { registry } = bench([simpleTool({ risk: 'read', ...more })]);
     const prepared = prepareCall(registry, { mode: 'default', cwd: '/' }, { name: 'simple', input: {} });
-    return planCall(prepared, { hooked: false, budgeted: false });
+    return planCall(prepared, { hooked: false, heard: false, budgeted: false });
   };
   expect([planned({}), planned(later({ kind: 'allow' })), planned(later(undefined))]).toEqual([
     'early',
     'regular',
     'regular',
   ]);
+});
+
+test('a call that a hook is told of afterwards starts once its reply counts, so that it is told once (L37 L41)', () => {
+  const planned = (risk: Tool['risk']): string => {
+    const { registry } = bench([simpleTool({ risk })]);
+    const prepared = prepareCall(registry, { mode: 'bypass', cwd: '/' }, { name: 'simple', input: {} });
+    return planCall(prepared, { hooked: false, heard: true, budgeted: false });
+  };
+  expect([planned('read'), planned('write')]).toEqual(['regular', 'with_reply']);
 });
 
 test('a rule that fails is an outcome, and one that never answers is given up when the run is stopped (L33 L48)', async () => {

@@ -6,7 +6,8 @@ import { forItsProgram, isForItsProgram, type ForWorkers } from '../../../workfl
 import type { Opened } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
 import { newSessionId } from '../../sessions/session-id.ts';
-import { uuidOf } from '../messages.ts';
+import { resultUuid } from '../result-messages.ts';
+import { uuidOf } from '../uuids.ts';
 import type { Options } from '../shapes/options.ts';
 import type { RewindFilesResult } from '../shapes/query.ts';
 
@@ -100,8 +101,12 @@ export async function rewindFilesTo(
 
 type Placed = { readonly position: number; readonly entry: Entry };
 
-/** A streamed message has the uuid that its program gave it, too. */
+/**
+ * A streamed message has the uuid that its program gave it, too, and an entry with several outcomes
+ * has a message for each.
+ */
 function isMessage(session: string, { position, entry }: Placed, uuid: string): boolean {
+  if (entry.kind === 'outcomes') return entry.outcomes.some((_, at) => resultUuid(session, position, at) === uuid);
   return uuidOf(session, position) === uuid || (entry.kind === 'user' && entry.id === uuid);
 }
 

@@ -9,7 +9,8 @@ import { type Opened, openServer } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { SessionInfo } from '../../sessions/info.ts';
 import { parseSessionId } from '../../sessions/session-id.ts';
-import { messageOfEntry, uuidOf } from '../messages.ts';
+import { messagesOfEntry } from '../messages.ts';
+import { uuidOf } from '../uuids.ts';
 import type {
   ForkSessionOptions,
   ForkSessionResult,
@@ -195,30 +196,32 @@ async function readMessages(
   let seen = 0;
   for await (const { position, entry } of sessions.transcript(session)) {
     if (messages.length >= limit) break;
-    const message = toSessionMessage(session, position, entry, entry.kind === 'user' ? await read([entry]) : new Map());
-    if (message === null || (message.type === 'system' && !includeSystemMessages)) continue;
-    if (seen >= offset) messages.push(message);
-    seen += 1;
+    const bodies = entry.kind === 'user' ? await read([entry]) : new Map<Hash, string>();
+    for (const message of toSessionMessages(session, position, entry, bodies)) {
+      if (message.type === 'system' && !includeSystemMessages) continue;
+      if (seen >= offset && messages.length < limit) messages.push(message);
+      seen += 1;
+    }
   }
   return messages;
 }
 
-function toSessionMessage(
+function toSessionMessages(
   session: string,
   position: number,
   entry: Entry,
   bodies: ReadonlyMap<Hash, string>,
-): SessionMessage | null {
+): readonly SessionMessage[] {
   const common = { session_id: session, parent_tool_use_id: null, parent_agent_id: null };
   if (entry.kind === 'user') {
     const { body } = entry;
     const content = body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? '');
-    return { type: 'user', uuid: uuidOf(session, position), message: { role: 'user', content }, ...common };
+    return [{ type: 'user', uuid: uuidOf(session, position), message: { role: 'user', content }, ...common }];
   }
-  const message = messageOfEntry(session, entry, position);
-  if (message === null) return null;
-  const uuid = uuidOf(session, position);
-  if (message.type === 'assistant' || message.type === 'user')
-    return { type: message.type, uuid, message: message.message, ...common };
-  return { type: 'system', uuid, message, ...common };
+  return messagesOfEntry(session, entry, position, null).map((message): SessionMessage => {
+    const uuid = message.uuid ?? uuidOf(session, position);
+    if (message.type === 'assistant' || message.type === 'user')
+      return { type: message.type, uuid, message: message.message, ...common };
+    return { type: 'system', uuid, message, ...common };
+  });
 }

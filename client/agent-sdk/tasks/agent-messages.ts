@@ -5,7 +5,8 @@ import type { Bodies } from '../../../store/log/bodies.ts';
 import type { Entry, ReplyEntry } from '../../../store/log/entries.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';
 import { addSpend, noSpend, type Spend, type Terminal, totalTokens } from '../../../workflows/contract/loop.ts';
-import { messageOfEntry, uuidOf } from '../messages.ts';
+import { messagesOfEntry, outwardMessage } from '../messages.ts';
+import { uuidOf } from '../uuids.ts';
 import type { SDKAssistantMessage, SDKMessage, SDKUserMessage } from '../shapes/messages.ts';
 import { type CalledAgent, taskOf } from './called-agents.ts';
 
@@ -26,6 +27,7 @@ export class AgentTeller {
   #startedAt = 0;
   #calls = 0;
   #spend: Spend = noSpend;
+  #reply: ReplyEntry | null = null;
 
   constructor(options: AgentTellerOptions) {
     this.#options = options;
@@ -37,10 +39,11 @@ export class AgentTeller {
       case 'run_started':
         return [this.#begin(entry, position)];
       case 'reply':
-        return [...agentMessages(this.#options, entry, position), ...this.#progress(entry, position)];
+        this.#reply = entry;
+        return [...this.#messages(entry, position), ...this.#progress(entry, position)];
       case 'user':
       case 'outcomes':
-        return agentMessages(this.#options, entry, position);
+        return this.#messages(entry, position);
       case 'run_ended':
         return [this.#end(entry.ended, position)];
       default:
@@ -68,11 +71,9 @@ export class AgentTeller {
   }
 
   #progress(entry: ReplyEntry, position: number): readonly SDKMessage[] {
-    const { session, agent } = this.#options;
+    const { agent } = this.#options;
     this.#spend = addSpend(this.#spend, entry.spend);
-    const names = (messageOfEntry(session, entry, position) as SDKAssistantMessage).message.content.flatMap((block) =>
-      block.type === 'tool_use' ? [block.name] : [],
-    );
+    const names = outwardMessage(entry).content.flatMap((block) => (block.type === 'tool_use' ? [block.name] : []));
     this.#calls += names.length;
     const last = names.at(-1);
     if (last === undefined) return [];
@@ -97,6 +98,15 @@ export class AgentTeller {
     };
   }
 
+  #messages(entry: Entry, position: number): readonly SDKMessage[] {
+    const { agent } = this.#options;
+    const said =
+      entry.kind === 'user'
+        ? promptMessages(this.#options, entry, position)
+        : messagesOfEntry(agent.session, entry, position, this.#reply);
+    return said.flatMap((message) => agentMessage(this.#options, message) ?? []);
+  }
+
   #task(position: number) {
     const { session, agent } = this.#options;
     return {
@@ -113,39 +123,37 @@ export class AgentTeller {
   }
 }
 
-/** Returns an empty list for a message that has nothing left to tell without its texts. */
-function agentMessages(
-  telling: AgentTellerOptions,
-  entry: Entry,
-  position: number,
-): readonly (SDKAssistantMessage | SDKUserMessage)[] {
-  const { session, agent, withText } = telling;
-  const said = entry.kind === 'user' ? promptMessage(telling, entry) : messageOfEntry(agent.session, entry, position);
-  if (said?.type !== 'assistant' && said?.type !== 'user') return [];
-  const { session: own, toolUseId, type, title } = agent;
+/** Returns null for a message that has nothing left to tell without its texts. */
+function agentMessage(
+  { session, agent, withText }: AgentTellerOptions,
+  said: SDKMessage,
+): SDKAssistantMessage | SDKUserMessage | null {
+  if (said.type !== 'assistant' && said.type !== 'user') return null;
+  const { toolUseId, type, title } = agent;
   const facts = {
     session_id: session,
-    uuid: uuidOf(own, position),
     parent_tool_use_id: toolUseId,
     agent_id: taskOf(agent),
     subagent_type: type,
     task_description: title,
   };
-  if (said.type === 'user') return [{ ...said, ...facts }];
+  if (said.type === 'user') return { ...said, ...facts };
   const content = withText
     ? said.message.content
     : said.message.content.filter(({ type: kind }) => kind === 'tool_use');
-  return content.length === 0 ? [] : [{ ...said, message: { ...said.message, content }, ...facts }];
+  return content.length === 0 ? null : { ...said, message: { ...said.message, content }, ...facts };
 }
 
-/** Returns null when texts are not told. */
-function promptMessage(
-  { withText, bodies }: AgentTellerOptions,
+/** Returns an empty list when texts are not told. */
+function promptMessages(
+  { agent, withText, bodies }: AgentTellerOptions,
   { body }: Extract<Entry, { kind: 'user' }>,
-): SDKUserMessage | null {
-  if (!withText) return null;
+  position: number,
+): readonly SDKUserMessage[] {
+  if (!withText) return [];
   const text = body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? '');
-  return { type: 'user', message: { role: 'user', content: [{ type: 'text', text }] }, parent_tool_use_id: null };
+  const message = { role: 'user' as const, content: [{ type: 'text' as const, text }] };
+  return [{ type: 'user', message, uuid: uuidOf(agent.session, position), parent_tool_use_id: null }];
 }
 
 function statusOf({ reason }: Terminal): 'completed' | 'failed' | 'stopped' {

@@ -3,7 +3,7 @@
 import { present } from '../../../workflows/contract/present.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../../store/log/entries.ts';
 import { describeCommand, readStartedId, sourceName } from '../../../tools/builtin/shell/background-words.ts';
-import { uuidOf } from '../messages.ts';
+import { uuidOf } from '../uuids.ts';
 import type { SDKMessage } from '../shapes/messages.ts';
 
 type Command = { readonly id: string; readonly command: string; readonly toolUseId: string };

@@ -83,6 +83,12 @@ export class FollowedAgents {
     this.#onNews();
   }
 
+  /** Tells whether messages of the agent are still to come. */
+  isFollowed(session: SessionId): boolean {
+    const state = this.#states.get(session);
+    return state !== undefined && !state.isOver;
+  }
+
   /** Returns the agents that have begun, with their commands in the background. */
   listBegun(): readonly Pick<AgentState, 'agent' | 'commands'>[] {
     return [...this.#states.values()].filter(({ head, isOver }) => head !== null || isOver);

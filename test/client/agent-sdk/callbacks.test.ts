@@ -1,13 +1,14 @@
 // Checks the inputs of a program's hooks and `canUseTool`, and the effect of their answers.
 import { expect, test } from 'vitest';
+import { MOST_WAIT_MS } from '../../../client/agent-sdk/call-order.ts';
 import { toHookConfig, unknownEvents } from '../../../client/agent-sdk/callbacks.ts';
 import { createApprovalHandler, createQuestionHandler } from '../../../client/agent-sdk/can-use-tool.ts';
 import type { HookJSONOutput } from '../../../client/agent-sdk/shapes/hook-answers.ts';
 import type { HookCallbackMatcher, HookEvent } from '../../../client/agent-sdk/shapes/hooks.ts';
 import type { CanUseTool, PermissionUpdate } from '../../../client/agent-sdk/shapes/permissions.ts';
+import { createHookRelay, type HookNews } from '../../../client/agent-sdk/hook-events.ts';
 import { createGrants, type SessionGrant } from '../../../client/agent-sdk/grants.ts';
 import { contextOf, createProgramHooks } from '../../../client/agent-sdk/program-hooks.ts';
-import { toolResponse } from '../../../client/agent-sdk/tool-responses.ts';
 import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
 
 const signal = new AbortController().signal;
@@ -28,12 +29,14 @@ async function asked(
       return Promise.resolve(said);
     },
   ];
-  const config = toHookConfig({ [event]: [{ hooks, ...matcher }] }, (line) => lines.push(line));
+  const news: HookNews[] = [];
+  const relay = { ...createHookRelay(), onNews: (each: HookNews) => void news.push(each) };
+  const config = toHookConfig({ [event]: [{ hooks, ...matcher }] }, (line) => lines.push(line), { relay });
   const [[hook] = []] = Object.values(config) as unknown as {
     run: (given: unknown, how: object) => Promise<unknown>;
   }[][];
   const answer = await hook?.run({ session: 's-1', cwd: '/w', ...input }, { signal });
-  return { told, ids, answer: answer as Record<string, unknown> | null, lines, names: Object.keys(config), hook };
+  return { told, ids, news, answer: answer as Record<string, unknown> | null, lines, names: Object.keys(config), hook };
 }
 
 const call = { tool: 'write', input: { path: 'a', content: 'x' }, toolUseId: 'toolu_1', mode: 'dontAsk' };
@@ -79,7 +82,7 @@ test('a call that went well and one that failed are events of their own (Q7)', a
   const told = async (event: HookEvent, isError: boolean) =>
     (await asked(event, {}, { ...call, isError, content: 'said' })).told;
   expect(await told('PostToolUse', false)).toMatchObject([
-    { tool_response: { filePath: 'a', content: 'x', text: 'said' } },
+    { tool_response: { type: 'update', filePath: 'a', content: 'x', structuredPatch: [] } },
   ]);
   expect(await told('PostToolUse', true)).toEqual([]);
   expect(await told('PostToolUseFailure', true)).toMatchObject([{ error: 'said' }]);
@@ -113,7 +116,8 @@ test('a hook’s message goes to a person, its timeout is in seconds, and an eve
     { prompts: ['p', 'q'] },
     { timeout: 1.5 },
   );
-  expect([lines, hook]).toEqual([['hello'], expect.objectContaining({ timeoutMs: 1_500, name: 'UserPromptSubmit' })]);
+  const timeoutMs = 1_500 + MOST_WAIT_MS;
+  expect([lines, hook]).toEqual([['hello'], expect.objectContaining({ timeoutMs, name: 'UserPromptSubmit' })]);
   expect(told).toMatchObject([{ prompt: 'p\n\nq' }]);
   expect(unknownEvents({ Stop: [], Notification: [], Setup: [] })).toEqual(['Setup']);
 });
@@ -212,18 +216,34 @@ test('several questions are asked at once, and a question with options may be an
   });
 });
 
-test.each([
-  ['Bash', {}, { stdout: 'a\nb', stderr: '', interrupted: false, isImage: false }],
-  [
-    'Read',
-    { file_path: 'f', offset: 3 },
-    { type: 'text', file: { filePath: 'f', content: 'a\nb', numLines: 2, startLine: 3 } },
-  ],
-  ['Glob', {}, { filenames: ['a', 'b'], numFiles: 2 }],
-  ['mcp__shop__order', {}, [{ type: 'text', text: 'a\nb' }]],
-  ['todo', {}, { content: 'a\nb' }],
-] as const)('what %s came to is an object for hooks (Q7)', (name, input, expected) => {
-  expect(toolResponse(name, input, 'a\nb')).toEqual(expected);
+test('a program hears that a hook started and what it said, of the hooks that ran and no others (Q7)', async () => {
+  const ended = { ...call, isError: false, content: 'said' };
+  const { news } = await asked('PostToolUse', { systemMessage: 'well' }, ended);
+  const facts = { type: 'system', hook_name: 'PostToolUse', hook_event: 'PostToolUse' };
+  expect(news).toMatchObject([
+    { ...facts, subtype: 'hook_started' },
+    { ...facts, subtype: 'hook_response', output: '{"systemMessage":"well"}', outcome: 'success' },
+  ]);
+  expect(news[0]?.hook_id).toBe(news[1]?.hook_id);
+  expect((await asked('PostToolUseFailure', {}, ended)).news).toEqual([]);
+  expect((await asked('PreToolUse', {}, call, { matcher: 'Bash' })).news).toEqual([]);
+});
+
+test('a hook that throws, or takes longer than its timeout, has failed for watchers, too (Q7)', async () => {
+  const news: HookNews[] = [];
+  const relay = { ...createHookRelay(), onNews: (each: HookNews) => void news.push(each) };
+  const run = async (hook: () => Promise<never>, timeout: number) => {
+    const config = toHookConfig({ PreToolUse: [{ hooks: [hook], timeout }] }, () => undefined, { relay });
+    const [each] = (config.preTool ?? []) as { run: (given: unknown, how: object) => Promise<unknown> }[];
+    await expect(each?.run({ session: 's-1', ...call }, { signal })).rejects.toThrow();
+  };
+  await run(() => Promise.reject(new Error('ill')), 60);
+  await run(() => new Promise<never>(() => undefined), 0.01);
+  const ends = news.flatMap((each) => (each.subtype === 'hook_response' ? [[each.outcome, each.output]] : []));
+  expect(ends).toEqual([
+    ['error', 'ill'],
+    ['error', 'timed out after 10 ms'],
+  ]);
 });
 
 test('hooks are told the summary of a compaction, and of an agent that ended, with the mode of the query (Q7)', async () => {
@@ -270,7 +290,15 @@ test('hooks about the query itself are told in its process: one that fails is a 
   const hooks = {
     SessionStart: [{ hooks: [hook, () => Promise.reject(new Error('ill'))] }, { matcher: 'startup', hooks: [hook] }],
   };
-  const about = { session: 's-1', cwd: '/w', mode: 'plan', signal, say: (line: string) => void lines.push(line) };
+  const relay = createHookRelay();
+  const about = {
+    session: 's-1',
+    cwd: '/w',
+    mode: 'plan',
+    signal,
+    relay,
+    say: (line: string) => void lines.push(line),
+  };
   const said = await createProgramHooks(hooks, about).tell('SessionStart', { source: 'resume' }, 'resume');
   expect(contextOf(said)).toBe('Be brief.');
   const common = { hook_event_name: 'SessionStart', session_id: 's-1', transcript_path: '', cwd: '/w' };
@@ -287,7 +315,7 @@ test('a PermissionRequest hook decides before canUseTool, and a Notification tel
       PermissionRequest: [{ matcher: 'Edit', hooks: [() => Promise.resolve(deny)] }],
       Notification: [{ hooks: [notified] }],
     },
-    { session: 's-1', cwd: '/w', mode: 'default', signal, say: () => undefined },
+    { session: 's-1', cwd: '/w', mode: 'default', signal, relay: createHookRelay(), say: () => undefined },
   );
   const canUseTool: CanUseTool = (name) => (told.push(name), Promise.resolve({ behavior: 'allow' }));
   const decide = createApprovalHandler(canUseTool, { hooks, say: () => undefined });

@@ -87,13 +87,13 @@ test('a call tells how long it runs, in seconds from its start, and a retry what
   const live = createLiveMessages('s-1', false);
   live.tell(event('tool_use', { index: 0, id: 't-1', name: 'bash', input: {} }), 1);
   vi.setSystemTime(1_010_000);
-  const [started] = live.tell(event('tool_start', { index: 0, name: 'bash' }), 1);
+  const [started] = live.tell(event('tool_start', { index: 0, name: 'bash' }), 2);
   vi.setSystemTime(1_012_500);
-  const [later] = live.tell(event('tool_progress', { index: 0, text: '…' }), 1);
+  const [later] = live.tell(event('tool_progress', { index: 0, text: '…' }), 2);
   const facts = { type: 'tool_progress', tool_use_id: 't-1', tool_name: 'Bash' };
   expect(started).toMatchObject({ ...facts, elapsed_time_seconds: 0 });
   expect(later).toMatchObject({ ...facts, elapsed_time_seconds: 2.5 });
-  expect(live.tell(event('tool_progress', { index: 9, text: '…' }), 1)).toEqual([]);
+  expect(live.tell(event('tool_progress', { index: 9, text: '…' }), 2)).toEqual([]);
   const retry = (error: string) => live.tell(event('retry', { failures: 2, delayMs: 500, error }), 1);
   expect(retry('529 overloaded')).toMatchObject([
     { subtype: 'api_retry', attempt: 2, retry_delay_ms: 500, error_status: 529 },
@@ -101,20 +101,17 @@ test('a call tells how long it runs, in seconds from its start, and a retry what
   expect(retry('the connection was lost')).toMatchObject([{ error_status: null }]);
 });
 
-test('hooks are among the messages as they start and end, where the program wants them (Q7)', () => {
-  const live = createLiveMessages('s-1', false, true);
-  const hook = { iteration: 1, hook: 'PreToolUse-2', step: 1, attempt: 1 } as const;
-  const [[start], [end]] = [
-    live.tell({ type: 'hook_start', ...hook }, 1),
-    live.tell({ type: 'hook_end', ...hook, result: 'ok' }, 1),
-  ];
-  const facts = { type: 'system', hook_name: 'PreToolUse-2', hook_event: 'PreToolUse' };
-  expect(start).toMatchObject({ ...facts, subtype: 'hook_started' });
-  expect(end).toMatchObject({
-    ...facts,
-    subtype: 'hook_response',
-    outcome: 'success',
-    hook_id: Reflect.get(start ?? {}, 'hook_id'),
-  });
-  expect(createLiveMessages('s-1', false).tell({ type: 'hook_start', ...hook }, 0)).toEqual([]);
+test('a call that runs while its reply streams is told of once the reply is, and not if that begins anew (Q7)', () => {
+  const live = createLiveMessages('s-1', false);
+  const call = { index: 0, id: 't-1', name: 'read', input: {} };
+  const begin = () => {
+    const told = [event('request_start', { model: 'm' }), event('tool_use', call), event('tool_start', { index: 0 })];
+    expect(told.flatMap((each) => live.tell(each, 1))).toEqual([]);
+  };
+  begin();
+  begin();
+  expect(live.release(1)).toEqual([]);
+  expect(live.release(2)).toMatchObject([{ type: 'tool_progress', tool_use_id: 't-1' }]);
+  expect(live.release(2)).toEqual([]);
+  expect(live.tell(event('tool_progress', { index: 0, text: '…' }), 2)).toHaveLength(1);
 });

@@ -1,6 +1,6 @@
 // Checks the messages that a program gets for the entries of a transcript and for the end of a run.
 import { expect, test } from 'vitest';
-import { messageOfEntry, resultMessage } from '../../../client/agent-sdk/messages.ts';
+import { messagesOfEntry, resultMessage } from '../../../client/agent-sdk/messages.ts';
 import type { RunOutcome } from '../../../client/sessions/outcome.ts';
 import { callBlock, outcome, outcomes, reply, session, textBlock, user } from '../../support/transcript.ts';
 
@@ -20,20 +20,33 @@ const ended = (more: Partial<RunOutcome> = {}): RunOutcome => ({
   ...more,
 });
 
-test('a reply and its outcomes become messages under names and fields that such programs know (Q7)', () => {
+test('a reply becomes a message under names and fields that such programs know (Q7)', () => {
   const said = reply([textBlock('I look.'), callBlock('a', { path: 'x' })]);
-  const message = messageOfEntry(session, said, 3);
+  const [message] = messagesOfEntry(session, said, 3, null);
   expect(message).toMatchObject({ type: 'assistant', session_id: session });
   expect(message).toHaveProperty('message.content.1', { ...callBlock('a', { file_path: 'x' }), name: 'Read' });
-  expect(messageOfEntry(session, said, 3)?.uuid).toBe(message?.uuid);
-  expect(messageOfEntry(session, said, 4)?.uuid).not.toBe(message?.uuid);
-  const results = messageOfEntry(session, outcomes(outcome(1, 'one'), outcome(2, 'two', { isError: true })), 4);
-  expect(results).toMatchObject({ type: 'user', tool_use_result: 'one\ntwo' });
-  expect(results).toHaveProperty('message.content', [
-    { type: 'tool_result', tool_use_id: 'call-1', content: 'one' },
-    { type: 'tool_result', tool_use_id: 'call-2', content: 'two', is_error: true },
+  const uuid = (position: number) => messagesOfEntry(session, said, position, null)[0]?.uuid;
+  expect(uuid(3)).toBe(message?.uuid);
+  expect(uuid(4)).not.toBe(message?.uuid);
+  expect(messagesOfEntry(session, user('x'), 0, null)).toEqual([]);
+});
+
+test('each outcome is a message of its own, with what the tool answers with, or its error (Q7)', () => {
+  const said = reply([callBlock('a', { path: 'x' }), callBlock('b', { path: 'y' })]);
+  const given = outcomes(outcome(0, '     1\tone'), outcome(1, 'none there', { isError: true }));
+  const told = messagesOfEntry(session, given, 4, said);
+  expect(new Set(told.map(({ uuid }) => uuid)).size).toBe(2);
+  const block = { type: 'tool_result', tool_use_id: 'call-0', content: '     1\tone' };
+  const failed = { type: 'tool_result', tool_use_id: 'call-1', content: 'none there', is_error: true };
+  expect(told).toMatchObject([{ message: { content: [block] } }, { message: { content: [failed] } }]);
+  expect(told).toMatchObject([
+    { tool_use_result: { type: 'text', file: { filePath: 'x', content: 'one' } } },
+    { tool_use_result: 'Error: none there' },
   ]);
-  expect(messageOfEntry(session, user('x'), 0)).toBeNull();
+  expect(messagesOfEntry(session, given, 4, null)).toMatchObject([
+    { tool_use_result: '     1\tone' },
+    { tool_use_result: 'Error: none there' },
+  ]);
 });
 
 test('a result has what was spent by each model, what was denied, and its value (Q7)', () => {

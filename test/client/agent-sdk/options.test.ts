@@ -72,11 +72,11 @@ test.each([
 
 test('options that later versions of such programs pass over are passed over here, with what to give instead (Q7)', () => {
   const said: string[] = [];
-  translateOptions({ appendSystemPrompt: 'x', debugFile: '/f', onUserDialog: async () => null } as object, (line) =>
-    said.push(line),
-  );
+  const given = { appendSystemPrompt: 'x', __wrapped: true, debugFile: '/f', onUserDialog: async () => null };
+  translateOptions(given, (line) => said.push(line));
   expect(said).toEqual([
     'the option appendSystemPrompt is passed over: give it as the append of systemPrompt',
+    'the option __wrapped is passed over: names that begin with "_" are of a library, for its own use',
     'the option debugFile is passed over: see PERDURE_DATA for the logs',
     'the option onUserDialog is passed over: no dialogs are shown',
   ]);

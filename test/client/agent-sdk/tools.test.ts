@@ -1,7 +1,7 @@
 // Checks the tools of a program, as its worker offers them.
 import { expect, test } from 'vitest';
 import * as z3 from 'zod/v3';
-import { checkInput } from '../../../system/schema/input-schema.ts';
+import { checkInput, inputJsonSchema } from '../../../system/schema/input-schema.ts';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -81,6 +81,24 @@ test('a server without an instance, or one that cannot be connected, is refused 
   );
   const broken = { connect: () => Promise.reject(new Error('no room')), close: () => Promise.resolve() };
   await expect(connected(broken)).rejects.toThrow('the server "shop" of query() cannot be connected: no room');
+});
+
+test('a tool takes a whole object of zod 3 or 4 for its fields, with what it says of other keys (Q7)', () => {
+  const took = (schema: object) => {
+    const tools = [tool('t', 'T.', schema as Record<string, never>, nothing)];
+    const mcpServers = { shop: createSdkMcpServer({ name: 'shop', tools }) };
+    const [made] = (translateOptions({ mcpServers }, () => undefined).config.tools ?? []) as readonly Tool[];
+    const check = (input: object) => checkInput(made?.inputSchema ?? {}, input).ok;
+    const properties = Object.keys((made && inputJsonSchema(made).properties) ?? {});
+    return [properties, check({ q: 'a' }), check({ q: 1 }), check({ q: 'a', other: 1 })];
+  };
+  for (const object of [z.object({ q: z.string() }), z3.z.object({ q: z3.z.string() })]) {
+    expect(took(object)).toEqual([['q'], true, false, true]);
+    expect(took(object.strict())).toEqual([['q'], true, false, false]);
+  }
+  const why = 'the input of the tool "t" is no object: give its fields, or z.object()';
+  expect(() => took(z.string())).toThrow(why);
+  expect(() => took(z3.z.string())).toThrow(why);
 });
 
 const nothing = () => Promise.resolve({ content: [] });

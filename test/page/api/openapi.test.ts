@@ -31,7 +31,7 @@ test('each operation is described once, with its role, and each reference leads 
   );
   const ajv = new Ajv2020({ strict: false }).addSchema(document, 'openapi');
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"(#[^"]+)"/g)].map(([, reference]) => reference);
-  expect(new Set(references)).toContain('#/components/schemas/Event');
+  expect(Object.keys(document.components.schemas)).toContain('Event');
   for (const reference of new Set(references))
     expect(ajv.compile({ $ref: `openapi${reference ?? ''}` })).toBeTypeOf('function');
 });

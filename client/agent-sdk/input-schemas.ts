@@ -1,9 +1,12 @@
-// Supports tools whose fields are of zod 3: zod 3 itself checks the input, and this file makes the
-// JSON schema for the model, which zod 3 cannot.
+// Reads the input schemas of a program's tools: fields of zod 3 or 4, or a whole object of them. For
+// zod 3, which itself checks the input, this file makes the JSON schema for the model.
+import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
 import { present } from '../../workflows/contract/present.ts';
 import type { JsonSchema } from '../../system/schema/json-schema.ts';
 import type { StandardSchema } from '../../system/schema/input-schema.ts';
+import type { Tool } from '../../tools/tool.ts';
+import { ClientProblem } from '../problem.ts';
 import type { AnyZodRawShape } from './shapes/mcp.ts';
 
 /** The definition that an instance of any zod 3 class carries. */
@@ -24,17 +27,32 @@ type Def = {
 type Field = { readonly _def: Def; isOptional(): boolean };
 type Fields = Readonly<Record<string, Field>>;
 
-export function isZod3(shape: AnyZodRawShape): boolean {
-  const fields = Object.values(shape);
-  return fields.length > 0 && fields.every((field) => !('_zod' in field) && '_def' in field);
+/** Throws ClientProblem `refused` for a schema that is no object. */
+export function readInputSchema(
+  tool: string,
+  given: AnyZodRawShape,
+): Pick<Tool, 'inputSchema'> & Pick<Partial<Tool>, 'inputJsonSchema'> {
+  if (isSchema(given)) {
+    if (typeof given.shape !== 'object')
+      throw new ClientProblem(
+        'refused',
+        `the input of the tool "${tool}" is no object: give its fields, or z.object()`,
+      );
+    return '_zod' in given ? { inputSchema: given } : zod3Input(given as unknown as z3.AnyZodObject);
+  }
+  const fields = Object.values(given);
+  const isZod3 = fields.length > 0 && fields.every((field) => !('_zod' in field) && '_def' in field);
+  if (isZod3) return zod3Input(z3.object(given as unknown as z3.ZodRawShape));
+  return { inputSchema: z.object(given as unknown as z.ZodRawShape) };
 }
 
-export function zod3Input(shape: AnyZodRawShape): {
-  readonly inputSchema: StandardSchema;
-  readonly inputJsonSchema: JsonSchema;
-} {
-  const object = z3.object(shape as unknown as z3.ZodRawShape);
-  return { inputSchema: object, inputJsonSchema: objectOf(shape as unknown as Fields) };
+/** Tells a whole schema, of any version of zod, from fields. */
+function isSchema(given: unknown): given is StandardSchema & { readonly shape?: unknown } {
+  return typeof (given as { readonly safeParse?: unknown }).safeParse === 'function';
+}
+
+function zod3Input(object: z3.AnyZodObject): { inputSchema: StandardSchema; inputJsonSchema: JsonSchema } {
+  return { inputSchema: object, inputJsonSchema: objectOf(object.shape) };
 }
 
 function objectOf(fields: Fields): JsonSchema {

@@ -1,0 +1,2 @@
+// Types of `require('perdure/codec')`.
+export * from '../../dist/connection/codec.js';
