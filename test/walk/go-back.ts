@@ -1,6 +1,5 @@
 // Rewinds and undos of a walk, held against the model: files, conversation, what lies around, and
 // refusals that name a file and change nothing (T6, T7).
-import { until } from '../support/until.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { showPath } from '../../store/snapshots/listing.ts';
 import { checkFiles, expectFiles, type Expected, type Going, type Moment } from './expect-files.ts';
@@ -83,7 +82,7 @@ async function carryOut(walk: Walk, session: WalkSession, run: RunRewind, asked:
   const [now, around] = [lookNow(walk, folder, session), lookAround(walk, folder)];
   const going = asked.past && { now, known: session.known.look, past: asked.past, force: asked.force };
   const expected = going && expectFiles(going);
-  const ran = await runAtRest(walk, session, run, asked.args);
+  const ran = await run('rewind', session.id, ...asked.args);
   const after = lookAtFolder(folder, walk.contents);
   problems.push(...compareAround(around, lookAround(walk, folder)));
   const entries = await readTranscript(walk, session.id);
@@ -100,19 +99,6 @@ async function carryOut(walk: Walk, session: WalkSession, run: RunRewind, asked:
   else problems.push(...compareLooks(now.look, after));
   problems.push(...compareEntries(asked.kept ?? asked.entries, entries, 1));
   noteGone(walk, session, asked, going);
-}
-
-/** Asks once more where a session is taken for running just after it came to rest. */
-async function runAtRest(
-  { product, without }: Walk,
-  { id }: WalkSession,
-  run: RunRewind,
-  args: readonly string[],
-): Promise<Ran> {
-  const ran = await run('rewind', id, ...args);
-  if (!without.has('rest') || !ran.err.includes('is running or has messages')) return ran;
-  await until(async () => (await product.sessions.describe(id)).phase === 'idle');
-  return await run('rewind', id, ...args);
 }
 
 function checkRefusal({ refused, mayBeRefused }: Asked, expected: Expected | null, { err }: Ran): readonly string[] {
