@@ -15,10 +15,15 @@ export type Judge = {
 /** Returns those of the paths that the kept rules ignore. */
 export type KeptRules = (paths: Iterable<RawPath>) => ReadonlySet<RawPath>;
 
-export function openJudge(scratch: string, home: string): Judge {
+export type JudgeOptions = { readonly home: string; readonly include: readonly string[] };
+
+export function openJudge(scratch: string, { home, include }: JudgeOptions): Judge {
   mkdirSync(scratch, { recursive: true });
   const none = join(scratch, 'none');
   makeRepository(none);
+  const including = join(scratch, 'include');
+  makeRepository(including);
+  writeFileSync(join(including, '.git', 'info', 'exclude'), include.join('\n'));
   const env = { PATH: process.env['PATH'], HOME: home, GIT_CONFIG_NOSYSTEM: '1', LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0' };
   const ask: AskRepository = (root, repository, hasOwn, paths) => {
     const place = repository === '' ? root : pathIn(root, repository);
@@ -33,13 +38,19 @@ export function openJudge(scratch: string, home: string): Judge {
     if (asked.status !== 0 && asked.status !== 1) throw new Error(`git check-ignore: ${asked.stderr.toString()}`);
     return asked.stdout.toString('latin1').split('\0').filter(Boolean);
   };
+  const judge = (root: string, repositories: ReadonlySet<RawPath>, paths: Iterable<RawPath>): ReadonlySet<RawPath> => {
+    const ignored = findIgnored(ask, root, repositories, paths);
+    if (include.length === 0 || ignored.size === 0) return ignored;
+    const included = new Set(ask(including, '', true, [...ignored]));
+    return new Set([...ignored].filter((path) => !included.has(path)));
+  };
   return {
-    findIgnored: (root, look, paths) => findIgnored(ask, root, repositoriesIn(look), paths),
+    findIgnored: (root, look, paths) => judge(root, repositoriesIn(look), paths),
     keepRules: (root, look) => {
       const kept = mkdtempSync(join(scratch, 'rules-'));
       copyRules(root, kept, look);
       const repositories = repositoriesIn(look);
-      return (paths) => findIgnored(ask, kept, repositories, paths);
+      return (paths) => judge(kept, repositories, paths);
     },
   };
 }
