@@ -1,7 +1,7 @@
 // Asks git itself which files it ignores, now and by the rules of an earlier moment: a walk has no
 // rules of its own. Each repository in a folder judges what lies in it.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { foldersOf, isOfGit, pathIn, type FolderLook, type RawPath } from './look-folder.ts';
 
@@ -24,6 +24,8 @@ export function openJudge(scratch: string, { home, include }: JudgeOptions): Jud
   const including = join(scratch, 'include');
   makeRepository(including);
   writeFileSync(join(including, '.git', 'info', 'exclude'), include.join('\n'));
+  // What a person ignores everywhere is not what is included.
+  appendFileSync(join(including, '.git', 'config'), '\texcludesFile = /dev/null\n');
   const env = { PATH: process.env['PATH'], HOME: home, GIT_CONFIG_NOSYSTEM: '1', LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0' };
   const ask: AskRepository = (root, repository, hasOwn, paths) => {
     const place = repository === '' ? root : pathIn(root, repository);

@@ -107,6 +107,8 @@ export async function diff(walk: Walk, session: WalkSession, asked: Diff): Promi
 /** Applies the changes of a session onto a copy of what it began with. */
 export async function apply(walk: Walk, session: WalkSession, { edit }: Apply, run: RunRewind): Promise<void> {
   const { problems } = walk;
+  // Which of two versions the first capture has of a file is not known.
+  if (session.first.meanwhile) return;
   const copy = join(walk.place, `copy${(walk.count += 1)}`);
   writeMoment(walk, session.first, copy);
   const made = lookAtFolder(copy, walk.contents);
