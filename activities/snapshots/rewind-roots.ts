@@ -66,10 +66,13 @@ export async function rewindRoots(options: RewindMeans, about: RewindAbout): Pro
   }
 }
 
-/** Looks at what lies there now: not all files go back with a snapshot. */
+/**
+ * Looks at what lies there now: not all files go back with a snapshot. What was captured stays
+ * captured, also where a rule that is back ignores it: an undo must know it.
+ */
 async function describeDone({ means, asked, before, files, untaken, inUse }: Prepared): Promise<RootRewound> {
-  const { root, to } = asked;
-  const { now } = await captureNow(means);
+  const { root, known, to } = asked;
+  const { now } = await captureNow({ ...means, held: [known, before, to] });
   const more = { untaken: sumUntaken(untaken), inUse: inUse.length > 0 ? inUse : undefined };
   return { root, before, to, ...(now !== to && { after: now }), files, ...present(more) };
 }

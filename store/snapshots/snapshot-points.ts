@@ -47,13 +47,19 @@ function findCapture(entries: readonly Entry[], from: number): number | null {
     if (kind === 'files') return index;
     // What a rewind has brought back is of another point.
     if (rewoundIn(entry)) return null;
-    // Outcomes of calls that started while the reply streamed lie between it and its capture.
-    if (passed === 'reply' && kind !== 'outcomes') return null;
+    // Outcomes of calls that started while the reply streamed lie between it and its capture; a
+    // fork has stored the capture of what its last calls left right after them.
+    if (passed === 'reply' && (kind !== 'outcomes' || isAfterCalls(entry))) return null;
     if (passed === 'end' && kind === 'run_started') return null;
     if (kind === 'reply') passed = 'reply';
     if (kind === 'run_ended') passed = 'end';
   }
   return null;
+}
+
+/** Calls that started while the reply streamed have no effects, and no key. */
+export function isAfterCalls(entry: Entry | undefined): boolean {
+  return entry?.kind === 'outcomes' && entry.outcomes.some(({ log }) => log.key !== null);
 }
 
 /** Returns the index of the last entry before `at` that the test passes; -1 without any. */
@@ -76,8 +82,10 @@ export function findCauses(
   at: number,
   mayChange: (call: WrittenCall) => boolean,
 ): readonly WrittenCall[] {
-  const before = lastIndexBefore(entries, at, ({ kind }) => kind === 'reply' || kind === 'run_ended');
-  // The calls of the reply that a capture follows run later; at the end of a run all have run.
+  const isBefore = (entry: Entry): boolean => ['reply', 'run_ended'].includes(entry.kind) || isAfterCalls(entry);
+  const before = lastIndexBefore(entries, at, isBefore);
+  // The calls of the reply that a capture follows run later; at the end of a run, and where a fork
+  // begins, all have run.
   const from = entries[before]?.kind === 'reply' ? before - 1 : at - 1;
   const ran = new Set<number>();
   let isLast = false;

@@ -189,6 +189,49 @@ test('a fork at the outcomes of calls has neither them nor the files that they l
   await h.sound(forked.session);
 });
 
+test('a fork within a step has what its last calls left, tells of it at them, and so has a fork of it (T5 T10 T11)', async () => {
+  const h = await forkHarness({
+    script: [
+      reply([bash('echo a > one')]),
+      reply([bash('echo b > two; rm one')]),
+      reply([bash('echo c > three')]),
+      reply('First.'),
+    ],
+    worker: { config: { snapshots: true } },
+  });
+  const origin = await h.open('Go.');
+  await origin.ended(1);
+  // The capture of what the second call left is stored with the third reply.
+  const forked = await h.fork(origin.id, { at: '1.3' });
+  await h.checkedOut(forked.session);
+  expect(readdirSync(forked.cwd)).toEqual(['two']);
+  const diff = async (from: string | number, to?: number) =>
+    (await h.sessions.diff(forked.session, { from, ...(to !== undefined && { to }) })).files.map(
+      ({ kind, path }) => `${kind} ${path}`,
+    );
+  const at = (await h.entriesOf(forked.session)).findLastIndex(({ kind }) => kind === 'outcomes');
+  expect([await diff('1.1'), await diff('1.2'), await diff('1.2', at), await diff(at)]).toEqual([
+    ['added two'],
+    ['deleted one', 'added two'],
+    ['deleted one', 'added two'],
+    [],
+  ]);
+  expect((await h.sessions.files(forked.session)).at(-1)).toMatchObject({
+    calls: [{ input: { command: 'echo b > two; rm one' } }],
+  });
+  for (const [point, names] of [
+    [undefined, ['two']],
+    [at, ['one']],
+    ['1.2', ['one']],
+    ['1.1', []],
+  ] as const) {
+    const again = await h.fork(forked.session, { ...(point !== undefined && { at: point }) });
+    await h.checkedOut(again.session);
+    expect([point, existsSync(again.cwd) ? readdirSync(again.cwd) : null]).toEqual([point, names]);
+    await h.sound(again.session);
+  }
+});
+
 test('a fork of a running session tells of no call whose files are not captured yet (T10 T11)', async () => {
   const held = gate();
   const h = await forkHarness({

@@ -3,10 +3,11 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { decodeMapFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { expect, onTestFinished, test } from 'vitest';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import { readLeftBehind } from '../../client/sessions/history/left-behind.ts';
-import { defaultHandover } from '../../workflows/contract/session.ts';
+import { defaultHandover, MEMO_KEY } from '../../workflows/contract/session.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import { forkHarness } from '../support/fork-harness.ts';
 import type { HarnessOptions } from '../support/harness.ts';
@@ -79,6 +80,23 @@ test('an undo after the session went on leaves what it did since behind, and an 
   expect(await asked()).toEqual(['m-1', 'm-2']);
   await sessions.undoRewind(session.id);
   expect([read(), await asked()]).toEqual(['a13', ['m-1', 'm-3']]);
+});
+
+test('a session that continues as new at rest is at rest from its first moment, and goes back at once again (T9 L4)', async () => {
+  const h = await openAppending(['1'], { handover: { ...defaultHandover, betweenRuns: 10 } });
+  const { sessions, session, read, client } = h;
+  const started = await until(async () => {
+    const [first] = (await client.workflow.getHandle(session.id).fetchHistory()).events ?? [];
+    const { continuedExecutionRunId, memo } = first?.workflowExecutionStartedEventAttributes ?? {};
+    return continuedExecutionRunId ? (memo ?? {}) : null;
+  });
+  // This is the memo before the first task of the new run.
+  const fields = await decodeMapFromPayloads(client.options.loadedDataConverter, started.fields);
+  expect(fields?.[MEMO_KEY]).toMatchObject({ phase: 'idle', runs: 1 });
+  await sessions.rewind(session.id);
+  await sessions.undoRewind(session.id);
+  await sessions.undoRewind(session.id);
+  expect(read()).toBe('a');
 });
 
 test('a session of one prompt goes back to an empty conversation and its first snapshot, over handovers (T6 T9)', async () => {

@@ -1,7 +1,7 @@
 // Asks git itself which files it ignores, now and by the rules of an earlier moment: a walk has no
 // rules of its own. Each repository in a folder judges what lies in it.
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { foldersOf, isOfGit, pathIn, type FolderLook, type RawPath } from './look-folder.ts';
 
@@ -15,10 +15,17 @@ export type Judge = {
 /** Returns those of the paths that the kept rules ignore. */
 export type KeptRules = (paths: Iterable<RawPath>) => ReadonlySet<RawPath>;
 
-export function openJudge(scratch: string, home: string): Judge {
+export type JudgeOptions = { readonly home: string; readonly include: readonly string[] };
+
+export function openJudge(scratch: string, { home, include }: JudgeOptions): Judge {
   mkdirSync(scratch, { recursive: true });
   const none = join(scratch, 'none');
   makeRepository(none);
+  const including = join(scratch, 'include');
+  makeRepository(including);
+  writeFileSync(join(including, '.git', 'info', 'exclude'), include.join('\n'));
+  // What a person ignores everywhere is not what is included.
+  appendFileSync(join(including, '.git', 'config'), '\texcludesFile = /dev/null\n');
   const env = { PATH: process.env['PATH'], HOME: home, GIT_CONFIG_NOSYSTEM: '1', LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0' };
   const ask: AskRepository = (root, repository, hasOwn, paths) => {
     const place = repository === '' ? root : pathIn(root, repository);
@@ -33,13 +40,19 @@ export function openJudge(scratch: string, home: string): Judge {
     if (asked.status !== 0 && asked.status !== 1) throw new Error(`git check-ignore: ${asked.stderr.toString()}`);
     return asked.stdout.toString('latin1').split('\0').filter(Boolean);
   };
+  const judge = (root: string, repositories: ReadonlySet<RawPath>, paths: Iterable<RawPath>): ReadonlySet<RawPath> => {
+    const ignored = findIgnored(ask, root, repositories, paths);
+    if (include.length === 0 || ignored.size === 0) return ignored;
+    const included = new Set(ask(including, '', true, [...ignored]));
+    return new Set([...ignored].filter((path) => !included.has(path)));
+  };
   return {
-    findIgnored: (root, look, paths) => findIgnored(ask, root, repositoriesIn(look), paths),
+    findIgnored: (root, look, paths) => judge(root, repositoriesIn(look), paths),
     keepRules: (root, look) => {
       const kept = mkdtempSync(join(scratch, 'rules-'));
       copyRules(root, kept, look);
       const repositories = repositoriesIn(look);
-      return (paths) => findIgnored(ask, kept, repositories, paths);
+      return (paths) => judge(kept, repositories, paths);
     },
   };
 }

@@ -1,6 +1,7 @@
 // Random changes of a folder, as lines of bash that always succeed: what an agent, a person or git
 // may do there. Each has a kind, so that a walk can leave kinds out.
 import type { Random } from '../support/random.ts';
+import type { Bounds } from './expect-files.ts';
 
 export const KINDS = [
   'bounds',
@@ -16,11 +17,17 @@ export const KINDS = [
   'tracked',
   'sparse',
   'modules',
+  'unreadable',
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** Small bounds, so that a walk meets them. */
 export const BOUNDS = { files: 60, bytes: 1_500_000, fileBytes: 150_000 };
+
+/** Ignored files are captured in one of two walks. */
+export function drawBounds({ bool }: Random, without: ReadonlySet<string>): Bounds {
+  return bool() && !without.has('include') ? { ...BOUNDS, include: ['.env', 'build/out.o', '/src/*.log'] } : BOUNDS;
+}
 
 const PLAIN: readonly [string, ...string[]] = ['a', 'b', 'src/a.ts', 'src/b.ts', 'src/deep/er/a', 'docs/x.md', 'c'];
 const ODD: readonly [string, ...string[]] = [
@@ -127,7 +134,11 @@ const MAKERS: readonly Maker[] = [
   [1, 'bounds', () => `for i in $(seq 12); do head -c 140000 /dev/urandom > chunk$i; done`],
   [1, 'bounds', () => `rm -f chunk*`],
   [2, 'pipes', ({ pick }) => withPipe(pick(['pipe', 'empty1', 'a', 'src/pipe', 'empty0/deep']))],
-  [1, 'pipes', () => `find . -name .git -prune -o -type p -exec rm -f -- {} +`],
+  [1, 'pipes', ({ pick }) => withSocket(pick(['sock', 'empty1', 'a', 'src/sock']))],
+  [1, 'pipes', () => `find . -name .git -prune -o '(' -type p -o -type s ')' -exec rm -f -- {} +`],
+  [1, 'unreadable', ({ pick }) => changeMode(pick(PLAIN), pick(['000', '200']))],
+  [1, 'unreadable', () => `mkdir -p closed/in; echo c > closed/in/c; echo c > closed/c; chmod 000 closed/in closed`],
+  [1, 'unreadable', () => `chmod 755 closed closed/in`],
   [2, 'nested', ({ pick }) => nest(pick(['sub', 'src/nested']))],
   [1, 'nested', ({ pick }) => `rm -rf ${pick(['sub', 'src/nested'])}/.git`],
   [1, 'nested', ({ pick }) => `rm -rf ${pick(['sub', 'src/nested'])}`],
@@ -156,15 +167,25 @@ const hardLink = (name: string): string =>
 const changeMode = (name: string, mode: string): string =>
   `${isPlainFile(quoted(name))} && chmod ${mode} -- ${quoted(name)}`;
 const withPipe = (name: string): string => `${ready(name)}; mkfifo -- ${quoted(name)}`;
+const withSocket = (name: string): string =>
+  `${ready(name)}; perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); bind(S, sockaddr_un($ARGV[0]))' ${quoted(name)}`;
 const nest = (name: string): string =>
   `[ -d ${name}/.git ] || { ${ready(`${name}/f`)}; git init -q ${name} && echo priv > ${name}/.git/info/exclude; echo p > ${name}/priv; echo m > ${name}/mine; echo '*.log' > ${name}/.gitignore; echo l > ${name}/x.log; }`;
 
+/** Who is not root cannot look at what is unreadable. */
+const isRoot = process.getuid?.() === 0;
+
 /** Draws a change of any kind that is not left out. */
 export function drawChange(random: Random, without: ReadonlySet<string>): string {
-  const makers = MAKERS.filter(([, kind]) => kind === null || !without.has(kind));
+  const isDrawn = (kind: Kind): boolean => !without.has(kind) && (isRoot || kind !== 'unreadable');
+  const makers = MAKERS.filter(([, kind]) => kind === null || isDrawn(kind));
   const line = random.weighted(makers.map(([weight, , make]) => [weight, () => make(random)] as const));
   return `{ ${line}; } >/dev/null 2>&1 || :`;
 }
+
+/** What a person changes while a turn runs: nothing else changes there. */
+export const drawMeanwhile = ({ nat }: Random): string =>
+  `[ ! -d mine ] || { rm -f mine/${nat(3)}; echo ${nat(1e9)} > mine/${nat(3)}; }`;
 
 /** The folder at the beginning: with a repository, or without one. */
 export function drawBeginning(random: Random, without: ReadonlySet<string>): string {
@@ -175,5 +196,10 @@ export function drawBeginning(random: Random, without: ReadonlySet<string>): str
     : changes;
   const commit = isRepository && random.bool() ? [`{ g add -A && g commit -qm one; } >/dev/null 2>&1 || :`] : [];
   const module = `git init -q ../module && ( cd ../module && echo m > m && g add m && g commit -qm m )`;
-  return [`mkdir -p ../outside && echo kept > ../outside/kept && echo a > a`, module, ...begin, ...commit].join('\n');
+  return [
+    `mkdir -p ../outside && echo kept > ../outside/kept && echo a > a && mkdir mine && echo m > mine/m`,
+    module,
+    ...begin,
+    ...commit,
+  ].join('\n');
 }

@@ -13,7 +13,13 @@ import {
   type Seen,
 } from './look-folder.ts';
 
-export type Bounds = { readonly files: number; readonly bytes: number; readonly fileBytes: number };
+export type Bounds = {
+  readonly files: number;
+  readonly bytes: number;
+  readonly fileBytes: number;
+  /** Patterns of ignored files that are captured. */
+  readonly include?: readonly string[];
+};
 
 /** `maybe`: the contract leaves it open, as for files beyond the bound on their number. */
 export type IsHeld = 'yes' | 'maybe' | 'no';
@@ -26,6 +32,8 @@ export type Moment = {
   readonly folders: ReadonlySet<RawPath>;
   readonly isBeyond: boolean;
   readonly rules: KeptRules;
+  /** What came of files that a person changed while it was captured, which may have either. */
+  readonly meanwhile?: ReadonlyMap<RawPath, Seen | undefined>;
 };
 
 export type Judged = {
@@ -62,10 +70,20 @@ export function judgeMoment({ look, ignored, rules, bounds, before, isNext }: Ju
   }
 }
 
+/** A moment whose folder a person has changed right after it was looked at. */
+export function withMeanwhile(moment: Moment, after: FolderLook): Moment {
+  const { entries } = moment.look;
+  const paths = [...new Set([...entries.keys(), ...after.entries.keys()])];
+  const changed = paths.filter((path) => !isSame(entries.get(path), after.entries.get(path)));
+  const unsure = changed.map((path): [RawPath, IsHeld] => [path, 'maybe']);
+  const meanwhile = new Map(changed.map((path) => [path, after.entries.get(path)]));
+  return { ...moment, held: new Map([...moment.held, ...unsure]), meanwhile };
+}
+
 export type Going = {
   /** The folder right before, and what the session knows of it. */
   readonly now: Moment;
-  readonly known: FolderLook;
+  readonly known: Moment;
   readonly past: Moment;
   readonly force: boolean;
 };
@@ -108,7 +126,8 @@ function listAllowed({ now, past }: Going): Expected['allowed'] {
     const [is, was] = [seenAt(now, path), seenAt(past, path)];
     const heldNow = now.held.get(path) ?? 'no';
     const heldThen = past.held.get(path) ?? 'no';
-    if (was) allowed.set(path, heldThen === 'yes' ? [was] : heldThen === 'maybe' ? [was, is] : [is]);
+    if (past.meanwhile?.has(path)) allowed.set(path, [was, past.meanwhile.get(path), is]);
+    else if (was) allowed.set(path, heldThen === 'yes' ? [was] : heldThen === 'maybe' ? [was, is] : [is]);
     else if (heldNow === 'no' || ignoredThen.has(path)) allowed.set(path, [is]);
     else allowed.set(path, heldNow === 'maybe' || past.isBeyond ? [is, undefined] : [undefined]);
   }
@@ -123,8 +142,9 @@ function seenAt({ look }: Moment, path: RawPath): Seen | undefined {
 
 /** A file that others have changed since the session knew it stops what would overwrite it (T7). */
 function findForeign({ now, known, force }: Going, path: RawPath, found: (why: string, isSure: boolean) => void): void {
-  if (force || isSame(now.look.entries.get(path), known.entries.get(path))) return;
-  const isSure = (now.held.get(path) ?? 'yes') === 'yes';
+  const isUnsure = known.meanwhile?.has(path) ?? false;
+  if (force || (!isUnsure && isSame(now.look.entries.get(path), known.look.entries.get(path)))) return;
+  const isSure = !isUnsure && (now.held.get(path) ?? 'yes') === 'yes';
   found('someone else has changed it', isSure);
 }
 
@@ -242,7 +262,8 @@ export function checkMade(past: Moment, made: FolderLook): readonly string[] {
     if (is.kind === 'folder') {
       if (past.look.entries.get(path)?.kind !== 'folder') problems.push(`the folder ${show(path)} was not there then`);
     } else if ((past.held.get(path) ?? 'no') === 'no') problems.push(`${show(path)} was not captured, and is there`);
-    else if (!isSame(is, seenAt(past, path))) problems.push(`${show(path)} is ${describe(is)}`);
+    else if (![seenAt(past, path), past.meanwhile?.get(path)].some((one) => isSame(is, one)))
+      problems.push(`${show(path)} is ${describe(is)}`);
   }
   for (const path of emptyFolders(past))
     if (made.entries.get(path)?.kind !== 'folder') problems.push(`the empty folder ${show(path)} is missing`);

@@ -1,6 +1,5 @@
 // Rewinds and undos of a walk, held against the model: files, conversation, what lies around, and
 // refusals that name a file and change nothing (T6, T7).
-import { until } from '../support/until.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { showPath } from '../../store/snapshots/listing.ts';
 import { checkFiles, expectFiles, type Expected, type Going, type Moment } from './expect-files.ts';
@@ -38,7 +37,6 @@ export async function goBack(walk: Walk, session: WalkSession, rewind: Rewind, r
   if (!place) return;
   const position = await findBeginning(walk, session, place);
   const isFork = position < session.floor;
-  const isFirst = !entries.slice(0, position).some(({ kind }) => kind === 'user');
   const goesFiles = rewind.part !== 'conversation';
   const past = goesFiles ? momentBefore(session, entries, position) : null;
   if (goesFiles && past === null) return void walk.problems.push(`no moment was seen before ${position}`);
@@ -51,7 +49,6 @@ export async function goBack(walk: Walk, session: WalkSession, rewind: Rewind, r
     force: rewind.force,
     entries,
     kept: rewind.part === 'files' ? null : entries.slice(0, position),
-    ...(isFirst && walk.without.has('first') && { mayBeRefused: true }),
     // Its files alone may have gone further back with its origin.
     ...(isFork && (rewind.part === 'files' ? { mayBeRefused: true } : { refused: /the fork begins/i })),
   });
@@ -81,15 +78,14 @@ async function carryOut(walk: Walk, session: WalkSession, run: RunRewind, asked:
   const { problems } = walk;
   const { folder } = session;
   const [now, around] = [lookNow(walk, folder, session), lookAround(walk, folder)];
-  const going = asked.past && { now, known: session.known.look, past: asked.past, force: asked.force };
+  const going = asked.past && { now, known: session.known, past: asked.past, force: asked.force };
   const expected = going && expectFiles(going);
-  const ran = await runAtRest(walk, session, run, asked.args);
+  const ran = await run('rewind', session.id, ...asked.args);
   const after = lookAtFolder(folder, walk.contents);
   problems.push(...compareAround(around, lookAround(walk, folder)));
   const entries = await readTranscript(walk, session.id);
   if (ran.status !== 0) {
-    const isKnown = walk.without.has('stayed') && namesStayed(session.known, ran.err);
-    if (!isKnown) problems.push(...checkRefusal(asked, expected, ran));
+    problems.push(...checkRefusal(asked, expected, ran));
     problems.push(...compareLooks(now.look, after).map((what) => `refused, and yet ${what}`));
     problems.push(...compareEntries(asked.entries, entries, 0));
     return;
@@ -102,19 +98,6 @@ async function carryOut(walk: Walk, session: WalkSession, run: RunRewind, asked:
   noteGone(walk, session, asked, going);
 }
 
-/** Asks once more where a session is taken for running just after it came to rest. */
-async function runAtRest(
-  { product, without }: Walk,
-  { id }: WalkSession,
-  run: RunRewind,
-  args: readonly string[],
-): Promise<Ran> {
-  const ran = await run('rewind', id, ...args);
-  if (!without.has('rest') || !ran.err.includes('is running or has messages')) return ran;
-  await until(async () => (await product.sessions.describe(id)).phase === 'idle');
-  return await run('rewind', id, ...args);
-}
-
 function checkRefusal({ refused, mayBeRefused }: Asked, expected: Expected | null, { err }: Ran): readonly string[] {
   if (refused) return refused.test(err) ? [] : [`it was refused with ${err}`];
   if (mayBeRefused) return [];
@@ -123,12 +106,6 @@ function checkRefusal({ refused, mayBeRefused }: Asked, expected: Expected | nul
   return paths.some((path) => err.includes(showPath(path)))
     ? []
     : [`the refusal names none of ${paths.slice(0, 5).join(', ')}: ${problemIn(err)}`];
-}
-
-/** Tells whether a file is taken for someone else's that only stayed when the session went back. */
-function namesStayed({ held }: Moment, err: string): boolean {
-  const stayed = [...held].filter(([, is]) => is !== 'yes').map(([path]) => showPath(path));
-  return err.includes('by someone else') && stayed.some((path) => err.includes(path));
 }
 
 const problemIn = (err: string): string => err.slice(err.lastIndexOf('perdure: '));

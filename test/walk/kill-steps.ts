@@ -3,8 +3,8 @@
 // held against the model, as in any walk.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { BOUNDS } from './changes.ts';
 import type { StepProgram, Stepping } from './copy-product.ts';
+import type { Bounds } from './expect-files.ts';
 import { goBack, undo, type RunRewind } from './go-back.ts';
 import type { Product, Ran } from './product.ts';
 import { takeTurn } from './take-turn.ts';
@@ -23,6 +23,7 @@ export type KillMeans = {
   readonly product: Product;
   readonly stepping: Stepping;
   readonly folder: string;
+  readonly bounds: Bounds;
   /** Every so manieth step alone. */
   readonly stride: number;
   readonly say: (line: string) => void;
@@ -127,11 +128,11 @@ const NOBODY = /perdure worker/;
 
 let scenes = 0;
 
-async function openScene({ product, folder }: KillMeans, about: string): Promise<Scene> {
+async function openScene({ product, folder, bounds }: KillMeans, about: string): Promise<Scene> {
   const name = `scene${(scenes += 1)}`;
   const place = join(folder, 'walks', name);
   mkdirSync(place, { recursive: true });
-  const walk = openWalk({ product, name, place, bounds: BOUNDS, without: new Set(), beginning: BEGINNING });
+  const walk = openWalk({ product, name, place, bounds, without: new Set(), beginning: BEGINNING });
   await takeTurn(walk, null, turn(FIRST));
   const [session] = walk.sessions;
   if (!session) throw new Error(`no session was opened for ${about}`);

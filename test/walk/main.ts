@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { random } from '../support/random.ts';
-import { BOUNDS } from './changes.ts';
+import { drawBounds } from './changes.ts';
 import { drawWalk, killsWorkers, type WalkPlan } from './operations.ts';
 import { copyProduct, type Stepping } from './copy-product.ts';
 import { killAtSteps } from './kill-steps.ts';
@@ -40,6 +40,7 @@ const [walks, seed, operations] = [values.walks, values.seed, values.operations]
   number,
 ];
 const without = new Set(values.without.split(',').filter(Boolean));
+const bounds = drawBounds(random(seed), without);
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
   if (values.report !== undefined) appendFileSync(values.report, `${line}\n`);
@@ -80,7 +81,7 @@ async function walkAtRandom(product: Product): Promise<Counted> {
   say(`walks ${seed} to ${seed + walks - 1}${without.size > 0 ? ` without ${[...without].join(', ')}` : ''}`);
   const seeds = Array.from({ length: walks }, (_, nth) => seed + nth);
   const plans = seeds.map((own) => drawWalk(random(own), own, without, operations));
-  const means = { product, folder, bounds: BOUNDS, without };
+  const means = { product, folder, bounds, without };
   const alone = plans.filter(killsWorkers);
   const others = plans.filter((plan) => !alone.includes(plan));
   // What is killed is killed for all that run then.
@@ -99,7 +100,7 @@ async function walkInCopy(product: Product, repository: string): Promise<Counted
 }
 
 async function open(stepping: Stepping | null): Promise<Product> {
-  const snapshots = values.repository === undefined ? BOUNDS : true;
+  const snapshots = values.repository === undefined ? bounds : true;
   const product = await openProduct({ folder, base: stepping?.base ?? root, snapshots });
   await product.startWorker();
   return product;
@@ -110,7 +111,7 @@ const product = await open(stepping);
 let counted: Counted;
 try {
   const { repository } = values;
-  const killing = stepping && { product, stepping, folder, stride: Number(values.stride), say };
+  const killing = stepping && { product, bounds, stepping, folder, stride: Number(values.stride), say };
   if (repository !== undefined) counted = await walkInCopy(product, repository);
   else counted = killing ? await killAtSteps(killing, values.operation) : await walkAtRandom(product);
 } finally {

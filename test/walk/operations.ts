@@ -1,7 +1,7 @@
 // The operations of a walk, as data: drawn from a seed, replayed, and left out one after the other
 // while a failure is made small. None depends on another: numbers choose among what is there then.
 import type { Random } from '../support/random.ts';
-import { drawBeginning, drawChange } from './changes.ts';
+import { drawBeginning, drawChange, drawMeanwhile } from './changes.ts';
 
 /** A model call that fails before the reply of a step. */
 export type Failing = { readonly step: number; readonly how: 'overloaded' | 'broken' | 'dropped' | 'cut' };
@@ -10,11 +10,15 @@ export type Operation =
   | {
       readonly kind: 'turn';
       readonly session: number;
+      /** It opens another session in the folder of that one. */
+      readonly anew?: boolean;
       /** What the call of each step does, as bash. */
       readonly steps: readonly string[];
       readonly failing?: Failing;
       /** The worker is killed while this step is asked for. */
       readonly killedAt?: number;
+      /** A person changes files while this step is asked for, and its folder captured. */
+      readonly meanwhile?: { readonly step: number; readonly script: string };
     }
   | { readonly kind: 'edit'; readonly session: number; readonly script: string }
   | {
@@ -29,6 +33,7 @@ export type Operation =
   | { readonly kind: 'fork'; readonly session: number; readonly at: number | null; readonly how: 'files' | 'worktree' }
   | { readonly kind: 'diff'; readonly session: number; readonly from: number | null; readonly to: number | null }
   | { readonly kind: 'apply'; readonly session: number; readonly edit: string | null }
+  | { readonly kind: 'compact'; readonly session: number }
   | { readonly kind: 'gc' }
   | { readonly kind: 'restart' };
 
@@ -52,12 +57,15 @@ function drawTurn(random: Random, without: ReadonlySet<string>): Operation {
   const step = random.nat(steps.length);
   const fails = !without.has('failing') && random.nat(5) === 0;
   const isKilled = !without.has('kills') && random.nat(9) === 0;
+  const isMeanwhile = !fails && !isKilled && !without.has('meanwhile') && random.nat(4) === 0;
   return {
     kind: 'turn',
     session: random.nat(5),
+    ...(!without.has('together') && random.nat(7) === 0 && { anew: true }),
     steps,
     ...(fails && { failing: { step, how: random.pick(['overloaded', 'broken', 'dropped', 'cut']) } }),
     ...(isKilled && { killedAt: step }),
+    ...(isMeanwhile && { meanwhile: { step, script: drawMeanwhile(random) } }),
   };
 }
 
@@ -81,6 +89,7 @@ function drawOperation(random: Random, without: ReadonlySet<string>): Operation 
     ],
     [2, 'diff', () => ({ kind: 'diff', session, from: drawPoint(random), to: drawPoint(random) })],
     [1, 'apply', () => ({ kind: 'apply', session, edit: random.bool() ? drawScript(random, without) : null })],
+    [1, 'compactions', () => ({ kind: 'compact', session })],
     [1, 'gc', () => ({ kind: 'gc' })],
     [1, 'kills', () => ({ kind: 'restart' })],
   ];

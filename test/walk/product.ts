@@ -11,6 +11,7 @@ import type { PerdureClient } from '../../client/perdure-client.ts';
 import type { SnapshotSettings } from '../../store/snapshots/take-snapshot.ts';
 import { startScriptedModel, type Reply } from '../../scripted-model/index.ts';
 import type { ParsedRequest } from '../../scripted-model/script.ts';
+import { asksForSummary } from '../support/asks-for-summary.ts';
 import { importApart } from '../../system/process/import-apart.mjs';
 
 export type Ran = { readonly status: number | null; readonly out: string; readonly err: string };
@@ -149,6 +150,7 @@ async function runApart(args: readonly string[], env: NodeJS.ProcessEnv, cwd: st
 }
 
 async function answer(answers: ReadonlyMap<string, Answer>, request: ParsedRequest): Promise<Reply> {
+  if (asksForSummary(request)) return { content: [{ type: 'text', text: 'The turns so far are summed up.' }] };
   const { messages } = request;
   const keysOf = (at: number): readonly string[] =>
     messages[at]?.role === 'user'

@@ -6,7 +6,7 @@ import { goBack, undo, type RunRewind } from './go-back.ts';
 import type { Operation, WalkPlan } from './operations.ts';
 import type { Bounds } from './expect-files.ts';
 import type { Product } from './product.ts';
-import { takeTurn } from './take-turn.ts';
+import { compact, takeTurn } from './take-turn.ts';
 import { apply, collectGarbage, diff, fork } from './try-again.ts';
 import { change, openWalk, type Walk } from './walk.ts';
 
@@ -67,6 +67,8 @@ async function carryOut(walk: Walk, operation: Operation): Promise<void> {
       return session ? await diff(walk, session, operation) : undefined;
     case 'apply':
       return session ? await apply(walk, session, operation, run) : undefined;
+    case 'compact':
+      return session ? await compact(walk, session) : undefined;
     case 'gc':
       return await collectGarbage(walk, run);
     case 'restart':

@@ -9,13 +9,11 @@ import { compareLooks, foldersOf, isSame, lookAtFolder, pathIn, show, type RawPa
 import type { Operation } from './operations.ts';
 import type { RunRewind } from './go-back.ts';
 import { change, compareAround, lookAround, lookNow, readTranscript, type Walk } from './walk.ts';
-import { keysIn, listPlaces, momentAt, momentBefore, type WalkSession } from './walk-session.ts';
+import { MOST_SESSIONS, keysIn, listPlaces, momentAt, momentBefore, type WalkSession } from './walk-session.ts';
 
 type Fork = Extract<Operation, { readonly kind: 'fork' }>;
 type Diff = Extract<Operation, { readonly kind: 'diff' }>;
 type Apply = Extract<Operation, { readonly kind: 'apply' }>;
-
-const MOST_SESSIONS = 4;
 
 export async function fork(walk: Walk, session: WalkSession, { at, how }: Fork, run: RunRewind): Promise<void> {
   const { problems } = walk;
@@ -87,8 +85,6 @@ export async function diff(walk: Walk, session: WalkSession, asked: Diff): Promi
   const [from, to] = [choose(asked.from), choose(asked.to)];
   const args = [...(from ? ['--from', ...from.args] : []), ...(to ? ['--to', ...to.args] : [])];
   const [a, b] = [from ? from.moment : session.first, to ? to.moment : session.known];
-  // What a fork began with, where it parts within a step, is no capture of its own.
-  if (walk.without.has('forkpoints') && session.floor > 0) return;
   if (!a || !b) return void problems.push(`no moment was seen at ${args.join(' ')}`);
   const ran = await walk.product.run('diff', session.id, '--json', ...args);
   // A fork of an empty conversation has captured nothing before its first turn.
@@ -111,6 +107,8 @@ export async function diff(walk: Walk, session: WalkSession, asked: Diff): Promi
 /** Applies the changes of a session onto a copy of what it began with. */
 export async function apply(walk: Walk, session: WalkSession, { edit }: Apply, run: RunRewind): Promise<void> {
   const { problems } = walk;
+  // Which of two versions the first capture has of a file is not known.
+  if (session.first.meanwhile) return;
   const copy = join(walk.place, `copy${(walk.count += 1)}`);
   writeMoment(walk, session.first, copy);
   const made = lookAtFolder(copy, walk.contents);

@@ -13,6 +13,9 @@ export type LastRewind = {
   readonly entries: readonly Entry[] | null;
 };
 
+/** A walk has no more sessions than these. */
+export const MOST_SESSIONS = 4;
+
 export type WalkSession = {
   readonly id: string;
   readonly folder: string;
@@ -36,6 +39,13 @@ export function keyOf(entry: Entry): string | undefined {
 
 /** The keys of the turns of a conversation, in order. */
 export const keysIn = (entries: readonly Entry[]): readonly string[] => entries.flatMap((entry) => keyOf(entry) ?? []);
+
+/** The keys of the turns that a model is sent: those before a compaction are summed up. */
+export function keysShown(entries: readonly Entry[]): readonly string[] {
+  const last = entries.findLast((entry) => entry.kind === 'boundary');
+  const isShown = (at: number): boolean => !last || at >= last.from || last.prompts.includes(at);
+  return keysIn(entries.filter((_, at) => isShown(at)));
+}
 
 /** Outcomes of calls that ran and may have had an effect; those without a key had none. */
 const isEffect = (entry: Entry): boolean =>

@@ -40,7 +40,8 @@ export type WalkOptions = {
 export function openWalk({ beginning, ...options }: WalkOptions): Walk {
   const folder = join(options.place, 'workspace');
   mkdirSync(folder, { recursive: true });
-  const judge = openJudge(join(options.place, '..', `${options.name}-rules`), options.product.home);
+  const scratch = join(options.place, '..', `${options.name}-rules`);
+  const judge = openJudge(scratch, { home: options.product.home, include: options.bounds.include ?? [] });
   const walk: Walk = { ...options, folder, judge, contents: new Contents(), sessions: [], problems: [], count: 0 };
   writeFileSync(join(options.place, 'tools.sh'), TOOLS);
   change(walk, folder, beginning);

@@ -1,8 +1,15 @@
 // Continues as new, anywhere between two iterations (L4), on Temporal's suggestion or at our own
 // limits. The check, the snapshot and the command are made with no await between them, so that
 // nothing can arrive unseen; later arrivals are in the new run.
-import { allHandlersFinished, CancellationScope, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  makeContinueAsNewFunc,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { defaultHandover } from '../contract/session.ts';
+import { findUndecodable } from '../contract/undecodable.ts';
 import type { Carry, ResumedInput, RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 import { present } from '../contract/present.ts';
@@ -40,7 +47,18 @@ export async function handOverSession(session: Session, run: RunCarry | null): P
   const options = { cwd: carry.options.cwd };
   session.memoWriter.write();
   const { first: _taken, ...input } = session.input;
-  return continueAsNew<(input: ResumedInput) => Promise<unknown>>({ ...input, options, carry });
+  const go = makeContinueAsNewFunc<(input: ResumedInput) => Promise<unknown>>(present({ memo: memoAsItIs() }));
+  return go({ ...input, options, carry });
+}
+
+/**
+ * Returns the memo as it was written last: without one the next run begins with the memo of the
+ * session's start, in which it runs, until its first task is done. What cannot be read here cannot
+ * be passed on either.
+ */
+function memoAsItIs(): Record<string, unknown> | undefined {
+  const { memo = {} } = workflowInfo();
+  return Object.values(memo).some((value) => findUndecodable(value) !== null) ? undefined : memo;
 }
 
 /** A handover is due, and loses nothing. */

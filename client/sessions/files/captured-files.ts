@@ -2,7 +2,7 @@
 // the effects of calls begin that no snapshot holds yet (T8, T10).
 import { type Entry, rewoundIn } from '../../../store/log/entries.ts';
 import { lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
-import { snapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
+import { isAfterCalls, snapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
 import { findChangingCall } from './calls-behind.ts';
 
 /**
@@ -15,11 +15,6 @@ export function snapshotsBefore(entries: readonly Entry[], position: number): Sn
   return isAfterCalls(entry) || rewoundIn(entry)
     ? lastSnapshots(entries.slice(0, position))
     : snapshotsAt({ entries, first: 0 }, position);
-}
-
-/** Calls that started while the reply streamed have no effects, and no key. */
-function isAfterCalls(entry: Entry | undefined): boolean {
-  return entry?.kind === 'outcomes' && entry.outcomes.some(({ log }) => log.key !== null);
 }
 
 /**

@@ -79,6 +79,33 @@ test('what a refused rewind has brought back goes again, also where a rule ignor
   expect(readdirSync(root).toSorted()).toEqual(['.gitignore', 'a']);
 });
 
+test('what stayed or was brought back goes on being captured, so that an undo and another rewind know it (T2 T7)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const { options, means, root, write, read } = await openRewound(sandbox, ['a', 'tracked']);
+  write('.gitignore', 'tracked\nstays\n');
+  const { id: to } = await takeSnapshot(means, null);
+  rmSync(join(root, 'tracked'));
+  rmSync(join(root, '.gitignore'));
+  const { id: known } = await takeSnapshot(means, null);
+  // A person's file, which was ignored then.
+  write('stays', 'stays\n');
+  let step = 3;
+  const go = async (asked: { readonly known: string; readonly to: string }) => {
+    const done = await rewindRoots(options, { step: (step += 1), roots: [{ root, ...asked }], attempt });
+    if (done.kind === 'refused') throw new Error(done.problem);
+    const { before, after = asked.to } = done.roots[0] as (typeof done.roots)[0];
+    return { before, after };
+  };
+  const list = () => readdirSync(root).toSorted();
+  const back = await go({ known, to });
+  expect(list()).toEqual(['.gitignore', 'a', 'stays', 'tracked']);
+  const undone = await go({ known: back.after, to: back.before });
+  expect(list()).toEqual(['a', 'stays']);
+  await go({ known: undone.after, to });
+  expect(list()).toEqual(['.gitignore', 'a', 'stays', 'tracked']);
+  expect([read('tracked'), read('stays')]).toEqual(['new tracked\n', 'stays\n']);
+});
+
 test('a rewind whose files cannot be taken back names their folder, and is not attempted again (T7)', async () => {
   const sandbox = await probeSandbox({ kinds: ['group'] });
   const { options, asked, root } = await openRewound(sandbox, ['a']);

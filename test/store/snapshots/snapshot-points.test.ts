@@ -99,6 +99,14 @@ test('a capture tells of the calls of the step before it, and of none where a pe
   expect(causes(16)).toEqual([]);
 });
 
+test('a fork that parts within a step has the capture right after its last calls, which it tells of (T5 T10 T11)', () => {
+  // Its origin has stored the capture with reply 2, after the point.
+  const forked = [...entries.slice(0, 6), files('made'), runEnded(1)];
+  const at = (position: number) => snapshotsAt({ entries: forked, first: 0 }, position).get('/w');
+  expect([at(1), at(2), at(3), at(5), at(6), at(7)]).toEqual(['first', 'first', 'first', 'made', 'made', 'made']);
+  expect(findCauses(forked, 6, () => true).map(({ name }) => name)).toEqual(['bash']);
+});
+
 test('the files at a rewind are what it brought back, and not what the next run finds (T7 T11)', () => {
   const from = 'f'.repeat(64) as Hash;
   const rewind = (rewound: Partial<Rewound>): Entry => ({
