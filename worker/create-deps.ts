@@ -135,10 +135,10 @@ export async function createDeps(
     small: createSmallModelFactory(asking),
     seen: createSeenByTools(transcripts.view),
     readMessages: async (session, head) => {
-      const shown = await transcripts.messages({ view: await transcripts.view(session, head), added: [] });
-      return shown.slice(
+      const { messages } = await transcripts.messages({ view: await transcripts.view(session, head), added: [] });
+      return messages.slice(
         0,
-        shown.findLastIndex(({ role }) => role === 'assistant'),
+        messages.findLastIndex(({ role }) => role === 'assistant'),
       );
     },
     ...(settings.toolEnv && { toolEnv: settings.toolEnv }),

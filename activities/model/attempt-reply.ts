@@ -124,7 +124,7 @@ export function replyPort(step: PreparedStep): ReplyPort {
   const { iteration, context, head } = input;
   const prices = pricesOf(step);
   const given = attemptSignal(attempt);
-  const messages = () => deps.transcripts.messages(base);
+  const messages = async () => (await deps.transcripts.messages(base)).messages;
   return {
     model: watchModel(deps.model, { observe: deps.observe, about: placeOfStep(config, attempt, input), prices }),
     signal: attempt.signal,
