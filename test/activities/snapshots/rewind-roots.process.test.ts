@@ -1,6 +1,16 @@
 // A rewind of files that is killed at any moment of it, and attempted again.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { rewindRoots } from '../../../activities/snapshots/rewind-roots.ts';
@@ -154,6 +164,49 @@ test('a file that has outgrown a bound refuses a rewind with the name of the bou
     expect(refused).toEqual({ kind: 'refused', problem: `${problem}: move it away first` });
   }
   expect([read('a'), read('b').length]).toEqual(['new a\n', 200]);
+});
+
+test("what is beyond a bound and already as it is to be is in nobody's way, and stays untouched by its undo (T7)", async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const names = ['a', 'run', 'x1', 'x2', 'x3'];
+  const { options, asked, root, means, write, read } = await openRewound(sandbox, names);
+  chmodSync(join(root, 'run'), 0o755);
+  symlinkSync('a', join(root, 'x-link'));
+  const { id: to } = await takeSnapshot(means, null);
+  for (const name of ['x1', 'x2', 'x3', 'x-link']) rmSync(join(root, name));
+  write('a', 'newer a\n');
+  const { id: known } = await takeSnapshot(means, to);
+  // Beyond the bound someone makes them again: two files alike, one not, and a link.
+  const put = (third: string) => {
+    write('x1', 'new x1\n');
+    write('x2', 'new x2\n');
+    write('x3', third);
+    symlinkSync('a', join(root, 'x-link'));
+  };
+  const bounded = { ...options, caps: { ...DEFAULT_CAPS, files: 2 } };
+  const rewind = (step: number, from: string, back: string) =>
+    rewindRoots(bounded, { step, roots: [{ ...asked, known: from, to: back }], attempt });
+  put('of a person\n');
+  const refused = {
+    kind: 'refused',
+    problem: expect.stringMatching(/^x3 is in the way, .* bound snapshots.files/) as string,
+  };
+  expect(await rewind(3, known, to)).toMatchObject(refused);
+  write('x3', 'new x3\n');
+  chmodSync(join(root, 'x3'), 0o755);
+  expect(await rewind(4, known, to)).toMatchObject(refused);
+  chmodSync(join(root, 'x3'), 0o644);
+  const before = statSync(join(root, 'x1'));
+  const done = await rewind(5, known, to);
+  expect(done).toMatchObject({ kind: 'done', roots: [{ files: 1 }] });
+  const { after = to } = done.kind === 'done' ? (done.roots[0] ?? {}) : {};
+  expect([...names.map(read), readlinkSync(join(root, 'x-link'))]).toEqual([
+    ...names.map((name) => `new ${name}\n`),
+    'a',
+  ]);
+  expect(await rewind(6, after, known)).toMatchObject({ kind: 'done' });
+  expect([read('a'), ...['x1', 'x2', 'x3'].map(read)]).toEqual(['newer a\n', 'new x1\n', 'new x2\n', 'new x3\n']);
+  expect(statSync(join(root, 'x1'))).toMatchObject({ ino: before.ino, mtimeMs: before.mtimeMs });
 });
 
 test('a rewind of files that was killed at any moment is finished by the next attempt, and its undo is whole (T9)', async () => {
