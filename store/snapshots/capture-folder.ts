@@ -236,7 +236,9 @@ export class FolderCapture {
   }
 
   /** Captures a file, or notes why not, and tells which. */
-  #take({ folder, name, path, stats, readAt, held }: FoundFile, caps: SnapshotCaps): boolean {
+  #take({ folder, name, path, stats, readAt }: FoundFile, caps: SnapshotCaps): boolean {
+    // One may have been found twice.
+    const held = folder.files.get(name);
     const why = whyNot(stats, caps) ?? this.#whyFull(held, stats.size, caps);
     const content = why === null ? readContent(this.#index.placeOf(path), stats.isSymbolicLink(), caps.fileBytes) : why;
     if (typeof content === 'string') {

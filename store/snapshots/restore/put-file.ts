@@ -85,7 +85,10 @@ async function putLink({ folders, blobs, onStep }: PutMeans, file: FileToPut, bl
   }
 }
 
-/** Gives a file that has the content already its permissions; false when it has another content. */
+/**
+ * Gives a file that has the content already its permissions; false when it has another content, or
+ * other names (hard links) that would get them, too.
+ */
 function hasContent({ folders, onStep }: PutMeans, file: FileToPut, before: Stats, { id, size }: Blob): boolean {
   const fd = openReadable(folders, file.path);
   if (fd === null) return false;
@@ -97,6 +100,7 @@ function hasContent({ folders, onStep }: PutMeans, file: FileToPut, before: Stat
     if (hash.digest('hex') !== id) return false;
     const wanted = permissionsOf(file, before);
     if (wanted !== (before.mode & 0o7777)) {
+      if (before.nlink > 1) return false;
       onStep('permit', file.path);
       fchmodSync(fd, wanted);
     }
