@@ -135,6 +135,34 @@ test('a rewind attempted again stops at what someone has changed meanwhile, and 
   expect(look()).toEqual(['old a\n', 'old b\n', 'old c\n', 'old d\n']);
 });
 
+test('what someone has deleted meanwhile stays so when a rewind is refused or attempted again, but for force (T7 T9)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const { options, asked, means, place, root, to, write, read } = await openRewound(sandbox, ['a', 'b', 'same']);
+  write('same', 'old same\n');
+  const { id: known } = await takeSnapshot(means, null);
+  const roots = [{ ...asked, known }];
+  const begin = (step: number) =>
+    writeFileSync(join(place.own, 'rewind.json'), JSON.stringify({ step, before: known }));
+  const names = () => readdirSync(root).toSorted();
+  // An attempt was killed after it had written a.
+  begin(3);
+  write('a', 'old a\n');
+  rmSync(join(root, 'b'));
+  const refused = await rewindRoots(options, { step: 3, roots, attempt });
+  const problem = 'b was changed by someone else since the last step: use force to overwrite it';
+  expect(refused).toEqual({ kind: 'refused', problem });
+  expect([read('a'), ...names()]).toEqual(['new a\n', 'a', 'same']);
+  // One that fails takes the rest back alone.
+  write('b', 'new b\n');
+  const deletes = `case "$*" in *'"to":"${to}"'*) "$@"; rm '${root}/same'; echo full >&2; exit 1;; esac; exec "$@"`;
+  const failing = { ...options, sandbox: restoringBy(sandbox, deletes) };
+  expect(await rewindRoots(failing, { step: 4, roots, attempt })).toEqual({ kind: 'refused', problem: 'full' });
+  expect([read('a'), read('b'), ...names()]).toEqual(['new a\n', 'new b\n', 'a', 'b']);
+  begin(5);
+  expect(await rewindRoots(options, { step: 5, roots, attempt, force: true })).toMatchObject({ kind: 'done' });
+  expect([read('a'), read('b'), read('same')]).toEqual(['old a\n', 'old b\n', 'old same\n']);
+});
+
 test('what someone changes in a folder while another one is written stops a rewind, and force captures it (T7)', async () => {
   const sandbox = await probeSandbox({ kinds: ['group'] });
   const { options, ...one } = await openRewound(sandbox, ['a']);
