@@ -188,6 +188,8 @@ export class FolderCapture {
   async #attempt(request: CaptureRequest): Promise<Snapshot> {
     const { caps, before, packs = false } = request;
     if (!this.#isOpen || !(await this.#hasLast()) || (packs && !this.#isPacked)) await this.#open(packs);
+    // What goes into none is in no pack later on.
+    this.#isPacked &&= packs;
     const recalled = [...(this.#isRecalled ? [] : [before]), ...(request.held ?? [])];
     for (const id of new Set(recalled)) if (id !== this.#last?.id) await this.#recall(id);
     this.#isRecalled ||= before !== null;

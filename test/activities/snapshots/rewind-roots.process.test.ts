@@ -14,12 +14,17 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { rewindRoots } from '../../../activities/snapshots/rewind-roots.ts';
+import { fetchPacks } from '../../../store/snapshots/packs.ts';
+import type { Entry } from '../../../store/log/entries.ts';
+import { fileStore } from '../../../store/values/file-store.ts';
+import type { LogLevel } from '../../../system/log.ts';
 import { runGitHeld } from '../../../activities/snapshots/run-git-held.ts';
 import type { Attempt } from '../../../activities/attempt.ts';
 import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import { DEFAULT_CAPS, takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import { probeSandbox, type Sandbox } from '../../../tools/sandbox.ts';
-import type { SessionId } from '../../../workflows/contract/ids.ts';
+import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import { runHere } from '../../store/snapshots/support.ts';
 import { tempFolder } from '../../tools/support.ts';
 
 const session = 's-1' as SessionId;
@@ -235,6 +240,45 @@ test("what is beyond a bound and already as it is to be is in nobody's way, and 
   expect(await rewind(6, after, known)).toMatchObject({ kind: 'done' });
   expect([read('a'), ...['x1', 'x2', 'x3'].map(read)]).toEqual(['newer a\n', 'new x1\n', 'new x2\n', 'new x3\n']);
   expect(statSync(join(root, 'x1'))).toMatchObject({ ino: before.ino, mtimeMs: before.mtimeMs });
+});
+
+test('what a rewind found and left is stored for other hosts, what it leaves waiting is sent once (T4 T7)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const { options, asked, write } = await openRewound(sandbox, ['a', 'b']);
+  const [files, puts] = [fileStore({ dir: tempFolder() }), [] as Hash[]];
+  const store = {
+    ...files,
+    put: async (bytes: Uint8Array) => {
+      const hash = await files.put(bytes);
+      puts.push(hash);
+      return hash;
+    },
+  };
+  const shared = { ...options, store, packs: true };
+  write('a', 'of a person\n');
+  const done = await rewindRoots(shared, { step: 3, roots: [asked], attempt, force: true });
+  const { before = '', packs = [] } = done.kind === 'done' ? (done.roots[0] ?? {}) : {};
+  expect(packs).toEqual(puts);
+  const entry: Entry = {
+    kind: 'steered',
+    steered: { rewound: { from: packs[0] as Hash, ...(done.kind === 'done' && { files: done.roots }) } },
+  } as unknown as Entry;
+  const there = { gitDir: join(tempFolder(), 'snapshots'), git: 'git', run: runHere };
+  await fetchPacks(there, store, [entry]);
+  const read = (id: string, name: string) =>
+    String(spawnSync('git', [`--git-dir=${there.gitDir}`, 'cat-file', 'blob', `${id}:files/${name}`]).stdout);
+  expect([read(before, 'a'), read(before, 'b')]).toEqual(['of a person\n', 'new b\n']);
+  // A store that is away keeps no rewind from being done: what is left is named by the next.
+  const said: string[] = [];
+  const away = {
+    ...shared,
+    store: { ...files, put: () => Promise.reject(new Error('the store is away')) },
+    log: (_: LogLevel, line: string) => void said.push(line),
+  };
+  const undone = await rewindRoots(away, { step: 4, roots: [{ ...asked, known: asked.to, to: before }], attempt });
+  expect(undone).toMatchObject({ kind: 'done', roots: [{ before: asked.to, to: before }] });
+  expect(undone.kind === 'done' && undone.roots[0]).not.toHaveProperty('packs');
+  expect(said).toEqual([expect.stringMatching(/are on this host alone until the next: the store is away$/)]);
 });
 
 test('a rewind of files that was killed at any moment is finished by the next attempt, and its undo is whole (T9)', async () => {
