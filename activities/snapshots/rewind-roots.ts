@@ -164,5 +164,5 @@ function readBegun(own: string, step: number): string | null {
 }
 
 function writeBegun(own: string, begun: z.infer<typeof begunSchema>): void {
-  writeJsonFile(begunFile(own), begun, 'not durable');
+  writeJsonFile(begunFile(own), begun, 'durable');
 }
