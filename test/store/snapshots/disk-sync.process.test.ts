@@ -38,7 +38,7 @@ test.skipIf(process.platform !== 'linux')(
     const written = [...names, 'a/old'];
     const request = { place, git: 'git', to, written, deleted: ['b/new'], run: '0123abcd' };
     expect(await restoreFolder(request)).toEqual({ kind: 'done' });
-    const synced = [...written.map((name) => `file ${join(root, name)}`)].toSorted();
+    const synced = written.map((name) => `file ${join(root, name)}`).toSorted();
     expect(calls.slice(0, synced.length).toSorted()).toEqual(synced);
     expect(calls[synced.length]).toBe(`delete ${join(root, 'b/new')}`);
     const folders = ['', 'a', 'many'].map((name) => `folder ${join(root, name)}`);
