@@ -1,6 +1,7 @@
 // Keeps processes that capture folders for a worker, held as the commands of agents are. One
 // remembers what lies in the folders that it has captured, so that the next capture of them is a
 // look; a folder of which much is to be read holds up no other.
+import { statSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import type { Log } from '../../system/log.ts';
 import { isNeverBuilt, MOST_BUILDS } from '../../system/process/bwrap.ts';
@@ -60,6 +61,7 @@ export class CapturePool {
   }
 
   async #attempt(request: CaptureRequest): Promise<Snapshot> {
+    this.#dropStale(request.place.gitDir);
     // A process starts in the repository.
     if (this.#processes.length === 0) await openShadow(request.place);
     for (let count = 1; ; count += 1) {
@@ -84,8 +86,14 @@ export class CapturePool {
     this.#options.log('info', line);
   }
 
-  #choose(folder: string): CaptureProcess {
+  /** A process whose repository was removed sees that one still, and would wait in it for ever. */
+  #dropStale(gitDir: string): void {
+    const repository = identify(gitDir);
+    for (const one of this.#processes) if (one.repository !== repository) void one.close();
     this.#processes = this.#processes.filter(({ isOver }) => !isOver);
+  }
+
+  #choose(folder: string): CaptureProcess {
     const processes = this.#processes;
     const own = processes.find((one) => one.folders.has(folder));
     if (own) return own;
@@ -101,8 +109,15 @@ export class CapturePool {
   }
 }
 
+/** Returns a text that is another where another folder has the place; empty where none is there. */
+function identify(folder: string): string {
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  return stats ? `${stats.dev} ${stats.ino} ${stats.birthtimeMs}` : '';
+}
+
 class CaptureProcess {
   readonly folders = new Set<string>();
+  readonly repository: string;
   waiting = 0;
   isOver = false;
   readonly #argv: readonly string[];
@@ -116,6 +131,7 @@ class CaptureProcess {
   constructor({ sandbox, dataDir }: Pick<PoolOptions, 'sandbox' | 'dataDir'>, note: (line: string) => void) {
     this.#note = note;
     const cwd = snapshotsFolderOf(dataDir);
+    this.repository = identify(cwd);
     this.#argv = sandbox.wrap(captureProgram(), { cwd, dir: cwd, dataDir, offline: true });
     const env = { ...sandbox.programs.environment(), ...shadowEnvironment() };
     this.#started = spawnPiped(this.#argv, { cwd, env, pipes: pipePlace(sandbox.programs, dataDir) });

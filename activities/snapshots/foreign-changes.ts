@@ -1,12 +1,15 @@
-// Finds what others have changed in a folder while a rewind goes on. Git writes a file in its own
-// place: one that it was killed at is missing, or has the beginning of its content.
+// Finds what others have changed in a folder while a rewind goes on. Where no file may take the
+// place of another, one that a rewind was killed at has the beginning of its content.
 import { listHeldPairs, readHeld, type HeldFile, type ShadowReading } from '../../store/snapshots/compare.ts';
 import type { RawPath } from '../../store/snapshots/listing.ts';
 
 /** A rewind from the snapshot `begun` to the snapshot `to`; `now` is the folder as it is. */
 export type Underway = { readonly begun: string; readonly now: string; readonly to: string };
 
-/** Returns the files in `now` that are neither of `begun` nor of `to`, nor on the way between. */
+/**
+ * Returns the files that are neither as in `begun` nor as in `to`, nor on the way between. One that
+ * both have, and that is missing, someone else has deleted: a rewind replaces it.
+ */
 export async function findForeignChanges(
   reading: ShadowReading,
   { begun, now, to }: Underway,
@@ -17,8 +20,8 @@ export async function findForeignChanges(
   const left = new Map((await listHeldPairs(reading, { from: now, to, paths: [] })).map((pair) => [pair.path, pair]));
   for (const { path, from, to: held } of sinceBegun) {
     const pair = left.get(path);
-    if (held === null || pair === undefined) continue;
-    if (!(await isBeginning(reading, held, [from, pair.to]))) found.add(path);
+    if (pair === undefined) continue;
+    if (held === null || !(await isBeginning(reading, held, [from, pair.to]))) found.add(path);
   }
   return found;
 }

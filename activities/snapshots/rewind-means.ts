@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import { realOf } from '../../system/process/places.ts';
 import { reasonOf } from '../../system/text.ts';
+import type { Log } from '../../system/log.ts';
 import { hasSnapshot } from '../../store/snapshots/compare.ts';
 import { showPath } from '../../store/snapshots/listing.ts';
 import { fetchPacks } from '../../store/snapshots/packs.ts';
@@ -18,11 +19,12 @@ import { isGitRefusal, runGitHeld } from './run-git-held.ts';
 
 export type RewindAbout = RewindFiles & { readonly attempt: Attempt };
 
-export type RewindMeans = Pick<SnapshotMeans, 'caps' | 'include' | 'personal' | 'capture'> & {
+export type RewindMeans = Pick<SnapshotMeans, 'caps' | 'include' | 'personal' | 'capture' | 'packs'> & {
   readonly sandbox: Sandbox;
   readonly dataDir: string;
   /** Has what other hosts have captured. */
   readonly store?: Store;
+  readonly log?: Log;
 };
 
 /** Tells whether a rewind is refused with the sentence of an error. */

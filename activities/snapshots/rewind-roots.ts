@@ -4,6 +4,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
 import type { FilesRewound, RootRewind, RootRewound } from '../../workflows/contract/rewind.ts';
 import { present } from '../../workflows/contract/present.ts';
 import type { SnapshotChange } from '../../store/snapshots/listing.ts';
@@ -28,6 +29,7 @@ import {
   type RewindMeans,
   sumUntaken,
 } from './rewind-means.ts';
+import { findNamedUpTo, sendNewPacks } from './send-new-packs.ts';
 
 type Prepared = {
   readonly means: SnapshotMeans;
@@ -54,7 +56,7 @@ export async function rewindRoots(options: RewindMeans, about: RewindAbout): Pro
       // A worker that was frozen until now may have been replaced.
       if (!(await attempt.fence())) throw createGivenUpError(attempt);
       await restore(ready.means, ready.asked.to, ready.changes);
-      done.push(await describeDone(ready));
+      done.push(await describeDone(options, about, ready));
     }
     return { kind: 'done', roots: done };
   } catch (error) {
@@ -68,12 +70,20 @@ export async function rewindRoots(options: RewindMeans, about: RewindAbout): Pro
 
 /**
  * Looks at what lies there now: not all files go back with a snapshot. What was captured stays
- * captured, also where a rule that is back ignores it: an undo must know it.
+ * captured, also where a rule that is back ignores it: an undo must know it. Other hosts can undo it
+ * by the packs that this one has stored.
  */
-async function describeDone({ means, asked, before, files, untaken, inUse }: Prepared): Promise<RootRewound> {
+async function describeDone(
+  { store, log, packs = false }: RewindMeans,
+  { attempt: { session }, from }: RewindAbout,
+  { means, asked, before, files, untaken, inUse }: Prepared,
+): Promise<RootRewound> {
   const { root, known, to } = asked;
   const { now } = await captureNow({ ...means, held: [known, before, to] });
-  const more = { untaken: sumUntaken(untaken), inUse: inUse.length > 0 ? inUse : undefined };
+  const isNamed = store && from !== undefined ? findNamedUpTo(store, session, from) : () => new Set<Hash>();
+  const sent = store && packs ? await sendNewPacks({ store, log }, { session, place: means.place }, isNamed) : [];
+  const unlessEmpty = <T>(list: readonly T[]) => (list.length > 0 ? list : undefined);
+  const more = { untaken: sumUntaken(untaken), inUse: unlessEmpty(inUse), packs: unlessEmpty(sent) };
   return { root, before, to, ...(now !== to && { after: now }), files, ...present(more) };
 }
 
@@ -155,5 +165,5 @@ function readBegun(own: string, step: number): string | null {
 }
 
 function writeBegun(own: string, begun: z.infer<typeof begunSchema>): void {
-  writeJsonFile(begunFile(own), begun, 'not durable');
+  writeJsonFile(begunFile(own), begun, 'durable');
 }

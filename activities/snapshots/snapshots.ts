@@ -17,9 +17,9 @@ import type { View } from '../../store/view/view.ts';
 import { describeSnapshot, type FilesEntry, type RootSnapshot } from '../../store/snapshots/files-entry.ts';
 import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
 import { lastSnapshotOf, type StoredFiles } from '../../store/snapshots/folder-knowledge.ts';
-import { sendPacks } from '../../store/snapshots/packs.ts';
+import { packsIn } from '../../store/snapshots/packs.ts';
 import type { Store } from '../../store/values/store.ts';
-import { placeOfRoot, type ShadowPlace } from '../../store/snapshots/shadow.ts';
+import { placeOfRoot } from '../../store/snapshots/shadow.ts';
 import { takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { CallRunner } from '../calls/call-port.ts';
 import { CapturePool } from './capture-pool.ts';
@@ -29,6 +29,7 @@ import { previewRoots } from './preview-roots.ts';
 import type { RewindAbout, RewindMeans } from './rewind-means.ts';
 import { rewindRoots } from './rewind-roots.ts';
 import { runGitHeld } from './run-git-held.ts';
+import { sendNewPacks } from './send-new-packs.ts';
 
 export type Snapshots = {
   /** The configuration's word for all runs; undefined when it says nothing. */
@@ -76,7 +77,7 @@ export type EarlyAbout = Pick<CaptureAbout, 'config'> & {
   readonly files: FilesEntry | null;
 };
 
-type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'store'> & {
+type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'packs' | 'store'> & {
   readonly env: NodeJS.ProcessEnv;
   /** What is not captured still goes back to the snapshots that are there. */
   readonly setting: boolean | undefined;
@@ -111,7 +112,7 @@ type TakenEarly = { readonly head: Hash; readonly roots: ReadonlyMap<string, Pro
 
 export class WorkerSnapshots implements Snapshots {
   readonly setting: boolean | undefined;
-  readonly #options: SnapshotsOptions & Pick<RewindMeans, 'capture' | 'personal'>;
+  readonly #options: SnapshotsOptions & Pick<RewindMeans, 'capture' | 'personal' | 'packs'>;
   readonly #pool: CapturePool;
   readonly #looks = new RecentMap<SessionId, LastLook>(SESSIONS);
   readonly #early = new RecentMap<SessionId, TakenEarly>(SESSIONS);
@@ -126,6 +127,7 @@ export class WorkerSnapshots implements Snapshots {
       ...options,
       capture: (request) => pool.capture(request),
       personal: () => rules.read(),
+      packs: options.host !== undefined,
     };
     this.setting = options.setting;
   }
@@ -182,7 +184,7 @@ export class WorkerSnapshots implements Snapshots {
 
   async captureLast(about: CaptureAbout): Promise<FilesEntry | null> {
     const { host } = this.#options;
-    const last = findLastFiles({ view: about.base.view, known: [] }, () => true);
+    const last = findLastFiles(about.base.view);
     return host === undefined || last?.host === host.id ? await this.capture(about) : null;
   }
 
@@ -215,7 +217,7 @@ export class WorkerSnapshots implements Snapshots {
 
   /** Captures a folder; null where that cannot be done. */
   async #take(config: RunConfig, root: string, stored: StoredFiles, trustsWatch: boolean): Promise<Taken | null> {
-    const { dataDir, sandbox, host, now } = this.#options;
+    const { dataDir, sandbox, packs, now } = this.#options;
     const { session } = config;
     const name = `${session} ${root}`;
     if (now() < (this.#givenUp.get(name)?.until ?? 0) || realOf(root) !== root) return null;
@@ -229,11 +231,11 @@ export class WorkerSnapshots implements Snapshots {
       const place = placeOfRoot(dataDir, session, root);
       const run = runGitHeld(this.#options, new AbortController().signal);
       const git = sandbox.programs.at('git');
-      const packs = host !== undefined;
       const about = { session, position: stored.view.length };
-      const means = { ...this.#options, place, git, run, about, packs, trustsWatch };
+      const means = { ...this.#options, place, git, run, about, trustsWatch };
       const taken = await takeSnapshot(means, lastSnapshotOf(stored, root));
-      const sent = packs ? await this.#sendPacks(session, place, stored) : [];
+      const isNamed = (waiting: readonly Hash[]) => findNamedPacks(stored, waiting);
+      const sent = packs ? await sendNewPacks(this.#options, { session, place }, isNamed) : [];
       return { id: taken.id, described: { ...describeSnapshot(root, taken), ...(sent.length > 0 && { packs: sent }) } };
     } catch (error) {
       this.#giveUp(session, root, error);
@@ -259,18 +261,6 @@ export class WorkerSnapshots implements Snapshots {
       log('warn', `files of ${root} are not captured: ${problem}`, { session });
     const until = error instanceof OutOfBounds ? Number.POSITIVE_INFINITY : now() + AGAIN_MS;
     this.#givenUp.set(name, { until, problem });
-  }
-
-  /** Sends new packs to the store. Those that fail are sent with the next capture. */
-  async #sendPacks(session: SessionId, place: ShadowPlace, stored: StoredFiles): Promise<readonly Hash[]> {
-    const { store, log } = this.#options;
-    try {
-      return await sendPacks(store, place, (waiting) => findNamedPacks(stored, waiting));
-    } catch (error) {
-      const why = clip(onOneLine(reasonOf(error)), 300);
-      log('warn', `snapshots of ${place.root} are on this host alone until the next: ${why}`, { session });
-      return [];
-    }
   }
 }
 
@@ -317,21 +307,20 @@ function mayHaveChanged(
 }
 
 /** Looks through the transcript once. */
-function findNamedPacks(stored: StoredFiles, waiting: readonly Hash[]): ReadonlySet<Hash> {
+function findNamedPacks({ view, known }: StoredFiles, waiting: readonly Hash[]): ReadonlySet<Hash> {
   const left = new Set(waiting);
-  findLastFiles(stored, ({ roots }) => {
-    for (const hash of roots.flatMap(({ packs = [] }) => packs)) left.delete(hash);
-    return left.size === 0;
-  });
+  for (const hash of known.flatMap(packsIn)) left.delete(hash);
+  for (let position = view.length - 1; position >= 0 && left.size > 0; position -= 1) {
+    const entry = view.at(position);
+    for (const hash of entry ? packsIn(entry) : []) left.delete(hash);
+  }
   return new Set(waiting.filter((hash) => !left.has(hash)));
 }
 
-function findLastFiles({ view, known }: StoredFiles, fits: (entry: FilesEntry) => boolean): FilesEntry | null {
-  const found = known.findLast(fits);
-  if (found) return found;
+function findLastFiles(view: View): FilesEntry | null {
   for (let position = view.length - 1; position >= 0; position -= 1) {
     const entry = view.at(position);
-    if (entry?.kind === 'files' && fits(entry)) return entry;
+    if (entry?.kind === 'files') return entry;
   }
   return null;
 }

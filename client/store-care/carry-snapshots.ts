@@ -5,9 +5,10 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onOneLine } from '../../system/text.ts';
 import { gitArguments, openShadow, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
+import { knowledgeIn } from '../../store/snapshots/folder-knowledge.ts';
 import { isSnapshotId } from '../../store/snapshots/snapshot-ids.ts';
 import { hashOf, keySegment } from '../../store/values/store.ts';
-import type { Entry } from '../../store/log/entries.ts';
+import { type Entry, rewoundIn } from '../../store/log/entries.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../problem.ts';
 import { findGit } from '../sessions/files/read-shadow.ts';
@@ -35,8 +36,10 @@ export async function listSnapshotIds(
   transcript: AsyncIterable<{ readonly entry: Entry }>,
 ): Promise<ReadonlySet<string>> {
   const ids = new Set<string>();
-  for await (const { entry } of transcript)
-    if (entry.kind === 'files') for (const { id } of entry.roots) if (isSnapshotId(id)) ids.add(id);
+  for await (const { entry } of transcript) {
+    const before = rewoundIn(entry)?.files?.map((root) => root.before) ?? [];
+    for (const id of [...knowledgeIn(entry).map((told) => told.id), ...before]) if (isSnapshotId(id)) ids.add(id);
+  }
   return ids;
 }
 

@@ -188,6 +188,8 @@ export class FolderCapture {
   async #attempt(request: CaptureRequest): Promise<Snapshot> {
     const { caps, before, packs = false } = request;
     if (!this.#isOpen || !(await this.#hasLast()) || (packs && !this.#isPacked)) await this.#open(packs);
+    // What goes into none is in no pack later on.
+    this.#isPacked &&= packs;
     const recalled = [...(this.#isRecalled ? [] : [before]), ...(request.held ?? [])];
     for (const id of new Set(recalled)) if (id !== this.#last?.id) await this.#recall(id);
     this.#isRecalled ||= before !== null;
@@ -236,7 +238,9 @@ export class FolderCapture {
   }
 
   /** Captures a file, or notes why not, and tells which. */
-  #take({ folder, name, path, stats, readAt, held }: FoundFile, caps: SnapshotCaps): boolean {
+  #take({ folder, name, path, stats, readAt }: FoundFile, caps: SnapshotCaps): boolean {
+    // One may have been found twice.
+    const held = folder.files.get(name);
     const why = whyNot(stats, caps) ?? this.#whyFull(held, stats.size, caps);
     const content = why === null ? readContent(this.#index.placeOf(path), stats.isSymbolicLink(), caps.fileBytes) : why;
     if (typeof content === 'string') {

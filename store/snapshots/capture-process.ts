@@ -22,7 +22,7 @@ const MOST_FOLDERS = 20;
 /** Milliseconds without a request after which the known state is saved. */
 const SAVE_MS = 2_000;
 
-const folders = new RecentMap<string, FolderCapture>(MOST_FOLDERS, (folder) => folder.close());
+const folders = new RecentMap<string, FolderCapture>(MOST_FOLDERS, closeFolder);
 
 const requestText = process.argv[2];
 if (requestText === undefined) await answerLines();
@@ -67,15 +67,22 @@ async function captureRequest(request: CaptureRequest): Promise<CaptureAnswer> {
 }
 
 function saveAll(): void {
-  for (const folder of folders.values())
-    try {
-      folder.save();
-    } catch (error) {
-      process.stderr.write(`what is known of a folder was not kept: ${reasonOf(error)}\n`);
-    }
+  for (const folder of folders.values()) saveFolder(folder);
+}
+
+function saveFolder(folder: FolderCapture): void {
+  try {
+    folder.save();
+  } catch (error) {
+    process.stderr.write(`what is known of a folder was not kept: ${reasonOf(error)}\n`);
+  }
+}
+
+function closeFolder(folder: FolderCapture): void {
+  saveFolder(folder);
+  folder.close();
 }
 
 function closeFolders(): void {
-  saveAll();
-  for (const folder of folders.values()) folder.close();
+  for (const folder of folders.values()) closeFolder(folder);
 }

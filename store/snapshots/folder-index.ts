@@ -5,6 +5,7 @@ import { lstatSync, readdirSync, type Dirent, type Stats } from 'node:fs';
 import { codeOf } from '../../system/text.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { isIgnored, parseIgnoreFile, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
+import { LinkedFiles } from './linked-files.ts';
 import type { RawPath } from './listing.ts';
 import { readBeginning, type RulesAbove, RepositoryRules } from './repository-rules.ts';
 import { isTemporaryName } from './restore/temporary-names.ts';
@@ -55,7 +56,6 @@ export type FoundFile = {
   readonly path: RawPath;
   readonly stats: Stats;
   readonly readAt: number;
-  readonly held: IndexedFile | undefined;
 };
 
 export type FolderLook = {
@@ -129,6 +129,7 @@ export class FolderIndex {
   readonly #repositories = new RepositoryRules();
   readonly #tracked: TrackedFiles;
   readonly #watch = new FolderWatch<IndexedFolder>();
+  readonly #linked = new LinkedFiles<IndexedFolder>();
   /** How it was around the folder at the last look at everything. */
   #above = '';
   #rulesAbove: readonly IgnoreRules[] = [];
@@ -146,6 +147,7 @@ export class FolderIndex {
     this.#repositories.setPersonal(bounds.personal);
     const above = this.#repositories.rulesAbove(this.#root);
     this.#watch.restart(bounds.isWatched);
+    this.#linked.restart();
     const here = {
       path: '',
       base: '',
@@ -176,11 +178,14 @@ export class FolderIndex {
     const above = this.#describeAbove(this.#repositories.rulesAbove(this.#root));
     if (changed === null || above !== this.#above) return null;
     const looking: Looking = { bounds, known: [], added: [], repositories };
+    const linked = this.#linked.lookAgain();
     for (const [folder, names] of changed) {
       const hasRules = [...names].some((name) => ['.git', '.gitignore'].includes(name.toLowerCase()));
       if (hasRules || folder.place?.isIgnored === true) return null;
       if (folder.place) this.#lookInto(folder, folder.place, looking, names);
     }
+    for (const [folder, names] of linked) if (folder.place) this.#lookInto(folder, folder.place, looking, names);
+    if (this.#linked.hasNew) return null;
     this.#repositoriesBelow = repositories;
     return looking;
   }
@@ -383,8 +388,9 @@ export class FolderIndex {
       return held !== undefined;
     }
     if (stats === undefined) return false;
+    this.#linked.note(folder, name, stats);
     if (held && isSame(held, stats) && !isRacy(held)) return true;
-    (held ? looking.known : looking.added).push({ folder, name, path, stats, readAt, held });
+    (held ? looking.known : looking.added).push({ folder, name, path, stats, readAt });
     return true;
   }
 

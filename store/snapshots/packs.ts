@@ -1,18 +1,20 @@
 // Takes snapshots from one host to another: packs of what is new lie in the store that hosts share,
-// as any value, and entries `files` name them (T4).
+// as any value, and the entries of captures and rewinds name them (T4).
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Hash, isHash } from '../../workflows/contract/ids.ts';
-import type { Entry } from '../log/entries.ts';
+import { type Entry, rewoundIn } from '../log/entries.ts';
 import { isDamage, type Store } from '../values/store.ts';
 import type { ShadowReading } from './compare.ts';
 import { outgoingOf } from './capture-folder.ts';
-import type { RootSnapshot } from './files-entry.ts';
 import { receivePack } from './git-objects.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import { isSnapshotId } from './snapshot-ids.ts';
+
+/** Returns those of the packs that the transcript names. */
+export type FindNamed = (waiting: readonly Hash[]) => ReadonlySet<Hash> | Promise<ReadonlySet<Hash>>;
 
 /**
  * Stores the packs that captures have left, and returns their hashes. One that the transcript names
@@ -21,11 +23,11 @@ import { isSnapshotId } from './snapshot-ids.ts';
 export async function sendPacks(
   store: Pick<Store, 'put'>,
   place: ShadowPlace,
-  findNamed: (waiting: readonly Hash[]) => ReadonlySet<Hash>,
+  findNamed: FindNamed,
 ): Promise<readonly Hash[]> {
   const folder = outgoingOf(place);
   const waiting = (existsSync(folder) ? await readdir(folder) : []).filter(isHash);
-  const named = findNamed(waiting);
+  const named = await findNamed(waiting);
   const sent: Hash[] = [];
   for (const hash of waiting) {
     const path = join(folder, hash);
@@ -58,12 +60,20 @@ export async function fetchPacks(
   }
 }
 
-type Packed = RootSnapshot & { readonly packs: readonly Hash[] };
+/** A snapshot, and the packs that were stored with it. */
+type Packed = { readonly id: string; readonly packs: readonly Hash[] };
 
 function listPacked(entries: readonly Entry[]): readonly Packed[] {
-  const roots = entries.flatMap((entry) => (entry.kind === 'files' ? entry.roots : []));
-  return roots.filter((root): root is Packed => isSnapshotId(root.id) && (root.packs?.some(isHash) ?? false));
+  const all = entries.flatMap((entry): readonly Packed[] => {
+    if (entry.kind === 'files') return entry.roots.map(({ id, packs = [] }) => ({ id, packs }));
+    const files = rewoundIn(entry)?.files ?? [];
+    return files.flatMap(({ before, to, after = to, packs = [] }) => [before, after].map((id) => ({ id, packs })));
+  });
+  return all.filter(({ id, packs }) => isSnapshotId(id) && packs.some(isHash));
 }
+
+/** Returns the packs that an entry names. */
+export const packsIn = (entry: Entry): readonly Hash[] => listPacked([entry]).flatMap(({ packs }) => packs);
 
 /** Tells whether a transcript names packs in the store. */
 export const hasPacks = (entries: readonly Entry[]): boolean => listPacked(entries).length > 0;

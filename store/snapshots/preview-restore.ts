@@ -1,6 +1,7 @@
 // Says what a restore would change (T7), and what stands in its way.
 import { lstat, readdir } from 'node:fs/promises';
 import { codeOf } from '../../system/text.ts';
+import { findAlreadyThere } from './already-there.ts';
 import type { SnapshotCaps } from './capture-folder.ts';
 import { bytesOf, foldersOf, showPath, type SnapshotChange, type RawPath } from './listing.ts';
 import type { ShadowPlace } from './shadow.ts';
@@ -58,10 +59,13 @@ export async function previewRestore(
   const differing = (await compareSnapshots(means, now, to)).filter(({ path }) => kept?.has(path) !== true);
   const untaken = await findUntaken(means, to, differing, own);
   const stays = new Set(untaken.map(({ path }) => path));
-  const changes = differing.filter(({ path }) => !stays.has(path));
+  const needed = differing.filter(({ path }) => !stays.has(path));
+  const { unheld, inTheWay } = await findObstacles(means.place, needed);
+  const there = await findAlreadyThere({ ...means, ...means.place }, { now, to }, unheld);
   // Force does not help there.
-  const inTheWay = await findInTheWay(means.place, changes);
-  if (inTheWay !== null) throw new RestoreProblem(describeUnheld(inTheWay, leftOut));
+  const first = inTheWay ?? unheld.find((path) => !there.has(path));
+  if (first !== undefined) throw new RestoreProblem(describeUnheld(first, leftOut));
+  const changes = needed.filter(({ path }) => !there.has(path));
   if (!force && known !== now) {
     const others = new Set((await compareSnapshots(means, known, now)).map(({ path }) => path));
     const changed = changes.find(({ path }) => others.has(path));
@@ -94,24 +98,30 @@ function describeUnheld(path: RawPath, leftOut: readonly Omitted[] = []): string
   return `${showPath(path)} is in the way, and no snapshot holds it${beyond}: move it away first`;
 }
 
-/** Finds a file that would be overwritten and that no snapshot holds. */
-async function findInTheWay(place: ShadowPlace, changes: readonly SnapshotChange[]): Promise<RawPath | null> {
+/**
+ * `unheld` are files that no snapshot holds where another one is to be; `inTheWay` is one, or a link,
+ * where there is to be a folder, or the other way round.
+ */
+type Obstacles = { readonly unheld: readonly RawPath[]; readonly inTheWay?: RawPath };
+
+async function findObstacles(place: ShadowPlace, changes: readonly SnapshotChange[]): Promise<Obstacles> {
   const deleted = new Set(changes.flatMap(({ kind, path }) => (kind === 'deleted' ? [path] : [])));
   // Below a file or a link that goes lies nothing of this folder.
   const written = changes.filter(
     ({ kind, path }) => kind !== 'deleted' && !foldersOf(path).some((folder) => deleted.has(folder)),
   );
+  const unheld: RawPath[] = [];
   // Git would remove what stands where a folder is to be.
   for (const folder of new Set(written.flatMap(({ path }) => foldersOf(path))))
-    if ((await kindAt(place, folder)) === 'file') return folder;
+    if ((await kindAt(place, folder)) === 'file') return { unheld, inTheWay: folder };
   for (const { kind, path } of written) {
     const there = await kindAt(place, path);
-    if (there === 'file' && kind === 'added') return path;
+    if (there === 'file' && kind === 'added') unheld.push(path);
     if (there !== 'folder') continue;
     const held = await findUnheld(place, path, deleted);
-    if (held !== null) return held;
+    if (held !== null) return { unheld, inTheWay: held };
   }
-  return null;
+  return { unheld };
 }
 
 async function kindAt({ root }: ShadowPlace, path: RawPath): Promise<'file' | 'folder' | null> {

@@ -86,10 +86,16 @@ test('what a session has changed is read on another machine, goes back and is fo
   const told = await reads.run('diff', String(id), '--stat');
   expect(told).toMatchObject({ status: 0, out: 'added a  +2 −0\n1 file changed (+2 −0)\n' });
   rmSync(join(works.data, 'snapshots', 'objects'), { recursive: true });
-  const back = await reads.run('rewind', String(id));
+  writeFileSync(join(works.cwd, 'a'), 'one\nmore\nby hand\n');
+  const back = await reads.run('rewind', String(id), '--force');
   expect(back).toMatchObject({ status: 0 });
   expect(readFileSync(join(works.cwd, 'a'), 'utf8')).toBe('one\n');
   expect(readFileSync(join(works.cwd, 'b'), 'utf8')).toBe('two\n');
+  rmSync(join(works.data, 'snapshots', 'objects'), { recursive: true });
+  // What the rewind has captured, a person's change of then among it, is in the bucket, too.
+  expect(await reads.run('rewind', String(id), '--undo')).toMatchObject({ status: 0 });
+  expect(readFileSync(join(works.cwd, 'a'), 'utf8')).toBe('one\nmore\nby hand\n');
+  expect(await reads.run('rewind', String(id), '--undo')).toMatchObject({ status: 0 });
   rmSync(join(works.data, 'snapshots'), { recursive: true });
   const forked = `${works.cwd}-forked`;
   expect(await reads.run('fork', String(id), '--files', forked)).toMatchObject({ status: 0 });

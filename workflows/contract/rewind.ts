@@ -51,6 +51,8 @@ export type RootRewound = {
   readonly untaken?: UntakenFiles;
   /** Programs that had files of the folder open, or worked in it, in words for people. */
   readonly inUse?: readonly string[];
+  /** Values of a shared store: packs of git with what is new in `before` and `after`. */
+  readonly packs?: readonly Hash[];
 };
 
 /** Files that stay although the snapshot does not have them, the first of them with the reason. */

@@ -5,6 +5,7 @@ import {
   closeSync,
   constants,
   fchmodSync,
+  fdatasyncSync,
   fstatSync,
   ftruncateSync,
   lstatSync,
@@ -27,6 +28,7 @@ import { type FoldersBeneath, folderOf, SwappedProblem } from './folders-beneath
 import { startObjectHash } from '../git-objects.ts';
 import type { RawPath } from '../listing.ts';
 import { removeFile } from './remove-file.ts';
+import type { UnsyncedFiles } from './disk-sync.ts';
 import type { StagedFiles } from './staged-files.ts';
 
 export type FileToPut = TreeFile & {
@@ -42,6 +44,7 @@ export type PutMeans = {
   readonly blobs: BlobStream;
   readonly copyAll: CopyAll;
   readonly staged: StagedFiles;
+  readonly unsynced: UnsyncedFiles;
   /** Nothing lies in the folder, and nobody looks into it: files are made under their names. */
   readonly fresh: boolean;
   readonly onStep: (kind: PutStep, path: RawPath) => void;
@@ -85,7 +88,10 @@ async function putLink({ folders, blobs, onStep }: PutMeans, file: FileToPut, bl
   }
 }
 
-/** Gives a file that has the content already its permissions; false when it has another content. */
+/**
+ * Gives a file that has the content already its permissions; false when it has another content, or
+ * other names (hard links) that would get them, too.
+ */
 function hasContent({ folders, onStep }: PutMeans, file: FileToPut, before: Stats, { id, size }: Blob): boolean {
   const fd = openReadable(folders, file.path);
   if (fd === null) return false;
@@ -97,6 +103,7 @@ function hasContent({ folders, onStep }: PutMeans, file: FileToPut, before: Stat
     if (hash.digest('hex') !== id) return false;
     const wanted = permissionsOf(file, before);
     if (wanted !== (before.mode & 0o7777)) {
+      if (before.nlink > 1) return false;
       onStep('permit', file.path);
       fchmodSync(fd, wanted);
     }
@@ -128,9 +135,12 @@ async function putContent(means: PutMeans, file: FileToPut, blob: Blob, before: 
     else if (isLike) isInPlace = replaceBy(means, file.path, { fd, temporary, before });
     if (!isInPlace) overwrite(means, file, before as Stats, fd);
   } finally {
-    closeSync(fd);
-    if (!isInPlace) removeFile(folders, temporary);
+    if (!isInPlace) {
+      closeSync(fd);
+      removeFile(folders, temporary);
+    }
   }
+  if (isInPlace) await means.unsynced.add(fd);
 }
 
 type Temporary = { readonly fd: number; readonly isLike: boolean };
@@ -217,6 +227,7 @@ function overwrite({ folders, onStep }: PutMeans, file: FileToPut, before: Stats
     for (let at = 0, read = 0; (read = readSync(from, piece, 0, PIECE, at)) > 0; at += read)
       writeAll(fd, piece.subarray(0, read));
     permit(fd, permissionsOf(file, before));
+    fdatasyncSync(fd);
   } finally {
     closeSync(fd);
   }

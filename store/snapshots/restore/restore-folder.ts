@@ -8,6 +8,7 @@ import { copyBy, runCp } from '../../../system/process/keep-attributes.ts';
 import { codeOf } from '../../../system/text.ts';
 import { BlobStream, listTree, type TreeFile } from './blob-stream.ts';
 import { isBelow, parseFolders } from '../empty-folders.ts';
+import { syncFolders, UnsyncedFiles } from './disk-sync.ts';
 import { FoldersBeneath, folderOf } from './folders-beneath.ts';
 import { foldersOf, type RawPath, showPath } from '../listing.ts';
 import { LINK, putFile, type PutStep } from './put-file.ts';
@@ -149,12 +150,15 @@ async function workOff(restoring: Restoring, order: RestoreOrder): Promise<void>
   for (const path of order.last) deleteFile(restoring, path);
   for (const path of order.left) removeFolder(restoring, path);
   for (const path of order.made) makeFolder(restoring, path);
+  const touched = [...order.first, ...order.written, ...order.last, ...order.emptied, ...order.left, ...order.made];
+  syncFolders(restoring.folders, ['', ...touched.flatMap(foldersOf)]);
 }
 
 async function putFiles(restoring: Restoring, paths: readonly RawPath[]): Promise<void> {
   const { folders, blobs, tree, permissions, run, onStep } = restoring;
   const staged = new StagedFiles(restoring, stagingFolder(run), (path) => onStep({ kind: 'make_folder', path }));
   if (restoring.written !== null) staged.expect(paths.filter((path) => tree.get(path)?.mode !== LINK));
+  const unsynced = new UnsyncedFiles();
   // A list that was asked for keeps its order in the names, by which they are found again.
   const numbers = new Map(restoring.written?.map((path, at) => [path, at]));
   const means = {
@@ -162,6 +166,7 @@ async function putFiles(restoring: Restoring, paths: readonly RawPath[]): Promis
     blobs,
     copyAll: copyBy(runCp('cp', process.env)),
     staged,
+    unsynced,
     fresh: restoring.written === null,
     onStep: (kind: PutStep, path: RawPath) => onStep({ kind, path }),
   };
@@ -176,7 +181,10 @@ async function putFiles(restoring: Restoring, paths: readonly RawPath[]): Promis
         throw toProblem(error, path, 'written');
       });
     }
+    // Deletions follow, among them the old places of files that moved.
+    await unsynced.sync();
   } finally {
+    unsynced.close();
     staged.clear();
   }
 }

@@ -1,12 +1,14 @@
 // A folder that cannot be captured now, and can later.
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { CapturePool } from '../../../activities/snapshots/capture-pool.ts';
 import { WorkerSnapshots } from '../../../activities/snapshots/snapshots.ts';
 import type { CallRunner } from '../../../activities/calls/call-port.ts';
 import type { RunConfig } from '../../../store/configuration.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import type { FilesEntry } from '../../../store/snapshots/files-entry.ts';
+import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import { emptyView, type View } from '../../../store/view/view.ts';
 import { DEFAULT_CAPS } from '../../../store/snapshots/take-snapshot.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
@@ -63,6 +65,19 @@ test('a folder that cannot be captured is told of once, and is captured a minute
   time += 1_000;
   expect(await capture()).toMatchObject({ roots: [{ root, files: 1 }] });
   expect(lines).toHaveLength(1);
+});
+
+test('where the repository was removed, captures go on in a new one (T2)', async () => {
+  const [root, dataDir, sandbox] = [tempFolder(), tempFolder(), await probeSandbox()];
+  const pool = new CapturePool({ sandbox, dataDir, log: () => undefined });
+  onTestFinished(() => pool.close());
+  const place = placeOfRoot(dataDir, session, root);
+  const request = { place, git: sandbox.programs.at('git'), caps: DEFAULT_CAPS, include: [], before: null };
+  writeFileSync(join(root, 'one'), '1\n');
+  const first = await pool.capture(request);
+  rmSync(place.gitDir, { recursive: true });
+  expect((await pool.capture(request)).id).toBe(first.id);
+  expect(existsSync(join(place.gitDir, place.ref))).toBe(true);
 });
 
 test('without git nothing is captured, which is said once, also to someone who asked for it (T2)', async () => {

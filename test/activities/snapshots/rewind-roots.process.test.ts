@@ -1,15 +1,30 @@
 // A rewind of files that is killed at any moment of it, and attempted again.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { rewindRoots } from '../../../activities/snapshots/rewind-roots.ts';
+import { fetchPacks } from '../../../store/snapshots/packs.ts';
+import type { Entry } from '../../../store/log/entries.ts';
+import { fileStore } from '../../../store/values/file-store.ts';
+import type { LogLevel } from '../../../system/log.ts';
 import { runGitHeld } from '../../../activities/snapshots/run-git-held.ts';
 import type { Attempt } from '../../../activities/attempt.ts';
 import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import { DEFAULT_CAPS, takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import { probeSandbox, type Sandbox } from '../../../tools/sandbox.ts';
-import type { SessionId } from '../../../workflows/contract/ids.ts';
+import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import { runHere } from '../../store/snapshots/support.ts';
 import { tempFolder } from '../../tools/support.ts';
 
 const session = 's-1' as SessionId;
@@ -152,6 +167,34 @@ test('a rewind attempted again stops at what someone has changed meanwhile, and 
   expect(look()).toEqual(['old a\n', 'old b\n', 'old c\n', 'old d\n']);
 });
 
+test('what someone has deleted meanwhile stays so when a rewind is refused or attempted again, but for force (T7 T9)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const { options, asked, means, place, root, to, write, read } = await openRewound(sandbox, ['a', 'b', 'same']);
+  write('same', 'old same\n');
+  const { id: known } = await takeSnapshot(means, null);
+  const roots = [{ ...asked, known }];
+  const begin = (step: number) =>
+    writeFileSync(join(place.own, 'rewind.json'), JSON.stringify({ step, before: known }));
+  const names = () => readdirSync(root).toSorted();
+  // An attempt was killed after it had written a.
+  begin(3);
+  write('a', 'old a\n');
+  rmSync(join(root, 'b'));
+  const refused = await rewindRoots(options, { step: 3, roots, attempt });
+  const problem = 'b was changed by someone else since the last step: use force to overwrite it';
+  expect(refused).toEqual({ kind: 'refused', problem });
+  expect([read('a'), ...names()]).toEqual(['new a\n', 'a', 'same']);
+  // One that fails takes the rest back alone.
+  write('b', 'new b\n');
+  const deletes = `case "$*" in *'"to":"${to}"'*) "$@"; rm '${root}/same'; echo full >&2; exit 1;; esac; exec "$@"`;
+  const failing = { ...options, sandbox: restoringBy(sandbox, deletes) };
+  expect(await rewindRoots(failing, { step: 4, roots, attempt })).toEqual({ kind: 'refused', problem: 'full' });
+  expect([read('a'), read('b'), ...names()]).toEqual(['new a\n', 'new b\n', 'a', 'b']);
+  begin(5);
+  expect(await rewindRoots(options, { step: 5, roots, attempt, force: true })).toMatchObject({ kind: 'done' });
+  expect([read('a'), read('b'), read('same')]).toEqual(['old a\n', 'old b\n', 'old same\n']);
+});
+
 test('what someone changes in a folder while another one is written stops a rewind, and force captures it (T7)', async () => {
   const sandbox = await probeSandbox({ kinds: ['group'] });
   const { options, ...one } = await openRewound(sandbox, ['a']);
@@ -181,6 +224,88 @@ test('a file that has outgrown a bound refuses a rewind with the name of the bou
     expect(refused).toEqual({ kind: 'refused', problem: `${problem}: move it away first` });
   }
   expect([read('a'), read('b').length]).toEqual(['new a\n', 200]);
+});
+
+test("what is beyond a bound and already as it is to be is in nobody's way, and stays untouched by its undo (T7)", async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const names = ['a', 'run', 'x1', 'x2', 'x3'];
+  const { options, asked, root, means, write, read } = await openRewound(sandbox, names);
+  chmodSync(join(root, 'run'), 0o755);
+  symlinkSync('a', join(root, 'x-link'));
+  const { id: to } = await takeSnapshot(means, null);
+  for (const name of ['x1', 'x2', 'x3', 'x-link']) rmSync(join(root, name));
+  write('a', 'newer a\n');
+  const { id: known } = await takeSnapshot(means, to);
+  // Beyond the bound someone makes them again: two files alike, one not, and a link.
+  const put = (third: string) => {
+    write('x1', 'new x1\n');
+    write('x2', 'new x2\n');
+    write('x3', third);
+    symlinkSync('a', join(root, 'x-link'));
+  };
+  const bounded = { ...options, caps: { ...DEFAULT_CAPS, files: 2 } };
+  const rewind = (step: number, from: string, back: string) =>
+    rewindRoots(bounded, { step, roots: [{ ...asked, known: from, to: back }], attempt });
+  put('of a person\n');
+  const refused = {
+    kind: 'refused',
+    problem: expect.stringMatching(/^x3 is in the way, .* bound snapshots.files/) as string,
+  };
+  expect(await rewind(3, known, to)).toMatchObject(refused);
+  write('x3', 'new x3\n');
+  chmodSync(join(root, 'x3'), 0o755);
+  expect(await rewind(4, known, to)).toMatchObject(refused);
+  chmodSync(join(root, 'x3'), 0o644);
+  const before = statSync(join(root, 'x1'));
+  const done = await rewind(5, known, to);
+  expect(done).toMatchObject({ kind: 'done', roots: [{ files: 1 }] });
+  const { after = to } = done.kind === 'done' ? (done.roots[0] ?? {}) : {};
+  expect([...names.map(read), readlinkSync(join(root, 'x-link'))]).toEqual([
+    ...names.map((name) => `new ${name}\n`),
+    'a',
+  ]);
+  expect(await rewind(6, after, known)).toMatchObject({ kind: 'done' });
+  expect([read('a'), ...['x1', 'x2', 'x3'].map(read)]).toEqual(['newer a\n', 'new x1\n', 'new x2\n', 'new x3\n']);
+  expect(statSync(join(root, 'x1'))).toMatchObject({ ino: before.ino, mtimeMs: before.mtimeMs });
+});
+
+test('what a rewind found and left is stored for other hosts, what it leaves waiting is sent once (T4 T7)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const { options, asked, write } = await openRewound(sandbox, ['a', 'b']);
+  const [files, puts] = [fileStore({ dir: tempFolder() }), [] as Hash[]];
+  const store = {
+    ...files,
+    put: async (bytes: Uint8Array) => {
+      const hash = await files.put(bytes);
+      puts.push(hash);
+      return hash;
+    },
+  };
+  const shared = { ...options, store, packs: true };
+  write('a', 'of a person\n');
+  const done = await rewindRoots(shared, { step: 3, roots: [asked], attempt, force: true });
+  const { before = '', packs = [] } = done.kind === 'done' ? (done.roots[0] ?? {}) : {};
+  expect(packs).toEqual(puts);
+  const entry: Entry = {
+    kind: 'steered',
+    steered: { rewound: { from: packs[0] as Hash, ...(done.kind === 'done' && { files: done.roots }) } },
+  } as unknown as Entry;
+  const there = { gitDir: join(tempFolder(), 'snapshots'), git: 'git', run: runHere };
+  await fetchPacks(there, store, [entry]);
+  const read = (id: string, name: string) =>
+    String(spawnSync('git', [`--git-dir=${there.gitDir}`, 'cat-file', 'blob', `${id}:files/${name}`]).stdout);
+  expect([read(before, 'a'), read(before, 'b')]).toEqual(['of a person\n', 'new b\n']);
+  // A store that is away keeps no rewind from being done: what is left is named by the next.
+  const said: string[] = [];
+  const away = {
+    ...shared,
+    store: { ...files, put: () => Promise.reject(new Error('the store is away')) },
+    log: (_: LogLevel, line: string) => void said.push(line),
+  };
+  const undone = await rewindRoots(away, { step: 4, roots: [{ ...asked, known: asked.to, to: before }], attempt });
+  expect(undone).toMatchObject({ kind: 'done', roots: [{ before: asked.to, to: before }] });
+  expect(undone.kind === 'done' && undone.roots[0]).not.toHaveProperty('packs');
+  expect(said).toEqual([expect.stringMatching(/are on this host alone until the next: the store is away$/)]);
 });
 
 test('a rewind of files that was killed at any moment is finished by the next attempt, and its undo is whole (T9)', async () => {

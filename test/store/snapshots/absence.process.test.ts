@@ -1,13 +1,15 @@
 // What a snapshot does not hold: a rewind never takes it for something that was not there.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { previewRestore, type RestorePreview } from '../../../store/snapshots/preview-restore.ts';
 import { createAbsenceJudge } from '../../../store/snapshots/read-notes.ts';
 import { restore } from '../../../store/snapshots/restore.ts';
 import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
-import type { SnapshotCaps } from '../../../store/snapshots/capture-folder.ts';
+import { FolderCapture, type CaptureRequest, type SnapshotCaps } from '../../../store/snapshots/capture-folder.ts';
 import { random, type Random } from '../../support/random.ts';
+import { until } from '../../support/until.ts';
+import { tempFolder } from '../../tools/support.ts';
 import { shadowed } from './support.ts';
 
 type Shadowed = ReturnType<typeof shadowed>;
@@ -148,6 +150,45 @@ test('a file that git tracks is captured whatever rule matches it, also in an ig
   const { untaken } = await goBack(folder, first.id);
   expect(untaken).toEqual([{ path: 'out/other', why: 'ignored' }]);
   expect(sh('cat keep.log out/deep/kept sub/a.bin out/other')).toBe('l\nt\nb\no\n');
+});
+
+test('git that fails to list what it tracks is asked again, and what it listed before stays so meanwhile (T2)', async () => {
+  const { root, sh, means, place } = shadowed();
+  sh(`git init -q .; printf '*.log\\nout/\\n' > .gitignore; echo l > keep.log; git add -f keep.log .gitignore`);
+  const git = join(tempFolder(), 'git');
+  const script = `case " $* " in *" ls-files "*) echo >> "$0.asked"; [ ! -e "$0.fails" ] || exit 1;; esac; exec git "$@"`;
+  writeFileSync(git, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  const folder = new FolderCapture({ place, git });
+  onTestFinished(() => folder.close());
+  const capture = (request: CaptureRequest) => folder.capture(request);
+  const take = async (before: string | null) => {
+    const { id, changes } = await takeSnapshot({ ...means, git, trustsWatch: true, capture }, before);
+    return { id, paths: changes.map(({ path }) => path) };
+  };
+  const takeUntil = async (before: string, path: string) => {
+    let taken = await take(before);
+    await until(async () => (taken = await take(before)).paths.includes(path));
+    return taken;
+  };
+  writeFileSync(`${git}.fails`, '');
+  const first = await take(null);
+  rmSync(`${git}.fails`);
+  const second = await takeUntil(first.id, 'keep.log');
+  sh('mkdir out; echo 1 > out/one; git add -f out/one');
+  const third = await takeUntil(second.id, 'out/one');
+  writeFileSync(`${git}.fails`, '');
+  sh('rm keep.log out/one; echo 2 > out/two; git add -f out/two');
+  expect((await take(third.id)).paths).toEqual(['keep.log', 'out/one']);
+  sh('echo again > keep.log');
+  expect((await take(third.id)).paths).toEqual(['keep.log', 'out/one']);
+  // Git would wait for whoever writes to a pipe.
+  rmSync(`${git}.fails`);
+  rmSync(`${git}.asked`);
+  sh('mkfifo .git/commondir; cp .git/index .git/new; mv .git/new .git/index');
+  await take(third.id);
+  expect(existsSync(`${git}.asked`)).toBe(false);
+  rmSync(join(root, '.git/commondir'));
+  expect((await takeUntil(third.id, 'out/two')).paths).toContain('out/two');
 });
 
 test('programs that the configuration of a repository names are not run for the list of what it tracks (T1)', async () => {

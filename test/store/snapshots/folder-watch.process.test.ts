@@ -66,18 +66,58 @@ test.each(CHANGES)(
   },
 );
 
+test('a change of a file by another name of it is found without a look at everything (T1)', async () => {
+  const { sh, take, takeAnew } = shadowed({ fileBytes: 1_000 });
+  sh('mkdir a b; echo 1 > a/one; ln a/one "$PWD-outside"; ln a/one b/same; echo 1 > plain; echo 2 > two');
+  sh('head -c 2000 /dev/zero > a/large; ln a/large "$PWD-large"');
+  const first = await take();
+  const all = countLooks();
+  const changes = [
+    ['echo 2 >> "$PWD-outside"', ['a/one', 'b/same']],
+    ['echo 3 >> b/same', ['a/one', 'b/same']],
+    ['truncate -s 10 "$PWD-large"', ['a/large']],
+    ['chmod 700 a/one', ['a/one', 'b/same']],
+    ['mv b/same a/; mv a c; echo 4 >> "$PWD-outside"', null],
+    // A name that has come since, in a folder or outside of it.
+    ['ln plain c/plain; echo 5 >> c/plain', ['c/plain', 'plain']],
+    ['echo 6 >> plain', ['c/plain', 'plain']],
+    ['rm c/plain; echo 7 >> plain', ['c/plain', 'plain']],
+  ] as const;
+  const counts: number[] = [];
+  let before = first.id;
+  for (const [script, paths] of changes) {
+    sh(script);
+    const later = await take(before, true);
+    if (paths) expect(later.changes.map(({ path }) => path).toSorted()).toEqual(paths);
+    expect((await takeAnew(before)).id).toBe(later.id);
+    counts.push(all.count() - 1);
+    all.forget();
+    before = later.id;
+  }
+  // The one more is that of the other process.
+  if (isLinux) expect(counts).toEqual([0, 0, 0, 0, 1, 1, 0, 0]);
+});
+
 test('a look at everything finds what the system did not tell of (T1)', async () => {
   const { root, sh, take, takeAnew } = shadowed();
-  sh('mkdir a && echo 1 > a/one && ln a/one "$PWD-linked"');
+  sh('mkdir a && echo 1 > a/one');
   const first = await take();
-  // The system tells of it where the other name lies alone.
-  sh('echo 2 > "$PWD-linked"');
+  // The system tells of a name where it was made alone, and of what changes by it.
+  sh('ln a/one "$PWD-linked"; echo 2 > "$PWD-linked"');
   expect(readFileSync(`${root}/a/one`, 'utf8')).toBe('2\n');
   const all = countLooks();
   const later = await take(first.id);
   expect(all.count()).toBe(1);
   expect(later.changes.map(({ path }) => path)).toEqual(['a/one']);
   expect((await takeAnew()).id).toBe(later.id);
+});
+
+test('at the bound on the number of files, one that was found twice counts once (T2)', async () => {
+  const { sh, take } = shadowed({ files: 3 });
+  sh('mkdir a; echo 1 > a/one; echo 2 > a/two');
+  const first = await take();
+  sh('echo 3 > a/three; chmod 700 a');
+  expect(await take(first.id, true)).toMatchObject({ files: 3, leftOut: [], changes: [{ path: 'a/three' }] });
 });
 
 test('where there are too many files or bytes, every look is at everything (T2)', async () => {

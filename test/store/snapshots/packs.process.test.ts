@@ -55,6 +55,23 @@ test('packs of what is new carry all snapshots of a session to another host, eac
   expect(await there.content(second, 'folders')).toBe('empty/');
 });
 
+test('what was captured without a pack is in the next one, as all the rest (T4)', async () => {
+  const [here, there] = [shadowed(), shadowed()];
+  const store = fileStore({ dir: tempFolder() });
+  const take = (packs: boolean, before: string | null) => takeSnapshot({ ...here.means, packs }, before);
+  here.sh('echo 1 > one');
+  const first = await take(true, null);
+  here.sh('echo 2 > two');
+  await take(false, first.id);
+  here.sh('echo 3 > three');
+  const last = await take(true, first.id);
+  const packs = await sendPacks(store, here.place, () => new Set());
+  const roots = [{ ...describeSnapshot(here.root, last), packs }];
+  await fetchPacks(readingOf(there), store, [{ kind: 'files', roots, at: 0 }]);
+  const contents = ['one', 'two', 'three'].map((name) => there.content(last.id, `files/${name}`));
+  expect(await Promise.all(contents)).toEqual(['1\n', '2\n', '3\n']);
+});
+
 test('packs are whole after a restart, and where a session had none before (T4)', async () => {
   const [here, there] = [shadowed(), shadowed()];
   const store = fileStore({ dir: tempFolder() });

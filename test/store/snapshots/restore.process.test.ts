@@ -223,6 +223,20 @@ test('permissions that a snapshot had come back, of files that went and of those
   expect((await take()).id).toBe(id);
 });
 
+test('other names of files that go back keep content and permissions, and files that did not differ their names (T7)', async () => {
+  const folder = shadowed();
+  const { sh, take } = folder;
+  sh(
+    'for name in a b c; do echo old > $name; done; chmod 600 b; chmod 644 a c; ln a "$PWD-a"; ln b "$PWD-b"; ln c "$PWD-c"',
+  );
+  const { id } = await take();
+  sh('echo new > "$PWD-a"; chmod 640 b');
+  await goBack(folder, id);
+  const outside = '"$PWD-a" "$PWD-b" "$PWD-c"';
+  expect(sh(`cat a b c ${outside}`)).toBe('old\nold\nold\nnew\nold\nold\n');
+  expect(sh(`stat -c %a:%h a b c ${outside}`)).toBe('644:1\n600:1\n644:2\n644:1\n640:1\n644:2\n');
+});
+
 test('a pipe where an empty folder is to be refuses it before anything is written (T7)', async () => {
   const folder = shadowed();
   const { sh, take } = folder;
