@@ -20,7 +20,7 @@ import {
   type ToolOutput,
 } from '../tool.ts';
 import { describeResult } from './shell/output.ts';
-import { cleanText } from './shell/clean-text.ts';
+import { createTerminalText, renderTerminal } from './files/terminal-text.ts';
 import { createBoundedOutput } from './shell/bounded-output.ts';
 import { describeStarted } from './shell/background-words.ts';
 import { describeGoneFolder } from './files/confine.ts';
@@ -131,12 +131,13 @@ function checkCommand(command: string): string | undefined {
 async function runInForeground(input: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
   const id = callIdOf(context.idempotencyKey);
   const output = createBoundedOutput();
+  const terminal = createTerminalText(output.add);
   // Watchers see the end of the output so far: that something happens, not all of it.
   const progress = throttle(PROGRESS_MS, (bytes: Uint8Array) =>
-    context.progress(cleanText(Buffer.from(bytes.subarray(-PROGRESS_BYTES)))),
+    context.progress(renderTerminal(bytes.subarray(-PROGRESS_BYTES))),
   );
   const tree = await startAnnounced({ command: input.command, mark: id }, context, options, (bytes) => {
-    output.add(bytes);
+    terminal.write(bytes);
     progress(bytes);
   });
   const timeoutMs = input.timeout ?? DEFAULT_TIMEOUT_MS;
@@ -146,6 +147,7 @@ async function runInForeground(input: BashInput, context: ToolContext, options: 
     signal: context.signal,
     timeoutMs,
   });
+  terminal.end();
   return addNotes(describeResult(input.command, timeoutMs, end, output.ends()), context, options);
 }
 
