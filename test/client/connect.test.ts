@@ -22,6 +22,7 @@ function worker() {
     running: {
       taskQueue: 'q',
       sandbox: '',
+      unconfined: null,
       scripted: false,
       silence: null,
       health: () => Promise.resolve([]),
