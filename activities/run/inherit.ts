@@ -16,7 +16,7 @@ import {
   type AgentType,
 } from '../../tools/agent-types.ts';
 import { toRelativeRules } from '../../tools/rules/path-rules.ts';
-import { describeMissingInTree } from '../worktrees/missing-in-tree.ts';
+import { describeMissingInTree } from './missing-in-tree.ts';
 import { present } from '../../workflows/contract/present.ts';
 
 export type InheritedOptions = {
