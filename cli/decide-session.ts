@@ -3,7 +3,7 @@
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval } from '../workflows/contract/session.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
-import { type AvailableWorker, keepWorker } from '../client/runtime/keep-worker.ts';
+import { actWithWorker, type AvailableWorker, keepWorker } from '../client/runtime/keep-worker.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import { oneLine } from '../client/paint.ts';
 import type { Cli } from './cli.ts';
@@ -46,10 +46,7 @@ export async function withDecidingWorker<T>(
 ): Promise<T> {
   const taker = await openDecidingWorker(cli, opened, taskQueue);
   try {
-    await taker?.ready;
-    const taken = act();
-    if (taker) await Promise.race([taken, taker.ended]);
-    return await taken;
+    return taker === null ? await act() : await actWithWorker(taker, act);
   } finally {
     await taker?.stop();
   }

@@ -6,7 +6,7 @@ import { isKeyless } from '../worker/keyless.ts';
 import type { ForWorkers } from '../workflows/contract/task-queue.ts';
 import type { Env } from '../connection/data-folder.ts';
 import type { RunningWorker } from '../worker/start-worker.ts';
-import { keepWorker } from '../client/runtime/keep-worker.ts';
+import { actWithWorker, type AvailableWorker, keepWorker } from '../client/runtime/keep-worker.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import { pause } from '../system/async.ts';
 import { ClientProblem } from '../client/problem.ts';
@@ -96,14 +96,16 @@ export async function withEndingWorker<T>(
   cli: Cli,
   opened: Opened,
   session: SessionDescription,
-  act: () => Promise<T>,
+  act: (by: { readonly ownWorker: boolean }) => Promise<T>,
 ): Promise<T> {
   const staff = await arrangeStop(cli, opened, { wait: false, does: 'does that' }, session);
   try {
-    const failed = new Promise<never>((_resolve, reject) => {
-      staff.failed.addEventListener('abort', () => reject(staff.failed.reason as Error), { once: true });
+    const ended = new Promise<never>((_resolve, reject) => {
+      const fail = (): void => reject(staff.failed.reason as Error);
+      if (staff.failed.aborted) fail();
+      else staff.failed.addEventListener('abort', fail, { once: true });
     });
-    return await Promise.race([act(), failed]);
+    return await actWithWorker({ ready: staff.ready, ended }, () => act({ ownWorker: staff.isOwn }));
   } finally {
     await staff.end();
   }
@@ -113,7 +115,10 @@ export async function withEndingWorker<T>(
 type Arranged = Pick<Stop, 'wait'> & { readonly does?: string };
 
 /** The reason of `failed` says why no worker stops the session. */
-type Staff = { readonly end: () => Promise<void>; readonly failed: AbortSignal };
+type Staff = Pick<AvailableWorker, 'ready' | 'isOwn'> & {
+  readonly end: () => Promise<void>;
+  readonly failed: AbortSignal;
+};
 
 /** Brings up a worker on our own server. On another server it only reports that no worker polls. */
 async function arrangeStop(
@@ -140,13 +145,13 @@ async function arrangeStop(
       say: cli.say,
       onNobody,
     });
-    return { end: stop, failed: failure.signal };
+    return { ready: Promise.resolve(), isOwn: false, end: stop, failed: failure.signal };
   }
   const { workersOf } = await import('../worker/embedded/members.ts');
   const others = (): number => workersOf(opened.folder, workers.taskQueue).length;
   const kept = keepWorker({ others, start: () => startStopper(cli, opened, stops, does) });
   kept.ended.catch(fail);
-  return { end: kept.stop, failed: failure.signal };
+  return { ready: kept.ready, isOwn: kept.isOwn, end: kept.stop, failed: failure.signal };
 }
 
 async function startStopper(cli: Cli, opened: Opened, stops: StopOrder, does: string): Promise<RunningWorker> {

@@ -6,6 +6,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
 import { type KeyRing, openKeyRing } from './payloads/key-ring.ts';
+import { hasNoInodes, NO_INODES } from '../system/full-disk.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import { liveUrlProblem } from '../store/live/redis-problems.ts';
 import { storePlaceProblem } from '../store/values/open-store.ts';
@@ -228,7 +229,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function unusableFolder(path: string, error: unknown): SetupProblem {
-  const why = REASONS[codeOf(error) ?? ''] ?? reasonOf(error);
+  const code = codeOf(error) ?? '';
+  const why = code === 'ENOSPC' && hasNoInodes(path) ? NO_INODES : (REASONS[code] ?? reasonOf(error));
   return new SetupProblem(`cannot use the data folder ${path}: ${why}; put that right or ${ELSEWHERE}`);
 }
 

@@ -37,6 +37,11 @@ export type ProbeOptions = {
   readonly places?: Places;
 };
 
+/** What a person has to know where files are not confined. */
+export const UNCONFINED =
+  "commands aren't confined here, because bubblewrap is missing or doesn't work: an agent that may run one can read Perdure's keys and approve its own calls. " +
+  'Install bubblewrap, or deny bash';
+
 type ProbeMeans = { readonly programs: Programs; readonly places: Places };
 
 /**
@@ -126,7 +131,7 @@ const createGroup = (found: ProbeMeans): Sandbox => ({
   kind: 'group',
   ...found,
   describe:
-    'Shell commands run in a plain process group: files are not confined, and a process that leaves its group ' +
+    "Shell commands run in a plain process group: files are not confined, so that one can read Perdure's keys and approve calls, and a process that leaves its group " +
     `and empties its environment can outlive its call. Install bubblewrap for a sandbox.${process.pid === 1 ? NO_INIT : ''}`,
   wrap: (argv) => argv,
   hold: (argv) => argv,
@@ -139,7 +144,7 @@ function createUnshare(variant: readonly string[], found: ProbeMeans): Sandbox {
     kind: 'unshare',
     ...found,
     describe:
-      'Shell commands run in their own process namespace: files are not confined, but no process outlives its call. ' +
+      "Shell commands run in their own process namespace: files are not confined, so that one can read Perdure's keys and approve calls, but no process outlives its call. " +
       'Install bubblewrap for a sandbox.',
     wrap: (argv) => [...held, programs.at('sh'), ...FIRST_PROCESS, ...argv],
     hold: (argv) => [...held, programs.at('sh'), ...FIRST_PROCESS, ...argv],

@@ -99,7 +99,7 @@ export async function createDeps(
   const chosen: RunDefaults = { ...runDefaults, ...defaults };
   const background = createBackground({ folder: backgroundRoot(dataDir), held: sandbox.kind !== 'group' });
   const web = settings.webFetch ? { web: settings.webFetch } : {};
-  const keys = settings.sandbox?.agents ? { keyAgents: settings.sandbox.agents } : {};
+  const { agents: keyAgents, sockets } = settings.sandbox ?? {};
   const skills = readSkillSettings(settings);
   const own = createBuiltinTools({
     sandbox,
@@ -108,7 +108,8 @@ export async function createDeps(
     background,
     network,
     ...web,
-    ...keys,
+    ...(keyAgents && { keyAgents }),
+    ...(sockets && { sockets }),
     ...(skills && { skills }),
   });
   const { registry, servers } = addServers(await openRegistry(own, tools, log), { ...settings, sandbox, log });

@@ -6,6 +6,7 @@ import { IllegalStateError, NativeConnection } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { createDeps } from './create-deps.ts';
 import type { RunDefaults } from '../activities/deps.ts';
+import { UNCONFINED } from '../tools/sandbox.ts';
 import type { McpBounds } from '../tools/mcp/servers.ts';
 import { defaultsOfConfig } from './config/config-defaults.ts';
 import { type PerdureConfig } from './config/config.ts';
@@ -68,6 +69,8 @@ export type RunningWorker = {
   readonly taskQueue: string;
   /** One line that describes the sandbox that confines tools. */
   readonly sandbox: string;
+  /** One line for people where commands of agents are not confined; else null. */
+  readonly unconfined: string | null;
   readonly scripted: boolean;
   /**
    * Resolves to sentences that say what keeps the worker from its work now; empty when it takes
@@ -114,6 +117,7 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
   return {
     taskQueue,
     sandbox: deps.sandbox.describe,
+    unconfined: deps.sandbox.kind === 'bwrap' ? null : UNCONFINED,
     scripted: deps.scripted,
     silence: createSilenceTeller(settings.hooks ?? settings.config?.hooks ?? {}, {
       hooks: deps.hooks,

@@ -18,7 +18,7 @@ import { hashInput, readDelegated, recordDelegated, type DelegatedRecord } from 
 import type { ReadyCall } from './prepare.ts';
 import { storeTextBody } from '../../store/log/bodies.ts';
 import type { Store } from '../../store/values/store.ts';
-import { describeEnd, lastRunOf } from '../../store/view/agent-end.ts';
+import { describeEnd, lastRunOf, type LastRun, type LastWords } from '../../store/view/agent-end.ts';
 import { parseStructuredOutput } from '../../store/view/structured-output.ts';
 import type { Tool, ToolContext, ToolOutput } from '../../tools/tool.ts';
 import { concludeCall, refuseCall, type CallVerdict } from './verdict.ts';
@@ -169,10 +169,13 @@ async function concludeAgent(store: Store, end: AgentEnd, signal: AbortSignal, a
   return signal.aborted ? { kind: 'stopped', cause: abortCause(signal), partial: text } : { kind: 'failed', text };
 }
 
-async function readLastWords(store: Store, end: AgentEnd): Promise<string> {
+async function readLastWords(store: Store, end: AgentEnd): Promise<LastWords> {
   const last = await lastRunOf(store, end);
-  if (!last?.completed) return last?.said ?? '';
-  const { entries, said } = last;
+  return last === null ? { said: '', deeds: '' } : { ...last, said: await readAnswer(store, end, last) };
+}
+
+async function readAnswer(store: Store, end: AgentEnd, { completed, entries, said }: LastRun): Promise<string> {
+  if (!completed) return said;
   const started = entries.findLast((entry) => entry.kind === 'run_started' && entry.run === end.run?.run);
   if (started?.kind !== 'run_started') return said;
   const { outputSchema } = await createConfigReader(store)(started.config);

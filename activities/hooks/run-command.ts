@@ -7,6 +7,7 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { runBuilt } from '../../system/process/bwrap.ts';
 import { childEnvironment, withGitSettings } from '../../system/process/environment.ts';
+import { TOOLCHAIN_NAMES } from '../../system/process/toolchain-names.ts';
 import { ownProcessId } from '../../system/process/orphans.ts';
 import { killNow, killTree } from '../../system/process/kill-tree.ts';
 import type { Reach } from '../../system/process/places.ts';
@@ -111,7 +112,7 @@ function buildEnvironment(
   cwd: string,
   callId: string,
 ): Record<string, string> {
-  if (hold !== undefined) return withGitSettings(childEnvironment(env, { cwd, callId }));
+  if (hold !== undefined) return withGitSettings(childEnvironment(env, { cwd, callId, pass: TOOLCHAIN_NAMES }));
   const ours = withGitSettings(childEnvironment(env, { cwd, callId, pass: ['XDG_RUNTIME_DIR'] }));
   return { ...ours, PATH: pathOutside(env, [cwd, ...folders, ...worldWritableFolders()]).join(delimiter) };
 }

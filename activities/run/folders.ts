@@ -35,7 +35,8 @@ export async function findWorkspace(
       problem: describeMove(cwd, place, before) ?? (await describeDataOverlap(`the workspace ${path}`, path, dataDir)),
     };
   } catch (error) {
-    const problem = `the working directory ${cwd} cannot be used on this worker: ${reasonOf(error)}`;
+    const moved = codeOf(error) === 'ENOENT' ? '; if it has moved, name its new place (`--cwd DIR`)' : '';
+    const problem = `the working directory ${cwd} cannot be used on this worker: ${reasonOf(error)}${moved}`;
     const isMissing = codeOf(error) === 'ENOENT';
     return { path: cwd, place: { path: cwd, file: '' }, problem, ...(isMissing && { isMissing }) };
   }

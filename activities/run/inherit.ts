@@ -16,6 +16,7 @@ import {
   type AgentType,
 } from '../../tools/agent-types.ts';
 import { toRelativeRules } from '../../tools/rules/path-rules.ts';
+import { describeMissingInTree } from './missing-in-tree.ts';
 import { present } from '../../workflows/contract/present.ts';
 
 export type InheritedOptions = {
@@ -54,7 +55,7 @@ export async function inherit(
       ...parentOptions(parent),
       ...typeOptions(type, parent, defaults.smallModel),
       ...given,
-      ...(opened && { appendSystemPrompt: [options.appendSystemPrompt ?? [], WORKTREE_NOTE].flat().join('\n\n') }),
+      ...(opened && { appendSystemPrompt: treeNotes(options, parent.cwd, opened.path).join('\n\n') }),
       cwd: opened?.path ?? parent.cwd,
       ...pickLowestLimits([type.limits, options, grant]),
       permissionMode: mode,
@@ -72,6 +73,12 @@ export async function inherit(
 const WORKTREE_NOTE =
   'The workspace is a git worktree of your own, on a new branch, with the files of the last commit. All that you change and that git does not ignore is ' +
   'committed to this branch when you have ended: you need not commit, and nothing outside the workspace is changed.';
+
+function treeNotes({ appendSystemPrompt }: RunOptions, workspace: string, tree: string): readonly string[] {
+  const missing = describeMissingInTree(workspace, tree);
+  const note = missing === '' ? WORKTREE_NOTE : `${WORKTREE_NOTE} ${missing}`;
+  return appendSystemPrompt === undefined ? [note] : [appendSystemPrompt, note];
+}
 
 async function openWorktree({ worktrees }: Pick<Deps, 'worktrees'>, attempt: Attempt, workspace: string) {
   if (!worktrees) return { kind: 'problem', detail: 'this worker makes no git work trees for agents' } as const;

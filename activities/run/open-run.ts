@@ -289,7 +289,8 @@ function joinRules(own: PermissionRules = {}, given: PermissionRules = {}): Perm
 /** Names the host where machines share a store. */
 function describeMissingFolder({ host }: Deps, { options, onHost }: OpenRun): string | undefined {
   if (!host) return undefined;
-  if (onHost) return `the working directory ${options.cwd} is gone from host ${host.name}, where this session worked`;
+  if (onHost)
+    return `the working directory ${options.cwd} is gone from host ${host.name}, where this session worked; if it has moved, name its new place (\`--cwd DIR\`)`;
   return `no worker that took this run has the folder ${options.cwd}: start one on the machine that has it (\`perdure worker\`), and send the message again`;
 }
 

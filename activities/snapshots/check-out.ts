@@ -6,6 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
+import { nameFullDisk } from '../../system/full-disk.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
 import { readChain } from '../../store/log/read-chain.ts';
 import { openShadow, placeOfRoot, type ShadowPlace } from '../../store/snapshots/shadow.ts';
@@ -58,7 +59,7 @@ export async function checkOutRoot(options: CheckOutOptions, about: CheckOutAbou
     return { kind: 'done', folder };
   } catch (error) {
     about.attempt.signal.throwIfAborted();
-    if (isRefusal(error)) return { kind: 'refused', problem: error.message };
+    if (isRefusal(error)) return { kind: 'refused', problem: nameFullDisk(error.message, about.to) };
     throw error;
   }
 }

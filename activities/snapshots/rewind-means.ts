@@ -41,7 +41,11 @@ export async function openRoot(
   attempt: Attempt,
   { root, to }: RootRewind,
 ): Promise<SnapshotMeans> {
-  if (realOf(root) !== root) throw new RestoreProblem(`${root} is not there any longer, or a link is in its place`);
+  if (realOf(root) !== root)
+    throw new RestoreProblem(
+      `${root} is not there any longer, or a link is in its place: files go back only where they were. If it has moved, move it back, ` +
+        `or leave files alone (\`perdure rewind --conversation\`) and go on with \`perdure run --session ${attempt.session} --cwd DIR\``,
+    );
   const means = openMeans(options, attempt, root);
   if (!(await hasSnapshot({ ...means, ...means.place }, to)))
     throw new RestoreProblem(`the snapshot of ${root} is not on this machine`);

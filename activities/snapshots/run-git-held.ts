@@ -1,6 +1,7 @@
 // Runs git on the shadow repository for a worker, held as the commands of agents are.
 import type { Confinement } from '../../system/process/bwrap.ts';
 import { realOf } from '../../system/process/places.ts';
+import { nameFullDisk } from '../../system/full-disk.ts';
 import { clip, codeOf, onOneLine } from '../../system/text.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
@@ -48,7 +49,8 @@ export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSigna
     if (cut === undefined && exit.code === 0) return stdout;
     if (cut === 'time') throw new OutOfBounds(`it took longer than ${timeoutMs / 1000} s`);
     if (cut === 'output') throw new OutOfBounds(`git printed more than ${MOST_PRINTED} bytes`);
-    const said = clip(onOneLine(stderr.trim()), 300) || `git ended with ${exit.signal ?? `status ${exit.code}`}`;
+    const words = nameFullDisk(onOneLine(stderr.trim()), snapshotsFolderOf(dataDir));
+    const said = clip(words, 300) || `git ended with ${exit.signal ?? `status ${exit.code}`}`;
     const isKilled = exit.signal !== null || (exit.code ?? 0) > LAST_STATUS;
     throw isKilled ? new Error(said) : new GitProblem(said, exit.code);
   };

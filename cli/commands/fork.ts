@@ -86,14 +86,16 @@ function describeFork({ cwd, files }: SessionForked, { forkFiles }: SessionDescr
 const LOOK_MS = 50;
 /** A large folder takes its time; the fork is there in any case. */
 const PATIENCE_MS = 30_000;
+/** A worker of our own ends with this command, and what it checks out with it. */
+const OWN_PATIENCE_MS = 15 * 60_000;
 
 /** Resolves when the files of a fork are there, or nobody is there to check them out. */
 async function awaitFiles(cli: Cli, opened: Opened, { session, files }: SessionForked): Promise<SessionDescription> {
   const { sessions } = opened;
   const first = await sessions.describe(session);
   if (!files) return first;
-  return await withEndingWorker(cli, opened, first, async () => {
-    const until = Date.now() + PATIENCE_MS;
+  return await withEndingWorker(cli, opened, first, async ({ ownWorker }) => {
+    const until = Date.now() + (ownWorker ? OWN_PATIENCE_MS : PATIENCE_MS);
     for (let now = first; ; now = await sessions.describe(session)) {
       if (now.forkFiles?.state !== 'pending' || Date.now() > until) return now;
       await sleep(LOOK_MS);

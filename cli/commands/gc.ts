@@ -39,7 +39,7 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
   const { openStore } = await import('../../store/values/open-store.ts');
   const graceMs = olderThan === undefined ? GRACE_MS : parseTime('--older-than', olderThan);
   if (graceMs < GRACE_MS) throw new UsageError(`--older-than ${olderThan ?? ''} is too short: give 1d or more`);
-  return withServer(cli, async ({ temporal, folder }) => {
+  return withServer(cli, async ({ temporal, folder, embedded }) => {
     const { care, id } = openStore({ ...folder, dataDir: folder.root });
     const store = await id();
     const cleaning = { temporal: temporal.client, care, store, graceMs, dryRun, goneNamespaces: goneNamespace };
@@ -48,6 +48,10 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
     const where = { dataDir: folder.root, env: cli.env, known: cleaned.known };
     const snapshots = await cleanSnapshots({ ...where, olderThan: Date.now() - graceMs, dryRun });
     cli.print(gcReport({ ...cleaned, snapshots }, dryRun));
+    const { describeFreeRoom, measureDatabase } = await import('../../client/store-care/database-size.ts');
+    const size = embedded && measureDatabase(folder.temporalDb);
+    const room = size && describeFreeRoom(folder.temporalDb, size);
+    if (room) cli.print(`${room}\n`);
     return STATUS.ok;
   });
 }

@@ -18,6 +18,7 @@ import { reasonOf } from '../../system/text.ts';
 
 import { ConfigProblem, type PerdureConfig } from '../../worker/config/config.ts';
 import { loadConfig } from '../../worker/config/load-config.ts';
+import { describeFreeRoom, measureDatabase } from '../store-care/database-size.ts';
 import { formatCount, formatSize } from '../units.ts';
 import { modelChecks } from './model-checks.ts';
 import { type Check, missingCheck, noteCheck, okCheck } from './check.ts';
@@ -38,6 +39,7 @@ export async function runChecks(env: Env, config?: string): Promise<readonly Che
       ? []
       : [
           await storeCheck(folder),
+          ...databaseChecks(folder),
           await snapshotsCheck(folder, await configOf(env, config)),
           ...(await liveChecks(folder)),
         ]),
@@ -105,6 +107,13 @@ async function snapshotsCheck({ root }: DataFolder, { snapshots }: PerdureConfig
   const found = `${formatSize(bytes)} of at most ${formatSize(diskBytes)}: ${parts}`;
   if (bytes <= diskBytes) return okCheck('snapshots', found);
   return noteCheck('snapshots', `${found}; no more are taken: perdure gc, or a higher snapshots.diskBytes, makes room`);
+}
+
+/** Nothing is said of a database that has little room to give back. */
+function databaseChecks({ temporalDb }: DataFolder): readonly Check[] {
+  const size = measureDatabase(temporalDb);
+  const room = size && describeFreeRoom(temporalDb, size);
+  return room ? [noteCheck('database', room)] : [];
 }
 
 const OPEN_RECORDS =

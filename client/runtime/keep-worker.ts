@@ -14,6 +14,8 @@ export type KeepWorker = {
 };
 
 export type AvailableWorker = {
+  /** Whether it began with one of our own. */
+  readonly isOwn: boolean;
   /**
    * Resolves at once while another worker runs, else when ours polls. Rejects when ours cannot be
    * started.
@@ -45,6 +47,7 @@ export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): Av
   const ready = Promise.resolve(own);
   ready.catch(() => undefined);
   return {
+    isOwn: own !== null,
     ready,
     ended,
     stop: async () => {
@@ -55,4 +58,17 @@ export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): Av
       await running?.stop();
     },
   };
+}
+
+/**
+ * Runs `act` once a worker is there: what is asked of a session before that may be given up while
+ * the worker starts. Rejects when ours cannot be started, or dies.
+ */
+export async function actWithWorker<T>(
+  { ready, ended }: Pick<AvailableWorker, 'ready' | 'ended'>,
+  act: () => Promise<T>,
+): Promise<T> {
+  const acted = ready.then(act);
+  await Promise.race([acted, ended]);
+  return await acted;
 }

@@ -171,7 +171,9 @@ function useOwnWorker(opened: Opened, open: OpenWorkplace, { session, staffing, 
     started = true;
     await sayWhoseWork({ sessions: opened.sessions, queues: [taskQueue], session, say });
     if (!ending) embedded?.works(true, [taskQueue]);
-    return startOwnWorker(opened, { env, log, config, taskQueue });
+    const worker = await startOwnWorker(opened, { env, log, config, taskQueue });
+    if (worker.unconfined !== null) sayOnce(say, worker.unconfined);
+    return worker;
   };
   const kept = keepWorker({ others, start });
   kept.ended.catch((error: unknown) => failure.abort(error));
@@ -194,6 +196,15 @@ function useOwnWorker(opened: Opened, open: OpenWorkplace, { session, staffing, 
     return false;
   };
   return { end, leave, isOurs: () => started, mayEnd };
+}
+
+const saidOnce = new Set<string>();
+
+/** A program may open many workplaces: what holds for all of them is said once. */
+function sayOnce(say: (line: string) => void, line: string): void {
+  if (saidOnce.has(line)) return;
+  saidOnce.add(line);
+  say(line);
 }
 
 function createClosing(opened: Opened, { end, leave }: Staff, letGo: () => void): Pick<Workplace, 'close' | 'leave'> {

@@ -2,6 +2,7 @@
 // reads is what an agent may read. It takes one request from its arguments, or a line of JSON each
 // from its input until that ends, and answers each with a line.
 import { createInterface } from 'node:readline';
+import { nameFullDisk } from '../../system/full-disk.ts';
 import { reasonOf } from '../../system/text.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { FolderCapture, type CaptureRequest, type Snapshot } from './capture-folder.ts';
@@ -62,7 +63,7 @@ async function captureRequest(request: CaptureRequest): Promise<CaptureAnswer> {
     const notice = FolderWatch.takeShortage();
     return { kind: 'done', snapshot, ...(notice !== null && { notice }) };
   } catch (error) {
-    return { kind: 'failed', problem: reasonOf(error), isOutOfBounds: error instanceof OutOfBounds };
+    return { kind: 'failed', problem: nameFullDisk(reasonOf(error), own), isOutOfBounds: error instanceof OutOfBounds };
   }
 }
 

@@ -1,5 +1,6 @@
 // Cuts a large result or message to the part that the model is shown (L6). It is pure: the same
 // text always gives the same preview, so the prompt cache stays valid.
+import { chooseErrorLines, listErrorLines } from '../../system/error-lines.ts';
 
 /** Characters of the largest result that the model is sent whole (L6). */
 export const RESULT_LIMIT = 50_000;
@@ -18,21 +19,39 @@ export function resultHash(name: string): string | undefined {
   return STORED.exec(name)?.[1];
 }
 
+/** The share of a preview that lines of the middle get when they look like errors. */
+const ERROR_SHARE = 0.2;
+
 /**
  * Returns head and tail of `text`, about `limit` characters together, and a line saying how large
- * it is and where the rest can be read.
+ * it is and where the rest can be read. Of a result the lines between them that look like errors
+ * are kept, with their numbers.
  */
 export function previewText(text: string, limit: number, name: string, what: 'result' | 'message' = 'result'): string {
   if (text.length <= limit) return text;
-  const head = text.slice(0, headEnd(text, Math.ceil(limit * 0.6)));
-  const tail = text.slice(tailStart(text, Math.max(head.length, text.length - Math.floor(limit * 0.4))));
+  const room = Math.floor(limit * ERROR_SHARE);
+  const errors = what === 'result' ? errorsBetween(text, cutMiddle(text, limit - room), room) : [];
+  const { head, tail } = cutMiddle(text, errors.length === 0 ? limit : limit - room);
+  const cut = `${groupDigits(text.length - head.length - tail.length)} characters left out`;
   return [
     head,
-    `[… ${groupDigits(text.length - head.length - tail.length)} characters left out …]`,
+    ...(errors.length === 0 ? [`[… ${cut} …]`] : [`[… ${cut}, except for these lines: …]`, ...errors, '[…]']),
     tail,
     `[The ${what} is large: ${groupDigits(text.length)} characters, ${groupDigits(Buffer.byteLength(text))} bytes, ${groupDigits(countLines(text))} lines. ` +
       `All of it was kept: read the rest with the read tool at path "${name}", using offset and limit.]`,
   ].join('\n');
+}
+
+function errorsBetween(text: string, { head, tail }: Ends, room: number): readonly string[] {
+  const middle = text.slice(head.length, text.length - tail.length);
+  return chooseErrorLines(listErrorLines(middle, head.split('\n').length), room);
+}
+
+type Ends = { readonly head: string; readonly tail: string };
+
+function cutMiddle(text: string, limit: number): Ends {
+  const head = text.slice(0, headEnd(text, Math.ceil(limit * 0.6)));
+  return { head, tail: text.slice(tailStart(text, Math.max(head.length, text.length - Math.floor(limit * 0.4)))) };
 }
 
 /**

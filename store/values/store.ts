@@ -1,6 +1,7 @@
 // The one port to durable bytes. Values are content-addressed and immutable; keys are written once.
 // It has no list, no delete and no mutable value, because nothing in the product needs one.
 import { createHash } from 'node:crypto';
+import { hasNoInodes } from '../../system/full-disk.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 
 export type CreateOutcome =
@@ -79,6 +80,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   ENOENT: 'the folder is gone: something removed it while the store was in use',
 };
 
+const NO_FILES = 'the disk holds as many files as it can (`df -i`): remove some, work goes on by itself';
+
 export function isErrno(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && typeof (error as NodeJS.ErrnoException).code === 'string';
 }
@@ -88,7 +91,8 @@ export function toStoreError(doing: string, path: string, error: unknown): Store
   if (error instanceof StoreError) return error;
   if (!isErrno(error)) throw error;
   const code = error.code ?? '';
-  return new StoreError('unavailable', `cannot ${doing} (${path}): ${ADVICE[code] ?? error.message} (${code})`, {
+  const advice = code === 'ENOSPC' && hasNoInodes(path) ? NO_FILES : (ADVICE[code] ?? error.message);
+  return new StoreError('unavailable', `cannot ${doing} (${path}): ${advice} (${code})`, {
     cause: error,
   });
 }

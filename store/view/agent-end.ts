@@ -6,6 +6,7 @@ import { totalTokens, type Spend, type Terminal } from '../../workflows/contract
 import type { Entry } from '../log/entries.ts';
 import { clip, onOneLine, quoteLines } from '../../system/text.ts';
 import { isDamage, type Store } from '../values/store.ts';
+import { describeDeeds } from './agent-deeds.ts';
 import { resultOf } from './result.ts';
 import { finalText } from './final-text.ts';
 import { loadRun } from './view.ts';
@@ -13,25 +14,40 @@ import { loadRun } from './view.ts';
 /** Characters of an answer that a notification shows; the rest is asked for. */
 const LONGEST_ANSWER = 8_000;
 
-export type LastRun = { readonly entries: readonly Entry[]; readonly said: string; readonly completed: boolean };
+export type LastRun = {
+  readonly entries: readonly Entry[];
+  readonly said: string;
+  /** What it said last, where its last reply has no words, and its calls. */
+  readonly deeds: string;
+  readonly completed: boolean;
+};
 
 /** Returns null when no run was stored. Throws StoreError. */
 export async function lastRunOf(store: Store, { run, session }: AgentEnd): Promise<LastRun | null> {
   if (!run?.head) return null;
   const { entries } = await loadRun(store, session, run.head, { run: run.run });
   const result = resultOf({ entries }, run.run);
-  return { entries, said: (result?.text ?? finalText(entries)).trim(), completed: result?.reason === 'completed' };
+  const said = (result?.text ?? finalText(entries)).trim();
+  return { entries, said, deeds: describeDeeds(entries), completed: result?.reason === 'completed' };
 }
 
-/** `said` holds the last words of the agent's last run. */
-export function describeEnd(end: AgentEnd, said: string, quote = (words: string): string => words): string {
+export type LastWords = Pick<LastRun, 'said' | 'deeds'>;
+
+/** `words` are those of the agent's last run. */
+export function describeEnd(
+  end: AgentEnd,
+  { said, deeds }: LastWords,
+  quote = (words: string): string => words,
+): string {
   const { run, session, spend } = end;
   const about = `(agent session ${session}: ${run?.turns ?? 0} turns, ${formatSpend(spend)})`;
   const changes = describeWorktree(end.worktree);
   if (run?.terminal.reason === 'completed') return joinParagraphs(said === '' ? '' : quote(said), changes, about);
   const why = run === null ? 'was stopped before it began' : `ended with ${formatEnd(run.terminal)}`;
-  const words = said === '' ? 'It had said nothing.' : `Its last words:\n${quote(said)}`;
-  return joinParagraphs(`The agent ${why}.`, words, changes, about);
+  const words = said === '' ? '' : `Its last words:\n${quote(said)}`;
+  const done = deeds === '' ? '' : `What it did:\n${quote(deeds)}`;
+  const nothing = said === '' && deeds === '' ? 'It had said and done nothing.' : '';
+  return joinParagraphs(`The agent ${why}.`, words, done, nothing, changes, about);
 }
 
 const countNoun = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
@@ -67,19 +83,24 @@ export async function agentNotice(store: Store, { agent, title, end }: AgentNews
   return { kind: 'attachment', source, text };
 }
 
-async function shortWords(store: Store, end: AgentEnd): Promise<string> {
-  const said = await lastWords(store, end);
-  if (said.length <= LONGEST_ANSWER) return said;
-  return `${clip(said, LONGEST_ANSWER)}\n(The rest of it is not shown here: agent_output gives all of it.)`;
+async function shortWords(store: Store, end: AgentEnd): Promise<LastWords> {
+  const { said, deeds } = await readWords(store, end);
+  if (said.length <= LONGEST_ANSWER) return { said, deeds };
+  const cut = `${clip(said, LONGEST_ANSWER)}\n(The rest of it is not shown here: agent_output gives all of it.)`;
+  return { said: cut, deeds };
 }
 
 /** Throws StoreError, but not for damage. */
 export async function lastWords(store: Store, end: AgentEnd): Promise<string> {
+  return (await readWords(store, end)).said;
+}
+
+async function readWords(store: Store, end: AgentEnd): Promise<LastWords> {
   try {
-    return (await lastRunOf(store, end))?.said ?? '';
+    return (await lastRunOf(store, end)) ?? { said: '', deeds: '' };
   } catch (error) {
     if (!isDamage(error)) throw error;
-    return 'Its transcript is damaged: what it said cannot be read.';
+    return { said: 'Its transcript is damaged: what it said cannot be read.', deeds: '' };
   }
 }
 

@@ -37,15 +37,14 @@ type Cache = { readonly base: string; readonly name: string; readonly own: strin
 /** Tools never edit what is `own`, and `startup` only when a person allows it. */
 export type Guard = 'own' | 'startup';
 
-const HOME_CACHES = [
-  '.npm',
-  '.cargo/registry',
-  '.cargo/git',
-  'go/pkg',
-  '.m2/repository',
-  '.gradle/caches',
-  '.nuget/packages',
-];
+const HOME_CACHES = ['.npm', '.m2/repository', '.nuget/packages'];
+/** Caches in a folder that a variable may put elsewhere. */
+const MOVED_CACHES = [
+  { variable: 'CARGO_HOME', usual: '.cargo', name: 'registry' },
+  { variable: 'CARGO_HOME', usual: '.cargo', name: 'git' },
+  { variable: 'GOPATH', usual: 'go', name: 'pkg' },
+  { variable: 'GRADLE_USER_HOME', usual: '.gradle', name: 'caches' },
+] as const;
 const XDG_CACHES = ['pip', 'uv', 'yarn', 'pnpm', 'go-build', 'node-gyp', 'ccache'];
 
 export function findPlaces(env: Environment): Places {
@@ -68,6 +67,11 @@ export function findPlaces(env: Environment): Places {
     },
     caches: [
       ...HOME_CACHES.map((name) => ({ base: home, name, own: join(named[0], 'commands', name) })),
+      ...MOVED_CACHES.map(({ variable, usual, name }) => ({
+        base: under(variable, usual),
+        name,
+        own: join(named[0], 'commands', usual, name),
+      })),
       ...XDG_CACHES.map((name) => ({ base: cache, name, own: join(named[0], 'commands', '.cache', name) })),
     ],
   };

@@ -6,6 +6,7 @@ import { analyse } from 'scslre';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
 import { describeResult } from '../../tools/builtin/shell/output.ts';
+import { renderTerminal } from '../../tools/builtin/files/terminal-text.ts';
 import { createBashTool } from '../../tools/builtin/bash.ts';
 import { createGlobTool } from '../../tools/builtin/glob.ts';
 import { createGrepTool } from '../../tools/builtin/grep.ts';
@@ -31,13 +32,13 @@ function judge(permissions: object, command: string): unknown {
   return decidePermission(subject, { risk: 'execute', tool: bash, input: { command } });
 }
 
-const output = (text: string) => ({ head: Buffer.from(text), tail: Buffer.alloc(0), omitted: 0 });
+const output = (text: string) => ({ head: Buffer.from(text), tail: Buffer.alloc(0), omitted: 0, errors: [] });
 const ended = { kind: 'exit', exit: { code: 0, signal: null } } as const;
 
 test.each<[string, (n: number) => unknown, number]>([
   ['blank lines before the end', (n) => describeResult('x', 1, ended, output(`${'\n'.repeat(n)}x`)), 100_000],
-  ['escapes that never end', (n) => describeResult('x', 1, ended, output('\u001b[1;'.repeat(n))), 100_000],
-  ['carriage returns', (n) => describeResult('x', 1, ended, output('\r'.repeat(n))), 100_000],
+  ['escapes that never end', (n) => renderTerminal(Buffer.from('\u001b[1;'.repeat(n))), 100_000],
+  ['carriage returns', (n) => renderTerminal(Buffer.from('\r'.repeat(n))), 100_000],
 ])('an output of n %s takes time in proportion to n', (_, work, n) => {
   expect(measureGrowth(work, n)).toBeLessThan(QUADRATIC);
 });

@@ -3,7 +3,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
-import { keepWorker } from '../../client/runtime/keep-worker.ts';
+import { actWithWorker, keepWorker } from '../../client/runtime/keep-worker.ts';
 import { isQueuePolled } from '../../client/sessions/worker-polls.ts';
 import { pollerPatience, watchPollers } from '../../client/sessions/watch-pollers.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
@@ -22,6 +22,7 @@ function worker() {
     running: {
       taskQueue: 'q',
       sandbox: '',
+      unconfined: null,
       scripted: false,
       silence: null,
       health: () => Promise.resolve([]),
@@ -64,6 +65,25 @@ test('is ready when its worker has started, and stops one that was still startin
   await stopped;
   expect(ready).toHaveBeenCalledOnce();
   expect(ours.stop).toHaveBeenCalledOnce();
+});
+
+test('what needs a worker begins once it has started, and not where it cannot be started', async () => {
+  const ours = worker();
+  let started = (_running: RunningWorker): void => {};
+  const kept = keepWorker({ others: () => 0, start: () => new Promise((resolve) => (started = resolve)) });
+  const act = vi.fn(() => Promise.resolve('done'));
+  const acted = actWithWorker(kept, act);
+  await new Promise(setImmediate);
+  expect(act).not.toHaveBeenCalled();
+  started(ours.running);
+  expect(await acted).toBe('done');
+  await kept.stop();
+  const broken = keepWorker({ others: () => 0, start: () => Promise.reject(new Error('no memory')) });
+  await expect(actWithWorker(broken, act)).rejects.toThrow('no memory');
+  expect(act).toHaveBeenCalledOnce();
+  const other = keepWorker({ others: () => 1, start: () => Promise.resolve(ours.running), everyMs: 1 });
+  expect([kept.isOwn, other.isOwn, await actWithWorker(other, act)]).toEqual([true, false, 'done']);
+  await other.stop();
 });
 
 test('tells when its worker cannot be started', async () => {

@@ -228,6 +228,19 @@ test.each([
   },
 );
 
+test('says of what decides no call that nothing was done, or that it may have been', async () => {
+  const { store, pending } = await waiting();
+  const cause = grpc(1, 'Call cancelled').cause as Error;
+  const late = new WorkflowUpdateRPCTimeoutOrCancelledError('late', { cause });
+  const asked = (update: Update, pollers: readonly object[] = []) =>
+    sessions(store, { approvals: [pending], update, pollers });
+  const nobody = () => asked(vi.fn<Update>().mockRejectedValue(late));
+  await expect(nobody().topUp('s-1', { maxTurns: 9 })).rejects.toThrow('where the workspace is; nothing was done');
+  await expect(nobody().approve('s-1', '1.1.1')).rejects.toThrow('; nothing was decided');
+  const lost = vi.fn<Update>().mockRejectedValueOnce(grpc(14, 'unavailable')).mockRejectedValue(refused('no'));
+  await expect(asked(lost).topUp('s-1', { maxTurns: 9 })).rejects.toThrow('it may have been done then');
+});
+
 test('says that the session is closed', async () => {
   const { store, pending } = await waiting();
   const client = sessions(store, { approvals: [pending], status: 'CANCELLED' });

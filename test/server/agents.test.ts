@@ -148,7 +148,9 @@ test('an agent that does not complete is an error outcome with the reason and it
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
   const [short, interrupted] = await outcomes(session);
   expect(short).toMatchObject({ isError: true, log: { outcome: 'error' } });
-  expect(short!.content).toMatch(/^The agent ended with max_turns\.\n\nIts last words:\nI look\.\n\n\(agent session/);
+  expect(short!.content).toMatch(
+    /^The agent ended with max_turns\.\n\nIts last words:\nI look\.\n\nWhat it did:\n- .+\n\n\(agent session/,
+  );
   expect(interrupted!.content).toMatch(/^The agent ended with aborted_streaming\./);
 });
 

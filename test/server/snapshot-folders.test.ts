@@ -38,7 +38,9 @@ test('a workspace that moved while its session worked is not captured, nor where
   expect(before.map(({ roots }) => roots[0]?.names)).toEqual([[], ['one']]);
   const client = clientOf(h);
   const rewind = client.rewind(session.id, { to: '1.2', conversation: false });
-  await expect(rewind).rejects.toThrow(`${h.cwd} is not there any longer, or a link is in its place`);
+  await expect(rewind).rejects.toThrow(
+    `${h.cwd} is not there any longer, or a link is in its place: files go back only where they were`,
+  );
   expect(readdirSync(`${h.cwd}-other`)).toEqual([]);
   rmSync(h.cwd);
   renameSync(away(h), h.cwd);

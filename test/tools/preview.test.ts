@@ -32,6 +32,29 @@ test('a preview is bounded, well-formed, and made of both ends (L6)', () => {
   );
 });
 
+test('a preview of a result keeps lines of its middle that look like errors, with their numbers (L6)', () => {
+  const lines = Array.from({ length: 1_000 }, (_, n) => `line ${n + 1}`);
+  lines[499] = 'Error: the point';
+  for (const at of [510, 520, 530]) lines[at] = 'a.c:7: fatal: the same';
+  lines[600] = 'Found 0 errors. Tests: 0 failed, 12 passed';
+  const text = lines.join('\n');
+  const made = previewText(text, 400, name).split('\n');
+  const note = made.findIndex((line) => line.endsWith('left out, except for these lines: …]'));
+  expect(made.slice(note + 1, note + 4)).toEqual(['500: Error: the point', '511: a.c:7: fatal: the same', '[…]']);
+  expect(made[note - 1]).toMatch(/^line \d+$/);
+  expect(previewText(text, 400, name, 'message')).not.toContain('the point');
+});
+
+test('of many errors a preview keeps the first and the last, and stays within its limit (L6)', () => {
+  const text = Array.from({ length: 5_000 }, (_, n) => `error ${n}: ${'x'.repeat(n % 400)}`).join('\n');
+  const made = previewText(text, 10_000, name);
+  expect(made.length).toBeLessThan(10_300);
+  const kept = [...made.matchAll(/^(\d+): error/gm)].map(([, number]) => Number(number));
+  expect(kept.length).toBeGreaterThan(10);
+  expect(kept).toEqual(kept.toSorted((a, b) => a - b));
+  expect((kept.at(-1) ?? 0) - (kept[0] ?? 0)).toBeGreaterThan(4_000);
+});
+
 test('what fits is its own preview', () => {
   expect(previewText('a\nb', 3, name)).toBe('a\nb');
 });

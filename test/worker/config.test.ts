@@ -19,6 +19,7 @@ const everything: PerdureConfig = defineConfig({
   permissions: { allow: ['bash(git status:*)'], deny: ['write(.env)'], ask: ['bash'] },
   systemPrompt: 'Be brief.',
   toolEnv: { CI: '1' },
+  sandbox: { agents: ['ssh'], sockets: ['/var/run/docker.sock'] },
   additionalDirectories: ['/data/shared'],
   agents: {
     reviewer: { description: 'Reviews.', tools: ['read'], model: 'small', background: true, limits: { maxTurns: 3 } },
@@ -125,6 +126,11 @@ test.each<[string, unknown, string | RegExp]>([
     'a variable for tools',
     { toolEnv: { LD_PRELOAD: 'x' } },
     /^"toolEnv" is wrong: the variable "LD_PRELOAD" for tools would change/,
+  ],
+  [
+    'a socket without its path',
+    { sandbox: { sockets: ['docker'] } },
+    /^"sandbox\.sockets\.0" is .*: give the absolute path/,
   ],
   ['a folder for tools', { additionalDirectories: ['x'] }, /^"additionalDirectories" is wrong: .* not an absolute/],
   ['NaN', { approvalTimeoutMs: Number.NaN }, /^"approvalTimeoutMs" is NaN: give a whole number of milliseconds from 1/],

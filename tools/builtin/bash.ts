@@ -6,7 +6,9 @@ import { throttle } from '../../system/async.ts';
 import { callIdOf, childEnvironment } from '../../system/process/environment.ts';
 import { killTree } from '../../system/process/kill-tree.ts';
 import { realOf } from '../../system/process/places.ts';
-import { listKeyAgentSockets, describeMissingAgent, SSH_SOCKET } from './shell/key-agents.ts';
+import { listKeyAgentSockets, SSH_SOCKET } from './shell/key-agents.ts';
+import { describeMissingVariables, describeSandboxCauses } from './shell/sandbox-cause.ts';
+import { TOOLCHAIN_NAMES } from '../../system/process/toolchain-names.ts';
 import { spawnTree, type ProcessTree } from '../../system/process/spawn-tree.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { SPAWNER_GONE } from '../../system/process/spawner.ts';
@@ -20,7 +22,7 @@ import {
   type ToolOutput,
 } from '../tool.ts';
 import { describeResult } from './shell/output.ts';
-import { cleanText } from './shell/clean-text.ts';
+import { createTerminalText, renderTerminal } from './files/terminal-text.ts';
 import { createBoundedOutput } from './shell/bounded-output.ts';
 import { describeStarted } from './shell/background-words.ts';
 import { describeGoneFolder } from './files/confine.ts';
@@ -40,6 +42,9 @@ const MAX_TIMEOUT_MS = 600_000;
 const MAX_COMMAND_BYTES = 100_000;
 const PROGRESS_MS = 250;
 const PROGRESS_BYTES = 2_000;
+
+/** Chromium keeps a profile even of a headless run: a folder that the sandbox makes for it alone. */
+const BROWSER_PLACES = { CHROME_CONFIG_HOME: '/run/chromium' };
 
 const inputSchema = z.strictObject({
   command: z.string().min(1).describe('The command, for bash'),
@@ -131,12 +136,13 @@ function checkCommand(command: string): string | undefined {
 async function runInForeground(input: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
   const id = callIdOf(context.idempotencyKey);
   const output = createBoundedOutput();
+  const terminal = createTerminalText(output.add);
   // Watchers see the end of the output so far: that something happens, not all of it.
   const progress = throttle(PROGRESS_MS, (bytes: Uint8Array) =>
-    context.progress(cleanText(Buffer.from(bytes.subarray(-PROGRESS_BYTES)))),
+    context.progress(renderTerminal(bytes.subarray(-PROGRESS_BYTES))),
   );
   const tree = await startAnnounced({ command: input.command, mark: id }, context, options, (bytes) => {
-    output.add(bytes);
+    terminal.write(bytes);
     progress(bytes);
   });
   const timeoutMs = input.timeout ?? DEFAULT_TIMEOUT_MS;
@@ -146,19 +152,37 @@ async function runInForeground(input: BashInput, context: ToolContext, options: 
     signal: context.signal,
     timeoutMs,
   });
-  return addNotes(describeResult(input.command, timeoutMs, end, output.ends()), context, options);
+  terminal.end();
+  const result = describeResult(input.command, timeoutMs, end, output.ends());
+  return addNotes(result, { command: input.command, mark: id }, context, options);
 }
 
 /**
- * Adds reasons that a command may have failed for: a folder of the run that is gone, an agent for
- * keys that it does not reach.
+ * Adds reasons that a command may have failed for: a folder of the run that is gone, what the
+ * sandbox hides, a variable that it did not get.
  */
-function addNotes(result: ToolOutput, { folders = [] }: ToolContext, { sandbox }: BuiltinOptions): ToolOutput {
+function addNotes(
+  result: ToolOutput,
+  marked: MarkedCommand,
+  context: ToolContext,
+  options: BuiltinOptions,
+): ToolOutput {
+  const { folders = [] } = context;
   const gone = folders.filter((folder) => realOf(folder) !== folder).map((folder) => `(${describeGoneFolder(folder)})`);
-  const noAgent =
-    result.isError === true && sandbox.kind === 'bwrap' ? describeMissingAgent(result.content) : undefined;
-  const notes = [...gone, ...(noAgent === undefined ? [] : [noAgent])];
+  const notes = [...gone, ...(result.isError === true ? describeCauses(result.content, marked, context, options) : [])];
   return notes.length === 0 ? result : { ...result, content: [result.content, ...notes].join('\n').trimStart() };
+}
+
+function describeCauses(
+  output: string,
+  marked: MarkedCommand,
+  context: ToolContext,
+  options: BuiltinOptions,
+): readonly string[] {
+  const held = holdCommand(marked, context, options);
+  const variables = describeMissingVariables(output, held);
+  const causes = options.sandbox.kind === 'bwrap' ? describeSandboxCauses(output, held) : [];
+  return variables === undefined ? causes : [...causes, variables];
 }
 
 type MarkedCommand = { readonly command: string; readonly mark: string };
@@ -209,40 +233,50 @@ async function runInBackground(
 
 /** Starts a command. `mark` stands in the environment of its processes. */
 async function startTree(
-  { command, mark }: MarkedCommand,
-  { cwd, folders, dir, env: given, traceparent, fence }: ToolContext,
-  { sandbox, dataDir, passEnv = [], keyAgents = [] }: BuiltinOptions,
+  marked: MarkedCommand,
+  context: ToolContext,
+  options: BuiltinOptions,
   onOutput: (bytes: Uint8Array) => void,
 ): ReturnType<StartOnce> {
-  const { readOnly } = judgeShell(command, { cwd, folders }, dir);
-  const argv = sandbox.wrap([sandbox.programs.at('bash'), '--norc', '--noprofile', '-c', command], {
+  const { cwd, folders, dir, fence } = context;
+  const { sandbox, dataDir } = options;
+  const { readOnly, env, sockets } = holdCommand(marked, context, options);
+  const argv = sandbox.wrap([sandbox.programs.at('bash'), '--norc', '--noprofile', '-c', marked.command], {
     cwd,
     folders,
     dir,
     dataDir,
     readOnly,
-    sockets: listKeyAgentSockets(keyAgents, process.env),
+    sockets,
   });
-  // A command that was judged to only read names no variable, and runs unasked: no variable may
-  // make another command of it.
-  const set = readOnly ? {} : given;
-  const traced = traceparent === undefined ? {} : { TRACEPARENT: traceparent };
-  const pass = keyAgents.includes('ssh') && !readOnly ? [...passEnv, SSH_SOCKET] : passEnv;
-  const env = { ...childEnvironment(process.env, { cwd: dir, callId: mark, pass, set }), ...traced };
   try {
-    const tree = await spawnTree(argv, {
-      cwd: dir,
-      pipes: pipePlace(sandbox.programs, dataDir),
-      env: readOnly ? buildReadOnlyEnvironment(env, { cwd, folders }) : buildChangingEnvironment(env),
-      before: fence,
-      onOutput,
-    });
-    return { tree, argv };
+    const pipes = pipePlace(sandbox.programs, dataDir);
+    return { tree: await spawnTree(argv, { cwd: dir, pipes, env, before: fence, onOutput }), argv };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    if (code === SPAWNER_GONE) await killTree({ callId: mark }, { graceMs: 0 });
+    if (code === SPAWNER_GONE) await killTree({ callId: marked.mark }, { graceMs: 0 });
     const why = existsSync(dir) ? (error as Error).message : `the folder ${dir} is not there`;
     throw new ToolFailure(`The command could not be started: ${why}.`, { cause: error });
   }
+}
+
+/** Decides what a command may do and reach, by what it was judged to be. */
+function holdCommand(
+  { command, mark }: MarkedCommand,
+  { cwd, folders, dir, env: given, traceparent }: ToolContext,
+  { sandbox, dataDir, passEnv = [], keyAgents = [], sockets: named = [] }: BuiltinOptions,
+) {
+  const worker = process.env;
+  const { readOnly } = judgeShell(command, { cwd, folders }, dir);
+  const sockets = [...listKeyAgentSockets(keyAgents, worker), ...named.map((path) => ({ path }))];
+  // A command that was judged to only read names no variable, and runs unasked: no variable may
+  // make another command of it.
+  const further = keyAgents.includes('ssh') ? [...TOOLCHAIN_NAMES, SSH_SOCKET] : TOOLCHAIN_NAMES;
+  const pass = readOnly ? passEnv : [...passEnv, ...further];
+  const set = { ...(sandbox.kind === 'bwrap' && BROWSER_PLACES), ...given };
+  const child = childEnvironment(worker, { cwd: dir, callId: mark, pass, set: readOnly ? {} : set });
+  const traced = { ...child, ...(traceparent !== undefined && { TRACEPARENT: traceparent }) };
+  const env = readOnly ? buildReadOnlyEnvironment(traced, { cwd, folders }) : buildChangingEnvironment(traced);
+  return { command, readOnly, env, worker, sockets, dataDir };
 }

@@ -85,8 +85,14 @@ export const webFetchSchema = z.strictObject({
   privateHosts: z.array(z.string(hostRight).max(253, hostRight).regex(HOST_PATTERN, hostRight)).max(100).optional(),
 } satisfies Readonly<Record<keyof WebSettings, unknown>>);
 
-export type SandboxConfig = { readonly agents?: readonly KeyAgent[] };
+export type SandboxConfig = { readonly agents?: readonly KeyAgent[]; readonly sockets?: readonly string[] };
+
+const socketRight = 'give the absolute path of a socket, such as /var/run/docker.sock';
 
 export const sandboxSchema = z.strictObject({
   agents: z.array(z.enum(KEY_AGENTS, 'give "ssh" or "gpg"')).max(KEY_AGENTS.length).optional(),
+  sockets: z
+    .array(z.string(socketRight).refine((path) => isAbsolute(path) && resolve(path) !== '/', socketRight))
+    .max(20)
+    .optional(),
 } satisfies Readonly<Record<keyof SandboxConfig, unknown>>);

@@ -10,6 +10,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { UPDATES } from '../../../workflows/contract/session.ts';
 import type { Signature } from '../../../workflows/contract/steered.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { SessionDescription } from '../info.ts';
@@ -99,7 +100,7 @@ async function problemOf(asking: Asking, error: unknown): Promise<unknown> {
   const { temporal, session, workers, tries } = asking;
   if (error instanceof WorkflowUpdateFailedError) {
     // The effect of an earlier try is unknown, since its answer was lost.
-    return refusalProblem(session, error, tries > 1 ? DOUBT : '');
+    return refusalProblem(session, error, tries > 1 ? wordsFor(asking).doubt : '');
   }
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
     const needed = await workers();
@@ -113,7 +114,19 @@ async function problemOf(asking: Asking, error: unknown): Promise<unknown> {
   return error;
 }
 
-const DOUBT = ' (the server was asked before and did not answer: it may be this decision)';
+const DECISIONS: ReadonlySet<string> = new Set([UPDATES.approve, UPDATES.deny, UPDATES.answer]);
+
+/** Most updates decide no call. */
+function wordsFor({ name }: Update): { readonly doubt: string; readonly nothing: string; readonly maybe: string } {
+  const before = 'the server was asked before and did not answer';
+  return DECISIONS.has(name)
+    ? {
+        doubt: ` (${before}: it may be this decision)`,
+        nothing: 'nothing was decided',
+        maybe: 'the decision may still be taken',
+      }
+    : { doubt: ` (${before}: it may have been done then)`, nothing: 'nothing was done', maybe: 'it may still be done' };
+}
 
 function refusalProblem(session: SessionId, error: WorkflowUpdateFailedError, doubt = ''): ClientProblem {
   const why = error.cause?.message ?? error.message;
@@ -130,17 +143,15 @@ function refusalProblem(session: SessionId, error: WorkflowUpdateFailedError, do
  */
 function noAnswerError(asking: Asking, { taskQueue, configuration }: NeededWorkers, last: number | null): Error {
   const { session } = asking;
+  const { nothing, maybe } = wordsFor(asking);
   if (last === null) {
     const nobody = describeNoWorker({ taskQueue, configuration }, session);
-    return new ClientProblem('no_worker', `${nobody}; nothing was decided`);
+    return new ClientProblem('no_worker', `${nobody}; ${nothing}`);
   }
   if (asking.polled !== null && last <= asking.polled) {
     const ago = Math.round((Date.now() - last) / 1000);
     const what = `no worker answers for session ${session}: one began to poll task queue ${taskQueue} ${ago} s ago, and none since`;
-    return new ClientProblem(
-      'unanswered',
-      `${what}; the decision may still be taken: see that a worker runs, and ask again`,
-    );
+    return new ClientProblem('unanswered', `${what}; ${maybe}: see that a worker runs, and ask again`);
   }
   asking.polled ??= last;
   return new NotYet(new Error(`a worker polls task queue ${taskQueue} and did not answer in time`));

@@ -4,6 +4,7 @@
 import { fchmodSync, fstatSync, rmdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
+import { nameFullDisk } from '../../../system/full-disk.ts';
 import { copyBy, runCp } from '../../../system/process/keep-attributes.ts';
 import { codeOf } from '../../../system/text.ts';
 import { BlobStream, listTree, type TreeFile } from './blob-stream.ts';
@@ -229,7 +230,8 @@ function makeFolder({ folders, permissions, onStep }: Restoring, path: RawPath):
 
 /** Says in a sentence which path the system has refused, and why; other errors stay as they are. */
 function toProblem(error: unknown, path: RawPath, deed: string): unknown {
-  const { errno } = error as NodeJS.ErrnoException;
+  const { errno, path: at = '/' } = error as NodeJS.ErrnoException;
   const why = errno === undefined ? undefined : getSystemErrorMap().get(errno)?.[1];
-  return why === undefined ? error : new Error(`${showPath(path)} cannot be ${deed}: ${why}`, { cause: error });
+  if (why === undefined) return error;
+  return new Error(`${showPath(path)} cannot be ${deed}: ${nameFullDisk(why, at)}`, { cause: error });
 }

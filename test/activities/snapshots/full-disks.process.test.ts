@@ -56,6 +56,19 @@ test('a rewind for which the disk of the workspace has no room is refused, and p
   expect(await rewindRoots(options, { step: 4, roots: [asked], attempt })).toMatchObject({ kind: 'done' });
 });
 
+test('a rewind for which the disk has room and no inodes says so (T7)', async ({ skip }) => {
+  const disk = tempFolder();
+  skip(!mountSmall(disk, '4m,nr_inodes=40'), MAY_NOT_MOUNT);
+  const { root, options, asked } = await openFolder(disk);
+  writeFileSync(join(root, '.gitignore'), 'filler*\n');
+  spawnSync('sh', ['-c', 'for n in $(seq 60); do : > filler$n || exit; done'], { cwd: root, stdio: 'ignore' });
+  const refused = await rewindRoots(options, { step: 3, roots: [asked], attempt, force: true });
+  expect(refused).toEqual({
+    kind: 'refused',
+    problem: expect.stringMatching(/cannot be written: no inodes left on device: the disk holds as many files/),
+  });
+});
+
 test('a rewind for which the data folder has no room is refused before anything is written (T7)', async ({ skip }) => {
   const dataDir = tempFolder();
   skip(!mountSmall(dataDir, '4m'), MAY_NOT_MOUNT);

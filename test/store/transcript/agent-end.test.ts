@@ -1,6 +1,7 @@
 // The end of an agent in the words that its parent's model reads.
 import { expect, test } from 'vitest';
 import { describeEnd } from '../../../store/view/agent-end.ts';
+import { quoteLines } from '../../../system/text.ts';
 import type { AgentEnd, WorktreeEnd } from '../../../workflows/contract/delegation.ts';
 import { noSpend } from '../../../workflows/contract/loop.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
@@ -9,7 +10,7 @@ function said(worktree: WorktreeEnd | undefined, reason: 'completed' | 'max_turn
   const terminal = { reason } as NonNullable<AgentEnd['run']>['terminal'];
   const run = { run: 1, terminal, turns: 2, head: null };
   const end = { kind: 'agent', session: 's-1' as SessionId, run, spend: noSpend } as const;
-  return describeEnd({ ...end, ...(worktree && { worktree }) }, 'Done.');
+  return describeEnd({ ...end, ...(worktree && { worktree }) }, { said: 'Done.', deeds: '' });
 }
 
 const committed = { kind: 'committed', branch: 'perdure/x', files: 1, insertions: 3, deletions: 0 } as const;
@@ -36,4 +37,15 @@ test.each<[WorktreeEnd, string]>([
 
 test('an agent without a work tree has no word about one (L67)', () => {
   expect(said(undefined)).toMatch(/^Done\.\n\n\(agent session s-1: 2 turns, 0 tokens/);
+});
+
+test('an agent that was cut short tells what it did, each line marked where it stands in a notice (L67 L71)', () => {
+  const run = { run: 1, terminal: { reason: 'max_turns', limit: 2, turnNotTaken: 3 }, turns: 2, head: null } as const;
+  const end = { kind: 'agent', session: 's-1' as SessionId, run, spend: noSpend } as const;
+  const deeds = '- bash npm test (failed)\n- read a';
+  expect(describeEnd(end, { said: '', deeds })).toContain(
+    `The agent ended with max_turns.\n\nWhat it did:\n${deeds}\n\n(`,
+  );
+  expect(describeEnd(end, { said: '', deeds }, quoteLines)).toContain('> - read a');
+  expect(describeEnd(end, { said: '', deeds: '' })).toContain('It had said and done nothing.');
 });

@@ -135,7 +135,15 @@ test('1 GiB of output costs less than 64 MiB of memory, nothing on disk, and kee
 test('output becomes well-formed text without control sequences', async () => {
   const command = `printf '\\033[31mred\\033[0m\\0 \\377\\355\\240\\200 \\033]0;title\\007ok \\342\\200\\250\\r\\n10%%\\r20%%\\n'`;
   const { content } = await bash(command);
-  expect(content).toBe('red \ufffd\ufffd\ufffd\ufffd ok \u2028\n10%\n20%');
+  expect(content).toBe('red \ufffd\ufffd\ufffd\ufffd ok \u2028\n20%');
+});
+
+test('a progress bar is one line, of any length, and what stands between two is there', async () => {
+  const bar = (name: string): string =>
+    `for i in $(seq 1 2000); do printf '\\r${name} %d%%  [======      ]' $((i/20)); done; echo`;
+  const { content } = await bash(`echo FIRST; ${bar('Downloading')}; echo THE POINT; ${bar('Unpacking')}; echo LAST`);
+  const of = (name: string): string => `${name} 100%  [======      ]`;
+  expect(content).toBe(['FIRST', of('Downloading'), 'THE POINT', of('Unpacking'), 'LAST'].join('\n'));
 });
 
 test('the leader of a command is announced while it runs (L40)', async () => {

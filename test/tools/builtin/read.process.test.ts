@@ -167,7 +167,7 @@ test('images and PDF documents are shown, whatever they are called; broken and l
 test('a notebook is shown as its cells, a range at a time, and one that is none as its lines (L85)', async () => {
   const cwd = tempFolder();
   const outputs = [
-    { output_type: 'stream', text: ['1\n', '\u001b[31m2'] },
+    { output_type: 'stream', text: ['1\n', '50%\r99%\r', '\u001b[K\u001b[31m2'] },
     { output_type: 'display_data', data: { 'image/png': 'AAAA', 'text/plain': 'a plot', 'text/html': '<b>' } },
     { output_type: 'error', ename: 'E', evalue: 'no', traceback: ['E: no'] },
   ];

@@ -1,5 +1,6 @@
 // The system's refusals as sentences that the model can act on. An error that is not listed here is
 // a defect and stays an error.
+import { hasNoInodes } from '../../../system/full-disk.ts';
 import { ToolFailure } from '../../tool.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -28,7 +29,9 @@ export function quotePath(path: string): string {
 
 /** Says why the system refused; undefined for an error that is not an ordinary refusal. */
 export function describeSystemError(error: unknown): string | undefined {
-  return REASONS[(error as NodeJS.ErrnoException).code ?? ''];
+  const { code = '', path } = error as NodeJS.ErrnoException;
+  if (code === 'ENOSPC' && path !== undefined && hasNoInodes(path)) return 'the disk holds as many files as it can';
+  return REASONS[code];
 }
 
 /**

@@ -1,5 +1,6 @@
 // Renders a Jupyter notebook as text: its cells with their outputs, as a person reads them. Returns
 // null for a file that only bears the name of one.
+import { renderTerminal } from './terminal-text.ts';
 
 /**
  * Bytes. A larger notebook is read as the lines of its JSON; so is one of more values, or of more
@@ -139,18 +140,12 @@ function hasTooMuch(bytes: Buffer): boolean {
   return false;
 }
 
-/**
- * Colours, cursor positions, window titles. The lengths are bounded, so that an unclosed sequence
- * is not searched for again from each start.
- */
-/* oxlint-disable-next-line no-control-regex */
-const SEQUENCES = /\u001b(?:\[[\d;:?]{0,60}[ -/]?[@-~]|\][^\u0007\u001b]{0,2000}(?:\u0007|\u001b\\))/g;
-
-const stripSequences = (text: string): string => text.replace(SEQUENCES, '');
+/** Cells draw progress bars and colours, too. */
+const renderDrawn = (text: string): string => renderTerminal(Buffer.from(text));
 
 function renderOutput({ text, data, ename, evalue, traceback }: Output): string {
-  if (text !== undefined) return stripSequences(text);
-  if (traceback !== undefined) return stripSequences(traceback.join('\n'));
+  if (text !== undefined) return renderDrawn(text);
+  if (traceback !== undefined) return renderDrawn(traceback.join('\n'));
   if (ename !== undefined) return `${ename}: ${evalue ?? ''}`;
   return Object.entries(data)
     .filter(([type], _, all) => type !== 'text/html' || !all.some(([other]) => other === 'text/plain'))
@@ -160,6 +155,6 @@ function renderOutput({ text, data, ename, evalue, traceback }: Output): string 
 
 function renderData(type: string, value: unknown): string {
   const text = readSource(value);
-  if (type.startsWith('text/') && text !== null) return stripSequences(text);
+  if (type.startsWith('text/') && text !== null) return renderDrawn(text);
   return `[${type}, about ${(text ?? JSON.stringify(value)).length} characters: not shown]`;
 }

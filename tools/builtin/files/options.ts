@@ -16,6 +16,8 @@ export type BuiltinOptions = {
   readonly passEnv?: readonly string[];
   /** Agents for keys that commands may reach. Absent: none. */
   readonly keyAgents?: readonly KeyAgent[];
+  /** Sockets of services that commands may reach, by absolute path. Absent: none. */
+  readonly sockets?: readonly string[];
   /** Absent: the built-in types and limits. */
   readonly agents?: AgentSettings;
   /** Absent: no command goes on in the background. */

@@ -3,7 +3,7 @@
 import { onOneLine, quoteLines } from '../../../system/text.ts';
 import { dropPartialEnd, dropPartialStart } from '../files/partial-characters.ts';
 import type { BackgroundEnd, BackgroundRecord } from '../../../system/process/background-files.ts';
-import { cleanText } from './clean-text.ts';
+import { renderTerminal } from '../files/terminal-text.ts';
 
 export function describeStarted(id: string): string {
   return `It runs in the background as ${id}, until it ends, bash_stop ends it, or this session ends. You are told when it has ended.`;
@@ -22,7 +22,7 @@ export const sourceName = (id: string): string => `command ${id} in the backgrou
 
 /** Decodes output, cut where characters begin and end. */
 export function decodeOutput(bytes: Buffer): string {
-  return cleanText(dropPartialEnd(dropPartialStart(bytes)));
+  return renderTerminal(dropPartialEnd(dropPartialStart(bytes)));
 }
 
 export function describeEnded(record: BackgroundRecord, how: BackgroundEnd, last: Buffer): string {

@@ -5,7 +5,7 @@ import type { ToolOutput } from '../../tool.ts';
 import type { TreeEnd } from './supervise.ts';
 import { isAnswerStatus } from './exit-status.ts';
 import type { BoundedOutput } from './bounded-output.ts';
-import { cleanText } from './clean-text.ts';
+import { decodePlain } from '../files/terminal-text.ts';
 
 /**
  * Words the result. A failure cancels the siblings of the call; a status that is an answer does
@@ -30,10 +30,12 @@ export function describeResult(
   return { content: appendNote(text, note), isError: true, cancelsSiblings: true };
 }
 
-function renderOutput({ head, tail, omitted }: ReturnType<BoundedOutput['ends']>): string {
-  if (omitted === 0) return dropLastNewlines(cleanText(Buffer.concat([head, tail])));
-  const note = `[… ${omitted.toLocaleString('en-US')} bytes left out: not kept anywhere …]`;
-  return [cleanText(head), note, dropLastNewlines(cleanText(tail))].join('\n');
+function renderOutput({ head, tail, omitted, errors }: ReturnType<BoundedOutput['ends']>): string {
+  if (omitted === 0) return dropLastNewlines(decodePlain(Buffer.concat([head, tail])));
+  const except = errors.length === 0 ? '' : ', except for these lines';
+  const note = `[… ${omitted.toLocaleString('en-US')} bytes left out: not kept anywhere${except} …]`;
+  const kept = errors.length === 0 ? [] : [...errors.map((line) => decodePlain(Buffer.from(line))), '[…]'];
+  return [decodePlain(head), note, ...kept, dropLastNewlines(decodePlain(tail))].join('\n');
 }
 
 /**

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cleanText } from '../../../../tools/builtin/shell/clean-text.ts';
 import { createBoundedOutput } from '../../../../tools/builtin/shell/bounded-output.ts';
 
 test('an output in any pieces keeps its two ends, and says how much is missing between them', () => {
@@ -31,33 +30,13 @@ test('no character is cut where bytes were left out', () => {
   expect([head.toString(), tail.toString(), omitted]).toEqual(['😀😀', '😀😀', 64]);
 });
 
-test.each([
-  ['colours', '\u001b[1;31mred\u001b[0m', 'red'],
-  ['cursor movement', 'a\u001b[2K\u001b[1Gb', 'ab'],
-  ['a title', '\u001b]0;my title\u0007a', 'a'],
-  ['a link', '\u001b]8;;http://x\u001b\\text\u001b]8;;\u001b\\', 'text'],
-  ['a title that never ends', '\u001b]0;text goes on\nand on', '0;text goes on\nand on'],
-  ['a character set', '\u001b(Ba', 'a'],
-  ['NUL, bell, backspace and C1', 'a\u0000\u0007\b\u0085b', 'ab'],
-  ['a lone escape', 'a\u001b', 'a'],
-  ['line ends', 'a\r\nb\rc\r\r\nd', 'a\nb\nc\nd'],
-  ['tabs and separators', 'a\tb\u2028c', 'a\tb\u2028c'],
-])('%s', (_, text, expected) => {
-  expect(cleanText(Buffer.from(text))).toBe(expected);
-});
-
-test('any bytes become text that can be sent, in time linear in their length', () => {
-  fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-      const text = cleanText(Buffer.from(bytes));
-      expect(Buffer.from(text).toString()).toBe(text);
-      // oxlint-disable-next-line no-control-regex
-      expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f]/);
-    }),
-  );
-  const before = process.cpuUsage();
-  for (const piece of ['\u001b]', '\u001b[', '\u001bP', '\u001b', '\r'])
-    cleanText(Buffer.from(piece.repeat(1_000_000)));
-  // Seconds of processor time; what grows with the square of the length takes hours.
-  expect(process.cpuUsage(before).user / 1e6).toBeLessThan(30);
+test('of what is left out, the lines that look like errors are kept', () => {
+  const output = createBoundedOutput(100);
+  const line = (n: number): string => `step ${n} is done, with no errors\n`;
+  for (let n = 0; n < 50; n++)
+    output.add(Buffer.from(n === 25 ? `${line(n)}E: the disk is broken, error 7\n` : line(n)));
+  const { head, tail, errors } = output.ends();
+  expect(errors).toEqual(['E: the disk is broken, error 7']);
+  expect(head.toString()).not.toContain('disk');
+  expect(tail.toString()).not.toContain('disk');
 });
