@@ -176,14 +176,7 @@ function addRunEnd(state: MarksState, entry: Extract<Entry, { kind: 'run_ended' 
 }
 
 export function readMarks(entries: Entries): Marks {
-  const {
-    committed,
-    names,
-    unanswered: _,
-    open: _open,
-    waiting: _waiting,
-    ...state
-  } = foldEntries(marksFold, entries);
+  const { committed, names, unanswered: _, open: _open, waiting: _waiting, ...state } = foldEntries(marksFold, entries);
   const separate = keepSeparate(committed, state.boundary?.from ?? 0);
   return { ...state, committed: separate, ...(names && { names }) };
 }

@@ -261,8 +261,7 @@ function collectKnown({ boundary, notices, snips }: PreambleLog, { epoch, positi
   const hidden = new Set(
     snips.flatMap((snip) => (snip.position < from ? [] : snip.entries.filter((each) => each < snip.position))),
   );
-  for (const told of notices)
-    if (told.position >= from && !hidden.has(told.position)) applyNotice(known, told.notice);
+  for (const told of notices) if (told.position >= from && !hidden.has(told.position)) applyNotice(known, told.notice);
   return known;
 }
 

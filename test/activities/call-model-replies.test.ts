@@ -36,7 +36,11 @@ describe('an empty reply where a run is to be summed up', () => {
 
 test('watchers are told what the request no longer shows, or shows in short (L7 L9 L60)', async () => {
   const bench = await benchDeps({ script: [reply('Hi.')] });
-  const append: readonly Append[] = [prompt('Go.'), { kind: 'snip', entries: [0] }, { kind: 'collapse_committed', count: 2 }];
+  const append: readonly Append[] = [
+    prompt('Go.'),
+    { kind: 'snip', entries: [0] },
+    { kind: 'collapse_committed', count: 2 },
+  ];
   await bench.call(fakeAttempt(), { append });
   expect(bench.lines).toContainEqual({ type: 'snip', entries: [0] });
   expect(bench.lines).toContainEqual({ type: 'collapse_committed', count: 2 });

@@ -58,7 +58,9 @@ describe('what a stored reply leaves open', () => {
     const env = { PATH: process.env['PATH'] ?? '', [CALL_VARIABLE]: callIdOf(callKey('chain', found.head, 0)) };
     const left = await spawnCommand({ argv: ['sleep', '1000'], cwd: '/', env }, env);
     const input = { head: found.head, config: bench.opened.config, step: 3, iteration: 1, index: 0 };
-    expect(await runTool(bench.deps)(fakeAttempt(), { ...input, mayHaveBegun: true })).toEqual({ result: expect.any(String) });
+    expect(await runTool(bench.deps)(fakeAttempt(), { ...input, mayHaveBegun: true })).toEqual({
+      result: expect.any(String),
+    });
     expect(await left.exit).toEqual({ code: null, signal: 'SIGKILL' });
     expect(effects).toHaveLength(2);
     never.release();

@@ -117,7 +117,8 @@ test('a stop hook that asks for it is told a file with what was said, which is g
     },
     { env: { PATH: process.env['PATH'] }, folder },
   );
-  const stop = async () => await hooks.stop(hookContext(), { text: '', active: false, system: [] }, async () => 'User:\nGo.');
+  const stop = async () =>
+    await hooks.stop(hookContext(), { text: '', active: false, system: [] }, async () => 'User:\nGo.');
   const { verdict, failed } = await stop();
   expect(new Set(seen)).toEqual(new Set([false, ['User:\nGo.', 0o600, 0o700, folder]]));
   expect({ verdict, failed }).toEqual({ verdict: { kind: 'blocked', text: 'User:\nGo.' }, failed: [] });
@@ -218,7 +219,10 @@ test('of every kind, a hook that throws what has no text is reported and changes
   const called = { ...call, content: '', isError: false };
   expect(await hooks.postTool(context, called)).toEqual({ context: [], stop: null, failed });
   expect(await hooks.preCompact(context, { trigger: 'auto', tokens: 1 })).toEqual({ instructions: [], failed });
-  expect(await hooks.stop(context, { text: '', active: false, system: [] })).toEqual({ verdict: { kind: 'passed' }, failed });
+  expect(await hooks.stop(context, { text: '', active: false, system: [] })).toEqual({
+    verdict: { kind: 'passed' },
+    failed,
+  });
 });
 
 test('texts are bounded: 10,000 characters for the model, 4,000 through the workflow, and no half of a character', async () => {
