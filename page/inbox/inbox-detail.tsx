@@ -182,7 +182,7 @@ function AnswerBar({ item: { approval } }: DetailProps) {
   return (
     <footer class="inbox-bar question" data-needs="decide" role="group" aria-label="Answer">
       {options.map((option, nth) => (
-        <button type="button" data-do="answer" value={option} class={nth === 0 ? 'first' : undefined}>
+        <button type="button" data-do="answer" value={option}>
           {showUnseen(option)} {nth < 9 ? <kbd>{nth + 1}</kbd> : null}
         </button>
       ))}

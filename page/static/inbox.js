@@ -1,6 +1,15 @@
 // The inbox: the chosen call is drawn next to the list, and one key decides about it. The list is never
 // loaded again: what is decided leaves it, and the next one is chosen with the focus on it.
-import { decideByKey, holdBack, latinKey, post, takesSecondKey, undoLast, watchDecisions } from './deciding.js';
+import {
+  decideByKey,
+  holdBack,
+  isReadable,
+  latinKey,
+  post,
+  takesSecondKey,
+  undoLast,
+  watchDecisions,
+} from './deciding.js';
 import { showTimes } from './times.js';
 
 const list = document.getElementById('inbox-list');
@@ -208,6 +217,9 @@ const actions = {
   },
 };
 
+/** What is sent at once is decided only about a call that could be read. */
+const DECIDES = new Set(['allow', 'deny', 'allow-alike', 'answer']);
+
 function countCovered() {
   const dialog = document.getElementById('always');
   const rule = dialog.querySelector('input[name=rule]:checked');
@@ -240,7 +252,8 @@ document.addEventListener('click', (event) => {
   }
   const button = event.target.closest?.('[data-do]');
   // The second click of a double one was meant for the call before.
-  if (button && event.detail < 2) void actions[button.dataset.do]?.(button);
+  const isMeant = event.detail < 2 && (!DECIDES.has(button?.dataset.do) || isReadable(detail(), event.timeStamp));
+  if (button && isMeant) void actions[button.dataset.do]?.(button);
   const tab = event.target.closest?.('[data-pane]');
   if (tab) showPane(tab.dataset.pane);
 });
