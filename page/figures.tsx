@@ -20,6 +20,17 @@ export function Age({ at }: { readonly at: number }) {
   );
 }
 
+/** Shows a moment by the clock of who looks, which the page puts in its place; UTC on hover. */
+export function LocalTime({ at }: { readonly at: number }) {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return <span>–</span>;
+  return (
+    <time datetime={date.toISOString()} title={formatMoment(at)} data-local={String(at)}>
+      {`${formatMoment(at).slice(0, 16)} UTC`}
+    </time>
+  );
+}
+
 /** A bar for a share between 0 and 1, with its words next to it. */
 export function MeterBar({ share, name }: { readonly share: number; readonly name: string }) {
   const percent = Math.round(share * 100);
