@@ -12,6 +12,7 @@ import { formatMoney, shortTime } from '../../client/units.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { Icon } from '../icons.tsx';
 import { Moment } from '../layout.tsx';
+import { AgentState } from './agent-state.tsx';
 import { BackgroundList } from './background.tsx';
 import { RequestList } from './lately.tsx';
 import { transcriptFacts } from './session-facts.ts';
@@ -34,7 +35,9 @@ export function NowPart({ standing }: { readonly standing: Standing }) {
               <a class="cut" href={`/sessions/${agent.session}`}>
                 {showUnseen(agent.title || agent.session)}
               </a>
-              <small class="far">{phaseText(agent)}</small>
+              <small class="far">
+                <AgentState agent={agent} now={Date.now()} />
+              </small>
             </li>
           ))}
         </ul>
