@@ -21,13 +21,13 @@ const openPatterns = (names: string): readonly string[] => names.split(/, */).ma
 
 /** The most urgent first: lists have room for one. */
 const RISKS: readonly Risk[] = [
+  { says: 'removes files', commands: openPatterns('rm, rmdir, unlink, shred, git clean, git rm') },
+  { says: 'removes files', commands: openPatterns('find'), having: /\s-delete\b/ },
   {
     says: 'runs what it downloads',
     commands: openPatterns('curl, wget'),
     having: /\|\s*(?:(?:sudo|doas|env|exec)\s+)*(?:\S*\/)?(?:ba|z|da|k)?sh\b|\|\s*(?:python|node|perl|ruby)|<\(/,
   },
-  { says: 'removes files', commands: openPatterns('rm, rmdir, unlink, shred, git clean, git rm') },
-  { says: 'removes files', commands: openPatterns('find'), having: /\s-delete\b/ },
   { says: 'acts as another user', commands: openPatterns('sudo, doas, su, pkexec, runuser') },
   {
     says: 'overwrites history or branches',
