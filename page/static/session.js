@@ -37,6 +37,7 @@ const measure = () => {
   const stays = map !== null && getComputedStyle(map).position === 'sticky';
   style.setProperty('--head', `${head?.offsetHeight ?? 0}px`);
   style.setProperty('--map', `${stays ? map.offsetHeight : 0}px`);
+  style.setProperty('--map-room', `${map?.offsetHeight ?? 0}px`);
   const foot = document.querySelector('.foot');
   style.setProperty('--foot', `${foot?.offsetHeight ?? 0}px`);
 };

@@ -62,9 +62,12 @@ const ICONS: Readonly<Record<string, IconName>> = {
 /** Most characters of an output that is shown without being asked for. */
 const SHORT = 2_000;
 
-/** A change, and the output of a command that failed, stand open in place. */
+/**
+ * A change, and the output of a command that failed, stand open in place; what waits for a person
+ * is shown where it is decided.
+ */
 function isOpenAtOnce(call: ShownCall, state: State): boolean {
-  if (changeOf(call.name, call.input)) return state.kind !== 'bad';
+  if (changeOf(call.name, call.input)) return state.kind === 'ok' || state.kind === 'open';
   return call.name === 'bash' && state.kind === 'bad' && (state.output ?? '').length <= SHORT;
 }
 

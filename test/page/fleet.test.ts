@@ -4,6 +4,9 @@ import { expect, test } from 'vitest';
 import { restAfter } from '../../page/fleet/fleet-feed.tsx';
 import { fleetAddress, fleetQuery, readFleetView, sortColumnOf, wholeFilter } from '../../page/fleet/fleet-view.ts';
 import { countStrayed } from '../../page/frame/strayed-sessions.ts';
+import type { RunningRow } from '../../client/sessions/running/running-row.ts';
+import { byUrgency } from '../../page/fleet/urgency.ts';
+import { runEnded, runStarted } from '../support/transcript.ts';
 import { groupSessions, treeRows } from '../../page/fleet/session-tree.ts';
 import type { FrameState } from '../../page/frame/frame-state.tsx';
 import { addToUsage, usageCsv } from '../../page/usage/usage.ts';
@@ -52,6 +55,79 @@ test('agents stand below the session that called them, and a circle of parents e
     ['p', 0],
     ['q', 1],
   ]);
+});
+
+const HOUR = 3_600_000;
+const NOW = Date.UTC(2026, 10, 29);
+const failedRun = {
+  run: 1,
+  terminal: { reason: 'model_error', detail: 'x' },
+  turns: 1,
+  iterations: 1,
+  head: null,
+  messages: [],
+} as const;
+
+test('where nobody has chosen an order the list begins with who needs a person, is stuck, failed today, works (O4)', () => {
+  const at = (id: string, hoursAgo: number, more: Partial<SessionInfo>): SessionInfo => ({
+    ...info(id),
+    startedAt: NOW - hoursAgo * HOUR,
+    ...more,
+  });
+  const running = (lastSign: number) => ({ lastSign, doing: [] }) as unknown as RunningRow;
+  const sessions = [
+    at('idle-new', 1, { phase: 'idle' }),
+    at('working', 2, { phase: 'running', running: running(NOW) }),
+    at('failed-long-ago', 80, { phase: 'idle', last: failedRun }),
+    at('failed', 90, { phase: 'idle', last: failedRun }),
+    at('parked', 3, { phase: 'parked' }),
+    at('stuck', 9, { phase: 'running', running: running(NOW - HOUR) }),
+    at('of-an-agent', 8, { phase: 'running', running: running(NOW) }),
+    { ...agent('asks', 'of-an-agent'), phase: 'waiting_approval' as const },
+    at('idle-old', 2, { phase: 'idle' }),
+  ];
+  const ends = new Map([
+    ['idle-old', NOW - 1],
+    ['idle-new', NOW - HOUR],
+    ['failed', NOW - HOUR],
+    ['failed-long-ago', NOW - 50 * HOUR],
+  ]);
+  expect(byUrgency(treeRows(sessions), ends, NOW).map(({ session }) => session.session)).toEqual([
+    'of-an-agent',
+    'asks',
+    'stuck',
+    'failed',
+    'working',
+    'parked',
+    'idle-old',
+    'idle-new',
+    'failed-long-ago',
+  ]);
+});
+
+test('a finished row says when its run has ended, and those who need a person are on the first page (O4)', async () => {
+  const ended = Date.now() - 90_000;
+  const entries = [runStarted(1), runEnded(1)].map((entry) =>
+    entry.kind === 'run_ended' ? { ...entry, ended: { ...entry.ended, at: ended } } : entry,
+  );
+  const asked: (string | undefined)[] = [];
+  const { text } = await stagedPage({
+    entries,
+    ports: {
+      page: ({ filter } = {}) => {
+        asked.push(filter);
+        const waiting = { ...info('s-waits'), phase: 'waiting_approval' as const };
+        return Promise.resolve({
+          sessions: filter === 'phase:waiting_approval' ? [waiting] : [],
+          next: filter === '' ? 'more' : null,
+        });
+      },
+    },
+  });
+  expect(await text('/')).toContain('id="row-s-waits"');
+  expect(asked).toContain('phase:waiting_approval');
+  const idle = await stagedPage({ entries });
+  expect(await idle.text('/')).toMatch(new RegExp(`data-label="Last sign"[^]*?data-at="${ended}"`));
 });
 
 test('a fork stands below the session that it comes from, marked as one, and each keeps its own state (O4 T10)', async () => {
