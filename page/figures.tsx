@@ -2,6 +2,9 @@
 // the server draws as SVG.
 import { formatMoment } from '../client/units.ts';
 
+/** Formats a whole number: 2,100. */
+export const formatNumber = (n: number): string => n.toLocaleString('en');
+
 /** Formats a large amount for a narrow column: 900, 15.4 k, 52.1 M. */
 export function shortAmount(amount: number): string {
   if (amount < 1_000) return String(Math.round(amount));
