@@ -120,10 +120,9 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
             </p>
           )}
         </form>
-        <a class="health" id="health" href="/workers" title="How the parts are">
+        <a class="health" id="health" href="/workers" title="Status of server, store and workers">
           <i class="light" id="light" />
           <span id="figures-of-health" />
-          <span id="connection" role="status" />
         </a>
         <button type="button" class="first" data-needs="steer" data-opens="new-task" aria-haspopup="dialog">
           <Icon name="plus" />

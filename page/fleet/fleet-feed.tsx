@@ -5,11 +5,11 @@ import { reasonOf } from '../../system/text.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
 import type { SessionPage } from '../../client/sessions/find/list-sessions.ts';
-import { formatCount } from '../../client/units.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { readWaiting } from '../feed/read-waiting.ts';
 import { type Trouble, createTroubles } from '../feed/troubles.ts';
 import { sumCounts } from '../frame/frame-state.tsx';
+import { formatNumber } from '../figures.tsx';
 import { Icon } from '../icons.tsx';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
@@ -109,7 +109,6 @@ export async function openFleetFeed(
     return { page, all, counts, waiting, needs, plots: plotsOf(history), ends, without };
   };
   let looked = await look();
-  trouble.set('workers', missingWorkers(looked.all));
   const draw = (): readonly FramePart[] => fleetParts(looked, trouble.list(), view);
   let parts = draw();
   frameChanges(drawn, parts);
@@ -120,7 +119,6 @@ export async function openFleetFeed(
       const begun = performance.now();
       try {
         looked = await look();
-        trouble.set('workers', missingWorkers(looked.all));
         trouble.set('server', null);
       } catch (error) {
         trouble.set('server', reasonOf(error));
@@ -196,13 +194,6 @@ async function countWithout({ counts }: Pick<FleetPorts, 'counts'>, view: FleetV
   return (await Promise.all(counted)).filter(({ count }) => count > 0);
 }
 
-/** Null when each session that has work has a worker. */
-function missingWorkers(counts: SessionCounts): string | null {
-  const waiting = counts.waiting_worker;
-  if (waiting === 0) return null;
-  return `${formatCount(waiting, 'session')} without one: \`perdure worker\` on a machine that reaches the server and the store takes them up.`;
-}
-
 /** Orders what waits for a person, the most urgent first. */
 function soonestFirst(waiting: readonly WaitingApproval[]): readonly WaitingApproval[] {
   return waiting.toSorted((one, other) => one.deadline - other.deadline);
@@ -267,7 +258,7 @@ function EmptyState({ looked: { page, all, without }, view }: { readonly looked:
         <Icon name="sessions" />
         <b>No sessions yet</b>
         <p>
-          Give an agent its first task here, or <code>perdure run "…"</code>.
+          Start an agent here, or run <code>perdure run "…"</code>.
         </p>
         <button type="button" class="first" data-needs="steer" data-opens="new-task" aria-haspopup="dialog">
           <Icon name="plus" />
@@ -279,7 +270,7 @@ function EmptyState({ looked: { page, all, without }, view }: { readonly looked:
   return (
     <div id="empty" class="card empty">
       <Icon name="search" />
-      <b>No session is like that</b>
+      <b>No sessions match this filter</b>
       {filter === '' ? null : (
         <p>
           <code>{filter}</code>
@@ -287,7 +278,7 @@ function EmptyState({ looked: { page, all, without }, view }: { readonly looked:
       )}
       {without.map(({ term, count }) => (
         <p>
-          {count === 1 ? '1 matches without ' : `${count} match without `}
+          {count === 1 ? '1 matches without ' : `${formatNumber(count)} match without `}
           <a href={fleetAddress(view, leftOut(view, term))}>
             <code>{term}</code>
           </a>

@@ -37,7 +37,7 @@ export function fleetPage(feed: FleetFeed, { refused }: FleetProps = {}) {
     >
       <header class="fleet-head">
         <h1>Sessions</h1>
-        <small class="inline">updates by itself</small>
+        <small class="inline">live</small>
         <nav class="choice far" aria-label="Time that the plots show">
           {(Object.keys(spans) as ViewSpan[]).map((span) => (
             <a href={fleetAddress(view, { span })} aria-current={span === view.span ? 'page' : undefined}>
@@ -61,7 +61,7 @@ export function fleetPage(feed: FleetFeed, { refused }: FleetProps = {}) {
         </div>
         <ListTools view={view} />
       </div>
-      <div class="list-place">
+      <div class="list-place" inert={refused ? true : undefined}>
         <table
           class="sessions"
           id="sessions"

@@ -124,6 +124,11 @@ function Suggestion({ text }: { readonly text: string }) {
 /** The words of a library say why and not what to do. */
 const isRawWords = (kind: TroubleKind): boolean => kind === 'server' || kind === 'store';
 
+/** Words between backticks are code. */
+function Sentence({ text }: { readonly text: string }) {
+  return <>{text.split('`').map((part, at) => (at % 2 === 0 ? showUnseen(part) : <code>{showUnseen(part)}</code>))}</>;
+}
+
 export function Banner({ trouble: { kind, title, detail } }: { readonly trouble: Trouble }) {
   return (
     <div class="banner" id={`trouble-${kind}`} role="alert">
@@ -133,7 +138,10 @@ export function Banner({ trouble: { kind, title, detail } }: { readonly trouble:
           <summary>Details</summary> {showUnseen(detail)}
         </details>
       ) : (
-        ` ${showUnseen(detail)}`
+        <>
+          {' '}
+          <Sentence text={detail} />
+        </>
       )}
     </div>
   );

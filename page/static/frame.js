@@ -1,5 +1,6 @@
 // The frame of every page: what waits and how the parts are, asked of the server now and then; dialogs; saved views; notifications.
 import { ask } from './ask.js';
+import { setAway } from './away.js';
 
 const LOOK_MS = 4_000;
 /** Milliseconds between looks of a tab that is not shown: for its title, and for notifications. */
@@ -32,10 +33,12 @@ async function look() {
     sessionStorage.setItem(KEPT, JSON.stringify(frame));
     show(frame);
     notify(frame);
+    setAway('frame', false);
   } catch {
     const light = document.getElementById('light');
     if (light) light.className = 'light fail';
-    set(document.getElementById('figures-of-health'), 'the page’s server does not answer');
+    set(document.getElementById('figures-of-health'), 'offline');
+    setAway('frame', true);
   }
 }
 

@@ -1,9 +1,9 @@
 // Puts on the screen what the feed says, as it says it. The feed's place is kept: after a pause, a sleep or a restart of the server what came
 // since is caught up with, and where that is forgotten the transcript is loaded again in its place. A hidden page listens to nothing.
+import { setAway } from './away.js';
 import { showTimes } from './times.js';
 
 const { feed, from, redrawn } = document.body.dataset;
-const connection = document.getElementById('connection');
 let place = from;
 let source = null;
 let resetting = false;
@@ -101,6 +101,7 @@ function listen() {
   source.addEventListener('error', () => connected(false));
   source.addEventListener('message', ({ data, lastEventId }) => {
     place = lastEventId;
+    setAway('stream', false);
     const changes = JSON.parse(data);
     keepingPlace(() => changes.forEach(apply));
     document.dispatchEvent(new CustomEvent('perdure:changed'));
@@ -162,10 +163,7 @@ async function reset() {
 }
 
 function connected(yes) {
-  if (connection) {
-    connection.textContent = yes ? '' : 'The page’s server does not answer. Trying again.';
-    connection.className = yes ? '' : 'bad';
-  }
+  setAway('stream', !yes);
   // A browser gives up on a stream that is refused, and nobody else would try again.
   if (!yes && source?.readyState === EventSource.CLOSED) {
     silence();

@@ -69,14 +69,9 @@ test('a run that gives no sign for five minutes is found, says what it waits for
   await until(async () => (await tab.locator('#rows tr').count()) === 2);
   await tab.locator('#all').check();
   expect(await tab.locator('[data-all-matching]').isVisible()).toBe(false);
-  const asked: string[] = [];
-  tab.on('dialog', (dialog) => {
-    asked.push(dialog.message());
-    void dialog.accept();
-  });
   await tab.locator('#bulk').getByRole('button', { name: 'Interrupt' }).click();
+  await tab.locator('dialog.ask').getByRole('button', { name: 'Interrupt 2 sessions' }).click();
   await tab.getByText('Asked 2 sessions to interrupt.').waitFor();
-  expect(asked).toEqual(['Interrupt 2 sessions?']);
   await until(async () => (await tab.locator('#rows tr').count()) === 0);
   await tab.goto(new URL('/', tab.url()).href);
   for (const session of running) {
