@@ -70,7 +70,7 @@ export class OpsPage {
     scheduleRoutes(this.app, ports, this.#plans, acting);
     this.app.notFound((context) => context.html(<ProblemPage title="Not found" text="There is no such page." />, 404));
     this.app.onError((error, context) =>
-      context.html(<ProblemPage title="Not to be shown" text={showUnseen(error.message)} />, statusOf(error)),
+      context.html(<ProblemPage title="Can’t show this page" text={showUnseen(error.message)} />, statusOf(error)),
     );
   }
 

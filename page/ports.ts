@@ -233,7 +233,7 @@ function fleetPorts(
       const { sessions, cut } = await readStartedSince({ page }, hours);
       return { sessions: cut ? null : sessions, took: performance.now() - begun };
     },
-    ({ took }) => Math.max(HISTORY_HOLD_MS, SUMS_REST * took),
+    ({ took }) => Math.max(COUNTS_HOLD_MS, SUMS_REST * took),
   );
   const historian = fleetHistorian({
     count: countBy(temporal.client),

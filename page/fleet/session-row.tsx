@@ -5,7 +5,7 @@ import { contextShare } from '../../client/sessions/running/running-row.ts';
 import { isAtLeast } from '../../client/sessions/running/with-running.ts';
 import { formatMoney } from '../../client/units.ts';
 import { tagValues } from '../../workflows/contract/facts.ts';
-import { Age, HourPlot, MeterBar, shortAmount } from '../figures.tsx';
+import { Age, formatNumber, HourPlot, MeterBar, shortAmount } from '../figures.tsx';
 import { Icon } from '../icons.tsx';
 import { type FleetView, fleetAddress, sortColumnOf, sortOf } from './fleet-view.ts';
 import { doesNow, stateOf, stateOfTree } from './session-state.ts';
@@ -19,9 +19,9 @@ export const columns = {
   tags: { name: 'Tags', shown: true },
   folder: { name: 'Folder', shown: false },
   model: { name: 'Model', shown: false, sort: 'model' },
-  begun: { name: 'Begun', shown: true, sort: 'age', number: true },
+  begun: { name: 'Started', shown: true, sort: 'age', number: true },
   hour: { name: 'Last hour', shown: true },
-  sign: { name: 'Last sign', shown: true, sort: '-idle', number: true },
+  sign: { name: 'Last activity', shown: true, sort: '-idle', number: true },
   runs: { name: 'Runs', shown: false, sort: '-runs', number: true },
   turns: { name: 'Turns', shown: true, sort: '-turns', number: true },
   context: { name: 'Context', shown: true },
@@ -193,9 +193,9 @@ function Cell({ session, column, isSilent, ends }: CellProps) {
       );
     }
     case 'runs':
-      return <>{runs}</>;
+      return <>{formatNumber(runs)}</>;
     case 'turns':
-      return <>{facts === undefined ? '' : `${least}${facts.turns}`}</>;
+      return <>{facts === undefined ? '' : `${least}${formatNumber(facts.turns)}`}</>;
     case 'context': {
       const share = running ? contextShare(running) : null;
       return share === null ? <span class="quiet">–</span> : <MeterBar share={share} name="of the context window" />;

@@ -19,7 +19,7 @@ export function agentsPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 't
     <SessionShell feed={feed} place={place} ui={temporalUi(seen.session)} part="agents">
       <section id="agents" data-fresh class="agents" aria-label="Agents">
         {agents.length === 0 ? (
-          <p class="quiet">No agent was begun.</p>
+          <p class="quiet">No agents yet.</p>
         ) : (
           <div class="wide" tabindex={0} role="region" aria-label="Table of agents">
             <table>
@@ -31,7 +31,7 @@ export function agentsPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 't
                   <th class="number">Turns</th>
                   <th class="number">Cost</th>
                   <th class="number">Took</th>
-                  <th>Begun</th>
+                  <th>Started</th>
                 </tr>
               </thead>
               <tbody>

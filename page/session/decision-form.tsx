@@ -44,11 +44,11 @@ function AllowForm({ approval, place: { cwd, file } }: Props) {
         <Icon name={icon} />
         <h2 id={`${id}-title`}>
           <span class="tool">{showUnseen(tool.slice(0, 80))}</span>
-          {` waits for a decision${showUnseen(ofAgent(approval))}`}
+          {` needs approval${showUnseen(ofAgent(approval))}`}
         </h2>
         {risk === undefined ? null : <span class="bad">{risk}</span>}
         <small class="quiet">
-          {`${showUnseen(reason.slice(0, 500))} · denied by itself `}
+          {`${showUnseen(reason.slice(0, 500))} · auto-denied `}
           <Moment at={deadline} />
         </small>
       </header>
@@ -73,7 +73,7 @@ function AllowForm({ approval, place: { cwd, file } }: Props) {
                 Edit input <kbd>e</kbd>
               </summary>
               <label>
-                <span>Input, as JSON; change it and that is what runs</span>
+                <span>Input as JSON. The call runs with your changes.</span>
                 <textarea name="input" spellcheck={false} rows={8}>
                   {jsonOf(input)}
                 </textarea>
@@ -130,7 +130,7 @@ function AnswerForm({ approval }: Pick<Props, 'approval'>) {
         <Icon name="question" />
         <h2 id={`${id}-title`}>{`${asker} asks${showUnseen(ofAgent(approval))}`}</h2>
         <small class="quiet">
-          {'Goes on without an answer '}
+          {'Continues without an answer '}
           <Moment at={deadline} />
         </small>
       </header>

@@ -69,7 +69,7 @@ function StepList({ running, isSilent }: { readonly running: RunningRow; readonl
           ))}
       </ul>
       <p class={isSilent ? 'bad' : 'quiet'}>
-        Last sign <Moment at={lastSign} />
+        Last activity <Moment at={lastSign} />
       </p>
     </>
   );
@@ -78,12 +78,12 @@ function StepList({ running, isSilent }: { readonly running: RunningRow; readonl
 function nowText({ seen, agents, pending }: Standing): string {
   const waits = seen.approvals?.length ?? 0;
   const parts = [
-    isSilentSession(seen, Date.now()) ? 'running, and silent' : phaseText(seen),
-    ...(waits > 0 ? [`${waits === 1 ? 'one call waits' : `${waits} calls wait`} for you`] : []),
+    isSilentSession(seen, Date.now()) ? 'running, no activity' : phaseText(seen),
+    ...(waits > 0 ? [`${waits === 1 ? '1 call needs' : `${waits} calls need`} you`] : []),
     ...(agents.some(({ phase }) => phase === 'running')
-      ? [`${agents.filter(({ phase }) => phase === 'running').length} of ${agents.length} agents at work`]
+      ? [`${agents.filter(({ phase }) => phase === 'running').length} of ${agents.length} agents running`]
       : []),
-    ...(pending.length > 0 ? [`${pending.length} sent and not taken yet`] : []),
+    ...(pending.length > 0 ? [`${pending.length} queued`] : []),
   ];
   return parts.join(' · ');
 }

@@ -127,7 +127,7 @@ test('a finished row says when its run has ended, and those who need a person ar
   expect(await text('/')).toContain('id="row-s-waits"');
   expect(asked).toContain('phase:waiting_approval');
   const idle = await stagedPage({ entries });
-  expect(await idle.text('/')).toMatch(new RegExp(`data-label="Last sign"[^]*?data-at="${ended}"`));
+  expect(await idle.text('/')).toMatch(new RegExp(`data-label="Last activity"[^]*?data-at="${ended}"`));
 });
 
 test('a fork stands below the session that it comes from, marked as one, and each keeps its own state (O4 T10)', async () => {
@@ -226,8 +226,8 @@ test('the frame says what waits, how the parts are, and that no worker polls (O1
   });
   const frame = (await (await ask('/frame')).json()) as FrameState;
   expect(frame.counts).toEqual({ inbox: 0, sessions: 1, schedules: 0, workers: 0 });
-  expect(frame.health).toEqual({ state: 'fail', text: 'server 4 ms · no worker · store does not answer' });
-  for (const part of ['No worker polls.', '1 session waits', 'The store cannot be read.', 'it is gone'])
+  expect(frame.health).toEqual({ state: 'fail', text: 'server 4 ms · no worker · store not responding' });
+  for (const part of ['No worker is running.', '1 session is paused', 'The store can’t be read.', 'it is gone'])
     expect(frame.alarms).toContain(part);
 });
 
@@ -243,7 +243,7 @@ test('a banner counts the open sessions whose store was emptied or replaced, on 
     const { ask } = await stagedPage({ ports: { strayedCount: () => Promise.resolve(strayed) } });
     return ((await (await ask('/frame')).json()) as FrameState).alarms;
   };
-  expect(await alarms(2)).toContain('the transcripts of 2 open sessions are not in it.');
+  expect(await alarms(2)).toContain('Transcripts of 2 open sessions are missing.');
   expect(await alarms(0)).toBe('');
 });
 

@@ -55,7 +55,9 @@ test.each([
   ['reactive', 'Too long: compacted, about'],
   ['manual', 'Compacted on request, about'],
 ] as const)('a compaction (%s) says why it came: %s (O8)', async (trigger, words) => {
-  const { text } = await stagedPage({ entries: [runStarted(1), user('x'), { ...boundary('sum', 1), trigger } as Entry] });
+  const { text } = await stagedPage({
+    entries: [runStarted(1), user('x'), { ...boundary('sum', 1), trigger } as Entry],
+  });
   expect(await text('/sessions/s-1')).toContain(`<span>${words}`);
 });
 
