@@ -66,13 +66,13 @@ export type CommandRisks = {
   readonly words: readonly RiskyWord[];
 };
 
-const judged = new RecentMap<string, CommandRisks>(MOST_JUDGED);
+const verdicts = new RecentMap<string, CommandRisks>(MOST_JUDGED);
 
 export function judgeCommand(command: string): CommandRisks {
-  const known = judged.get(command);
+  const known = verdicts.get(command);
   if (known) return known;
   const found = judge(command);
-  judged.set(command, found);
+  verdicts.set(command, found);
   return found;
 }
 

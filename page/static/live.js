@@ -33,9 +33,13 @@ function put({ id, into, html }) {
 }
 
 function replace(old, node) {
-  const opened = new Set([...old.querySelectorAll('details[open][id]')].map(({ id }) => id));
-  if (old.matches('details[open]')) node.open = true;
-  for (const one of node.querySelectorAll('details[id]')) if (opened.has(one.id)) one.open = true;
+  const opened = new Map([old, ...old.querySelectorAll('details[open][id]')].map((one) => [one.id, one]));
+  for (const one of [node, ...node.querySelectorAll('details[id]')]) {
+    const before = opened.get(one.id);
+    // A call that begins to wait is shown where it is decided, and folds here.
+    const folds = one.matches('.call.waiting') && !before?.matches('.waiting');
+    if (one.matches('details') && before?.open && !folds) one.open = true;
+  }
   const focus = focusIn(old);
   for (const box of old.querySelectorAll('input[type=checkbox]:checked')) {
     const same = node.querySelector(`input[value="${CSS.escape(box.value)}"]`);

@@ -2,7 +2,7 @@
 // but for `readUsage`.
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { tagValues } from '../../workflows/contract/facts.ts';
-import type { PagePorts } from '../ports.ts';
+import type { PerdureClient } from '../../client/perdure-client.ts';
 
 export type UsageRow = {
   readonly name: string;
@@ -25,14 +25,14 @@ export type UsageSums = Readonly<Record<Group, readonly UsageRow[]>> & {
 const MOST_PAGES = 10;
 const PAGE = 1_000;
 
-export async function readUsage(ports: Pick<PagePorts, 'page'>, days: number): Promise<UsageSums> {
+export async function readUsage(ports: Pick<PerdureClient, 'page'>, days: number): Promise<UsageSums> {
   const { sessions, cut } = await readStartedSince(ports, days * 24);
   return { ...addToUsage(sessions), cut };
 }
 
 /** Reads the sessions that began in the last hours; `cut` when there are more than it reads. */
 export async function readStartedSince(
-  { page }: Pick<PagePorts, 'page'>,
+  { page }: Pick<PerdureClient, 'page'>,
   hours: number,
 ): Promise<{ readonly sessions: readonly SessionInfo[]; readonly cut: boolean }> {
   const found: SessionInfo[] = [];
@@ -51,7 +51,7 @@ export async function readStartedSince(
   return { sessions: found, cut: after !== undefined };
 }
 
-export type Taken = {
+export type SessionTake = {
   readonly session: SessionInfo;
   readonly turns: number;
   readonly tokens: number;
@@ -62,7 +62,7 @@ export type Taken = {
  * A session's numbers have those of the agents it called in them, so that each is counted as what
  * it took itself.
  */
-export function takenBy(sessions: readonly SessionInfo[]): readonly Taken[] {
+export function takenBy(sessions: readonly SessionInfo[]): readonly SessionTake[] {
   const byParent = new Map<string, SessionInfo[]>();
   for (const session of sessions) {
     const parent = session.facts?.agent?.parent;
@@ -83,7 +83,7 @@ export function takenBy(sessions: readonly SessionInfo[]): readonly Taken[] {
 
 export function addToUsage(sessions: readonly SessionInfo[]): Omit<UsageSums, 'cut'> {
   const taken = takenBy(sessions);
-  const tagsOf = ({ session: { facts } }: Taken): readonly string[] => {
+  const tagsOf = ({ session: { facts } }: SessionTake): readonly string[] => {
     const tags = tagValues(facts?.tags ?? {});
     return tags.length === 0 ? ['(no tag)'] : tags;
   };
@@ -98,7 +98,7 @@ export function addToUsage(sessions: readonly SessionInfo[]): Omit<UsageSums, 'c
   };
 }
 
-function addBy(taken: readonly Taken[], namesOf: (one: Taken) => readonly string[]): readonly UsageRow[] {
+function addBy(taken: readonly SessionTake[], namesOf: (one: SessionTake) => readonly string[]): readonly UsageRow[] {
   const rows = new Map<string, UsageRow>();
   for (const one of taken)
     for (const name of namesOf(one)) {
