@@ -24,7 +24,7 @@ export function formatMoney(usd: number | null): string {
 }
 
 export function formatCount(n: number, one: string, many = `${one}s`): string {
-  return `${n} ${n === 1 ? one : many}`;
+  return `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
 }
 
 /** Formats an age in whole units of one kind. */

@@ -2,6 +2,9 @@
 // the server draws as SVG.
 import { formatMoment } from '../client/units.ts';
 
+/** Formats a whole number: 2,100. */
+export const formatNumber = (n: number): string => n.toLocaleString('en');
+
 /** Formats a large amount for a narrow column: 900, 15.4 k, 52.1 M. */
 export function shortAmount(amount: number): string {
   if (amount < 1_000) return String(Math.round(amount));
@@ -16,6 +19,17 @@ export function Age({ at }: { readonly at: number }) {
   return (
     <time datetime={date.toISOString()} title={formatMoment(at)} data-at={String(at)} data-bare>
       {formatMoment(at).slice(11, 16)}
+    </time>
+  );
+}
+
+/** Shows a moment by the clock of who looks, which the page puts in its place; UTC on hover. */
+export function LocalTime({ at }: { readonly at: number }) {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return <span>–</span>;
+  return (
+    <time datetime={date.toISOString()} title={formatMoment(at)} data-local={String(at)}>
+      {`${formatMoment(at).slice(0, 16)} UTC`}
     </time>
   );
 }

@@ -3,7 +3,6 @@ import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { TerminalReason } from '../workflows/contract/loop.ts';
 import { reasonText } from '../client/render/words.ts';
-import { phaseText, type SessionInfo } from '../client/sessions/info.ts';
 import { formatMoment } from '../client/units.ts';
 import { viewerNow } from './hosting/viewer.ts';
 import { Icon } from './icons.tsx';
@@ -121,10 +120,9 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
             </p>
           )}
         </form>
-        <a class="health" id="health" href="/workers" title="How the parts are">
+        <a class="health" id="health" href="/workers" title="Status of server, store and workers">
           <i class="light" id="light" />
           <span id="figures-of-health" />
-          <span id="connection" role="status" />
         </a>
         <button type="button" class="first" data-needs="steer" data-opens="new-task" aria-haspopup="dialog">
           <Icon name="plus" />
@@ -269,20 +267,6 @@ export function Copy({ text, what }: { readonly text: string; readonly what: str
       {what}
     </button>
   );
-}
-
-const phases: Readonly<Record<string, string>> = {
-  running: 'busy',
-  waiting: 'warn',
-  parked: 'warn',
-  idle: 'good',
-  closed: 'quiet',
-};
-
-export function PhaseWords({ session }: { readonly session: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil'> }) {
-  const text = phaseText(session);
-  // A session that was ended by force has a word of its own.
-  return <span class={`dot ${phases[text.split(' ', 1)[0] ?? ''] ?? 'bad'}`}>{text}</span>;
 }
 
 export function Reason({ reason }: { readonly reason: TerminalReason | null }) {

@@ -70,7 +70,7 @@ export class OpsPage {
     scheduleRoutes(this.app, ports, this.#plans, acting);
     this.app.notFound((context) => context.html(<ProblemPage title="Not found" text="There is no such page." />, 404));
     this.app.onError((error, context) =>
-      context.html(<ProblemPage title="Not to be shown" text={showUnseen(error.message)} />, statusOf(error)),
+      context.html(<ProblemPage title="Can’t show this page" text={showUnseen(error.message)} />, statusOf(error)),
     );
   }
 
@@ -132,7 +132,7 @@ export class OpsPage {
   async #actOn(context: Context, session: SessionId, name: Parameters<typeof actOnSession>[2]): Promise<Child> {
     const role = personIn(context, this.#access)?.role ?? 'look';
     const body = await jsonBody(context);
-    const { said, message, link, undo } = await actOnSession(
+    const { said, message, link, next } = await actOnSession(
       { ports: this.#acting(context), role },
       session,
       name,
@@ -142,7 +142,7 @@ export class OpsPage {
     if (message !== undefined) await withFeed(this.feeds, session, (feed) => feed.wake(message));
     else this.feeds.tell(session, (feed) => feed.wake());
     await settleInInbox(this.#inboxes, session, name, body);
-    if (undo !== undefined) return <AnswerWithUndo said={said} path={`/sessions/${session}/${undo}`} />;
+    if (next) return <AnswerWithNext said={said} path={`/sessions/${session}/${next.action}`} label={next.label} />;
     return link === undefined ? said : <AnswerWithLink said={said} link={link} />;
   }
 }
@@ -309,12 +309,14 @@ function AnswerWithLink({ said, link }: { readonly said: string; readonly link: 
   );
 }
 
-function AnswerWithUndo({ said, path }: { readonly said: string; readonly path: string }) {
+type NextProps = { readonly said: string; readonly path: string; readonly label: string };
+
+function AnswerWithNext({ said, path, label }: NextProps) {
   return (
     <>
       {`${said} `}
       <button type="button" class="plain" hx-post={path} hx-target="#said">
-        Undo
+        {label}
       </button>
     </>
   );

@@ -40,6 +40,7 @@ import { describeNoWorker } from '../client/sessions/no-worker.ts';
 import { findSessionHost } from '../worker/config/session-host.ts';
 import type { FileNow } from './call-views/file-change.ts';
 import { readWorkspaceFile } from './inbox/workspace-file.ts';
+import { readStartedSince } from './usage/usage.ts';
 import { RecentMap } from '../system/recent-map.ts';
 import { countBy, type FleetHistorian, fleetHistorian } from './fleet/fleet-history.ts';
 import { readPrometheusAddress } from './fleet/prometheus-range.ts';
@@ -165,6 +166,8 @@ const STEPS_HOLD_MS = 1_500;
 const RUNNING_WAIT_MS = 100;
 /** Milliseconds for which the fleet's history is reused. */
 const HISTORY_HOLD_MS = 10_000;
+/** A reading of all sessions of a span may take seconds, and is not to keep a processor busy. */
+const SUMS_REST = 20;
 /** Milliseconds after which a look that all viewers share is given up. */
 const LOOK_LIMIT_MS = 60_000;
 /** Most answers of one kind to keep: the question may be about many queues. */
@@ -222,14 +225,25 @@ function fleetPorts(
   const counts = holdAnswers(count, ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS));
   const look = (filter: string): Promise<SessionCounts> => countSessions(finder, { filter, running: true });
   const filtered = holdAnswers(look, () => SLOW_COUNTS_HOLD_MS);
+  const page: PagePorts['page'] = (which = {}) =>
+    abortWith(temporal.client, which.signal, () => listPage(finder, which));
+  const startedSince = holdAnswers(
+    async (hours: number) => {
+      const begun = performance.now();
+      const { sessions, cut } = await readStartedSince({ page }, hours);
+      return { sessions: cut ? null : sessions, took: performance.now() - begun };
+    },
+    ({ took }) => Math.max(COUNTS_HOLD_MS, SUMS_REST * took),
+  );
   const historian = fleetHistorian({
     count: countBy(temporal.client),
     prometheus: readPrometheusAddress(env['PERDURE_PROMETHEUS']),
+    startedSince: async (hours) => (await startedSince(hours)).sessions,
   });
   return {
     running: finder.readRunning,
     fleet: { note: historian.note, read: holdAnswers(historian.read, () => HISTORY_HOLD_MS) },
-    page: (which = {}) => abortWith(temporal.client, which.signal, () => listPage(finder, which)),
+    page,
     counts: ({ filter = '' } = {}) => (filter === '' ? counts : filtered)(filter),
   };
 }

@@ -19,7 +19,8 @@ const LOOKS: Readonly<
   parked: ['p', 'dim', 'parked'],
   queue: ['q', 'dim', 'a worker was busy'],
   retry: ['r', 'yellow', 'failed attempts, backed off'],
-  gap: ['!', 'red', 'no worker, or one was lost'],
+  lost: ['x', 'red', 'lost with a worker'],
+  gap: ['!', 'red', 'no worker'],
 };
 
 /** Columns of the longest bar. */

@@ -33,7 +33,8 @@ export function endWord({ decision, outcome }: Pick<Outcome['log'], 'decision' |
   }
 }
 
-function approvalWords({ approved }: Pick<Outcome['log'], 'approved'>): readonly string[] {
+/** Says who allowed a call that was put to a person. */
+export function approvalWords({ approved }: Pick<Outcome['log'], 'approved'>): readonly string[] {
   if (approved === undefined) return [];
   const who = approved.by === undefined ? 'a person' : oneLine(approved.by, NAME);
   return [`${who} allowed it${approved.editedHash === undefined ? '' : ' with another input'}`];

@@ -5,7 +5,7 @@ import { formatCount } from '../../client/units.ts';
 import { parseQuestion } from '../../client/render/approval-text.ts';
 import type { IconName } from '../icons.tsx';
 import { asRecord, readWanted } from './file-change.ts';
-import { findRiskyWords } from './risky-words.ts';
+import { judgeCommand } from './risky-commands.ts';
 
 export type CallKind = 'edit' | 'write' | 'command' | 'fetch' | 'question' | 'tasks' | 'agent' | 'server' | 'other';
 
@@ -65,7 +65,7 @@ function describeCall(kind: CallKind, { tool, input }: SeenCall): Pick<CallSumma
     case 'command': {
       const command = String(fields['command']);
       const [first = '', ...rest] = command.trim().split('\n');
-      const risk = findRiskyWords(command)[0]?.says;
+      const [risk] = judgeCommand(command).says;
       const more = rest.length === 0 ? '' : ` … ${formatCount(rest.length + 1, 'line')}`;
       return { tool, what: `${first}${more}`, ...(risk !== undefined && { risk }) };
     }
@@ -79,17 +79,47 @@ function describeCall(kind: CallKind, { tool, input }: SeenCall): Pick<CallSumma
       return { tool, what: firstText(fields, ['title', 'description', 'prompt']) };
     case 'server': {
       const [, server = tool, ...name] = tool.split('__');
-      return { tool: server, what: [name.join('__'), firstText(fields)].filter(Boolean).join(' ') };
+      return { tool: server, what: [name.join('__'), fieldsText(fields)].filter(Boolean).join(' ') };
     }
     case 'other':
-      return { tool, what: firstText(fields) };
+      return { tool, what: fieldsText(fields) };
   }
 }
 
-/** Returns the first text among these fields, or among all. */
-function firstText(fields: Readonly<Record<string, unknown>>, names = Object.keys(fields)): string {
+/** Returns the first text among these fields. */
+function firstText(fields: Readonly<Record<string, unknown>>, names: readonly string[]): string {
   const found = names.map((name) => fields[name]).find((value) => typeof value === 'string' && value !== '');
-  return typeof found === 'string' ? (found.trim().split('\n', 1)[0] ?? '') : '';
+  return typeof found === 'string' ? firstLine(found) : '';
+}
+
+const firstLine = (text: string): string => text.trim().split('\n', 1)[0] ?? '';
+
+/** Fields that name where something goes. */
+const TARGETS = /^(?:to|target|dest|destination|env|environment|stage|region|branch)$/i;
+/** What the model says about the call decides nothing. */
+const ABOUT = /^(?:description|reason|explanation)$/i;
+const MOST_VALUE = 60;
+
+/**
+ * Writes what a call of an unknown tool is about: its first text, where that goes, and all other
+ * plain values by name, as in `pricing → production, canary 10`.
+ */
+function fieldsText(fields: Readonly<Record<string, unknown>>): string {
+  const plain = Object.entries(fields).flatMap(([name, value]): readonly (readonly [string, string])[] =>
+    ['string', 'number', 'boolean'].includes(typeof value) && value !== ''
+      ? [[name, firstLine(String(value))]]
+      : Array.isArray(value) || (typeof value === 'object' && value !== null)
+        ? [[name, JSON.stringify(value)]]
+        : [],
+  );
+  const said = plain.filter(([name]) => !ABOUT.test(name));
+  const [first, ...rest] = said.length > 0 ? said : plain;
+  if (!first) return '';
+  const shorten = (text: string): string => (text.length > MOST_VALUE ? `${text.slice(0, MOST_VALUE)}…` : text);
+  const target = TARGETS.test(first[0]) ? undefined : rest.find(([name]) => TARGETS.test(name));
+  const others = rest.filter((one) => one !== target).map(([name, value]) => `${name} ${shorten(value)}`);
+  const head = target === undefined ? first[1] : `${shorten(first[1])} → ${shorten(target[1])}`;
+  return [head, ...others].join(', ');
 }
 
 /**

@@ -6,7 +6,7 @@ import { parseQuestion } from '../../client/render/approval-text.ts';
 import { Icon } from '../icons.tsx';
 import { asRecord, compareFile, readWanted, type DiffLine, type PreviewedChange, type FileNow } from './file-change.ts';
 import { callKindOf } from './call-summary.ts';
-import { findRiskyWords } from './risky-words.ts';
+import { judgeCommand, type RiskyWord } from './risky-commands.ts';
 
 export type ViewedCall = {
   readonly tool: string;
@@ -119,8 +119,8 @@ function Line({ line: { mark, before, after, text, differs } }: { readonly line:
 function CommandView({ fields, cwd }: { readonly fields: Readonly<Record<string, unknown>>; readonly cwd: string }) {
   const { command, description, ...others } = fields;
   const script = String(command).slice(0, LONGEST);
-  const words = findRiskyWords(script);
-  const says = [...new Set(words.map((word) => word.says))];
+  // What is cut from view is judged as well.
+  const { says, words } = judgeCommand(String(command));
   return (
     <figure class="view-command">
       {typeof description === 'string' ? <p class="view-about">{showUnseen(description.slice(0, 1_000))}</p> : null}
@@ -136,8 +136,6 @@ function CommandView({ fields, cwd }: { readonly fields: Readonly<Record<string,
     </figure>
   );
 }
-
-type RiskyWord = ReturnType<typeof findRiskyWords>[number];
 
 /** A row for each line: the sheet indents what goes on with it, which thus looks like no line. */
 function ScriptRows({ script, words }: { readonly script: string; readonly words: readonly RiskyWord[] }) {

@@ -50,7 +50,13 @@ export type Standing = {
   readonly agents: readonly SessionInfo[];
 };
 
-export type PendingMessage = { readonly id: MessageId; readonly text: string; readonly now: boolean };
+/** `compact`: it asks for a compaction, and no transcript will have it. */
+export type PendingMessage = {
+  readonly id: MessageId;
+  readonly text: string;
+  readonly now: boolean;
+  readonly compact?: true;
+};
 
 /** Output of attempts that died, with the number of items before it (L16). */
 export type VoidOutput = { readonly after: number; readonly html: string };
@@ -158,7 +164,10 @@ async function readOn(state: State, head: Hash | null): Promise<void> {
     state.run = Math.max(state.run, added.at(-1)?.run ?? 0);
     const started = added.findLast(({ entry }) => entry.kind === 'run_started')?.entry;
     if (started?.kind === 'run_started') state.runConfig = await state.config(started.config);
-    for (const { entry } of added) if (entry.kind === 'user') noteTaken(state, entry.id);
+    for (const { entry } of added) {
+      if (entry.kind === 'user') noteTaken(state, entry.id);
+      if (entry.kind === 'boundary' && entry.trigger === 'manual') noteCompacted(state);
+    }
     // A later viewer gets the page, which draws its own window.
     if (state.opened) state.ring.push(...(await drawItems(state, changed)), ...(await drawItems(state, added)));
   } catch (error) {
@@ -199,8 +208,10 @@ async function drawItems(state: State, items: readonly Item[]): Promise<Change[]
 /** Returns what items are drawn with, apart from texts that are stored by themselves. */
 export function itemContext(state: State): ItemContext {
   const agents = matchAgents(transcriptFacts(state.items).agents, state.agents);
+  const first = state.items.all.find(({ entry }) => entry.kind === 'user');
   return {
     session: state.session,
+    ...(first && { first: first.position }),
     bodies: new Map(),
     progress: (anchor) => state.pieces.progress(anchor),
     agent: (anchor) => agents.get(anchor),
@@ -250,6 +261,11 @@ export const MOST_TAKEN = 1_000;
 export function noteTaken(state: State, id: MessageId): void {
   state.tookUp.set(id, true);
   state.pending = state.pending.filter((message) => message.id !== id);
+}
+
+/** What asked for a compaction has been done. */
+function noteCompacted(state: State): void {
+  for (const { id, compact } of state.pending) if (compact) noteTaken(state, id);
 }
 
 export async function readApprovals(state: State): Promise<void> {
@@ -316,13 +332,18 @@ export async function readLately(state: State): Promise<void> {
   state.recent = await state.ports.recent(state.session);
   if (state.seen.status !== 'open') return;
   const known = new Set(state.items.all.flatMap(({ entry }) => (entry.kind === 'user' ? [entry.id] : [])));
-  const open = state.recent.messages.filter(({ id }) => !known.has(id) && !state.tookUp.has(id));
+  // A session that is idle has taken all that reached it, a compaction without a trace of its own.
+  const isIdle = state.seen.phase === 'idle' && !state.seen.unseen;
+  const open = state.recent.messages.filter(
+    ({ id, compact }) => !known.has(id) && !state.tookUp.has(id) && !(compact && isIdle),
+  );
   const bodies = await readBodies(
     state,
     open.map(({ id, body }) => ({ kind: 'user', id, body })),
   );
-  const told = open.map(({ id, body, now }) => ({
+  const told = open.map(({ id, body, now, compact }) => ({
     id,
+    ...(compact && { compact: true as const }),
     text: body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? `(a prompt of ${body.bytes} bytes)`),
     now: now ?? false,
   }));

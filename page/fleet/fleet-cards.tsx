@@ -1,8 +1,8 @@
 // The cards above the list: how many work and wait, what it costs, what goes wrong, over time.
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
-import { formatCount, formatMoney } from '../../client/units.ts';
-import { Age, AreaPlot, BarPlot, shortAmount } from '../figures.tsx';
+import { formatCount, formatMoment, formatMoney } from '../../client/units.ts';
+import { Age, AreaPlot, LocalTime, BarPlot, shortAmount } from '../figures.tsx';
 import { sumCounts } from '../frame/frame-state.tsx';
 import type { Plots } from './fleet-plots.ts';
 import { type ViewSpan, spans } from './fleet-view.ts';
@@ -19,7 +19,9 @@ export function FleetCards({ counts, waiting, plots, span }: CardsProps) {
   const [cents, tokens, failed, calls] = [plots.cents, plots.tokens, plots.failed, plots.failedCalls].map((values) =>
     values.reduce((sum, value) => sum + value, 0),
   );
-  const known = describeSince(plots);
+  const known = plots.source === 'prometheus' ? 'From Prometheus.' : describeSeen(plots.since, plots.from);
+  const sums = plots.source === 'prometheus' ? known : describeSums(plots, span);
+  const time = plots.spentSince === null ? spanText(span) : <Since at={plots.spentSince} />;
   return (
     <div class="cards" id="cards">
       <Card name="Working" span={span} note={known}>
@@ -38,21 +40,20 @@ export function FleetCards({ counts, waiting, plots, span }: CardsProps) {
         </Figure>
         <AreaPlot values={plots.waiting} tone="wait" />
       </Card>
-      <Card name="Cost" span={span} wide note={known}>
+      <Card name="Cost" span={span} wide note={sums}>
         <Figure value={formatMoney((cents ?? 0) / 100)}>
-          {plots.rate === null
-            ? span.replace(/(\d+)/, '$1 ')
-            : `${span.replace(/(\d+)/, '$1 ')} · ${perMinute(plots.rate)}`}
+          {time}
+          {plots.rate === null || plots.rate === 0 ? '' : ` · ${perMinute(plots.rate)}`}
         </Figure>
         <BarPlot values={plots.cents} tone="park" />
       </Card>
-      <Card name="Tokens" span={span} wide note={known}>
-        <Figure value={shortAmount(tokens ?? 0)}>{span.replace(/(\d+)/, '$1 ')}</Figure>
+      <Card name="Tokens" span={span} wide note={sums}>
+        <Figure value={shortAmount(tokens ?? 0)}>{time}</Figure>
         <BarPlot values={plots.tokens} tone="ctx" />
       </Card>
-      <Card name="Errors" span={span} wide note={`Runs that ended badly, and requests to models that failed. ${known}`}>
+      <Card name="Errors" span={span} wide note={`${sums} Failed model calls: ${known}`}>
         <Figure value={String(failed ?? 0)} tone={(failed ?? 0) > 0 ? 'bad' : undefined}>
-          {`${failed === 1 ? 'bad end' : 'bad ends'} · ${formatCount(Math.round(calls ?? 0), 'failed model call')}`}
+          {`failed · ${formatCount(Math.round(calls ?? 0), 'failed model call')}`}
         </Figure>
         <BarPlot values={plots.failed} tone="fail" above={{ values: plots.failedCalls, tone: 'wait' }} />
       </Card>
@@ -62,10 +63,25 @@ export function FleetCards({ counts, waiting, plots, span }: CardsProps) {
 
 const perMinute = (cents: number): string => `${formatMoney(cents / 100)}/min`;
 
-function describeSince({ since, from }: Plots): string {
-  if (since === null) return 'From Prometheus.';
-  if (since <= from) return 'As this page saw it.';
-  return `As this page saw it, since ${new Date(since).toISOString().slice(0, 16).replace('T', ' ')} UTC.`;
+const spanText = (span: ViewSpan): string => span.replace(/(\d+)/, '$1 ');
+
+/** In place of a span that is not known whole. */
+function Since({ at }: { readonly at: number }) {
+  return (
+    <>
+      since <LocalTime at={at} />
+    </>
+  );
+}
+
+function describeSeen(since: number | null, from: number): string {
+  if (since === null || since <= from) return 'As seen by this page.';
+  return `As seen by this page since ${formatMoment(since)}.`;
+}
+
+function describeSums({ spentSince, from }: Plots, span: ViewSpan): string {
+  if (spentSince !== null) return describeSeen(spentSince, from);
+  return `Sessions started in the last ${spanText(span)}, as on the Usage page.`;
 }
 
 type CardProps = {

@@ -5,11 +5,11 @@ import { reasonOf } from '../../system/text.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
 import type { SessionPage } from '../../client/sessions/find/list-sessions.ts';
-import { formatCount } from '../../client/units.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { readWaiting } from '../feed/read-waiting.ts';
 import { type Trouble, createTroubles } from '../feed/troubles.ts';
 import { sumCounts } from '../frame/frame-state.tsx';
+import { formatNumber } from '../figures.tsx';
 import { Icon } from '../icons.tsx';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
@@ -17,8 +17,19 @@ import { Banner } from '../session/frame.tsx';
 import { present } from '../../workflows/contract/present.ts';
 import { FleetCards } from './fleet-cards.tsx';
 import { type Plots, plotsOf } from './fleet-plots.ts';
-import { type FleetView, fleetAddress, filterTerms, readFleetView, type Tab, tabs, wholeFilter } from './fleet-view.ts';
+import {
+  type FleetView,
+  fleetAddress,
+  filterTerms,
+  readFleetView,
+  sortOf,
+  type Tab,
+  tabs,
+  wholeFilter,
+} from './fleet-view.ts';
 import { type Need, NeedStrip, NEEDS_SHOWN } from './need-strip.tsx';
+import { type RunEnds, runEndReader } from './run-ends.ts';
+import { byUrgency } from './urgency.ts';
 import { GroupRow, groupRowId, sessionRowId, SessionRow } from './session-row.tsx';
 import { flatRows, groupSessions, type SessionGroup, treeRows } from './session-tree.ts';
 
@@ -32,6 +43,7 @@ type Looked = {
   readonly waiting: readonly WaitingApproval[];
   readonly needs: readonly Need[];
   readonly plots: Plots;
+  readonly ends: RunEnds;
   /** How many match without one of the filter's terms; asked only when none matches with all. */
   readonly without: readonly { readonly term: string; readonly count: number }[];
 };
@@ -44,7 +56,7 @@ export type FleetFeed = {
   close(): void;
 };
 
-export type FleetPorts = Pick<PagePorts, 'page' | 'counts' | 'inbox' | 'describe' | 'fleet'>;
+export type FleetPorts = Pick<PagePorts, 'page' | 'counts' | 'inbox' | 'describe' | 'fleet' | 'store'>;
 
 /** Milliseconds between looks. */
 const LOOK_MS = 2_000;
@@ -79,28 +91,24 @@ export async function openFleetFeed(
   const drawn = new Map<string, string>();
   const stop = new AbortController();
   const titles = new Map<string, string>();
+  const readEnds = runEndReader(ports.store);
   const look = async (): Promise<Looked> => {
-    const [page, all, counted, waiting] = await Promise.all([
-      ports.page(
-        present({ filter: wholeFilter(view), size: PAGE, after: view.after ?? undefined, running: true as const }),
-      ),
+    const [page, all, counts, waiting] = await Promise.all([
+      readRows(ports, view),
       ports.counts(),
       countTabs(ports, view.filter),
       readWaiting(ports, trouble).then(soonestFirst),
     ]);
     ports.fleet.note({ at: Date.now(), counts: all, sessions: page.sessions });
-    const [needs, history, without] = await Promise.all([
+    const [needs, history, without, ends] = await Promise.all([
       nameNeeds(ports, titles, waiting.slice(0, NEEDS_SHOWN)),
       ports.fleet.read(view.span),
       page.sessions.length === 0 ? countWithout(ports, view) : [],
+      readEnds(page.sessions),
     ]);
-    // The list of a tab that is shown whole is younger than a count that others share.
-    const isWhole = page.next === null && view.after === null;
-    const counts = isWhole ? { ...counted, [view.tab]: page.sessions.length } : counted;
-    return { page, all, counts, waiting, needs, plots: plotsOf(history), without };
+    return { page, all, counts, waiting, needs, plots: plotsOf(history), ends, without };
   };
   let looked = await look();
-  trouble.set('workers', missingWorkers(looked.all));
   const draw = (): readonly FramePart[] => fleetParts(looked, trouble.list(), view);
   let parts = draw();
   frameChanges(drawn, parts);
@@ -111,7 +119,6 @@ export async function openFleetFeed(
       const begun = performance.now();
       try {
         looked = await look();
-        trouble.set('workers', missingWorkers(looked.all));
         trouble.set('server', null);
       } catch (error) {
         trouble.set('server', reasonOf(error));
@@ -139,6 +146,23 @@ export async function openFleetFeed(
     },
     close: () => stop.abort(),
   };
+}
+
+/** Where nobody has chosen an order, the most urgent sessions come first. */
+const isByUrgency = ({ filter, tab, group, after }: FleetView): boolean =>
+  tab === 'all' && group === 'none' && after === null && sortOf(filter) === null;
+
+const URGENT: readonly Tab[] = ['waiting', 'stuck', 'failed', 'working'];
+
+/** Reads a page of the list; the urgent ones are on the first, whenever they began. */
+async function readRows(ports: Pick<FleetPorts, 'page'>, view: FleetView): Promise<SessionPage> {
+  const read = (filter: string, after?: string): Promise<SessionPage> =>
+    ports.page(present({ filter, size: PAGE, after, running: true as const }));
+  const page = await read(wholeFilter(view), view.after ?? undefined);
+  if (page.next === null || !isByUrgency(view)) return page;
+  const urgent = await Promise.all(URGENT.map((tab) => read(wholeFilter({ ...view, tab }))));
+  const sessions = [...urgent.flatMap((one) => one.sessions), ...page.sessions];
+  return { ...page, sessions: [...new Map(sessions.map((one) => [one.session, one])).values()] };
 }
 
 /** Counts the sessions of each tab that the person's own filter leaves. */
@@ -170,13 +194,6 @@ async function countWithout({ counts }: Pick<FleetPorts, 'counts'>, view: FleetV
   return (await Promise.all(counted)).filter(({ count }) => count > 0);
 }
 
-/** Null when each session that has work has a worker. */
-function missingWorkers(counts: SessionCounts): string | null {
-  const waiting = counts.waiting_worker;
-  if (waiting === 0) return null;
-  return `${formatCount(waiting, 'session')} without one: \`perdure worker\` on a machine that reaches the server and the store takes them up.`;
-}
-
 /** Orders what waits for a person, the most urgent first. */
 function soonestFirst(waiting: readonly WaitingApproval[]): readonly WaitingApproval[] {
   return waiting.toSorted((one, other) => one.deadline - other.deadline);
@@ -196,23 +213,26 @@ async function nameNeeds(
   );
 }
 
-function rowGroups({ page: { sessions } }: Looked, { flat, group }: FleetView): readonly SessionGroup[] {
-  if (group !== 'none') return groupSessions(sessions, group);
-  return [{ name: '', rows: flat ? flatRows(sessions) : treeRows(sessions) }];
+function rowGroups({ page: { sessions }, ends }: Looked, view: FleetView, now: number): readonly SessionGroup[] {
+  if (view.group !== 'none') return groupSessions(sessions, view.group);
+  const rows = view.flat ? flatRows(sessions) : treeRows(sessions);
+  return [{ name: '', rows: isByUrgency(view) ? byUrgency(rows, ends, now) : rows }];
 }
 
 function fleetParts(looked: Looked, troubles: readonly Trouble[], view: FleetView): readonly FramePart[] {
   const part = (id: string, into: string, node: unknown): FramePart => ({ id, into, html: htmlOf(node) });
-  const { all, counts, waiting, needs, plots } = looked;
+  const { all, counts, waiting, needs, plots, ends } = looked;
   const now = Date.now();
   return [
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, FLEET.banners, <Banner trouble={trouble} />)),
     part('cards', FLEET.cards, <FleetCards counts={all} waiting={waiting} plots={plots} span={view.span} />),
     part('needs', FLEET.needs, <NeedStrip needs={needs} waiting={waiting} />),
     part('tabs', FLEET.tabs, <Tabs counts={counts} view={view} />),
-    ...rowGroups(looked, view).flatMap(({ name, rows }) => [
+    ...rowGroups(looked, view, now).flatMap(({ name, rows }) => [
       ...(view.group === 'none' ? [] : [part(groupRowId(name), FLEET.rows, <GroupRow name={name} rows={rows} />)]),
-      ...rows.map((row) => part(sessionRowId(row.session.session), FLEET.rows, <SessionRow row={row} now={now} />)),
+      ...rows.map((row) =>
+        part(sessionRowId(row.session.session), FLEET.rows, <SessionRow row={row} now={now} ends={ends} />),
+      ),
     ]),
     part('empty', FLEET.empty, <EmptyState looked={looked} view={view} />),
   ];
@@ -238,7 +258,7 @@ function EmptyState({ looked: { page, all, without }, view }: { readonly looked:
         <Icon name="sessions" />
         <b>No sessions yet</b>
         <p>
-          Give an agent its first task here, or <code>perdure run "…"</code>.
+          Start an agent here, or run <code>perdure run "…"</code>.
         </p>
         <button type="button" class="first" data-needs="steer" data-opens="new-task" aria-haspopup="dialog">
           <Icon name="plus" />
@@ -250,7 +270,7 @@ function EmptyState({ looked: { page, all, without }, view }: { readonly looked:
   return (
     <div id="empty" class="card empty">
       <Icon name="search" />
-      <b>No session is like that</b>
+      <b>No sessions match this filter</b>
       {filter === '' ? null : (
         <p>
           <code>{filter}</code>
@@ -258,7 +278,7 @@ function EmptyState({ looked: { page, all, without }, view }: { readonly looked:
       )}
       {without.map(({ term, count }) => (
         <p>
-          {count === 1 ? '1 matches without ' : `${count} match without `}
+          {count === 1 ? '1 matches without ' : `${formatNumber(count)} match without `}
           <a href={fleetAddress(view, leftOut(view, term))}>
             <code>{term}</code>
           </a>

@@ -1,9 +1,14 @@
 // Tells how the fleet stood over an hour, a day or a week: from Prometheus where there is one, else
-// from what this process has seen, with the sessions that closed from visibility.
+// what was spent and failed from the sessions that began in that time, and the rest from what this
+// process has seen.
 import type { Client } from '@temporalio/client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { SessionInfo } from '../../client/sessions/info.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
+import { takenBy } from '../usage/usage.ts';
+import { isBadReason } from './fleet-view.ts';
 import { bucketStarts, type FleetLook, type FleetPoint, minuteRing } from './minute-ring.ts';
 import { readPrometheusRange } from './prometheus-range.ts';
 
@@ -15,6 +20,8 @@ export type FleetHistory = {
   readonly step: number;
   /** Oldest first; the last is not over yet. */
   readonly points: readonly FleetPoint[];
+  /** The same, with what was spent when it was seen to be. */
+  readonly seen: readonly FleetPoint[];
   /** Sessions that closed in each point; null where the server could not say. */
   readonly closed: readonly (number | null)[];
   readonly source: 'prometheus' | 'here';
@@ -23,6 +30,8 @@ export type FleetHistory = {
    * here; null otherwise.
    */
   readonly since: number | null;
+  /** The same of what was spent and failed; null when the points have all of it. */
+  readonly spentSince: number | null;
   /** Says why Prometheus was not asked, or did not answer. */
   readonly trouble?: string;
 };
@@ -35,6 +44,7 @@ export type FleetHistorian = {
 };
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const spans: Readonly<Record<FleetSpan, { readonly step: number; readonly count: number }>> = {
   '1h': { step: MINUTE, count: 60 },
   '24h': { step: 30 * MINUTE, count: 48 },
@@ -49,14 +59,19 @@ export type HistorianPorts = {
   readonly count: (query: string) => Promise<number>;
   /** Address of a Prometheus. */
   readonly prometheus: string | null;
+  /** Reads the sessions that began in the last hours; null when there are too many to add up. */
+  readonly startedSince: (hours: number) => Promise<readonly SessionInfo[] | null>;
 };
+
+/** Milliseconds that a span waits for its sums; the next reading has them. */
+const SUMS_WAIT_MS = 1_000;
 
 export const countBy =
   ({ workflow }: Client) =>
   async (query: string): Promise<number> =>
     (await workflow.count(query)).count;
 
-export function fleetHistorian({ count, prometheus }: HistorianPorts, now = Date.now): FleetHistorian {
+export function fleetHistorian({ count, prometheus, startedSince }: HistorianPorts, now = Date.now): FleetHistorian {
   const ring = minuteRing();
   const counted = new RecentMap<string, number>(MOST_COUNTS);
   const closedIn = async (from: number, to: number): Promise<number | null> => {
@@ -79,23 +94,73 @@ export function fleetHistorian({ count, prometheus }: HistorianPorts, now = Date
       const { step, count: most } = spans[span];
       const starts = bucketStarts(now(), step, most);
       const closed = Promise.all(starts.map((from) => closedIn(from, from + step)));
-      const own = (trouble?: string): Omit<FleetHistory, 'closed'> => ({
-        span,
-        step,
-        points: ring.points(now(), step, most),
-        source: 'here',
-        since: ring.since,
-        ...(trouble !== undefined && { trouble }),
-      });
-      if (prometheus === null) return { ...own(), closed: await closed };
+      const own = async (trouble?: string): Promise<Omit<FleetHistory, 'closed'>> => {
+        const begun = startedSince((step * most) / HOUR).catch(() => null);
+        const sessions = await Promise.race([begun, sleep(SUMS_WAIT_MS, null)]);
+        const points = ring.points(now(), step, most);
+        return {
+          span,
+          step,
+          points: sessions === null ? points : withSums(points, step, sessions),
+          seen: points,
+          source: 'here',
+          since: ring.since,
+          spentSince: sessions === null ? ring.since : null,
+          ...(trouble !== undefined && { trouble }),
+        };
+      };
+      if (prometheus === null) return { ...(await own()), closed: await closed };
       try {
         const points = await readPrometheusRange(prometheus, starts, step);
-        return { span, step, points, source: 'prometheus', since: null, closed: await closed };
+        return {
+          span,
+          step,
+          points,
+          seen: points,
+          source: 'prometheus',
+          since: null,
+          spentSince: null,
+          closed: await closed,
+        };
       } catch (error) {
-        return { ...own(`Prometheus could not be asked: ${reasonOf(error)}`), closed: await closed };
+        return { ...(await own(`Prometheus could not be asked: ${reasonOf(error)}`)), closed: await closed };
       }
     },
   };
 }
 
 const isoOf = (ms: number): string => new Date(ms).toISOString();
+
+/**
+ * Puts what sessions spent, and their bad ends, where they began; the sums are those of the usage
+ * page.
+ */
+function withSums(
+  points: readonly FleetPoint[],
+  step: number,
+  sessions: readonly SessionInfo[],
+): readonly FleetPoint[] {
+  const first = points[0]?.at ?? 0;
+  const cost = points.map((): Record<string, number> => ({}));
+  const tokens = points.map(() => 0);
+  const badRuns = points.map(() => 0);
+  for (const { session, cents, tokens: used } of takenBy(sessions)) {
+    // The oldest began a moment before the first point, which is of whole minutes.
+    const at = Math.max(0, Math.min(points.length - 1, Math.floor((session.startedAt - first) / step)));
+    const model = session.facts?.model ?? 'unknown';
+    const sums = cost[at] ?? {};
+    sums[model] = (sums[model] ?? 0) + cents / 100;
+    tokens[at] = (tokens[at] ?? 0) + used;
+    badRuns[at] = (badRuns[at] ?? 0) + Number(hasFailed(session));
+  }
+  return points.map((point, at) => ({
+    ...point,
+    cost: cost[at] ?? {},
+    tokens: { all: tokens[at] ?? 0 },
+    badRuns: badRuns[at] ?? 0,
+  }));
+}
+
+/** As the tab Failed has it. */
+const hasFailed = ({ last, phase }: SessionInfo): boolean =>
+  (phase === 'idle' || phase === 'closed') && last !== null && isBadReason(last.terminal.reason);

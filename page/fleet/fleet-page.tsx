@@ -1,7 +1,6 @@
 // Shows all sessions: figures over time and what waits for a person on top, below them a live page
 // of the list.
 import { raw } from 'hono/html';
-import { Icon } from '../icons.tsx';
 import { Layout } from '../layout.tsx';
 import { FLEET, type FleetFeed } from './fleet-feed.tsx';
 import {
@@ -38,7 +37,7 @@ export function fleetPage(feed: FleetFeed, { refused }: FleetProps = {}) {
     >
       <header class="fleet-head">
         <h1>Sessions</h1>
-        <small class="inline">updates by itself</small>
+        <small class="inline">live</small>
         <nav class="choice far" aria-label="Time that the plots show">
           {(Object.keys(spans) as ViewSpan[]).map((span) => (
             <a href={fleetAddress(view, { span })} aria-current={span === view.span ? 'page' : undefined}>
@@ -62,7 +61,7 @@ export function fleetPage(feed: FleetFeed, { refused }: FleetProps = {}) {
         </div>
         <ListTools view={view} />
       </div>
-      <div class="list-place">
+      <div class="list-place" inert={refused ? true : undefined}>
         <table
           class="sessions"
           id="sessions"
@@ -137,16 +136,19 @@ function BulkBar() {
     <div class="bulk" id="bulk" role="group" aria-label="With the selected sessions" hidden>
       <span id="picked" role="status" />
       <button type="button" class="small" data-all-matching hidden />
-      {['interrupt', 'resume', 'cancel'].map((action) => (
-        <button type="button" class="small" data-needs="steer" data-bulk={action}>
-          {action[0]?.toUpperCase() + action.slice(1)}
+      {['Interrupt', 'Resume'].map((name) => (
+        <button type="button" class="small" data-needs="steer" data-bulk={name.toLowerCase()}>
+          {name}
         </button>
       ))}
       <button type="button" class="small" data-compare>
         Compare
       </button>
-      <button type="button" class="small" data-unpick aria-label="Select none">
-        <Icon name="close" />
+      <button type="button" class="small plain" data-unpick>
+        Clear selection
+      </button>
+      <button type="button" class="small bad far" data-needs="steer" data-bulk="cancel">
+        End…
       </button>
     </div>
   );

@@ -15,6 +15,9 @@ export type Plots = {
   readonly failedCalls: readonly number[];
   /** Since when something is known, in milliseconds since the epoch; null for all of the span. */
   readonly since: number | null;
+  /** The same of what was spent and failed. */
+  readonly spentSince: number | null;
+  readonly source: FleetHistory['source'];
   /** US cents a minute, of the last columns; null while not known. */
   readonly rate: number | null;
 };
@@ -22,12 +25,12 @@ export type Plots = {
 /** Milliseconds over which the rate of spending is taken. */
 const RATE_MS = 5 * 60_000;
 
-export function plotsOf({ points, since, step }: FleetHistory): Plots {
+export function plotsOf({ points, seen, since, spentSince, source, step }: FleetHistory): Plots {
   const column = (of: (point: FleetPoint) => number | null): readonly number[] => points.map((point) => of(point) ?? 0);
   const cents = column(({ cost }) => sumOf(cost) * 100);
-  const recent = points.slice(-Math.max(1, Math.round(RATE_MS / step)));
+  const recent = seen.slice(-Math.max(1, Math.round(RATE_MS / step)));
   const isKnown = recent.some(({ cost }) => cost !== null);
-  const spent = cents.slice(-recent.length).reduce((sum, value) => sum + value, 0);
+  const spent = recent.reduce((sum, { cost }) => sum + sumOf(cost) * 100, 0);
   return {
     from: points[0]?.at ?? 0,
     working: column(({ working }) => working),
@@ -37,6 +40,8 @@ export function plotsOf({ points, since, step }: FleetHistory): Plots {
     failed: column(({ badRuns }) => badRuns),
     failedCalls: column(({ failedCalls }) => failedCalls),
     since,
+    spentSince,
+    source,
     rate: isKnown ? spent / ((recent.length * step) / 60_000) : null,
   };
 }

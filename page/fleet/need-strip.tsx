@@ -2,12 +2,13 @@
 import { showUnseen } from '../../system/text.ts';
 import { parseQuestion } from '../../client/render/approval-text.ts';
 import { changeOf, diffRows } from '../../client/render/diff-rows.ts';
-import { compactInput } from '../../client/render/tool-lines.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { formatCount } from '../../client/units.ts';
 import { oneLine } from '../../client/paint.ts';
+import { summarizeCall } from '../call-views/call-summary.ts';
 import { Age } from '../figures.tsx';
-import { Icon, type IconName } from '../icons.tsx';
+import { Icon } from '../icons.tsx';
+import { MOST_WHAT } from '../session/decision-form.tsx';
 
 /** Rows of the strip: with them the list below still begins within the first screen. */
 export const NEEDS_SHOWN = 3;
@@ -63,19 +64,23 @@ function kindsText(waiting: readonly WaitingApproval[]): string {
   }).join(', ');
 }
 
-const icons: Readonly<Record<Kind, IconName>> = { question: 'question', edit: 'edit', command: 'shell', call: 'tool' };
-
 const MOST = 160;
 
 function NeedRow({ approval, title }: Need) {
-  const { session, call, inputHash, tool, input, problem, askedAt } = approval;
+  const { session, call, inputHash, problem, askedAt } = approval;
   const kind = kindOf(approval);
   const path = `/sessions/${session}`;
-  const name = showUnseen(tool.slice(0, 60));
+  const { tool: label, what, icon } = summarizeCall(approval);
+  const name = showUnseen(label.slice(0, 60));
   return (
-    <div class="need" id={needId(approval)}>
-      <Icon name={icons[kind]} />
-      <b class="tool">{kind === 'question' ? 'asks' : name}</b>
+    <div
+      class="need"
+      id={needId(approval)}
+      data-hash={inputHash}
+      data-what={`${name} ${showUnseen(oneLine(what, MOST_WHAT))}`}
+    >
+      <Icon name={icon} />
+      <b class="tool">{name}</b>
       <a class="cut need-task" href={path}>
         {showUnseen(title) || session}
       </a>
@@ -85,23 +90,21 @@ function NeedRow({ approval, title }: Need) {
       <span class="number quiet need-age">{askedAt === undefined ? '' : <Age at={askedAt} />}</span>
       <span class="row need-do">
         {kind === 'edit' && problem === undefined ? (
-          <form data-needs="decide" hx-post={`${path}/approve`} hx-target="#said">
+          <form data-needs="decide" data-decides={`${path}/approve`}>
             <input type="hidden" name="call" value={call} />
             <input type="hidden" name="inputHash" value={inputHash} />
-            <input type="hidden" name="input" value={JSON.stringify(input)} />
             <button class="small allow" aria-label={`Allow ${name} in ${showUnseen(title)}`}>
               Allow
             </button>
           </form>
         ) : (
-          <a class="button small" href="/inbox">
+          <a class="button small" href={`/inbox?${new URLSearchParams({ session, call }).toString()}`}>
             {kind === 'question' ? 'Answer' : 'Review'}
           </a>
         )}
         {kind === 'question' ? null : (
-          <form data-needs="decide" hx-post={`${path}/deny`} hx-target="#said">
+          <form data-needs="decide" data-decides={`${path}/deny`}>
             <input type="hidden" name="call" value={call} />
-            <input type="hidden" name="reason" value="a person denied it" />
             <button class="small plain" aria-label={`Deny ${name} in ${showUnseen(title)}`}>
               Deny
             </button>
@@ -114,7 +117,8 @@ function NeedRow({ approval, title }: Need) {
 
 export const needId = ({ session, call }: WaitingApproval): string => `need-${session}-${call.replace(/[^\w-]/g, '-')}`;
 
-function What({ approval: { tool, input }, kind }: { readonly approval: WaitingApproval; readonly kind: Kind }) {
+function What({ approval, kind }: { readonly approval: WaitingApproval; readonly kind: Kind }) {
+  const { tool, input } = approval;
   if (kind === 'question') {
     const { question, options } = parseQuestion(input);
     return (
@@ -125,7 +129,7 @@ function What({ approval: { tool, input }, kind }: { readonly approval: WaitingA
     );
   }
   const change = kind === 'edit' ? changeOf(tool, input) : null;
-  if (change === null) return <code>{showUnseen(oneLine(compactInput(input, MOST), MOST))}</code>;
+  if (change === null) return <code>{showUnseen(oneLine(summarizeCall(approval).what, MOST))}</code>;
   const { lines, left } = diffRows(change.before, change.after);
   const count = (wanted: string): string =>
     `${lines.filter(({ mark }) => mark === wanted).length}${left > 0 ? '…' : ''}`;

@@ -5,10 +5,12 @@ import { contextShare } from '../../client/sessions/running/running-row.ts';
 import { isAtLeast } from '../../client/sessions/running/with-running.ts';
 import { formatMoney } from '../../client/units.ts';
 import { tagValues } from '../../workflows/contract/facts.ts';
-import { Age, HourPlot, MeterBar, shortAmount } from '../figures.tsx';
+import { Age, formatNumber, HourPlot, MeterBar, shortAmount } from '../figures.tsx';
 import { Icon } from '../icons.tsx';
 import { type FleetView, fleetAddress, sortColumnOf, sortOf } from './fleet-view.ts';
 import { doesNow, stateOf, stateOfTree } from './session-state.ts';
+import type { RunEnds } from './run-ends.ts';
+import { lastSignOf } from './urgency.ts';
 import { hashOf } from '../../store/values/store.ts';
 import type { SessionGroup, TreeRow } from './session-tree.ts';
 
@@ -17,9 +19,9 @@ export const columns = {
   tags: { name: 'Tags', shown: true },
   folder: { name: 'Folder', shown: false },
   model: { name: 'Model', shown: false, sort: 'model' },
-  begun: { name: 'Begun', shown: true, sort: 'age', number: true },
+  begun: { name: 'Started', shown: true, sort: 'age', number: true },
   hour: { name: 'Last hour', shown: true },
-  sign: { name: 'Last sign', shown: true, sort: '-idle', number: true },
+  sign: { name: 'Last activity', shown: true, sort: '-idle', number: true },
   runs: { name: 'Runs', shown: false, sort: '-runs', number: true },
   turns: { name: 'Turns', shown: true, sort: '-turns', number: true },
   context: { name: 'Context', shown: true },
@@ -88,7 +90,9 @@ function Heading({ name, sort, view, className }: HeadingProps) {
   );
 }
 
-export function SessionRow({ row: { session, depth, below }, now }: { readonly row: TreeRow; readonly now: number }) {
+type RowProps = { readonly row: TreeRow; readonly now: number; readonly ends: RunEnds };
+
+export function SessionRow({ row: { session, depth, below }, now, ends }: RowProps) {
   const { session: id, title, forkedFrom } = session;
   const name = showUnseen(title) || '(no title)';
   const own = stateOf(session, now);
@@ -123,7 +127,7 @@ export function SessionRow({ row: { session, depth, below }, now }: { readonly r
       </td>
       {columnList.map(([column, { name: label, number }]) => (
         <td class={`column-${column}${number === undefined ? '' : ' number'}`} data-label={label}>
-          <Cell session={session} column={column} isSilent={state.word === 'silent'} />
+          <Cell session={session} column={column} isSilent={state.word === 'silent'} ends={ends} />
         </td>
       ))}
     </tr>
@@ -144,9 +148,14 @@ export function GroupRow({ name, rows }: SessionGroup) {
   );
 }
 
-type CellProps = { readonly session: SessionInfo; readonly column: ColumnName; readonly isSilent: boolean };
+type CellProps = {
+  readonly session: SessionInfo;
+  readonly column: ColumnName;
+  readonly isSilent: boolean;
+  readonly ends: RunEnds;
+};
 
-function Cell({ session, column, isSilent }: CellProps) {
+function Cell({ session, column, isSilent, ends }: CellProps) {
   const { facts, startedAt, cwd, runs, running } = session;
   const least = isAtLeast(session) ? '≥ ' : '';
   switch (column) {
@@ -175,7 +184,7 @@ function Cell({ session, column, isSilent }: CellProps) {
     case 'hour':
       return running ? <HourPlot beats={running.lastHour} /> : <span class="quiet">–</span>;
     case 'sign': {
-      const sign = lastSignOf(session);
+      const sign = lastSignOf(session, ends);
       if (sign === null) return <span class="quiet">–</span>;
       return (
         <span class={isSilent ? 'bad' : undefined}>
@@ -184,9 +193,9 @@ function Cell({ session, column, isSilent }: CellProps) {
       );
     }
     case 'runs':
-      return <>{runs}</>;
+      return <>{formatNumber(runs)}</>;
     case 'turns':
-      return <>{facts === undefined ? '' : `${least}${facts.turns}`}</>;
+      return <>{facts === undefined ? '' : `${least}${formatNumber(facts.turns)}`}</>;
     case 'context': {
       const share = running ? contextShare(running) : null;
       return share === null ? <span class="quiet">–</span> : <MeterBar share={share} name="of the context window" />;
@@ -198,11 +207,4 @@ function Cell({ session, column, isSilent }: CellProps) {
         <>{facts === undefined ? '' : `${least}${formatMoney(facts.cents === null ? null : facts.cents / 100)}`}</>
       );
   }
-}
-
-/** When a session was last seen to go on; null where lists do not know. */
-function lastSignOf({ running, closedAt, phase, facts }: SessionInfo): number | null {
-  if (running) return running.lastSign;
-  if (closedAt !== null) return closedAt;
-  return phase === 'waiting_approval' ? (facts?.waitingSince ?? null) : null;
 }

@@ -39,6 +39,16 @@ export function stateOf(session: SessionInfo, now: number): SessionState {
   return facts?.agent ? { icon: 'done', tone: 'ok', word: 'done' } : { icon: 'idle', tone: 'idle', word: 'idle' };
 }
 
+/** Returns how an agent stands, or how its last run ended, in words for a row of its caller. */
+export function agentStateOf(agent: SessionInfo, now: number): SessionState {
+  const state = stateOf(agent, now);
+  if (agent.phase === 'waiting_approval') return { ...state, word: 'waits for you' };
+  if (agent.phase !== 'closed' && agent.phase !== 'idle') return { ...state, word: phaseText(agent) };
+  if (state.tone === 'fail') return { ...state, word: endText(agent) || state.word };
+  if (agent.last?.terminal.reason === 'completed') return { icon: 'done', tone: 'ok', word: 'completed' };
+  return { ...state, word: endText(agent) || phaseText(agent) };
+}
+
 /** Returns the most urgent state of a session and of the agents below it. */
 export function stateOfTree(own: SessionState, below: readonly SessionState[]): SessionState {
   const rank = ({ word }: SessionState): number => {

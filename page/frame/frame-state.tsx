@@ -68,7 +68,7 @@ async function orElse<T, U>(asked: Promise<T>, other: U): Promise<T | U> {
 }
 
 const answerText = (name: string, answer: HealthAnswer): string =>
-  'ms' in answer ? `${name} ${Math.max(1, Math.round(answer.ms))} ms` : `${name} does not answer`;
+  'ms' in answer ? `${name} ${Math.max(1, Math.round(answer.ms))} ms` : `${name} not responding`;
 
 function healthOf({ health, counts }: Looked): FrameState['health'] {
   const { server, store, workers } = health;
@@ -84,32 +84,32 @@ function Alarms({ health: { server, store, workers, snapshots }, counts, strayed
   return (
     <>
       {'problem' in server ? (
-        <Alarm kind="server" title="The Temporal server does not answer." detail={server.problem}>
-          What you see may be old, and buttons wait. It is tried again.
+        <Alarm kind="server" title="The Temporal server isn’t responding." detail={server.problem}>
+          Figures may be out of date. Reconnecting automatically.
         </Alarm>
       ) : null}
       {'problem' in store ? (
-        <Alarm kind="store" title="The store cannot be read." detail={store.problem}>
-          What was said since cannot be shown.
+        <Alarm kind="store" title="The store can’t be read." detail={store.problem}>
+          Newer transcript entries are missing until it’s reachable.
         </Alarm>
       ) : null}
       {strayed > 0 ? (
-        <Alarm kind="strayed" title="The store is not the one that sessions wrote to.">
-          {`It was emptied or replaced: the transcripts of ${formatCount(strayed, 'open session')} are not in it. `}
-          Nothing is sent to them until their store is put back, or <code>PERDURE_STORE</code> names it.
+        <Alarm kind="strayed" title="The store was emptied or replaced.">
+          {`Transcripts of ${formatCount(strayed, 'open session')} are missing. `}
+          Restore it, or point <code>PERDURE_STORE</code> at it; until then nothing is sent to these sessions.
         </Alarm>
       ) : null}
       {snapshots.isFull ? (
-        <Alarm kind="snapshots" title="Files are not captured.">
-          {`Snapshots take ${formatSize(snapshots.bytes)} of at most ${formatSize(snapshots.diskBytes)} on this machine. `}
-          <code>perdure gc</code> frees those of sessions that are gone, and <code>snapshots.diskBytes</code> is the
-          bound. Sessions go on without them.
+        <Alarm kind="snapshots" title="File snapshots are paused.">
+          {`They use ${formatSize(snapshots.bytes)} of ${formatSize(snapshots.diskBytes)} on this machine. `}
+          Run <code>perdure gc</code> to free space, or raise <code>snapshots.diskBytes</code>. Sessions continue
+          without snapshots.
         </Alarm>
       ) : null}
       {waits > 0 ? (
-        <Alarm kind="workers" title={workers === 0 ? 'No worker polls.' : 'Sessions wait for a worker.'}>
-          {`${formatCount(waits, 'session')} ${waits === 1 ? 'waits' : 'wait'}; nothing is lost. `}
-          <code>perdure worker</code> brings one. <a href="/?q=phase%3Awaiting_worker">Show them</a>
+        <Alarm kind="workers" title={workers === 0 ? 'No worker is running.' : 'Sessions are waiting for a worker.'}>
+          {`${formatCount(waits, 'session')} ${waits === 1 ? 'is' : 'are'} paused; nothing is lost. Start one with `}
+          <code>perdure worker</code>. <a href="/?q=phase%3Awaiting_worker">Show sessions</a>
         </Alarm>
       ) : null}
     </>

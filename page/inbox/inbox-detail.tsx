@@ -4,10 +4,11 @@ import { showUnseen } from '../../system/text.ts';
 import { isElicited } from '../../workflows/contract/people.ts';
 import type { LastDecision } from '../../client/sessions/find/last-decision.ts';
 import { ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
-import { formatCount, formatMoment } from '../../client/units.ts';
+import { formatCount } from '../../client/units.ts';
 import { runOf } from '../call-views/call-place.ts';
 import { CallView } from '../call-views/call-view.tsx';
 import type { FileNow } from '../call-views/file-change.ts';
+import { LocalTime } from '../figures.tsx';
 import { Icon } from '../icons.tsx';
 import { Moment } from '../layout.tsx';
 import { jsonOf } from '../call-views/json-of.ts';
@@ -70,13 +71,16 @@ export function InboxDetail(props: DetailProps) {
           </dd>
           <dt>Until</dt>
           <dd>
-            {isQuestion ? 'goes on without an answer ' : 'denied by itself '}
-            <Moment at={deadline} /> <span class="quiet">{`(${formatMoment(deadline)})`}</span>
+            {isQuestion ? 'continues without an answer ' : 'auto-denied '}
+            <Moment at={deadline} />{' '}
+            <span class="quiet">
+              (<LocalTime at={deadline} />)
+            </span>
           </dd>
         </dl>
         {said === '' ? null : (
-          <section class="inbox-said" aria-label="It said, just before">
-            <p class="label">It said, just before</p>
+          <section class="inbox-said" aria-label="What it said before the call">
+            <p class="label">What it said before the call</p>
             <p class="words">{showUnseen(said.slice(-LONGEST_SAID))}</p>
           </section>
         )}
@@ -110,7 +114,7 @@ function WhatItDoes({ item: { approval }, cwd, file }: DetailProps) {
       </div>
       <div data-shows="json" hidden>
         <label>
-          <span>Input, as JSON; change it and that is what runs</span>
+          <span>Input as JSON. The call runs with your changes.</span>
           <textarea name="input" spellcheck={false} rows={14}>
             {jsonOf(input)}
           </textarea>
@@ -182,7 +186,7 @@ function AnswerBar({ item: { approval } }: DetailProps) {
   return (
     <footer class="inbox-bar question" data-needs="decide" role="group" aria-label="Answer">
       {options.map((option, nth) => (
-        <button type="button" data-do="answer" value={option} class={nth === 0 ? 'first' : undefined}>
+        <button type="button" data-do="answer" value={option}>
           {showUnseen(option)} {nth < 9 ? <kbd>{nth + 1}</kbd> : null}
         </button>
       ))}
@@ -215,7 +219,7 @@ const SCOPES = [
 function AlwaysDialog({ rules, waiting }: DetailProps) {
   return (
     <dialog id="always" class="always" aria-labelledby="always-title">
-      <h2 id="always-title">Allow, and do not ask again for</h2>
+      <h2 id="always-title">Allow and don’t ask again</h2>
       <div class="always-rules">
         {rules.map(({ rule, says, covers }, nth) => (
           <label class="always-rule">
@@ -231,7 +235,7 @@ function AlwaysDialog({ rules, waiting }: DetailProps) {
             <span class="quiet">{says}</span>
           </label>
         ))}
-        {rules.length === 0 ? <p class="quiet">No rule can be proposed for this call: allow it alone.</p> : null}
+        {rules.length === 0 ? <p class="quiet">No rule fits this call. You can still allow it once.</p> : null}
       </div>
       <fieldset class="always-scope">
         <legend>For</legend>
@@ -242,14 +246,14 @@ function AlwaysDialog({ rules, waiting }: DetailProps) {
         ))}
       </fieldset>
       <p class="quiet" role="status">
-        It would cover <b data-covers /> {`of the ${waiting} that wait now.`}
+        Covers <b data-covers /> {`of ${waiting} waiting now.`}
       </p>
       <div class="buttons">
         <button type="button" data-do="close-always">
-          Back
+          Cancel
         </button>
         <button type="button" class="allow" data-do="keep-rule" disabled={rules.length === 0}>
-          Allow and keep the rule
+          Allow and save rule
         </button>
       </div>
     </dialog>
@@ -263,12 +267,12 @@ export function NothingWaits({ working, last }: { readonly working: number; read
       <div class="empty">
         <Icon name="done" />
         <h1 id="inbox-title" tabindex={-1}>
-          Nothing waits for you
+          Nothing needs you
         </h1>
         <p>
           {working === 0
-            ? 'No session works now.'
-            : `${formatCount(working, 'session')} work${working === 1 ? 's' : ''}.`}
+            ? 'No sessions are running.'
+            : `${formatCount(working, 'session')} ${working === 1 ? 'is' : 'are'} running.`}
         </p>
         {last === null ? null : (
           <p>

@@ -135,9 +135,7 @@ function inboxParts(items: readonly InboxItem[], waiting: number, troubles: read
   return [
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, INBOX.banners, <Banner trouble={trouble} />)),
     part('inbox-count', INBOX.head, <InboxCount waiting={waiting} shown={items.length} />),
-    ...(isSplit
-      ? [part('group-soon', INBOX.list, <Group id="group-soon" name="Denied by itself within the hour" />)]
-      : []),
+    ...(isSplit ? [part('group-soon', INBOX.list, <Group id="group-soon" name="Auto-denied within the hour" />)] : []),
     ...soon.map(row),
     ...(isSplit ? [part('group-rest', INBOX.list, <Group id="group-rest" name="Waiting" />)] : []),
     ...rest.map(row),
@@ -147,7 +145,9 @@ function inboxParts(items: readonly InboxItem[], waiting: number, troubles: read
 function InboxCount({ waiting, shown }: { readonly waiting: number; readonly shown: number }) {
   const more = waiting > shown ? `, ${shown} shown` : '';
   return (
-    <span id="inbox-count">{waiting === 0 ? 'Nothing waits' : `${waiting} waiting, most urgent first${more}`}</span>
+    <span id="inbox-count">
+      {waiting === 0 ? 'Nothing is waiting' : `${waiting.toLocaleString('en')} waiting, most urgent first${more}`}
+    </span>
   );
 }
 

@@ -24,8 +24,9 @@ export async function inboxPage(feed: InboxFeed, ports: PagePorts, chosen: Inbox
       styles={['call-views.css', 'inbox.css']}
       banners={into(INBOX.banners)}
     >
-      <div class="inbox" id="inbox" data-chosen={chosen ? '' : undefined}>
-        <nav class="inbox-nav" aria-label="Waiting calls">
+      <div class="inbox" id="inbox">
+        <InboxSteps />
+        <nav class="inbox-nav" id="inbox-nav" aria-label="Waiting calls">
           <div class="inbox-head" id={INBOX.head} data-fresh>
             {into(INBOX.head)}
           </div>
@@ -38,6 +39,24 @@ export async function inboxPage(feed: InboxFeed, ports: PagePorts, chosen: Inbox
         </div>
       </div>
     </Layout>,
+  );
+}
+
+/** Leads through the calls where there is no room for the list next to the chosen one. */
+function InboxSteps() {
+  return (
+    <div class="inbox-steps" id="inbox-steps" role="group" aria-label="Calls">
+      <button type="button" class="plain" data-step="-1" aria-label="Previous call">
+        ‹
+      </button>
+      <span id="inbox-place" role="status" />
+      <button type="button" class="plain" data-step="1" aria-label="Next call">
+        ›
+      </button>
+      <button type="button" class="far" data-list aria-expanded="false" aria-controls="inbox-nav">
+        List
+      </button>
+    </div>
   );
 }
 

@@ -257,6 +257,8 @@ function ScheduleButtons({ name, paused }: { readonly name: string; readonly pau
       hx-target="#said"
       aria-label={`${label}: ${name}`}
       hx-confirm={ask}
+      data-ask-label={label}
+      data-ask-bad={action === 'delete' ? '' : undefined}
     >
       {label}
     </button>
@@ -273,8 +275,8 @@ function ScheduleButtons({ name, paused }: { readonly name: string; readonly pau
       >
         Change
       </button>
-      {act('trigger', 'Fire now', `Fire ${name} now?`)}
-      {act('delete', 'Delete', `Delete schedule ${name}, for good? Its sessions stay.`)}
+      {act('trigger', 'Run now', `Run ${name} now?`)}
+      {act('delete', 'Delete', `Delete schedule ${name}? Its sessions are kept.`)}
     </div>
   );
 }

@@ -5,6 +5,10 @@ import { createLimit } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { present } from '../../workflows/contract/present.ts';
+import { totalTokens } from '../../workflows/contract/loop.ts';
+import type { NewLimits } from '../../workflows/contract/session.ts';
+import { transcriptItems } from '../../client/sessions/history/items.ts';
+import { sumSpend } from '../../client/sessions/history/spend.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { formatCount, shortAge } from '../../client/units.ts';
 import { newMessageId } from '../../client/sessions/message-id.ts';
@@ -20,13 +24,13 @@ import { rewindChoice, rewindForm } from './rewind-preview.tsx';
 import { rewoundPartsText, turnsText } from '../../client/render/steered-words.ts';
 
 /**
- * `message` is on its way; `link` leads to what came of it; `undo` names the action that undoes it.
+ * `message` is on its way; `link` leads to what came of it; `next` is an action that may follow.
  */
 type Done = {
   readonly said: string;
   readonly message?: PendingMessage;
   readonly link?: string;
-  readonly undo?: string;
+  readonly next?: { readonly action: string; readonly label: string };
 };
 
 const text = z.string();
@@ -37,8 +41,15 @@ const denied = z.object({ call: text, reason: text.optional() });
 /** The model is told this where a person gives no reason. */
 const NO_REASON = 'no reason was given';
 const answered = z.object({ call: text, answer: text });
-/** `at`: the fork has what was before it; absent: all that is there now. */
-const forkForm = z.object({ at: text.optional() });
+/** `at`: the fork has what was before it; absent or empty: all that is there now. */
+const forkForm = z
+  .object({ at: text, where: z.enum(['own', 'same']), folder: text, prompt: text })
+  .partial()
+  .transform(({ at, where, folder = '', prompt = '' }) => ({
+    ...(at && { at }),
+    ...(where === 'same' ? { files: false as const } : folder.trim() !== '' && { files: folder.trim() }),
+    ...(prompt.trim() !== '' && { prompt }),
+  }));
 const questionForm = z.object({ question: text });
 
 /** A field of a form; an empty one counts as not given. */
@@ -58,6 +69,15 @@ const next = z
   .object({ model: option, permissionMode: mode, allow: lines, ask: lines, deny: lines })
   .transform(({ model, permissionMode, ...rules }) => ({ ...present({ model, permissionMode }), ...rules }));
 
+/** Tells whether the run has spent what it may now. */
+async function isExceeded(ports: PagePorts, session: SessionId, limits: NewLimits): Promise<boolean> {
+  const items = transcriptItems();
+  items.add((await ports.read(session)).entries);
+  const { turns, spend } = sumSpend(items.all).run;
+  const { maxTurns = Infinity, maxBudgetUsd = Infinity, maxTokens = Infinity } = limits;
+  return turns > maxTurns || (spend.usd ?? 0) >= maxBudgetUsd || totalTokens(spend.usage) >= maxTokens;
+}
+
 const isNone = (rules: Readonly<Record<string, readonly string[]>>): boolean =>
   Object.values(rules).every((list) => list.length === 1 && list[0] === 'none');
 
@@ -69,7 +89,7 @@ const actions: Readonly<Record<string, Act>> = {
     const now = given.now !== undefined;
     const message = { id: newMessageId(), text: given.text, now };
     await ports.send(session, given.text, { messageId: message.id, now, querySource: 'page' });
-    return { said: now ? 'Sent: it interrupts what runs.' : 'Sent: it waits for its turn.', message };
+    return { said: now ? 'Sent. It interrupts the run.' : 'Sent.', message };
   },
   aside: async (ports, session, body) => {
     const { question } = readForm(questionForm, body);
@@ -79,30 +99,29 @@ const actions: Readonly<Record<string, Act>> = {
   continue: async (ports, session) => {
     const message = { id: newMessageId(), text: CONTINUE, now: false };
     await ports.send(session, message.text, { messageId: message.id, querySource: 'page' });
-    return { said: 'Asked to continue.', message };
+    return { said: 'Continuing.', message };
   },
   again: async (ports, session) => {
     const { prompt, options } = await readBeginning(ports, session);
     const begun = await ports.start(prompt, { ...options, querySource: 'page' });
-    return { said: 'Started again, as a new session.', link: `/sessions/${begun.session}` };
+    return { said: 'Started as a new session.', link: `/sessions/${begun.session}` };
   },
   fork: async (ports, session, body) => {
-    const { at } = readForm(forkForm, body);
-    const { session: fork, cwd, files } = await ports.fork(session, present({ at }));
-    const where = files ? `its files are in ${showUnseen(cwd)}` : `it works in the same folder, ${showUnseen(cwd)}`;
-    return { said: `Forked, as a new session: ${where}.`, link: `/sessions/${fork}` };
+    const { session: fork, cwd, files } = await ports.fork(session, readForm(forkForm, body));
+    const where = files ? `Its files are in ${showUnseen(cwd)}.` : `It works in the same folder, ${showUnseen(cwd)}.`;
+    return { said: `Forked. ${where}`, link: `/sessions/${fork}` };
   },
   interrupt: async (ports, session) => {
     await ports.interrupt(session);
-    return { said: 'Asked to stop what runs.' };
+    return { said: 'Interrupting the run.' };
   },
   resume: async (ports, session) => {
     await ports.resume(session);
-    return { said: 'Asked to go on now.' };
+    return { said: 'Resuming.' };
   },
   cancel: async (ports, session) => {
     await ports.cancel(session);
-    return { said: 'Asked to end the session.' };
+    return { said: 'Ending the session.' };
   },
   approve: async (ports, session, body, role) => {
     const { call, inputHash, input } = readForm(allowed, body);
@@ -133,25 +152,32 @@ const actions: Readonly<Record<string, Act>> = {
     const { minutes, ...given } = readForm(more, body);
     const limits = { ...given, ...(minutes === undefined ? {} : { timeoutMs: minutes * 60_000 }) };
     await ports.topUp(session, { ...limits, exact: true });
-    return { said: 'Set: the run goes on with it.' };
+    // It is set, whether or not the transcript can be read now.
+    const exceeded = await isExceeded(ports, session, limits).catch(() => false);
+    if (!exceeded) return { said: 'Limit updated.' };
+    return {
+      said: 'Limit updated. The run is already over it and stops after the current model call.',
+      next: { action: 'interrupt', label: 'Stop now' },
+    };
   },
   options: async (ports, session, body) => {
     const { allow, ask, deny, ...given } = readForm(next, body);
     const rules = Object.fromEntries(Object.entries({ allow, ask, deny }).filter(([, list]) => list.length > 0));
     const permissions = Object.keys(rules).length === 0 ? {} : { permissions: isNone(rules) ? null : rules };
     await ports.setOptions(session, { ...given, ...permissions });
-    return { said: 'Set: the next run begins with it.' };
+    return { said: 'Saved. Applies from the next run on.' };
   },
   rewind: async (ports, session, body) => {
     const { rewound } = await ports.rewind(session, rewindChoice(readForm(rewindForm, body)));
-    return { said: `Went back: ${rewound ? rewoundPartsText(rewound) : 'nothing'}.`, undo: 'undo-rewind' };
+    return { said: `Went back: ${rewound ? rewoundPartsText(rewound) : 'nothing'}.`, next: UNDO_REWIND };
   },
   'undo-rewind': async (ports, session) => {
     const { turns, ...rewound } = await ports.undoRewind(session);
-    return { said: `Went back again: ${rewoundPartsText(rewound)}${turnsText(turns)}.`, undo: 'undo-rewind' };
+    return { said: `Went back again: ${rewoundPartsText(rewound)}${turnsText(turns)}.`, next: UNDO_REWIND };
   },
 };
 
+const UNDO_REWIND = { action: 'undo-rewind', label: 'Undo' };
 const CONTINUE = 'Continue where you stopped.';
 
 /** Returns the first prompt of a session and the options that it was started with. */

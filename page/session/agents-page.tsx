@@ -3,8 +3,9 @@ import { showUnseen } from '../../system/text.ts';
 import { matchAgents } from '../../client/sessions/history/agent-calls.ts';
 import { formatMoney, shortTime } from '../../client/units.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
-import { htmlOf, Moment, PhaseWords } from '../layout.tsx';
+import { htmlOf, Moment } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
+import { AgentState } from './agent-state.tsx';
 import { transcriptFacts } from './session-facts.ts';
 import { placeIn, SessionShell } from './session-shell.tsx';
 
@@ -12,12 +13,13 @@ export function agentsPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 't
   const place = placeIn(feed);
   const { seen, items, agents } = feed.standing;
   const calls = transcriptFacts(items).agents;
+  const now = Date.now();
   const places = new Map([...matchAgents(calls, agents)].map(([anchor, { session }]) => [session, anchor]));
   return htmlOf(
     <SessionShell feed={feed} place={place} ui={temporalUi(seen.session)} part="agents">
       <section id="agents" data-fresh class="agents" aria-label="Agents">
         {agents.length === 0 ? (
-          <p class="quiet">No agent was begun.</p>
+          <p class="quiet">No agents yet.</p>
         ) : (
           <div class="wide" tabindex={0} role="region" aria-label="Table of agents">
             <table>
@@ -29,7 +31,7 @@ export function agentsPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 't
                   <th class="number">Turns</th>
                   <th class="number">Cost</th>
                   <th class="number">Took</th>
-                  <th>Begun</th>
+                  <th>Started</th>
                 </tr>
               </thead>
               <tbody>
@@ -51,7 +53,7 @@ export function agentsPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 't
                         )}
                       </td>
                       <td>
-                        <PhaseWords session={agent} />
+                        <AgentState agent={agent} now={now} />
                       </td>
                       <td>{showUnseen(facts?.agent?.type ?? '')}</td>
                       <td class="number">{String(facts?.turns ?? 0)}</td>

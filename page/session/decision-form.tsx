@@ -2,6 +2,7 @@
 // row. For a question of the model: its text and the possible answers.
 import { showUnseen } from '../../system/text.ts';
 import { isElicited } from '../../workflows/contract/people.ts';
+import { oneLine } from '../../client/paint.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
 import { summarizeCall } from '../call-views/call-summary.ts';
@@ -14,6 +15,9 @@ import { Copy, Moment } from '../layout.tsx';
 export const decisionId = ({ call }: Pick<WaitingApproval, 'call'>): string =>
   `decision-${call.replace(/[^\w-]/g, '-')}`;
 
+/** Characters of a call in the sentence that tells what was decided. */
+export const MOST_WHAT = 80;
+
 type Props = { readonly approval: WaitingApproval; readonly place: CallPlace };
 
 export function DecisionForm({ approval, place }: Props) {
@@ -25,7 +29,7 @@ function AllowForm({ approval, place: { cwd, file } }: Props) {
   const { session, call, tool, input, inputHash, reason, problem, deadline } = approval;
   const path = `/sessions/${session}`;
   const id = decisionId(approval);
-  const { icon, risk } = summarizeCall(approval);
+  const { icon, risk, tool: label, what } = summarizeCall(approval);
   return (
     <section
       class="decision"
@@ -34,16 +38,17 @@ function AllowForm({ approval, place: { cwd, file } }: Props) {
       aria-labelledby={`${id}-title`}
       data-hash={inputHash}
       data-risk={risk}
+      data-what={showUnseen(`${label} ${oneLine(what, MOST_WHAT)}`)}
     >
       <header>
         <Icon name={icon} />
         <h2 id={`${id}-title`}>
           <span class="tool">{showUnseen(tool.slice(0, 80))}</span>
-          {` waits for a decision${showUnseen(ofAgent(approval))}`}
+          {` needs approval${showUnseen(ofAgent(approval))}`}
         </h2>
         {risk === undefined ? null : <span class="bad">{risk}</span>}
         <small class="quiet">
-          {`${showUnseen(reason.slice(0, 500))} · denied by itself `}
+          {`${showUnseen(reason.slice(0, 500))} · auto-denied `}
           <Moment at={deadline} />
         </small>
       </header>
@@ -56,7 +61,7 @@ function AllowForm({ approval, place: { cwd, file } }: Props) {
       )}
       <div class="decision-bar" data-needs="decide">
         {problem === undefined ? (
-          <form hx-post={`${path}/approve`} hx-target="#said">
+          <form data-decides={`${path}/approve`}>
             <input type="hidden" name="call" value={call} />
             <input type="hidden" name="inputHash" value={inputHash} />
             <button class="allow" data-act="allow">
@@ -68,7 +73,7 @@ function AllowForm({ approval, place: { cwd, file } }: Props) {
                 Edit input <kbd>e</kbd>
               </summary>
               <label>
-                <span>Input, as JSON; change it and that is what runs</span>
+                <span>Input as JSON. The call runs with your changes.</span>
                 <textarea name="input" spellcheck={false} rows={8}>
                   {jsonOf(input)}
                 </textarea>
@@ -76,7 +81,7 @@ function AllowForm({ approval, place: { cwd, file } }: Props) {
             </details>
           </form>
         ) : null}
-        <form hx-post={`${path}/deny`} hx-target="#said">
+        <form data-decides={`${path}/deny`}>
           <input type="hidden" name="call" value={call} />
           <button class="bad" data-act="deny">
             Deny <kbd>d</kbd>
@@ -113,21 +118,28 @@ function AnswerForm({ approval }: Pick<Props, 'approval'>) {
   const id = decisionId(approval);
   const { question, options } = parseQuestion(input);
   return (
-    <section class="decision" id={id} tabindex={-1} aria-labelledby={`${id}-title`} data-hash={inputHash}>
+    <section
+      class="decision"
+      id={id}
+      tabindex={-1}
+      aria-labelledby={`${id}-title`}
+      data-hash={inputHash}
+      data-what={showUnseen(oneLine(question, MOST_WHAT))}
+    >
       <header>
         <Icon name="question" />
         <h2 id={`${id}-title`}>{`${asker} asks${showUnseen(ofAgent(approval))}`}</h2>
         <small class="quiet">
-          {'Goes on without an answer '}
+          {'Continues without an answer '}
           <Moment at={deadline} />
         </small>
       </header>
       <p class="asked decision-view">{showUnseen(question.slice(0, LONGEST))}</p>
       {problem === undefined ? null : <p class="bad">{showUnseen(problem)}</p>}
-      <form class="decision-bar" data-needs="decide" hx-post={`/sessions/${session}/answer`} hx-target="#said">
+      <form class="decision-bar" data-needs="decide" data-decides={`/sessions/${session}/answer`}>
         <input type="hidden" name="call" value={call} />
         {options.map((option, nth) => (
-          <button name="answer" value={option} data-act={`answer-${nth + 1}`} class={nth === 0 ? 'first' : undefined}>
+          <button name="answer" value={option} data-act={`answer-${nth + 1}`}>
             {showUnseen(option)}
             {nth < 9 ? <kbd>{nth + 1}</kbd> : null}
           </button>

@@ -2,7 +2,8 @@
 // waits for a decision, what may be done now, what is on its way, and what is wrong. Each part has
 // an id and is drawn again when it has changed.
 import { showUnseen } from '../../system/text.ts';
-import type { Frame, Standing } from '../feed/standing.tsx';
+import { isUnderWay } from '../../client/sessions/info.ts';
+import type { Frame, PendingMessage, Standing } from '../feed/standing.tsx';
 import { htmlOf } from '../layout.tsx';
 import type { Trouble, TroubleKind } from '../feed/troubles.ts';
 import { DecisionForm, decisionId } from './decision-form.tsx';
@@ -25,6 +26,7 @@ export const PLACES = {
   tools: 'tools-part',
   files: 'files-count',
   agents: 'agents-count',
+  opening: 'opening',
   pending: 'pending',
   suggested: 'suggested',
 } as const;
@@ -53,18 +55,32 @@ export const sessionFrame: Frame = (standing) => {
       ),
     ),
     ...suggestionOf(standing).map((text) => part('suggestion', PLACES.suggested, <Suggestion text={text} />)),
-    ...pending.map(({ id, text, now }) =>
-      part(
-        `pending-${id}`,
-        PLACES.pending,
-        <li id={`pending-${id}`} class="pending">
-          <pre class="said user">{showUnseen(text.slice(0, 2_000))}</pre>
-          <p class="quiet">{now ? 'On its way, and interrupts what runs' : 'Sent, and not in the transcript yet'}</p>
-        </li>,
-      ),
-    ),
+    ...pending.map((message, at) => pendingPart(message, at === 0 && isOpening(standing))),
   ];
 };
+
+/** Tells whether the run under way began with a prompt that the transcript does not have yet. */
+function isOpening({ seen, items }: Standing): boolean {
+  const last = items.all.findLast(({ entry }) => entry.kind === 'run_started' || entry.kind === 'run_ended');
+  return isUnderWay(seen) && last?.entry.kind !== 'run_started';
+}
+
+/** The prompt that opens a run stands above what is told of the run, others below. */
+function pendingPart({ id, text, now, compact }: PendingMessage, opens: boolean) {
+  const name = opens ? `opening-${id}` : `pending-${id}`;
+  const words = opens
+    ? 'The run begins with it'
+    : now
+      ? 'Sent. It interrupts the run'
+      : 'Sent. Waiting for the next turn';
+  const html = htmlOf(
+    <li id={name} class="pending">
+      {compact ? null : <pre class="said user">{showUnseen(text.slice(0, 2_000))}</pre>}
+      <p class="quiet">{compact ? 'Compaction requested' : words}</p>
+    </li>,
+  );
+  return { id: name, into: opens ? PLACES.opening : PLACES.pending, html };
+}
 
 function countPart(id: string, into: string, count: number) {
   return count === 0
@@ -108,6 +124,11 @@ function Suggestion({ text }: { readonly text: string }) {
 /** The words of a library say why and not what to do. */
 const isRawWords = (kind: TroubleKind): boolean => kind === 'server' || kind === 'store';
 
+/** Words between backticks are code. */
+function Sentence({ text }: { readonly text: string }) {
+  return <>{text.split('`').map((part, at) => (at % 2 === 0 ? showUnseen(part) : <code>{showUnseen(part)}</code>))}</>;
+}
+
 export function Banner({ trouble: { kind, title, detail } }: { readonly trouble: Trouble }) {
   return (
     <div class="banner" id={`trouble-${kind}`} role="alert">
@@ -117,7 +138,10 @@ export function Banner({ trouble: { kind, title, detail } }: { readonly trouble:
           <summary>Details</summary> {showUnseen(detail)}
         </details>
       ) : (
-        ` ${showUnseen(detail)}`
+        <>
+          {' '}
+          <Sentence text={detail} />
+        </>
       )}
     </div>
   );

@@ -6,6 +6,9 @@ import { stopText } from '../../client/sessions/outcome.ts';
 import { isUnderWay, phaseText, type SessionInfo } from '../../client/sessions/info.ts';
 import { isSilentSession } from '../../client/sessions/running/with-running.ts';
 import { formatMoney, formatTokens } from '../../client/units.ts';
+import { workerName } from '../../client/sessions/history/bars.ts';
+import { sinceFork } from '../../client/sessions/history/spend.ts';
+import { formatNumber } from '../figures.tsx';
 import type { Standing } from '../feed/standing.tsx';
 import { Icon, type IconName } from '../icons.tsx';
 import { Moment } from '../layout.tsx';
@@ -56,7 +59,7 @@ export function StateChip({ standing, named = true }: { readonly standing: Stand
       <span>{words}</span>
       {phase === 'parked' && parkedUntil !== undefined ? (
         <>
-          <span>until</span> <Moment at={parkedUntil} />
+          <span>· resumes</span> <Moment at={parkedUntil} />
         </>
       ) : since === null ? null : (
         <span data-since={String(since)} />
@@ -101,6 +104,11 @@ export function Actions({ standing: { seen } }: { readonly standing: Standing })
     <div class="buttons" id="steering">
       {act('interrupt', 'Interrupt', open && (isUnderWay(seen) || seen.unseen))}
       {parked ? act('resume', 'Resume', open) : stopped ? act('continue', 'Continue', open) : null}
+      {seen.facts?.agent === undefined ? (
+        <button type="button" data-needs="steer" data-opens="fork" aria-haspopup="dialog">
+          Fork
+        </button>
+      ) : null}
       <button type="button" data-needs="steer" data-opens="share" aria-haspopup="dialog">
         Share
       </button>
@@ -110,16 +118,24 @@ export function Actions({ standing: { seen } }: { readonly standing: Standing })
         </summary>
         <div>
           {act('again', 'Run again', seen.facts?.agent === undefined)}
-          {act('fork', 'Fork', seen.facts?.agent === undefined)}
           <a class="button" href={`/compare?a=${seen.session}`}>
             Compare with another
           </a>
           <button type="button" data-copy={`perdure watch ${seen.session}`}>
             Copy as command
           </button>
-          {act('cancel', 'Cancel session', open, {
-            'hx-confirm': 'Cancel this session? It is stopped and closed for good; its transcript stays.',
-          })}
+          <hr />
+          <button
+            type="button"
+            class="bad"
+            data-act="cancel"
+            data-needs="steer"
+            data-opens="end-session"
+            aria-haspopup="dialog"
+            disabled={!open}
+          >
+            End session…
+          </button>
         </div>
       </details>
     </div>
@@ -133,58 +149,84 @@ export function Gauges({ standing }: { readonly standing: Standing }) {
   const { spend, cached } = transcriptFacts(standing.items);
   const rules = config && { ...config.rules, ...recent.raised };
   const window = config?.models[0].window;
-  const { run } = spend;
-  const least = run.isLeast ? '≥ ' : '';
+  const { run, all } = spend;
+  const least = all.isLeast ? '≥ ' : '';
   const limit = rules?.maxBudgetUsd ?? null;
   // The first step of a session is stored when its calls have ended.
   const early = config === null ? seen.running : undefined;
-  const cost = early ? (early.cents === null ? null : early.cents / 100) : run.spend.usd;
+  const cost = early ? (early.cents === null ? null : early.cents / 100) : all.spend.usd;
   const model = config?.models[0].name ?? early?.model;
+  const worker = seen.running?.doing.find(({ isTaken }) => isTaken)?.worker;
+  const ofRun = runWords(standing);
   return (
     <dl class="gauges" id="figures" tabindex={0} aria-label="Figures">
+      <div>
+        <dt class="unseen">Session</dt>
+        <dd>
+          <button type="button" class="plain id" data-copy={seen.session} title="Copy the id">
+            {seen.session}
+          </button>
+        </dd>
+      </div>
       <Figure name="Model">{model ? showUnseen(model.slice(0, 60)) : '–'}</Figure>
-      <Figure name="Turn">
-        {String(early?.turns ?? run.turns)}
-        {rules ? <small>{`of ${rules.maxTurns} turns`}</small> : null}
+      <Figure name="Turns">
+        {formatNumber(early?.turns ?? all.turns)}
+        {rules ? <small>{ofRun(formatNumber(run.turns), formatNumber(rules.maxTurns))}</small> : null}
       </Figure>
       <Figure name="Cost">
         {`${least}${formatMoney(cost)}`}
         {limit === null ? null : (
           <>
-            <small>{`of ${formatMoney(limit)}`}</small>
+            <small>{ofRun(formatMoney(run.spend.usd), formatMoney(limit))}</small>
             <HeadMeter share={(run.spend.usd ?? 0) / limit} kind="cost" label="Cost of its limit" />
           </>
         )}
       </Figure>
       <Figure name="Tokens">
-        {`${least}${shortCount(early?.tokens ?? totalTokens(run.spend.usage))}`}
-        {rules?.maxTokens ? <small>{`of ${shortCount(rules.maxTokens)}`}</small> : null}
+        {`${least}${shortCount(early?.tokens ?? totalTokens(all.spend.usage))}`}
+        {rules?.maxTokens ? (
+          <small>{ofRun(shortCount(totalTokens(run.spend.usage)), shortCount(rules.maxTokens))}</small>
+        ) : null}
       </Figure>
-      <Figure name="Context">
-        {window === undefined ? (
-          '–'
-        ) : (
-          <>
-            <span title={`${formatTokens(spend.context)} of ${formatTokens(window)}`}>
-              {percent(Math.min(1, spend.context / window))}
-            </span>
-            <HeadMeter
-              share={spend.context / window}
-              kind="context"
-              label="Context"
-              limit={rules?.compaction.critical}
-            />
-          </>
-        )}
-      </Figure>
+      <ContextFigure context={spend.context} window={window} critical={rules?.compaction.critical} />
       <Figure name="Cache">{cached === null ? '–' : percent(cached)}</Figure>
       <div class="wide-only">
-        <dt>Begun</dt>
+        <dt>Started</dt>
         <dd>
           <Moment at={seen.startedAt} />
         </dd>
       </div>
+      {worker ? <Figure name="Worker">{workerName(worker)}</Figure> : null}
     </dl>
+  );
+}
+
+/** A limit is of the run: beside the sums of several runs it says which part is the run's. */
+function runWords({ items }: Standing): (used: string, limit: string) => string {
+  const runs = sinceFork(items.all).filter(({ entry }) => entry.kind === 'run_started').length;
+  return (used, limit) => (runs > 1 ? `this run ${used} of ${limit}` : `of ${limit}`);
+}
+
+type ContextProps = {
+  readonly context: number;
+  readonly window: number | undefined;
+  readonly critical: number | undefined;
+};
+
+function ContextFigure({ context, window, critical }: ContextProps) {
+  return (
+    <Figure name="Context">
+      {window === undefined ? (
+        '–'
+      ) : (
+        <>
+          <span title={`${formatTokens(context)} of ${formatTokens(window)}`}>
+            {percent(Math.min(1, context / window))}
+          </span>
+          <HeadMeter share={context / window} kind="context" label="Context" limit={critical} />
+        </>
+      )}
+    </Figure>
   );
 }
 

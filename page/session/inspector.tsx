@@ -12,6 +12,7 @@ import { formatMoney, shortTime } from '../../client/units.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { Icon } from '../icons.tsx';
 import { Moment } from '../layout.tsx';
+import { AgentState } from './agent-state.tsx';
 import { BackgroundList } from './background.tsx';
 import { RequestList } from './lately.tsx';
 import { transcriptFacts } from './session-facts.ts';
@@ -34,7 +35,9 @@ export function NowPart({ standing }: { readonly standing: Standing }) {
               <a class="cut" href={`/sessions/${agent.session}`}>
                 {showUnseen(agent.title || agent.session)}
               </a>
-              <small class="far">{phaseText(agent)}</small>
+              <small class="far">
+                <AgentState agent={agent} now={Date.now()} />
+              </small>
             </li>
           ))}
         </ul>
@@ -66,7 +69,7 @@ function StepList({ running, isSilent }: { readonly running: RunningRow; readonl
           ))}
       </ul>
       <p class={isSilent ? 'bad' : 'quiet'}>
-        Last sign <Moment at={lastSign} />
+        Last activity <Moment at={lastSign} />
       </p>
     </>
   );
@@ -75,12 +78,12 @@ function StepList({ running, isSilent }: { readonly running: RunningRow; readonl
 function nowText({ seen, agents, pending }: Standing): string {
   const waits = seen.approvals?.length ?? 0;
   const parts = [
-    isSilentSession(seen, Date.now()) ? 'running, and silent' : phaseText(seen),
-    ...(waits > 0 ? [`${waits === 1 ? 'one call waits' : `${waits} calls wait`} for you`] : []),
+    isSilentSession(seen, Date.now()) ? 'running, no activity' : phaseText(seen),
+    ...(waits > 0 ? [`${waits === 1 ? '1 call needs' : `${waits} calls need`} you`] : []),
     ...(agents.some(({ phase }) => phase === 'running')
-      ? [`${agents.filter(({ phase }) => phase === 'running').length} of ${agents.length} agents at work`]
+      ? [`${agents.filter(({ phase }) => phase === 'running').length} of ${agents.length} agents running`]
       : []),
-    ...(pending.length > 0 ? [`${pending.length} sent and not taken yet`] : []),
+    ...(pending.length > 0 ? [`${pending.length} queued`] : []),
   ];
   return parts.join(' · ');
 }

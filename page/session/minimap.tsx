@@ -23,6 +23,7 @@ export const KINDS: readonly (readonly [SegmentKind, string])[] = [
   ['parked', 'parked'],
   ['queue', 'waits for a worker'],
   ['retry', 'failed, tried again'],
+  ['lost', 'lost with a worker'],
   ['gap', 'no worker'],
 ];
 
@@ -62,9 +63,11 @@ export function MapBody({ lanes: { from, to, lanes } }: { readonly lanes: Lanes 
         ))}
       </div>
       <ul class="legend" aria-label="Colours">
-        {KINDS.map(([kind, name]) => (
-          <li class={`key ${kind}`}>{name}</li>
-        ))}
+        {KINDS.filter(([kind]) => lanes.some(({ segments }) => segments.some((one) => one.kind === kind))).map(
+          ([kind, name]) => (
+            <li class={`key ${kind}`}>{name}</li>
+          ),
+        )}
         <li class="far">
           <ZoomNote />
         </li>

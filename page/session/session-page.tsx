@@ -42,10 +42,10 @@ export async function sessionPage(
   const from = placeIn(feed);
   const { seen } = feed.standing;
   const place = at === undefined ? null : placeNamed(feed, at);
-  const transcript = await transcriptPart(feed, windowOf(feed, at), { place });
   const frame = sessionFrame(feed.standing);
   const partsIn = (container: string): string =>
     frame.flatMap(({ into, html }) => (into === container ? html : [])).join('');
+  const transcript = await transcriptPart(feed, windowOf(feed, at), { place, opening: partsIn(PLACES.opening) });
   const path = `/sessions/${seen.session}`;
   return htmlOf(
     <SessionShell
@@ -93,6 +93,8 @@ function Composer({ path, suggested }: { readonly path: string; readonly suggest
   );
 }
 
+type PartOptions = { readonly place?: number | null; readonly base?: string; readonly opening?: string };
+
 /**
  * Draws the transcript: what is above, the window, what happens now. `base` is the address of a
  * page that is not the session's own, and `place` the position that a link names.
@@ -100,7 +102,7 @@ function Composer({ path, suggested }: { readonly path: string; readonly suggest
 export async function transcriptPart(
   feed: SessionFeed,
   shown: ItemWindow,
-  { place = null, base }: { readonly place?: number | null; readonly base?: string } = {},
+  { place = null, base, opening = '' }: PartOptions = {},
 ): Promise<string> {
   const { length } = feed.standing.items.all;
   const items = await itemsPart(feed, shown, base);
@@ -121,6 +123,9 @@ export async function transcriptPart(
           <a href={path}>{`${(length - shown.to).toLocaleString('en')} newer entries: go to the end`}</a>
         </p>
       )}
+      <ol class="transcript" id={PLACES.opening}>
+        {raw(opening)}
+      </ol>
       <ol class="transcript" id={LIVE} aria-label="Happening now">
         {atEnd ? raw(feed.pieces.html) : null}
       </ol>

@@ -3,6 +3,7 @@
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { showUnseen } from '../../system/text.ts';
+import { ForkDialog } from './fork-from-here.tsx';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Icon } from '../icons.tsx';
 import { Layout } from '../layout.tsx';
@@ -117,6 +118,8 @@ export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
           {isTranscript ? <Inspector feed={feed} ui={ui} path={path} into={into} /> : null}
         </div>
         <ShareDialog path={path} />
+        <ForkDialog path={path} cwd={seen.cwd} />
+        <EndDialog path={path} />
         {isTranscript ? <RewindDialog path={path} /> : null}
       </div>
     </Layout>
@@ -216,6 +219,23 @@ function Inspector({ feed, ui, path, into }: InspectorProps) {
   );
 }
 
+function EndDialog({ path }: { readonly path: string }) {
+  return (
+    <dialog id="end-session" aria-labelledby="end-title">
+      <form hx-post={`${path}/cancel`} hx-target="#said" data-closes-dialog>
+        <h2 id="end-title">End this session?</h2>
+        <p>It stops and can’t be resumed. The transcript is kept.</p>
+        <div class="buttons">
+          <button type="button" data-closes>
+            Keep it
+          </button>
+          <button class="bad">End session</button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
 /** Hours for which a link may last. */
 const HOURS: readonly (readonly [hours: number, words: string])[] = [
   [1, '1 hour'],
@@ -228,12 +248,12 @@ function ShareDialog({ path }: { readonly path: string }) {
     <dialog id="share" aria-labelledby="share-title">
       <h2 id="share-title">Share this session</h2>
       <p class="quiet">
-        Whoever opens the link sees this session alone, and can do nothing. It ends by itself; nothing ends it sooner
-        but a new key of the page.
+        Anyone with the link can view this session (read-only). It expires on its own; to revoke it sooner, rotate the
+        page key.
       </p>
       <form hx-post={`${path}/share`} hx-target="#share-link">
         <label>
-          <span>For how long</span>
+          <span>Expires in</span>
           <select name="hours">
             {HOURS.map(([hours, words]) => (
               <option value={String(hours)} selected={hours === 24 ? true : undefined}>
@@ -242,7 +262,7 @@ function ShareDialog({ path }: { readonly path: string }) {
             ))}
           </select>
         </label>
-        <button class="first">Make a link</button>
+        <button class="first">Create link</button>
       </form>
       <div id="share-link" role="status" aria-live="polite" />
       <form method="dialog">

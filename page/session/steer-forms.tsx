@@ -3,6 +3,7 @@
 import type { Child } from 'hono/jsx';
 import { showUnseen } from '../../system/text.ts';
 import { formatCount, formatMoney } from '../../client/units.ts';
+import { isUnderWay } from '../../client/sessions/info.ts';
 import type { Standing } from '../feed/standing.tsx';
 import type { RunConfig } from '../../store/configuration.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
@@ -22,9 +23,9 @@ export function SteerForms({ path, config, limits }: Props & { readonly limits: 
 function MoreForm({ path, limits }: { readonly path: string; readonly limits: Child }) {
   return (
     <form hx-post={`${path}/topUp`} hx-target="#said" aria-labelledby="more-title">
-      <h2 id="more-title">Limits of the run under way</h2>
+      <h2 id="more-title">Limits of the current run</h2>
       {limits}
-      <p class="quiet">Each is counted from the run’s beginning. A limit that the run has passed already ends it.</p>
+      <p class="quiet">Counted from the start of the run. If the run is already over the new limit, it stops.</p>
       <div class="fields">
         <AmountField name="maxTurns" label="Turns" />
         <AmountField name="maxBudgetUsd" label="US dollars" />
@@ -37,7 +38,14 @@ function MoreForm({ path, limits }: { readonly path: string; readonly limits: Ch
 }
 
 /** Says which limits are in force: those that the run began with, or that were set since. */
-export function LimitsNow({ standing: { config, recent } }: { readonly standing: Standing }) {
+export function LimitsNow({ standing: { seen, config, recent } }: { readonly standing: Standing }) {
+  // The form below it is hidden by this mark.
+  if (!isUnderWay(seen))
+    return (
+      <p id="limits-now" class="quiet" data-no-run>
+        No run is in progress. Send a message to start one.
+      </p>
+    );
   const { maxTurns, maxBudgetUsd, maxTokens, timeoutMs } = { ...config?.rules, ...recent.raised };
   const set = [
     ...(maxTurns == null ? [] : [formatCount(maxTurns, 'turn')]),
@@ -45,15 +53,15 @@ export function LimitsNow({ standing: { config, recent } }: { readonly standing:
     ...(maxTokens == null ? [] : [formatCount(maxTokens, 'token')]),
     ...(timeoutMs == null ? [] : [formatCount(timeoutMs / 60_000, 'minute')]),
   ];
-  if (set.length === 0) return <p id="limits-now">{config === null ? '' : 'No limit now'}</p>;
-  return <p id="limits-now">{`Now ${set.join(', ')}`}</p>;
+  if (set.length === 0) return <p id="limits-now">{config === null ? '' : 'No limits set'}</p>;
+  return <p id="limits-now">{`Now: ${set.join(', ')}`}</p>;
 }
 
 function AmountField({ name, label }: { readonly name: string; readonly label: string }) {
   return (
     <label>
       <span>{label}</span>
-      <input name={name} inputmode="decimal" autocomplete="off" placeholder="as now" />
+      <input name={name} inputmode="decimal" autocomplete="off" placeholder="unchanged" />
     </label>
   );
 }
@@ -64,8 +72,8 @@ function NextForm({ path, config }: Props) {
     <form hx-post={`${path}/options`} hx-target="#said" aria-labelledby="next-title">
       <h2 id="next-title">From the next run on</h2>
       <p class="quiet">
-        What is left empty stays; “none” is as the worker says. Rules, one a line, take the place of all rules of the
-        session.
+        Leave a field blank to keep it, or enter “none” to use the worker’s default. One rule per line; these replace
+        all of the session’s rules.
       </p>
       <div class="fields">
         <label>
@@ -80,7 +88,7 @@ function NextForm({ path, config }: Props) {
         <label>
           <span>Permission mode</span>
           <select name="permissionMode">
-            <option value="">{config ? `as now: ${config.mode}` : 'as now'}</option>
+            <option value="">{config ? `unchanged: ${config.mode}` : 'unchanged'}</option>
             {permissionModes.map((mode) => (
               <option value={mode}>{mode}</option>
             ))}
@@ -88,11 +96,11 @@ function NextForm({ path, config }: Props) {
         </label>
       </div>
       <div class="fields">
-        <RulesField name="allow" label="Rules that allow" now={allow} />
-        <RulesField name="ask" label="Rules that ask" now={ask} />
-        <RulesField name="deny" label="Rules that deny" now={deny} />
+        <RulesField name="allow" label="Allow rules" now={allow} />
+        <RulesField name="ask" label="Ask rules" now={ask} />
+        <RulesField name="deny" label="Deny rules" now={deny} />
       </div>
-      <button>Set</button>
+      <button>Save</button>
     </form>
   );
 }

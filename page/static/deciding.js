@@ -1,5 +1,5 @@
-// Keeps a key from deciding what nobody has read. A decision counts by key only once it has been on screen for a while; what
-// may do harm needs a second, different key; and for some seconds every decision by key can be taken back, for it is sent after them.
+// Keeps people from deciding what nobody has read. A decision counts only once it has been on screen for a while; by key, what
+// may do harm needs a second, different key; and for some seconds every decision can be taken back, for it is sent after them.
 
 /** Milliseconds that a decision has to be on screen. */
 const READ_MS = 500;
@@ -67,7 +67,7 @@ document.addEventListener('visibilitychange', () => {
   }
 });
 
-const isReadable = (decision, at) => at - (since.get(decision) ?? Infinity) >= READ_MS;
+export const isReadable = (decision, at) => at - (since.get(decision) ?? Infinity) >= READ_MS;
 
 let armed = null;
 

@@ -1,5 +1,7 @@
 // The list of sessions: what is selected and done to it, the columns and plots that a person wants, views that they keep.
 
+import { ask } from './ask.js';
+
 const table = document.getElementById('sessions');
 const rows = document.getElementById('rows');
 const all = document.getElementById('all');
@@ -9,12 +11,13 @@ const said = document.getElementById('said');
 const matching = document.querySelector('[data-all-matching]');
 const boxes = () => [...(rows?.querySelectorAll('input[type=checkbox]') ?? [])];
 const chosen = () => boxes().flatMap(({ checked, value }) => (checked ? [value] : []));
-const many = (count) => (count === 1 ? '1 session' : `${count} sessions`);
+const many = (count) => (count === 1 ? '1 session' : `${count.toLocaleString('en')} sessions`);
 
 /** Every session that matches is meant, not only those that are selected. */
 let byFilter = false;
 
-const total = () => Number(document.querySelector('#tabs [aria-current] .count')?.textContent ?? 0) || 0;
+const total = () =>
+  Number(document.querySelector('#tabs [aria-current] .count')?.textContent.replaceAll(',', '') ?? 0) || 0;
 
 function show() {
   const { length } = chosen();
@@ -23,9 +26,9 @@ function show() {
   all.checked = length > 0 && length === shown;
   all.indeterminate = length > 0 && length < shown;
   bulk.hidden = length === 0;
-  picked.textContent = byFilter ? `All ${total()} that match` : `${length} selected`;
+  picked.textContent = byFilter ? `All ${total()} matching` : `${length} selected`;
   matching.hidden = byFilter || length < shown || total() <= length;
-  matching.textContent = `Select all ${total()} that match`;
+  matching.textContent = `Select all ${total()} matching`;
   document.querySelector('[data-compare]').hidden = length < 2 || length > 3 || byFilter;
 }
 
@@ -60,12 +63,18 @@ document.querySelector('[data-compare]')?.addEventListener('click', () => {
   location.assign(`/compare?${new URLSearchParams(asked).toString()}`);
 });
 
-const verbs = { interrupt: 'Interrupt', resume: 'Resume', cancel: 'Cancel, for good,' };
+const QUESTIONS = {
+  interrupt: { verb: 'Interrupt', text: 'What runs now is stopped. The sessions can be continued.' },
+  resume: { verb: 'Resume', text: 'Parked sessions go on at once.' },
+  cancel: { verb: 'End', text: 'They stop and can’t be resumed. Transcripts are kept.', isBad: true },
+};
 
 async function act(action) {
   const sessions = chosen();
   const count = byFilter ? total() : sessions.length;
-  if (count === 0 || !confirm(`${verbs[action]} ${many(count)}?`)) return;
+  const { verb, text, isBad } = QUESTIONS[action];
+  const words = `${verb} ${many(count)}`;
+  if (count === 0 || !(await ask({ title: `${words}?`, text, label: words, isBad }))) return;
   const line = document.createElement('p');
   try {
     const answer = await fetch('/bulk', {
@@ -76,7 +85,7 @@ async function act(action) {
     line.textContent = await answer.text();
     line.className = answer.ok ? 'good' : 'bad';
   } catch {
-    line.textContent = 'It did not reach the page’s server: look before you try again.';
+    line.textContent = 'The page’s server could not be reached. Check the list before you try again.';
     line.className = 'bad';
   }
   said.replaceChildren(line);
@@ -101,10 +110,6 @@ document.getElementById('columns')?.addEventListener('change', ({ target }) => {
   localStorage.setItem(COLUMNS, [...hidden].join(' '));
   showColumns();
 });
-document.addEventListener('click', ({ target }) => {
-  for (const menu of document.querySelectorAll('.list-tools .menu[open]'))
-    if (!menu.contains(target)) menu.open = false;
-});
 showColumns();
 
 const PLOTS = 'perdure.plots';
@@ -122,8 +127,8 @@ plots?.addEventListener('click', () => {
 });
 showPlots();
 
-document.querySelector('[data-save-view]')?.addEventListener('click', () => {
-  const name = prompt('Name of this view')?.trim();
+document.querySelector('[data-save-view]')?.addEventListener('click', async () => {
+  const name = await ask({ title: 'Save view', field: 'Name', label: 'Save' });
   if (!name) return;
   document.dispatchEvent(
     new CustomEvent('perdure:keep-view', {

@@ -1,4 +1,6 @@
 // The frame of every page: what waits and how the parts are, asked of the server now and then; dialogs; saved views; notifications.
+import { ask } from './ask.js';
+import { setAway } from './away.js';
 
 const LOOK_MS = 4_000;
 /** Milliseconds between looks of a tab that is not shown: for its title, and for notifications. */
@@ -31,10 +33,12 @@ async function look() {
     sessionStorage.setItem(KEPT, JSON.stringify(frame));
     show(frame);
     notify(frame);
+    setAway('frame', false);
   } catch {
     const light = document.getElementById('light');
     if (light) light.className = 'light fail';
-    set(document.getElementById('figures-of-health'), 'the page’s server does not answer');
+    set(document.getElementById('figures-of-health'), 'offline');
+    setAway('frame', true);
   }
 }
 
@@ -133,6 +137,32 @@ async function open(dialog) {
   }
   if (!dialog.open) dialog.showModal();
 }
+
+/** Menus close when something in them was chosen, by Esc, and by a press elsewhere. */
+document.addEventListener('click', ({ target }) => {
+  for (const menu of document.querySelectorAll('details.menu[open]'))
+    if (!menu.contains(target) || target.closest('button, a')) menu.open = false;
+});
+document.addEventListener('keydown', ({ key }) => {
+  const menu = key === 'Escape' && document.querySelector('details.menu[open]');
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector('summary').focus();
+});
+
+// What a dialog asked for is on its way: its answer is said on the page behind it.
+document.addEventListener('submit', ({ target }) => {
+  if (target.dataset.closesDialog !== undefined) target.closest('dialog').close();
+});
+
+document.addEventListener('htmx:confirm', (event) => {
+  const { ctx, issueRequest, dropRequest } = event.detail;
+  event.preventDefault();
+  const { askLabel = 'OK', askBad } = ctx.sourceElement.dataset;
+  void ask({ title: ctx.confirm, label: askLabel, isBad: askBad !== undefined }).then((yes) =>
+    yes ? issueRequest() : dropRequest(),
+  );
+});
 
 document.addEventListener('click', (event) => {
   if (event.target.closest?.('[data-closes]')) event.target.closest('dialog')?.close();

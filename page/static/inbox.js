@@ -1,6 +1,15 @@
 // The inbox: the chosen call is drawn next to the list, and one key decides about it. The list is never
 // loaded again: what is decided leaves it, and the next one is chosen with the focus on it.
-import { decideByKey, holdBack, latinKey, post, takesSecondKey, undoLast, watchDecisions } from './deciding.js';
+import {
+  decideByKey,
+  holdBack,
+  isReadable,
+  latinKey,
+  post,
+  takesSecondKey,
+  undoLast,
+  watchDecisions,
+} from './deciding.js';
 import { showTimes } from './times.js';
 
 const list = document.getElementById('inbox-list');
@@ -26,7 +35,41 @@ function mark() {
     else row.removeAttribute('aria-current');
     row.toggleAttribute('data-leaving', deciding.has(row.dataset.item));
   }
+  const all = rows();
+  const at = all.findIndex(({ dataset }) => dataset.item === selected);
+  document.getElementById('inbox-place').textContent = at < 0 ? '' : `${at + 1} of ${all.length}`;
+  document.getElementById('inbox-steps').hidden = all.length === 0;
 }
+
+/** Where there is no room for both, the list takes the place of the chosen call. */
+function showList(isShown) {
+  inbox.toggleAttribute('data-list', isShown);
+  document.querySelector('[data-list][aria-controls]').setAttribute('aria-expanded', String(isShown));
+}
+
+document.getElementById('inbox-steps').addEventListener('click', ({ target }) => {
+  const by = Number(target.closest('[data-step]')?.dataset.step ?? 0);
+  if (target.closest('[data-list]')) return showList(!inbox.hasAttribute('data-list'));
+  showList(false);
+  if (by !== 0) step(by);
+});
+
+/** A swipe leads to the next call, unless it moves something that is wider than the screen. */
+const SWIPE = 60;
+let touch = null;
+pane.addEventListener(
+  'touchstart',
+  ({ touches: [first], target }) => {
+    const isWide = target.closest('pre, .lines, table, textarea, input');
+    touch = isWide ? null : { x: first.clientX, y: first.clientY };
+  },
+  { passive: true },
+);
+pane.addEventListener('touchend', ({ changedTouches: [last] }) => {
+  if (!touch || !narrow.matches) return;
+  const [right, down] = [last.clientX - touch.x, last.clientY - touch.y];
+  if (Math.abs(right) > SWIPE && Math.abs(down) < SWIPE / 2) step(right < 0 ? 1 : -1);
+});
 
 const addressOf = ({ session, call }) => `?${new URLSearchParams({ session, call }).toString()}`;
 
@@ -208,6 +251,9 @@ const actions = {
   },
 };
 
+/** What is sent at once is decided only about a call that could be read. */
+const DECIDES = new Set(['allow', 'deny', 'allow-alike', 'answer']);
+
 function countCovered() {
   const dialog = document.getElementById('always');
   const rule = dialog.querySelector('input[name=rule]:checked');
@@ -234,13 +280,14 @@ document.addEventListener('click', (event) => {
   const plainClick = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
   if (row && plainClick) {
     event.preventDefault();
-    inbox.dataset.chosen = '';
+    showList(false);
     void choose(row);
     return;
   }
   const button = event.target.closest?.('[data-do]');
   // The second click of a double one was meant for the call before.
-  if (button && event.detail < 2) void actions[button.dataset.do]?.(button);
+  const isMeant = event.detail < 2 && (!DECIDES.has(button?.dataset.do) || isReadable(detail(), event.timeStamp));
+  if (button && isMeant) void actions[button.dataset.do]?.(button);
   const tab = event.target.closest?.('[data-pane]');
   if (tab) showPane(tab.dataset.pane);
 });

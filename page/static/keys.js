@@ -1,6 +1,9 @@
 // Everything by keyboard. `?` lists the keys; letters do nothing while something is written.
-import { decideByKey, holdBack, latinKey, post, takesSecondKey, undoLast, watchDecisions } from './deciding.js';
+import { decideByKey, latinKey, takesSecondKey, undoLast } from './deciding.js';
+import { watchForms } from './decision-forms.js';
 import { zoomOut } from './zoom.js';
+
+watchForms();
 
 const list = document.getElementById('keys');
 const STOPS =
@@ -30,58 +33,15 @@ const click = (button) => {
 };
 const press = (name) => click(document.querySelector(`[data-act="${name}"]:not([disabled])`));
 
-/** Decisions by key that are not sent yet, by the id of their section. */
-const deciding = new Set();
-const VISIBLE = ({ id, isConnected }) => isConnected && !deciding.has(id);
-
-/** A decision is sent after a while in which it can be taken back, and only about the input that was shown. */
+/** A decision is pressed as its button would be, once it was on screen for a while. */
 function pressToDecide(name, event) {
-  const button = [...document.querySelectorAll(`[data-act="${name}"]:not([disabled])`)].find((one) => {
-    const decision = one.closest('.decision');
-    return !decision || VISIBLE(decision);
-  });
-  if (!(button?.getClientRects().length > 0)) return;
-  const decision = button.closest('.decision');
-  if (!decision) return button.click();
+  const button = [...document.querySelectorAll(`[data-act="${name}"]:not([disabled])`)].find(
+    (one) => one.getClientRects().length > 0 && !one.closest('[data-leaving]'),
+  );
+  const decision = button?.closest('.decision');
+  if (!decision) return button?.click();
   const harm = name === 'allow' ? decision.dataset.risk : undefined;
-  decideByKey(event, decision, { harm, act: () => void sendLater(name, decision) });
-}
-
-async function sendLater(name, { id, dataset: { hash } }) {
-  deciding.add(id);
-  document.getElementById(id).toggleAttribute('data-leaving', true);
-  const isSent = await holdBack({ allow: 'Allowed.', deny: 'Denied.' }[name] ?? 'Answered.');
-  deciding.delete(id);
-  const decision = document.getElementById(id);
-  decision?.removeAttribute('data-leaving');
-  const button = decision?.querySelector(`[data-act="${name}"]`);
-  if (!isSent) return;
-  const sent = decision?.dataset.hash === hash && button ? await post(...requestOf(button)) : GONE;
-  tell(sent.said, sent.ok ? 'good' : 'bad');
-}
-
-const GONE = { said: 'It was decided elsewhere, or its input has changed: nothing was sent.', ok: false };
-
-/** What the button's form would send. */
-const requestOf = (button) => [
-  button.form.getAttribute('hx-post'),
-  Object.fromEntries(new FormData(button.form, button)),
-];
-
-function tell(text, kind) {
-  const line = document.createElement('p');
-  line.className = kind;
-  line.textContent = text;
-  const said = document.getElementById('said');
-  said.replaceChildren(line);
-  setTimeout(() => line.remove(), 8_000);
-}
-
-const approvals = document.getElementById('approvals');
-const watchAll = () => watchDecisions(approvals.querySelectorAll('.decision'));
-if (approvals) {
-  watchAll();
-  new MutationObserver(watchAll).observe(approvals, { childList: true, subtree: true });
+  decideByKey(event, decision, { harm, act: () => button.form.requestSubmit(button) });
 }
 
 /** Closes all that is open in the transcript, and opens it again. */

@@ -1,9 +1,9 @@
 // Puts on the screen what the feed says, as it says it. The feed's place is kept: after a pause, a sleep or a restart of the server what came
 // since is caught up with, and where that is forgotten the transcript is loaded again in its place. A hidden page listens to nothing.
+import { setAway } from './away.js';
 import { showTimes } from './times.js';
 
 const { feed, from, redrawn } = document.body.dataset;
-const connection = document.getElementById('connection');
 let place = from;
 let source = null;
 let resetting = false;
@@ -33,9 +33,13 @@ function put({ id, into, html }) {
 }
 
 function replace(old, node) {
-  const opened = new Set([...old.querySelectorAll('details[open][id]')].map(({ id }) => id));
-  if (old.matches('details[open]')) node.open = true;
-  for (const one of node.querySelectorAll('details[id]')) if (opened.has(one.id)) one.open = true;
+  const opened = new Map([old, ...old.querySelectorAll('details[open][id]')].map((one) => [one.id, one]));
+  for (const one of [node, ...node.querySelectorAll('details[id]')]) {
+    const before = opened.get(one.id);
+    // A call that begins to wait is shown where it is decided, and folds here.
+    const folds = one.matches('.call.waiting') && !before?.matches('.waiting');
+    if (one.matches('details') && before?.open && !folds) one.open = true;
+  }
   const focus = focusIn(old);
   for (const box of old.querySelectorAll('input[type=checkbox]:checked')) {
     const same = node.querySelector(`input[value="${CSS.escape(box.value)}"]`);
@@ -101,6 +105,7 @@ function listen() {
   source.addEventListener('error', () => connected(false));
   source.addEventListener('message', ({ data, lastEventId }) => {
     place = lastEventId;
+    setAway('stream', false);
     const changes = JSON.parse(data);
     keepingPlace(() => changes.forEach(apply));
     document.dispatchEvent(new CustomEvent('perdure:changed'));
@@ -162,10 +167,7 @@ async function reset() {
 }
 
 function connected(yes) {
-  if (connection) {
-    connection.textContent = yes ? '' : 'The page’s server does not answer. Trying again.';
-    connection.className = yes ? '' : 'bad';
-  }
+  setAway('stream', !yes);
   // A browser gives up on a stream that is refused, and nobody else would try again.
   if (!yes && source?.readyState === EventSource.CLOSED) {
     silence();

@@ -37,6 +37,7 @@ const measure = () => {
   const stays = map !== null && getComputedStyle(map).position === 'sticky';
   style.setProperty('--head', `${head?.offsetHeight ?? 0}px`);
   style.setProperty('--map', `${stays ? map.offsetHeight : 0}px`);
+  style.setProperty('--map-room', `${map?.offsetHeight ?? 0}px`);
   const foot = document.querySelector('.foot');
   style.setProperty('--foot', `${foot?.offsetHeight ?? 0}px`);
 };
@@ -205,6 +206,16 @@ document.addEventListener('click', (event) => {
 });
 document.addEventListener('perdure:drawn', showSides);
 showSides();
+
+// A fork begins at a prompt, or at the end.
+document.addEventListener('click', (event) => {
+  const opener = event.target.closest?.('[data-opens="fork"]');
+  if (!opener) return;
+  const { forkAt = '' } = opener.dataset;
+  const dialog = document.getElementById('fork');
+  dialog.querySelector('[name=at]').value = forkAt;
+  dialog.querySelector('[data-fork-from]').textContent = forkAt === '' ? 'up to now' : 'up to before this prompt';
+});
 
 // Going back: what it would do is asked for each choice, and nothing is done before a person says so.
 const rewind = document.getElementById('rewind');

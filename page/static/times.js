@@ -18,11 +18,25 @@ function words(at, bare) {
     : `in ${Math.round(far / size)} ${unit}`;
 }
 
+/** "11:56" today, "Dec 6, 11:56" on another day, with the year in another year. */
+function localTime(at) {
+  const [date, now] = [new Date(at), new Date()];
+  const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
+  if (date.toDateString() === now.toDateString()) return date.toLocaleTimeString('en', clock);
+  const year = date.getFullYear() === now.getFullYear() ? {} : { year: 'numeric' };
+  return date.toLocaleString('en', { month: 'short', day: 'numeric', ...year, ...clock });
+}
+
 export function showTimes(root = document) {
-  const times = root.matches?.('time[data-at]') ? [root] : root.querySelectorAll('time[data-at]');
+  const times = root.matches?.('time') ? [root] : root.querySelectorAll('time');
   for (const time of times) {
-    const text = words(Number(time.dataset.at), time.dataset.bare !== undefined);
-    if (time.textContent !== text) time.textContent = text;
+    const { dataset, textContent } = time;
+    const text = dataset.local
+      ? localTime(Number(dataset.local))
+      : dataset.at
+        ? words(Number(dataset.at), dataset.bare !== undefined)
+        : textContent;
+    if (textContent !== text) time.textContent = text;
   }
 }
 

@@ -6,16 +6,17 @@ import type { SessionInfo } from '../../client/sessions/info.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import { present } from '../../workflows/contract/present.ts';
+import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 import { DialogHead } from '../dialog-head.tsx';
 import type { PagePorts } from '../ports.ts';
 
 const MODES: Readonly<Record<PermissionMode, string>> = {
-  default: 'edits, commands and hosts',
-  acceptEdits: 'commands and hosts',
-  plan: 'all that changes something: it plans only',
-  dontAsk: 'nothing: what needs a person is denied',
-  bypass: 'nothing: everything is allowed',
+  default: 'default: ask before edits, commands and hosts',
+  acceptEdits: 'acceptEdits: ask before commands and hosts',
+  plan: 'plan: read-only, plans only',
+  dontAsk: 'dontAsk: deny what would need approval',
+  bypass: 'bypass: allow everything',
 };
 
 /** Most folders, models and tags that are offered. */
@@ -24,14 +25,16 @@ const MOST_OFFERED = 20;
 /** Offers what the newest sessions were begun with. */
 export async function newTaskForm({ page }: Pick<PagePorts, 'page'>) {
   const { sessions } = await page({ size: 100 });
-  const folders = offers(sessions, ({ cwd }) => cwd);
+  // What a person began comes first: a fork's folder was made for it, a program chooses its own.
+  const chosen = sessions.filter(({ forkedFrom, facts }) => !forkedFrom && isOfPerson(facts?.querySource));
+  const folders = offers([...chosen, ...sessions.filter(({ forkedFrom }) => !forkedFrom)], ({ cwd }) => cwd);
   const models = offers(sessions, ({ facts }) => facts?.model);
   return (
     <form id="task-form" hx-post="/tasks" hx-target="#task-said">
       <DialogHead id="new-task-title" title="New task" />
       <label>
         <span>Task</span>
-        <textarea name="task" rows={4} required maxlength={100_000} autofocus placeholder="What shall it do?" />
+        <textarea name="task" rows={4} required maxlength={100_000} autofocus placeholder="What should the agent do?" />
       </label>
       <div class="fields">
         <label>
@@ -47,12 +50,12 @@ export async function newTaskForm({ page }: Pick<PagePorts, 'page'>) {
         </label>
         <label>
           <span>Model</span>
-          <input name="model" list="task-models" placeholder="the worker’s own" autocomplete="off" spellcheck={false} />
+          <input name="model" list="task-models" placeholder="worker default" autocomplete="off" spellcheck={false} />
         </label>
         <label>
-          <span>Asks before</span>
+          <span>Permissions</span>
           <select name="permissionMode">
-            <option value="">what the worker says</option>
+            <option value="">worker default</option>
             {permissionModes.map((mode) => (
               <option value={mode}>{MODES[mode]}</option>
             ))}
@@ -61,11 +64,11 @@ export async function newTaskForm({ page }: Pick<PagePorts, 'page'>) {
       </div>
       <div class="fields">
         <label>
-          <span>At most, US dollars</span>
+          <span>Budget (USD)</span>
           <input name="maxBudgetUsd" inputmode="decimal" autocomplete="off" />
         </label>
         <label>
-          <span>At most, turns</span>
+          <span>Turn limit</span>
           <input name="maxTurns" inputmode="numeric" autocomplete="off" />
         </label>
         <label>
@@ -85,6 +88,8 @@ export async function newTaskForm({ page }: Pick<PagePorts, 'page'>) {
     </form>
   );
 }
+
+const isOfPerson = (source: QuerySource | undefined): boolean => source === 'page' || source === 'cli';
 
 function Offers({ id, values }: { readonly id: string; readonly values: readonly string[] }) {
   return (

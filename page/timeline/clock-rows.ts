@@ -61,7 +61,7 @@ function waitRows({ segments }: Bar): readonly SubRow[] {
 /** Attempts that failed have a row with their cause, and the one that counts has its worker. */
 function attemptRows({ segments, died, workers }: Bar): readonly SubRow[] {
   if (died === 0) return [];
-  const failed = segments.filter(({ kind }) => kind === 'retry' || kind === 'gap');
+  const failed = segments.filter(({ kind }) => kind === 'retry' || kind === 'lost' || kind === 'gap');
   const rows: SubRow[] = failed.map((segment) => ({
     kind: 'attempt',
     words: segment.what,
@@ -129,6 +129,7 @@ const SUMMED: readonly (readonly [SegmentKind, string])[] = [
   ['context', 'compaction'],
   ['retry', 'failed and tried again'],
   ['queue', 'waited for a worker'],
+  ['lost', 'lost with a worker'],
   ['gap', 'no worker'],
 ];
 

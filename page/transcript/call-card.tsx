@@ -4,12 +4,14 @@ import { showUnseen } from '../../system/text.ts';
 import type { Outcome } from '../../store/log/entries.ts';
 import { isUntimed } from '../../store/live/retell.ts';
 import { changeOf, SHOWN } from '../../client/render/diff-rows.ts';
-import { briefInput } from '../../client/render/tool-lines.ts';
-import { endWord, outcomeWords } from '../../client/render/outcome-words.ts';
+import { briefInput, NAME } from '../../client/render/tool-lines.ts';
+import { approvalWords, endWord } from '../../client/render/outcome-words.ts';
 import { REPEATED } from '../../client/render/paired-outcomes.ts';
 import { AGENT_TOOL } from '../../workflows/contract/delegation.ts';
-import { phaseText, type SessionInfo } from '../../client/sessions/info.ts';
+import type { SessionInfo } from '../../client/sessions/info.ts';
 import { formatCount, formatMoney, shortTime } from '../../client/units.ts';
+import { oneLine } from '../../client/paint.ts';
+import { agentStateOf, type SessionState, type StateTone } from '../fleet/session-state.ts';
 import { Icon, type IconName } from '../icons.tsx';
 import { CallInput, changeCounts, CountWords } from './call-input.tsx';
 
@@ -60,9 +62,12 @@ const ICONS: Readonly<Record<string, IconName>> = {
 /** Most characters of an output that is shown without being asked for. */
 const SHORT = 2_000;
 
-/** A change, and the output of a command that failed, stand open in place. */
+/**
+ * A change, and the output of a command that failed, stand open in place; what waits for a person
+ * is shown where it is decided.
+ */
 function isOpenAtOnce(call: ShownCall, state: State): boolean {
-  if (changeOf(call.name, call.input)) return state.kind !== 'bad';
+  if (changeOf(call.name, call.input)) return state.kind === 'ok' || state.kind === 'open';
   return call.name === 'bash' && state.kind === 'bad' && (state.output ?? '').length <= SHORT;
 }
 
@@ -76,7 +81,7 @@ export function CallCard({ call }: { readonly call: ShownCall }) {
         <b class="tool">{showUnseen(call.name.slice(0, 80))}</b>
         <span class="what">
           {summaryOf(call)}
-          {change ? <CountWords {...changeCounts(change)} /> : null}
+          {change && state.kind !== 'bad' ? <CountWords {...changeCounts(change)} /> : null}
         </span>
         <span class={`state ${state.kind}`}>{state.words}</span>
       </summary>
@@ -106,14 +111,36 @@ function summaryOf({ name, input }: ShownCall): string {
 }
 
 /** Says an agent's turns, cost and state, which its parent's transcript lacks until it ends. */
-function agentWords({ facts, phase, startedAt, closedAt, ...info }: SessionInfo): string {
+function agentWords({ facts, startedAt, closedAt }: SessionInfo, { word, tone }: SessionState): string {
   const counts = facts
     ? [formatCount(facts.turns, 'turn'), formatMoney(facts.cents === null ? null : facts.cents / 100)]
     : [];
-  const state =
-    phase === 'closed' ? [] : [phase === 'waiting_approval' ? 'waits for you' : phaseText({ ...info, phase })];
   const time = closedAt === null ? [] : [shortTime(closedAt - startedAt)];
-  return [...counts, ...state, ...time].join(' · ');
+  return [...(tone === 'ok' ? [] : [word]), ...counts, ...time].join(' · ');
+}
+
+const TONES: Readonly<Record<StateTone, State['kind']>> = {
+  ok: 'ok',
+  fail: 'bad',
+  wait: 'waiting',
+  run: 'running',
+  park: 'running',
+  idle: 'open',
+};
+
+/** Characters of a reason on the row of a call. */
+const MOST_REASON = 80;
+
+/** Says on the row why a call did not run, or that it failed; nothing of one that did well. */
+function failureWords(outcome: Outcome): readonly string[] {
+  const how = endWord(outcome.log);
+  if (how === 'denied')
+    return [outcome.log.deniedBy === undefined ? how : `denied by ${oneLine(outcome.log.deniedBy, NAME)}`];
+  if (how === 'not run') {
+    const reason = oneLine(outcome.content.replace(/^not run\W*/i, '').split('\n', 1)[0] ?? '', MOST_REASON);
+    return [reason === '' ? how : `${how}: ${reason}`];
+  }
+  return how === null ? (outcome.isError ? ['failed'] : []) : [how];
 }
 
 type State = {
@@ -125,13 +152,13 @@ type State = {
 
 function stateOf({ outcome, progress, repeated, agent }: ShownCall): State {
   if (agent && (!outcome || !outcome.isError)) {
-    const kind = agent.phase === 'closed' ? 'ok' : agent.phase === 'waiting_approval' ? 'waiting' : 'running';
-    return { kind, words: agentWords(agent), output: outcome?.content ?? null, said: '' };
+    const state = agentStateOf(agent, Date.now());
+    return { kind: TONES[state.tone], words: agentWords(agent, state), output: outcome?.content ?? null, said: '' };
   }
   if (outcome) {
     const { log, isError, content } = outcome;
     const time = isUntimed(log) ? [] : [shortTime(log.duration)];
-    const words = [...(isError && endWord(log) === null ? ['failed'] : []), ...outcomeWords(outcome), ...time];
+    const words = [...failureWords(outcome), ...approvalWords(log), ...time];
     return { kind: isError ? 'bad' : 'ok', words: words.join(' · '), output: content, said: '' };
   }
   if (repeated) return { kind: 'open', words: REPEATED, output: null, said: '' };

@@ -9,7 +9,7 @@ import {
   isRepeated,
 } from '../../store/log/entries.ts';
 import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
-import type { RunEnded } from '../../workflows/contract/activities.ts';
+import type { CompactionTrigger, RunEnded } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { epochText } from '../../client/render/epoch-words.ts';
@@ -33,6 +33,8 @@ import { transitionMeaning } from './meanings.ts';
 
 export type ItemContext = {
   readonly session: string;
+  /** Position of the first prompt: nothing was before it. */
+  readonly first?: number;
   /** Address of the page that shows it, when that is not the session's own. */
   readonly base?: string;
   /** Returns the session of an agent by the anchor of its call. */
@@ -77,11 +79,19 @@ function PlainItem({
       return (
         <>
           <SpokenText who="user" text={userText(entry, context)} whole={`${entryPath(context, position)}/text`} />
-          {position > 1 && context.base === undefined ? (
-            <ForkFromHere session={context.session} position={position} />
-          ) : null}
+          {position !== context.first && context.base === undefined ? <ForkFromHere position={position} /> : null}
           {entry.by === undefined ? null : <small class="sender">{`from ${showUnseen(entry.by.slice(0, 100))}`}</small>}
-          {context.base === undefined ? (
+          {context.base !== undefined ? null : context.first === position ? (
+            <button
+              type="button"
+              class="plain rewind-here"
+              data-needs="steer"
+              hx-post={`/sessions/${context.session}/again`}
+              hx-target="#said"
+            >
+              Run again
+            </button>
+          ) : (
             <button
               type="button"
               class="plain rewind-here"
@@ -91,7 +101,7 @@ function PlainItem({
             >
               Rewind to here
             </button>
-          ) : null}
+          )}
           <PromptMedia media={entry.body.media ?? []} path={`${entryPath(context, position)}/media`} />
         </>
       );
@@ -159,9 +169,15 @@ function userText(entry: Extract<Entry, { kind: 'user' }>, { bodies }: ItemConte
   return text ?? '(its text cannot be read)';
 }
 
+const COMPACTED: Readonly<Record<CompactionTrigger, string>> = {
+  auto: 'Compacted',
+  reactive: 'Too long: compacted',
+  manual: 'Compacted on request',
+};
+
 function BoundaryItem({ entry }: { readonly entry: BoundaryEntry }) {
   const { before, after, from, prompts, summary, trigger } = entry;
-  const line = `${trigger === 'auto' ? 'Compacted' : 'Too long: compacted'}, about ${before.toLocaleString('en')} → ${formatTokens(after)}`;
+  const line = `${COMPACTED[trigger]}, about ${before.toLocaleString('en')} → ${formatTokens(after)}`;
   return (
     <details class="mark seam">
       <summary>

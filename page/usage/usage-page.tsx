@@ -1,7 +1,7 @@
 // Shows what sessions took: by day, model, agent type and tag, with all of it as a table to load.
 import { showUnseen } from '../../system/text.ts';
 import { formatMoney } from '../../client/units.ts';
-import { shortAmount } from '../figures.tsx';
+import { formatNumber, shortAmount } from '../figures.tsx';
 import { Layout } from '../layout.tsx';
 import { type Group, groups, type UsageSums, type UsageRow } from './usage.ts';
 
@@ -15,7 +15,7 @@ export function usagePage(usage: UsageSums, days: number) {
     <Layout title="Usage" at="usage" scripts={['times.js', 'keys.js']} styles={['sessions.css']}>
       <header class="fleet-head">
         <h1>Usage</h1>
-        <small class="inline">of the sessions begun in this time</small>
+        <small class="inline">sessions started in this period</small>
         <nav class="choice far" aria-label="Days">
           {DAYS.map((each) => (
             <a href={`/usage?days=${each}`} aria-current={each === days ? 'page' : undefined}>
@@ -29,7 +29,7 @@ export function usagePage(usage: UsageSums, days: number) {
       </header>
       <p>
         <b>{formatMoney(usage.total.cents / 100)}</b>{' '}
-        <span class="quiet">{`${usage.total.sessions} sessions and agents · ${usage.total.turns} turns · ${shortAmount(usage.total.tokens)} tokens${usage.cut ? ' · only the newest 10,000 are added up' : ''}`}</span>
+        <span class="quiet">{`${formatNumber(usage.total.sessions)} sessions and agents · ${formatNumber(usage.total.turns)} turns · ${shortAmount(usage.total.tokens)} tokens${usage.cut ? ' · only the newest 10,000 are added up' : ''}`}</span>
       </p>
       {(Object.keys(groups) as Group[]).map((group) => (
         <UsageTable group={group} rows={usage[group]} />
@@ -68,8 +68,8 @@ function UsageTable({ group, rows }: { readonly group: Group; readonly rows: rea
                     <rect class="part" width={((cents / most) * 100).toFixed(1)} height="8" />
                   </svg>
                 </td>
-                <td class="number">{sessions}</td>
-                <td class="number">{turns}</td>
+                <td class="number">{formatNumber(sessions)}</td>
+                <td class="number">{formatNumber(turns)}</td>
                 <td class="number">{shortAmount(tokens)}</td>
                 <td class="number">{formatMoney(cents / 100)}</td>
               </tr>
@@ -78,7 +78,7 @@ function UsageTable({ group, rows }: { readonly group: Group; readonly rows: rea
         </table>
       </div>
       {rows.length > MOST ? <p class="quiet">{`and ${rows.length - MOST} more, in the CSV`}</p> : null}
-      {rows.length === 0 ? <p class="quiet">Nothing in this time.</p> : null}
+      {rows.length === 0 ? <p class="quiet">No usage in this period.</p> : null}
     </>
   );
 }

@@ -2,7 +2,7 @@
 // but for `readUsage`.
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { tagValues } from '../../workflows/contract/facts.ts';
-import type { PagePorts } from '../ports.ts';
+import type { PerdureClient } from '../../client/perdure-client.ts';
 
 export type UsageRow = {
   readonly name: string;
@@ -25,13 +25,22 @@ export type UsageSums = Readonly<Record<Group, readonly UsageRow[]>> & {
 const MOST_PAGES = 10;
 const PAGE = 1_000;
 
-export async function readUsage({ page }: Pick<PagePorts, 'page'>, days: number): Promise<UsageSums> {
+export async function readUsage(ports: Pick<PerdureClient, 'page'>, days: number): Promise<UsageSums> {
+  const { sessions, cut } = await readStartedSince(ports, days * 24);
+  return { ...addToUsage(sessions), cut };
+}
+
+/** Reads the sessions that began in the last hours; `cut` when there are more than it reads. */
+export async function readStartedSince(
+  { page }: Pick<PerdureClient, 'page'>,
+  hours: number,
+): Promise<{ readonly sessions: readonly SessionInfo[]; readonly cut: boolean }> {
   const found: SessionInfo[] = [];
   let after: string | undefined;
   let pages = 0;
   do {
     const part = await page({
-      filter: `age<${days}d`,
+      filter: `age<${hours}h`,
       size: PAGE,
       running: true,
       ...(after === undefined ? {} : { after }),
@@ -39,22 +48,27 @@ export async function readUsage({ page }: Pick<PagePorts, 'page'>, days: number)
     found.push(...part.sessions);
     after = part.next ?? undefined;
   } while (after !== undefined && (pages += 1) < MOST_PAGES);
-  return { ...addToUsage(found), cut: after !== undefined };
+  return { sessions: found, cut: after !== undefined };
 }
 
-type Taken = { readonly session: SessionInfo; readonly turns: number; readonly tokens: number; readonly cents: number };
+export type SessionTake = {
+  readonly session: SessionInfo;
+  readonly turns: number;
+  readonly tokens: number;
+  readonly cents: number;
+};
 
 /**
  * A session's numbers have those of the agents it called in them, so that each is counted as what
  * it took itself.
  */
-export function addToUsage(sessions: readonly SessionInfo[]): Omit<UsageSums, 'cut'> {
+export function takenBy(sessions: readonly SessionInfo[]): readonly SessionTake[] {
   const byParent = new Map<string, SessionInfo[]>();
   for (const session of sessions) {
     const parent = session.facts?.agent?.parent;
     if (parent !== undefined) byParent.set(parent, [...(byParent.get(parent) ?? []), session]);
   }
-  const own = (session: SessionInfo): Taken => {
+  return sessions.map((session) => {
     const called = byParent.get(session.session) ?? [];
     const left = (value: (one: SessionInfo) => number): number =>
       Math.max(0, value(session) - called.reduce((sum, one) => sum + value(one), 0));
@@ -64,9 +78,12 @@ export function addToUsage(sessions: readonly SessionInfo[]): Omit<UsageSums, 'c
       tokens: left(({ facts }) => facts?.tokens ?? 0),
       cents: left(({ facts }) => facts?.cents ?? 0),
     };
-  };
-  const taken = sessions.map(own);
-  const tagsOf = ({ session: { facts } }: Taken): readonly string[] => {
+  });
+}
+
+export function addToUsage(sessions: readonly SessionInfo[]): Omit<UsageSums, 'cut'> {
+  const taken = takenBy(sessions);
+  const tagsOf = ({ session: { facts } }: SessionTake): readonly string[] => {
     const tags = tagValues(facts?.tags ?? {});
     return tags.length === 0 ? ['(no tag)'] : tags;
   };
@@ -81,7 +98,7 @@ export function addToUsage(sessions: readonly SessionInfo[]): Omit<UsageSums, 'c
   };
 }
 
-function addBy(taken: readonly Taken[], namesOf: (one: Taken) => readonly string[]): readonly UsageRow[] {
+function addBy(taken: readonly SessionTake[], namesOf: (one: SessionTake) => readonly string[]): readonly UsageRow[] {
   const rows = new Map<string, UsageRow>();
   for (const one of taken)
     for (const name of namesOf(one)) {

@@ -44,7 +44,9 @@ export function peekAt(step: number, lines: readonly LiveLine[], at: number): Li
   const billed = new Map(
     lines.flatMap((line) => (line.type === 'reply' && line.spend ? [[step, line.spend] as const] : [])),
   );
-  if (!last || last.type === 'fate') return { at: last ? at : null, calls: [], billed };
+  // An attempt that died, as each does whose model gives no answer, has brought nothing.
+  if (last?.type === 'fate') return { at: last.fate === 'died' ? null : at, calls: [], billed };
+  if (!last) return { at: null, calls: [], billed };
   const asked = new Map<number, OpenCall>();
   const open = new Map<number, OpenCall>();
   for (const line of lines) {

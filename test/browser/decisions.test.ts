@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { reply, toolUse } from '../../scripted-model/index.ts';
-import { axeFindings, openStage, type Stage } from '../support/stage.ts';
+import { reply, text, toolUse } from '../../scripted-model/index.ts';
+import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -60,5 +60,24 @@ test('a key decides about the call at the foot, without a reason, and the next c
   expect(existsSync(join(stage.cwd, 'one.txt'))).toBe(true);
   expect(existsSync(join(stage.cwd, 'two.txt'))).toBe(false);
   expect(problems).toEqual([]);
+  await close();
+});
+
+test('a session that waits opens with the words before the call in view, the call shown once, and nothing to scroll (O5 O8)', async () => {
+  const path = join(stage.cwd, 'once.txt');
+  const words = reply([text('I write it because it is missing.'), toolUse('write', { path, content: 'one line' })]);
+  const session = await stage.play('Write one.', [words, reply('Written.')], { permissionMode: 'default' });
+  const { tab, problems, close } = await stage.visit(`/sessions/${session}`);
+  await tab.locator('.decision .view-file').waitFor();
+  await shoot(tab, 'session-waits');
+  for (const part of [tab.locator('.said.user'), tab.getByText('because it is missing'), tab.locator('.decision')]) {
+    const box = await part.boundingBox();
+    expect(box?.y).toBeGreaterThan(0);
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(900);
+  }
+  expect(await tab.evaluate('document.documentElement.scrollHeight - innerHeight')).toBeLessThanOrEqual(0);
+  expect(await tab.getByText('one line').filter({ visible: true }).count()).toBe(1);
+  expect(problems).toEqual([]);
+  await stage.opened.sessions.cancel(session);
   await close();
 });

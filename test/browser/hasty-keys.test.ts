@@ -1,5 +1,5 @@
-// Keys that were pressed before a call could be read decide nothing, what may do harm needs a second
-// key, and a decision can be taken back for some seconds.
+// What was pressed before a call could be read decides nothing, what may do harm needs a second key,
+// and a decision can be taken back for some seconds, however and wherever it was made.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -97,6 +97,41 @@ test('a decision by key is taken back by a key, in the inbox and in a session, a
     expect(problems).toEqual([]);
     await close();
   }
+});
+
+test('a click at the foot of a session and above the list decides as in the inbox: once it was read, and to be taken back (O8)', async () => {
+  const path = join(stage.cwd, 'clicked.txt');
+  const script = [reply([toolUse('write', { path, content: 'one' })]), reply('Done.')];
+  const session = await stage.play('Write it.', script, { permissionMode: 'default' });
+  await expect.poll(waiting, { timeout: 600_000 }).toBe(1);
+  for (const place of ['/', `/sessions/${session}`]) {
+    const { tab, problems, close } = await stage.visit(place);
+    const posts: string[] = [];
+    tab.on('request', (request) => request.method() === 'POST' && posts.push(request.url()));
+    const decision = tab.locator('.need, .decision', { hasText: 'clicked.txt' });
+    await decision.waitFor();
+    await expect.poll(() => tab.locator('.need, .decision').count(), { timeout: 600_000 }).toBe(1);
+    // A press in the very frame in which a call comes on screen.
+    await tab.evaluate(`const one = document.querySelector('.need, .decision');
+      const drawn = one.cloneNode(true);
+      delete drawn.dataset.readable;
+      one.replaceWith(drawn);
+      document.dispatchEvent(new CustomEvent('perdure:changed'));
+      document.querySelector('form[data-decides$="/approve"] button').click();`);
+    expect(await held(tab).count()).toBe(0);
+    for (const name of [/^Deny/, /^Allow/]) {
+      await decision.getByRole('button', { name }).click();
+      await held(tab).getByText('clicked.txt').waitFor();
+      await held(tab).getByRole('button', { name: 'Undo' }).click();
+      await held(tab).waitFor({ state: 'detached' });
+    }
+    expect([posts, await waiting(), existsSync(path)]).toEqual([[], 1, false]);
+    if (place !== '/') await decision.getByRole('button', { name: /^Allow/ }).click();
+    if (place !== '/') await tab.getByText('Done.').waitFor();
+    expect(problems).toEqual([]);
+    await close();
+  }
+  expect(existsSync(path)).toBe(true);
 });
 
 test('whoever leaves the page right after a decision has decided (O8)', async () => {

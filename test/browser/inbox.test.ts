@@ -110,7 +110,7 @@ test('a call is decided with one key, the next one has the focus, and no key typ
   await shoot(tab, 'inbox-question');
   await readable(tab, 'Which region?');
   await tab.keyboard.press('2');
-  await tab.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+  await tab.getByRole('heading', { name: 'Nothing needs you' }).waitFor();
   await tab.locator('#inbox-title:focus').waitFor();
   await shoot(tab, 'inbox-empty');
   expect(await axeFindings(tab)).toEqual([]);
@@ -132,7 +132,7 @@ test('calls that are alike are allowed together, in all their sessions (O8)', as
   await detail(tab, 'Retries of web.').waitFor();
   await readable(tab, 'Retries of web.');
   await tab.keyboard.press('Shift+A');
-  await tab.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+  await tab.getByRole('heading', { name: 'Nothing needs you' }).waitFor();
   await tab.locator('#said', { hasText: 'Allowed 3 calls.' }).waitFor();
   for (const session of sessions) await expectEnd(session, 'Done.');
   for (const name of names) expect(readFileSync(join(stage.cwd, name, 'app', 'payments.py'), 'utf8')).toContain(NEW);
@@ -161,7 +161,7 @@ test('answers of two decisions stand together, whichever comes first; a call tha
   await tab.locator('#said', { hasText: 'Allowed 2 calls.' }).waitFor();
   answer();
   await tab.locator('#said', { hasText: /Allowed 2 calls\.\s*Allowed\./ }).waitFor();
-  await tab.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+  await tab.getByRole('heading', { name: 'Nothing needs you' }).waitFor();
   expect(await tab.locator('#said').innerText()).not.toContain('elsewhere');
   for (const session of [first, second, third]) await expectEnd(session, 'Done.');
   expect(problems).toEqual([]);
@@ -177,7 +177,7 @@ test('what comes while the scripts of the page load is drawn when they have load
     await route.continue();
   });
   await tab.goto(new URL('/inbox', tab.url()).href, { waitUntil: 'commit' });
-  await tab.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+  await tab.getByRole('heading', { name: 'Nothing needs you' }).waitFor();
   await ask('Come early.', folder('early'), [toolUse('edit', payments)]);
   const other = await tab.context().newPage();
   await other.goto(tab.url());
@@ -210,12 +210,12 @@ test('an "always" holds in the run under way, says what it covers, and can be ta
     'bash',
   ]);
   await tab.keyboard.press('3');
-  expect(await dialog.locator('[role=status]').innerText()).toBe('It would cover 1 of the 1 that wait now.');
+  expect(await dialog.locator('[role=status]').innerText()).toBe('Covers 1 of 1 waiting now.');
   await shoot(tab, 'inbox-always');
   expect(await axeFindings(tab)).toEqual([]);
   await tab.keyboard.press('Enter');
   await tab.locator('#said', { hasText: 'bash is allowed in this run from here on' }).waitFor();
-  await tab.getByRole('heading', { name: 'Nothing waits for you' }).waitFor();
+  await tab.getByRole('heading', { name: 'Nothing needs you' }).waitFor();
   await expectEnd(session, 'Made.');
   const other = await ask(
     'Ask again.',
@@ -265,6 +265,18 @@ test('on a telephone the card has three buttons of 44 pixels, and what is decide
   for (const box of await Promise.all((await buttons.all()).map((button) => button.boundingBox())))
     expect(box?.height).toBeGreaterThanOrEqual(44);
   expect(await tab.locator('html').evaluate((page) => page.scrollWidth)).toBeLessThanOrEqual(390);
+  // Another call can be read, and a reason given, without deciding the first.
+  expect(await tab.getByLabel('Reason for the model, optional').isVisible()).toBe(true);
+  await tab.locator('#inbox-place', { hasText: '1 of 2' }).waitFor();
+  await tab.getByRole('button', { name: 'Next call' }).click();
+  await detail(tab, 'Another one.').waitFor();
+  await tab.locator('#inbox-place', { hasText: '2 of 2' }).waitFor();
+  await tab.getByRole('button', { name: 'List' }).click();
+  await shoot(tab, 'inbox-phone-list');
+  await tab.setViewportSize({ width: 390, height: 844 });
+  await tab.locator('a[data-item]', { hasText: 'A narrow one.' }).click();
+  await detail(tab, 'A narrow one.').waitFor();
+  expect(await axeFindings(tab)).toEqual([]);
   await buttons.first().click();
   await detail(tab, 'Another one.').waitFor();
   expect(await tab.locator('.view-file figcaption').innerText()).toContain('new, 2 lines');

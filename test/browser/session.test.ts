@@ -187,13 +187,15 @@ test('a page whose process ends and comes back goes on in the same tab, without 
   await tab.getByText('Before the end.').waitFor();
   await tab.evaluate('globalThis.mark = "kept"');
   await first.close();
-  await tab.getByText('The page’s server does not answer').waitFor();
+  const banner = tab.getByText(/The page’s server isn’t responding\. Last updated \d\d:\d\d:\d\d/);
+  await banner.waitFor();
+  expect(await banner.count()).toBe(1);
   await stage.opened.sessions.send(session, 'And this.');
   await until(async () => (await stage.opened.sessions.result(session))?.run === 2);
   const second = await servePage(ports, openAddress(join(stage.cwd, '..')));
   await tab.getByText('While it was away.').waitFor();
   expect([await tab.evaluate('globalThis.mark'), await tab.getByText('Before the end.').count()]).toEqual(['kept', 1]);
-  await until(async () => (await tab.locator('#connection').textContent()) === '');
+  await tab.locator('#page-away').waitFor({ state: 'detached' });
   await close();
   await second.close();
 });

@@ -211,7 +211,7 @@ test('a shared link shows one session as it goes on, lets nothing be done, and e
   ]);
   const { tab, close } = await stage.visit(`/sessions/${session}`);
   await tab.getByRole('button', { name: 'Share' }).click();
-  await tab.getByRole('button', { name: 'Make a link' }).click();
+  await tab.getByRole('button', { name: 'Create link' }).click();
   const link = await tab.getByRole('textbox', { name: 'The link' }).inputValue();
   const stranger = await stage.browser.newContext();
   stranger.setDefaultTimeout(0);

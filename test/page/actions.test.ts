@@ -10,7 +10,7 @@ test.each(['interrupt', 'resume', 'cancel'])('%s reaches the session, and it is 
   const { post, done } = await stagedPage();
   const answer = await post(`/sessions/s-1/${action}`, {});
   expect([answer.status, done]).toEqual([200, [action]]);
-  expect(await answer.text()).toMatch(/^<p class="good">Asked to/);
+  expect(await answer.text()).toMatch(/^<p class="good">(?:Interrupting|Resuming|Ending)/);
 });
 
 test('a decision about a session that nobody watches opens no view of it, which would read all of it (O8)', async () => {
@@ -25,9 +25,7 @@ test('a decision about a session that nobody watches opens no view of it, which 
 test('a message that was sent is shown as waiting until it is taken (O8)', async () => {
   const { post, text } = await stagedPage({ entries: [user('x')] });
   expect((await post('/sessions/s-1/send', { text: 'one more thing' })).status).toBe(200);
-  expect(await text('/sessions/s-1')).toContain(
-    'one more thing</pre><p class="quiet">Sent, and not in the transcript yet',
-  );
+  expect(await text('/sessions/s-1')).toContain('one more thing</pre><p class="quiet">Sent. Waiting for the next turn');
 });
 
 test('an edited input that is not JSON is refused before anything is sent (O8)', async () => {
@@ -140,11 +138,11 @@ test('who asked what lately is shown, and options that wait for the next run; fi
     raised: { maxTurns: 40 },
     next: { model: 'claude-y' },
   };
-  const { text } = await stagedPage({ ports: { recent: () => Promise.resolve(recent) } });
+  const { text } = await stagedPage({ seen: { phase: 'running' }, ports: { recent: () => Promise.resolve(recent) } });
   const page = await text('/sessions/s-1');
   for (const part of ['limits raised to 40 turns by <b>ana</b>', 'For the next run: model claude-y', '<b>somebody</b>'])
     expect(page).toContain(part);
-  expect(page).toContain('<p id="limits-now">Now 40 turns');
+  expect(page).toContain('<p id="limits-now">Now: 40 turns');
   expect(page).toContain('call 1.1.0 allowed by <b><span class="owner-you">you, on the page</span>');
   expect(page).toContain('data-owner=""');
 });
@@ -209,8 +207,8 @@ test('a prompt but the first offers a fork from there, which leads to the new se
   const { post, text, done } = await stagedPage({ entries: [user('First.'), reply([]), user('Second.')] });
   const page = await text('/sessions/s-1');
   expect(page.match(/Fork from here/g)).toHaveLength(1);
-  expect(page).toContain('hx-vals="{&quot;at&quot;:&quot;2&quot;}"');
-  const answer = await post('/sessions/s-1/fork', { at: '2' });
+  expect(page).toContain('data-fork-at="2"');
+  const answer = await post('/sessions/s-1/fork', { at: '2', where: 'own', folder: '', prompt: '' });
   expect([answer.status, done]).toEqual([200, ['fork 2']]);
-  expect(await answer.text()).toContain('its files are in /work-s-2');
+  expect(await answer.text()).toContain('Its files are in /work-s-2');
 });

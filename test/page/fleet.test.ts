@@ -4,6 +4,9 @@ import { expect, test } from 'vitest';
 import { restAfter } from '../../page/fleet/fleet-feed.tsx';
 import { fleetAddress, fleetQuery, readFleetView, sortColumnOf, wholeFilter } from '../../page/fleet/fleet-view.ts';
 import { countStrayed } from '../../page/frame/strayed-sessions.ts';
+import type { RunningRow } from '../../client/sessions/running/running-row.ts';
+import { byUrgency } from '../../page/fleet/urgency.ts';
+import { runEnded, runStarted } from '../support/transcript.ts';
 import { groupSessions, treeRows } from '../../page/fleet/session-tree.ts';
 import type { FrameState } from '../../page/frame/frame-state.tsx';
 import { addToUsage, usageCsv } from '../../page/usage/usage.ts';
@@ -52,6 +55,79 @@ test('agents stand below the session that called them, and a circle of parents e
     ['p', 0],
     ['q', 1],
   ]);
+});
+
+const HOUR = 3_600_000;
+const NOW = Date.UTC(2026, 10, 29);
+const failedRun = {
+  run: 1,
+  terminal: { reason: 'model_error', detail: 'x' },
+  turns: 1,
+  iterations: 1,
+  head: null,
+  messages: [],
+} as const;
+
+test('where nobody has chosen an order the list begins with who needs a person, is stuck, failed today, works (O4)', () => {
+  const at = (id: string, hoursAgo: number, more: Partial<SessionInfo>): SessionInfo => ({
+    ...info(id),
+    startedAt: NOW - hoursAgo * HOUR,
+    ...more,
+  });
+  const running = (lastSign: number) => ({ lastSign, doing: [] }) as unknown as RunningRow;
+  const sessions = [
+    at('idle-new', 1, { phase: 'idle' }),
+    at('working', 2, { phase: 'running', running: running(NOW) }),
+    at('failed-long-ago', 80, { phase: 'idle', last: failedRun }),
+    at('failed', 90, { phase: 'idle', last: failedRun }),
+    at('parked', 3, { phase: 'parked' }),
+    at('stuck', 9, { phase: 'running', running: running(NOW - HOUR) }),
+    at('of-an-agent', 8, { phase: 'running', running: running(NOW) }),
+    { ...agent('asks', 'of-an-agent'), phase: 'waiting_approval' as const },
+    at('idle-old', 2, { phase: 'idle' }),
+  ];
+  const ends = new Map([
+    ['idle-old', NOW - 1],
+    ['idle-new', NOW - HOUR],
+    ['failed', NOW - HOUR],
+    ['failed-long-ago', NOW - 50 * HOUR],
+  ]);
+  expect(byUrgency(treeRows(sessions), ends, NOW).map(({ session }) => session.session)).toEqual([
+    'of-an-agent',
+    'asks',
+    'stuck',
+    'failed',
+    'working',
+    'parked',
+    'idle-old',
+    'idle-new',
+    'failed-long-ago',
+  ]);
+});
+
+test('a finished row says when its run has ended, and those who need a person are on the first page (O4)', async () => {
+  const ended = Date.now() - 90_000;
+  const entries = [runStarted(1), runEnded(1)].map((entry) =>
+    entry.kind === 'run_ended' ? { ...entry, ended: { ...entry.ended, at: ended } } : entry,
+  );
+  const asked: (string | undefined)[] = [];
+  const { text } = await stagedPage({
+    entries,
+    ports: {
+      page: ({ filter } = {}) => {
+        asked.push(filter);
+        const waiting = { ...info('s-waits'), phase: 'waiting_approval' as const };
+        return Promise.resolve({
+          sessions: filter === 'phase:waiting_approval' ? [waiting] : [],
+          next: filter === '' ? 'more' : null,
+        });
+      },
+    },
+  });
+  expect(await text('/')).toContain('id="row-s-waits"');
+  expect(asked).toContain('phase:waiting_approval');
+  const idle = await stagedPage({ entries });
+  expect(await idle.text('/')).toMatch(new RegExp(`data-label="Last activity"[^]*?data-at="${ended}"`));
 });
 
 test('a fork stands below the session that it comes from, marked as one, and each keeps its own state (O4 T10)', async () => {
@@ -150,8 +226,8 @@ test('the frame says what waits, how the parts are, and that no worker polls (O1
   });
   const frame = (await (await ask('/frame')).json()) as FrameState;
   expect(frame.counts).toEqual({ inbox: 0, sessions: 1, schedules: 0, workers: 0 });
-  expect(frame.health).toEqual({ state: 'fail', text: 'server 4 ms · no worker · store does not answer' });
-  for (const part of ['No worker polls.', '1 session waits', 'The store cannot be read.', 'it is gone'])
+  expect(frame.health).toEqual({ state: 'fail', text: 'server 4 ms · no worker · store not responding' });
+  for (const part of ['No worker is running.', '1 session is paused', 'The store can’t be read.', 'it is gone'])
     expect(frame.alarms).toContain(part);
 });
 
@@ -167,7 +243,7 @@ test('a banner counts the open sessions whose store was emptied or replaced, on 
     const { ask } = await stagedPage({ ports: { strayedCount: () => Promise.resolve(strayed) } });
     return ((await (await ask('/frame')).json()) as FrameState).alarms;
   };
-  expect(await alarms(2)).toContain('the transcripts of 2 open sessions are not in it.');
+  expect(await alarms(2)).toContain('Transcripts of 2 open sessions are missing.');
   expect(await alarms(0)).toBe('');
 });
 

@@ -1,5 +1,7 @@
 // The page, asked as a browser, another site and a stranger would ask it. No port is opened.
 import { expect, test } from 'vitest';
+import { htmlOf } from '../../page/layout.tsx';
+import { Banner } from '../../page/session/frame.tsx';
 import type { Entry } from '../../store/log/entries.ts';
 import type { PagePorts } from '../../page/ports.ts';
 import { newPass } from '../../page/hosting/passes.ts';
@@ -243,11 +245,9 @@ test('a session has its command to copy, and a link to Temporal’s UI where its
   expect(page).toContain('href="https://ui.example/namespaces/default/workflows/s-1"');
 });
 
-test('all sessions: a banner says how many wait for a worker, and what brings one (O10)', async () => {
+test('a session without a worker says so with the command to run, and the frame alone says it of all (O10)', async () => {
   const { text } = await stagedPage({ seen: { phase: 'waiting_worker' } });
-  const page = await text('/');
-  expect(page).toContain('Sessions wait for a worker, and nothing is lost.');
-  expect(page).toContain('1 session without one: `perdure worker`');
-  const { text: busy } = await stagedPage({ seen: { phase: 'running' } });
-  expect(await busy('/')).not.toContain('wait for a worker');
+  expect(await text('/')).not.toContain('id="trouble-');
+  const trouble = { kind: 'worker', title: 'No worker.', detail: 'start one with `perdure worker`' } as const;
+  expect(htmlOf(Banner({ trouble }))).toContain('start one with <code>perdure worker</code>');
 });

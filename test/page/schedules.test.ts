@@ -29,7 +29,7 @@ test('each schedule stands with its times, its state and links to what its firin
     'paused: by ana',
     'hx-post="/schedules/nightly/pause"',
     'hx-post="/schedules/paused/resume"',
-    'hx-confirm="Delete schedule nightly, for good? Its sessions stay."',
+    'hx-confirm="Delete schedule nightly? Its sessions are kept."',
   ])
     expect(page).toContain(part);
   expect(await (await stagedPage()).text('/schedules')).toContain('No schedules yet');

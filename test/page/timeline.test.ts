@@ -93,6 +93,15 @@ test('a bar has the model, its tools, waits, parkings and what nobody worked on 
   ]);
   expect(bar.segments[0]?.what).toBe('an attempt died: activity Heartbeat timeout, 400 ms');
   expect([bar.died, bar.open, bar.workers]).toEqual([1, true, ['host-a/12345678/77/1', 'other']]);
+  const lost = barOf(
+    one!,
+    [step({ attempt: 2, beganAt: null, endedAt: null, lost: true, aliveUntil: 60_000 })],
+    90_000,
+  );
+  expect(lost.segments.map(({ kind, from, to, what }) => [kind, from, to, what])).toEqual([
+    ['lost', 0, 60_000, 'the model, lost with its worker, 1 min'],
+    ['gap', 60_000, 90_000, 'an attempt died, 30.0 s'],
+  ]);
   const retried = barOf(one!, [step({ attempt: 3, beganAt: 400, failure: '529 overloaded' })], 90_000);
   expect(retried.segments[0]).toMatchObject({ kind: 'retry', what: '2 attempts failed: 529 overloaded, 400 ms' });
   const parked = barOf(one!, [step({ endedAt: 100 }), step({ askedAt: 5_100, beganAt: 5_110, endedAt: 5_200 })], 0);

@@ -84,7 +84,11 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
   const all: PagePorts = {
     page: () => Promise.resolve({ sessions: [described], next: null }),
     running: () => Promise.resolve(new Map()),
-    fleet: fleetHistorian({ count: () => Promise.resolve(0), prometheus: null }),
+    fleet: fleetHistorian({
+      count: () => Promise.resolve(0),
+      prometheus: null,
+      startedSince: () => Promise.resolve([]),
+    }),
     counts: () => Promise.resolve({ ...noSessions, [described.phase]: 1 }),
     describe: (id) =>
       id === 's-1' ? Promise.resolve(described) : Promise.reject(new ClientProblem('no_session', `no session ${id}`)),

@@ -1,6 +1,6 @@
 // Parses the query language of lists, page and client (O3): phase:waiting cost>1 -tag:team=web
 // "text" sort:-cost. It does not look at any session.
-import { didYouMean } from '../../../workflows/contract/did-you-mean.ts';
+import { didYouMean, nearName } from '../../../workflows/contract/did-you-mean.ts';
 import { ClientProblem } from '../../problem.ts';
 import { fieldOf, fields, type FieldName, shortChoices } from './fields.ts';
 import { present } from '../../../workflows/contract/present.ts';
@@ -76,13 +76,18 @@ function readTerm(reader: QueryReader): Term | SortTerm {
   }
   if (!isField(name)) {
     const known = [...Object.keys(fields), 'sort'];
-    throw reader.problem(
-      from,
-      `there is no field ${name}: ${didYouMean(name, known)}; a text that looks like one goes in quotes`,
-    );
+    throw reader.problem(from, `unknown field “${name}”: ${suggestField(name, known)}`);
   }
   const term = readValues(reader, name, operator === '!=' ? '=' : (operator as Operator), from);
   return { ...term, not: not !== (operator === '!=') };
+}
+
+/** Names the field that was meant, by its letters or its sound, or all of them. */
+function suggestField(name: string, known: readonly string[]): string {
+  const near = nearName(name, known) ?? nearName(name.replace(/^f/i, 'ph'), known);
+  return near === undefined
+    ? `${didYouMean(name, known)}; quote text that looks like a field`
+    : `did you mean ${near}?`;
 }
 
 function readSort(reader: QueryReader): SortTerm['sort'] {

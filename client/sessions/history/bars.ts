@@ -8,10 +8,12 @@ import { formatCount, shortTime } from '../../units.ts';
 import type { Iteration } from './iterations.ts';
 
 /**
- * During a `gap` nothing ran: no worker took the work, or one was lost. A `queue` is a short wait
+ * During a `gap` nothing ran: no worker took the work. `lost` is the work of a worker that was lost
+ * with it. A `queue` is a short wait
  * for a worker that was busy. During a `retry` attempts failed and were backed off from.
  */
-export type SegmentKind = 'model' | 'tools' | 'context' | 'other' | 'waiting' | 'parked' | 'queue' | 'retry' | 'gap';
+export type SegmentKind =
+  'model' | 'tools' | 'context' | 'other' | 'waiting' | 'parked' | 'queue' | 'retry' | 'lost' | 'gap';
 
 /** Times are in milliseconds since the epoch. */
 export type BarSegment = {
@@ -97,13 +99,15 @@ function addQueue(add: Add, from: number, to: number, what: string): void {
 }
 
 function addStep(add: Add, step: Step, { reply }: Iteration, now: number): void {
-  const { askedAt, beganAt, attempt, failure, lost, name } = step;
+  const { askedAt, beganAt, attempt, failure, lost, name, aliveUntil = askedAt } = step;
   const began = beganAt ?? now;
-  if (attempt > 1) {
-    if (lost || failure === null) add('gap', askedAt, began, deathText(attempt - 1, failure));
-    else add('retry', askedAt, began, `${formatCount(attempt - 1, 'attempt')} failed: ${failure}`);
-  }
   const [kind, what] = kinds[name] ?? ['other', name];
+  if (attempt > 1) {
+    if (lost || failure === null) {
+      add('lost', askedAt, aliveUntil, `${what}, lost with its worker`);
+      add('gap', aliveUntil, began, deathText(attempt - 1, failure));
+    } else add('retry', askedAt, began, `${formatCount(attempt - 1, 'attempt')} failed: ${failure}`);
+  }
   if (attempt === 1) addQueue(add, askedAt, began, what);
   if (beganAt === null) return;
   const end = step.endedAt ?? now;

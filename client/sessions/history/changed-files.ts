@@ -71,10 +71,12 @@ export function listTouchedFiles(items: readonly Item[]): ChangedFiles {
       commands.set(command, { times: (known?.times ?? 0) + 1, anchor });
     }
   }
+  // A call that failed or was refused has changed nothing.
+  const made = new Map([...changed].filter(([, edits]) => edits.some(({ done }) => done !== false)));
   return {
-    count: countFiles(items, [...changed.keys()]),
-    changed: [...changed].map(([path, edits]) => ({ path, edits })),
-    read: [...read].flatMap(([path, times]) => (changed.has(path) ? [] : [{ path, times }])),
+    count: countFiles(items, [...made.keys()]),
+    changed: [...made].map(([path, edits]) => ({ path, edits })),
+    read: [...read].flatMap(([path, times]) => (made.has(path) ? [] : [{ path, times }])),
     commands: [...commands].map(([command, { times, anchor }]) => ({ command, times, anchor })),
   };
 }

@@ -13,7 +13,7 @@ export type SpendSoFar = {
 export type SessionSpend = {
   /** The newest run with a reply. */
   readonly run: SpendSoFar & { readonly turns: number };
-  readonly all: SpendSoFar;
+  readonly all: SpendSoFar & { readonly turns: number };
   /** Tokens of the newest request with its reply. */
   readonly context: number;
 };
@@ -47,6 +47,7 @@ export function sumSpend(items: readonly Item[]): SessionSpend {
     run: all.findLast(({ turns }) => turns > 0) ?? { spend: noSpend, turns: 0, isLeast: false },
     all: {
       spend: all.reduce((sum, { spend }) => addSpend(sum, spend), noSpend),
+      turns: all.reduce((sum, { turns }) => sum + turns, 0),
       isLeast: all.some((one) => one.isLeast),
     },
     context,

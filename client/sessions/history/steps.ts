@@ -28,6 +28,11 @@ export type Step = {
   readonly failure: string | null;
   /** That attempt never reported its end: its worker was killed, or lost. */
   readonly lost?: boolean;
+  /**
+   * Until when the attempt that was lost gave signs of life: its last heartbeat, or where that is
+   * not known any longer, the earliest that it can have been.
+   */
+  readonly aliveUntil?: number;
   /** True when a person had decided about the call. */
   readonly decided: boolean;
   /** True when the workflow had carried the call out. */
@@ -47,6 +52,8 @@ const MOST_KEPT = 100;
 /** Most executions of one session to look at. */
 const MOST_EXECUTIONS = 2_000;
 const TOGETHER = 4;
+/** Steps of which a lost attempt's last sign is remembered. */
+const MOST_SIGNS = 1_000;
 /** Allowance for clocks of server and workers that differ. */
 const MARGIN_MS = 60_000;
 const LONGEST_FAILURE = 300;
@@ -56,6 +63,8 @@ type Execution = { readonly runId: string; readonly from: number; readonly to: n
 
 export function stepReader(client: Client): StepReader {
   const kept = new RecentMap<string, Promise<readonly KeyedStep[]>>(MOST_KEPT);
+  // A history does not keep heartbeats, so that what was seen of them is remembered.
+  const signs = new RecentMap<string, number>(MOST_SIGNS);
   const few = createLimit(TOGETHER);
   const stepsIn = (session: SessionId, { runId, to }: Execution): Promise<readonly KeyedStep[]> => {
     const known = kept.get(runId);
@@ -73,11 +82,17 @@ export function stepReader(client: Client): StepReader {
     const steps = (await Promise.all(those.map((one) => stepsIn(session, one)))).flat();
     const pending = new Map((described.raw.pendingActivities ?? []).map((one) => [one.activityId, one]));
     return Promise.all(
-      steps.map(async ({ id, ...step }) =>
-        step.endedAt === null
-          ? withPending(step, pending.get(id), (failure) => whyOf(client, session, id, failure))
-          : step,
-      ),
+      steps.map(async ({ id, heartbeatMs, ...step }) => {
+        const known =
+          step.endedAt === null
+            ? await withPending(step, pending.get(id), (failure) => whyOf(client, session, id, failure))
+            : step;
+        if (known.lost !== true) return known;
+        const key = `${session} ${id} ${step.askedAt}`;
+        const sign = lostSign(known, pending.get(id)) ?? signs.get(key);
+        if (sign !== undefined) signs.set(key, sign);
+        return { ...known, ...aliveUntil(known, heartbeatMs, sign) };
+      }),
     );
   };
 }
@@ -97,7 +112,8 @@ async function listExecutions(client: Client, session: SessionId, newest: Descri
   return [...found.toReversed(), { runId, from: startTime.getTime(), to: closeTime?.getTime() ?? null }];
 }
 
-type KeyedStep = Step & { readonly id: string };
+/** `heartbeatMs`: an attempt that gave no sign for so long is lost. */
+type KeyedStep = Step & { readonly id: string; readonly heartbeatMs: number };
 export type Pending = NonNullable<Description['raw']['pendingActivities']>[number];
 
 /**
@@ -118,6 +134,21 @@ async function withPending(
     failure: await why(pending.lastFailure),
     ...(isLost(pending.lastFailure) && { lost: true }),
   };
+}
+
+/** The last heartbeat of the attempt before this one; undefined when this one has had its own. */
+function lostSign({ beganAt }: Step, pending: Pending | undefined): number | undefined {
+  const sign = timeOf(pending?.lastHeartbeatTime);
+  return sign > 0 && (beganAt === null || sign < beganAt) ? sign : undefined;
+}
+
+function aliveUntil(
+  { beganAt, askedAt }: Step,
+  heartbeatMs: number,
+  sign: number | undefined,
+): Pick<Step, 'aliveUntil'> {
+  if (sign !== undefined) return { aliveUntil: Math.max(askedAt, sign) };
+  return beganAt === null || heartbeatMs === 0 ? {} : { aliveUntil: Math.max(askedAt, beganAt - heartbeatMs) };
 }
 
 export type AttemptFailure = Pending['lastFailure'];
@@ -193,7 +224,13 @@ async function stepsOf(
       const given = stepInput.safeParse(await decodePayload(client, session, id, scheduled.input?.payloads)).data ?? {};
       const name = (scheduled.activityType?.name ?? '').replace(/^perdure\./, '');
       if (name === 'openRun') run = given.run ?? run;
-      steps.set(String(event.eventId), newStep({ id, name, run, askedAt: timeOf(event.eventTime) }, given));
+      steps.set(
+        String(event.eventId),
+        newStep(
+          { id, name, run, askedAt: timeOf(event.eventTime), heartbeatMs: timeOf(scheduled.heartbeatTimeout) },
+          given,
+        ),
+      );
     } else if (started) {
       change(started.scheduledEventId, {
         beganAt: timeOf(event.eventTime),
@@ -216,7 +253,7 @@ async function stepsOf(
 }
 
 function newStep(
-  facts: Pick<KeyedStep, 'id' | 'name' | 'run' | 'askedAt'>,
+  facts: Pick<KeyedStep, 'id' | 'name' | 'run' | 'askedAt' | 'heartbeatMs'>,
   { iteration, decision, delegated, append = [] }: z.infer<typeof stepInput>,
 ): KeyedStep {
   return {

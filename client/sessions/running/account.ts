@@ -3,6 +3,7 @@
 // So the numbers of a run under way are exact, with compactions, notes and agents that have ended.
 import { z } from 'zod';
 import { DELEGATED_SIGNAL } from '../../../workflows/contract/delegation.ts';
+import { UPDATES } from '../../../workflows/contract/session.ts';
 import { type Hash, isHash } from '../../../workflows/contract/ids.ts';
 import { addSpend, nothingSpent, noSpend, type Spend } from '../../../workflows/contract/loop.ts';
 import { type HistoryEvent, timeOf } from '../history/steps.ts';
@@ -220,8 +221,16 @@ function isProgress(event: HistoryEvent): boolean {
     event.activityTaskScheduledEventAttributes ??
     event.activityTaskStartedEventAttributes ??
     endOf(event) ??
+    isDecision(event) ??
     event.timerFiredEventAttributes ??
     event.childWorkflowExecutionStartedEventAttributes ??
     event.childWorkflowExecutionCompletedEventAttributes,
   );
+}
+
+const DECISIONS: readonly string[] = [UPDATES.approve, UPDATES.deny, UPDATES.answer];
+
+/** What waited for a person goes on from their decision, not from when it began to wait. */
+function isDecision({ workflowExecutionUpdateAcceptedEventAttributes: accepted }: HistoryEvent): true | undefined {
+  return DECISIONS.includes(accepted?.acceptedRequest?.input?.name ?? '') || undefined;
 }

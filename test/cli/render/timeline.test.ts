@@ -49,8 +49,8 @@ test('each iteration is a row: its bar, how long it took, why it came, who worke
     ),
   ];
   expect(timelineLines(plain, bars, { columns: 90, note: null })).toEqual([
-    'm model  t tools  ! no worker, or one was lost  (the length of a bar grows with the square',
-    'root of its time)',
+    'm model  t tools  ! no worker  (the length of a bar grows with the square root of its',
+    'time)',
     'run 1',
     `    #1 ${'m'.repeat(30)}${'t'.repeat(10)}        4.0 s  by box/1/2/3`,
     `    #2 ${'!'.repeat(10)}${'m'.repeat(10)}${' '.repeat(20)}      1.0 s …  next turn · 1 attempt died`,

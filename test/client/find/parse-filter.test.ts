@@ -37,7 +37,9 @@ test('sort says by what, and a minus puts the largest first (O3)', () => {
 test.each([
   ['phase:wating', 6, 'there is no phase "wating"'],
   ['-phase:constructor', 7, 'there is no phase "constructor"'],
-  ['a fhase:idle', 2, 'there is no field fhase: did you mean phase?'],
+  ['a fhase:idle', 2, 'unknown field “fhase”: did you mean phase?'],
+  ['fase:waiting', 0, 'unknown field “fase”: did you mean phase?'],
+  ['colour:red', 0, 'unknown field “colour”: use phase, '],
   ['cost>much', 5, '"much" is no amount of US dollars: write 2 or 0.50'],
   ['waiting>10', 8, '"10" is no length of time: write 90s, 30m, 2h or 7d'],
   ['model>x', 0, 'model has no order'],

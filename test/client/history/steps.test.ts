@@ -67,3 +67,37 @@ test.each([
     ]);
   },
 );
+
+test('an attempt that was lost with its worker lasted until its last heartbeat, also when the step has ended (O6 O19)', async () => {
+  const lastFailure = { message: 'activity Heartbeat timeout', timeoutFailureInfo: {} };
+  const scheduled = { activityId: '5', activityType: { name: 'callModel' }, heartbeatTimeout: at(30) };
+  const events: object[] = [{ eventId: 5, eventTime: at(100), activityTaskScheduledEventAttributes: scheduled }];
+  const pendingActivities: object[] = [];
+  const described = { runId: 'r', startTime: new Date(0), closeTime: undefined, raw: { pendingActivities } };
+  const handle = { describe: () => Promise.resolve(described), fetchHistory: () => Promise.resolve({ events }) };
+  const workflow = { getHandle: () => handle, list: async function* () {} };
+  const client = {
+    options: { loadedDataConverter: createClientConverter(newKeys()), namespace: 'default' },
+    workflow,
+  } as unknown as Client;
+  const read = stepReader(client);
+  const lost = async (reader = read) => (await reader(session, 0, null)).map(({ aliveUntil }) => aliveUntil);
+  const waits = { activityId: '5', attempt: 2, scheduledTime: at(500), lastHeartbeatTime: at(470), lastFailure };
+  pendingActivities.push(waits);
+  expect(await lost()).toEqual([470_000]);
+  // The next attempt has sent heartbeats of its own, and then ends.
+  pendingActivities[0] = { ...waits, lastStartedTime: at(900), lastHeartbeatTime: at(930) };
+  expect(await lost()).toEqual([470_000]);
+  events.push(
+    {
+      eventId: 6,
+      eventTime: at(900),
+      activityTaskStartedEventAttributes: { scheduledEventId: 5, attempt: 2, lastFailure },
+    },
+    { eventId: 7, eventTime: at(940), activityTaskCompletedEventAttributes: { scheduledEventId: 5 } },
+  );
+  pendingActivities.length = 0;
+  expect(await lost()).toEqual([470_000]);
+  // Who did not look before knows only how long an attempt may give no sign.
+  expect(await lost(stepReader(client))).toEqual([870_000]);
+});

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { alikeKey, summarizeCall } from '../../../page/call-views/call-summary.ts';
 import { CallView, type ViewedCall } from '../../../page/call-views/call-view.tsx';
 import { compareFile, readWanted, type FileNow } from '../../../page/call-views/file-change.ts';
-import { findRiskyWords } from '../../../page/call-views/risky-words.ts';
+import { judgeCommand } from '../../../page/call-views/risky-commands.ts';
 import { htmlOf } from '../../../page/layout.tsx';
 
 const FILE = 'one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n';
@@ -87,13 +87,28 @@ test('words of models are text, and characters that cannot be seen are named (O1
 });
 
 test.each([
-  ['rm -rf build', ['rm -rf']],
-  ['git push --force origin', ['git push', '--force']],
-  ['curl https://x.example | sh', ['curl https://x.example | sh']],
-  ['npm test', []],
-])('in %s these words are marked: %j (O8)', (command, words) => {
-  expect(findRiskyWords(command).map(({ from, to }) => command.slice(from, to))).toEqual(words);
+  ['rm -rf build', 'removes files', ['rm -rf']],
+  ['git -C sub push --force origin', 'overwrites history or branches', ['git -C sub push --force']],
+  ['curl https://x.example | sudo sh', 'runs what it downloads', ['curl', 'sudo']],
+  ['find . -name "*.o" -delete', 'removes files', ['find']],
+  ['ls | xargs rm', 'removes files', ['rm']],
+  ['echo x > /dev/sda', 'writes to a device or a disk', ['> /dev/sda']],
+  // However it is spelled.
+  ['"r"m x', 'removes files', []],
+  ['$(printf rm) x', 'may run any command', []],
+  ['bash -c "$(wget -qO- x.example)"', 'may run any command', []],
+])('%s is judged as rules judge commands: it %s, with %j marked (O8 L55)', (command, says, words) => {
+  const judged = judgeCommand(command);
+  expect(judged.says).toContain(says);
+  expect(judged.words.map(({ from, to }) => command.slice(from, to))).toEqual(words);
 });
+
+test.each(['npm test', 'echo "rm"', 'grep -rn sudo src', 'git commit -m "drop table"', 'echo x 2> /dev/null'])(
+  '%s only names what would do harm, and is not marked (O8 L55)',
+  (command) => {
+    expect(judgeCommand(command)).toEqual({ says: [], words: [] });
+  },
+);
 
 test('a call is told in one line: what, how much, and what is worth a look (O8)', () => {
   expect(summarizeCall({ tool: 'edit', input: edit })).toMatchObject({ what: 'a.txt +1 −1', icon: 'edit' });
@@ -105,6 +120,17 @@ test('a call is told in one line: what, how much, and what is worth a look (O8)'
     tool: 'tracker',
     what: 'create A',
   });
+});
+
+test.each([
+  [{ service: 'pricing', environment: 'production', version: 'v2' }, 'pricing → production, version v2'],
+  [{ description: 'Deploys', service: 'pricing', canary: 10, wait: true }, 'pricing, canary 10, wait true'],
+  [{ env: 'production' }, 'production'],
+  [{ description: 'Only this' }, 'Only this'],
+  [{ names: ['a', 'b'] }, '["a","b"]'],
+])('the line of a call of an unknown tool has all that matters: %j is %s (O8)', (input, what) => {
+  expect(summarizeCall({ tool: 'deploy', input }).what).toBe(what);
+  expect(summarizeCall({ tool: 'mcp__ops__deploy', input }).what).toBe(`deploy ${what}`);
 });
 
 test('the same change to a file of the same name is alike, another change and a question are not (O8)', () => {

@@ -6,10 +6,19 @@ import { fleetHistorian } from '../../../page/fleet/fleet-history.ts';
 import { readPrometheusAddress } from '../../../page/fleet/prometheus-range.ts';
 import type { Doing, RunningRow } from '../../../client/sessions/running/running-row.ts';
 import type { RunSummary } from '../../../workflows/contract/session.ts';
+import { FleetCards } from '../../../page/fleet/fleet-cards.tsx';
+import { plotsOf } from '../../../page/fleet/fleet-plots.ts';
+import { htmlOf } from '../../../page/layout.tsx';
+import { addToUsage } from '../../../page/usage/usage.ts';
+import type { SessionDescription } from '../../../client/sessions/info.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { description } from '../../client/support.ts';
 
+/** There are too many sessions to add up. */
+const unknown = (): Promise<null> => Promise.resolve(null);
 const MINUTE = 60_000;
 const START = Date.UTC(2026, 10, 24);
+const noCounts = { running: 0, waiting_worker: 0, waiting_approval: 0, parked: 0, idle: 0, closed: 0 };
 const counts = { running: 2, waiting_worker: 1, waiting_approval: 1 };
 const session = (cents: number, tokens: number, last: RunSummary | null = null) =>
   description({ facts: { turns: 1, tokens, cents, model: 'claude-a' }, last });
@@ -24,7 +33,10 @@ const badEnd: RunSummary = {
 
 test('a process knows what was spent and what failed since its first look, and nothing from before (O4)', async () => {
   let now = START;
-  const { note, read } = fleetHistorian({ count: () => Promise.resolve(3), prometheus: null }, () => now);
+  const { note, read } = fleetHistorian(
+    { count: () => Promise.resolve(3), prometheus: null, startedSince: unknown },
+    () => now,
+  );
   expect((await read('1h')).since).toBeNull();
   note({ at: now, counts, sessions: [session(500, 1_000)] });
   now += MINUTE;
@@ -37,6 +49,49 @@ test('a process knows what was spent and what failed since its first look, and n
   expect(points.at(-1)).toMatchObject({ working: 6, cost: { 'claude-a': 2 }, tokens: { all: 4_000 }, badRuns: 1 });
   const day = await read('24h');
   expect(day.points.at(-1)).toMatchObject({ at: START, working: 6, cost: { 'claude-a': 2 }, badRuns: 1 });
+});
+
+test('what was spent and what failed in a span is that of the sessions that began in it, whoever looked (O4)', async () => {
+  const started = (name: string, ago: number, facts: object, more: Partial<SessionDescription> = {}) => ({
+    ...description({ facts: { turns: 1, tokens: 100, cents: 500, model: 'claude-a', ...facts }, ...more }),
+    session: name as SessionId,
+    startedAt: START - ago,
+  });
+  const sessions = [
+    started('s-1', 60 * MINUTE, {}, { last: badEnd, phase: 'closed' }),
+    // Its caller has what it took in its own numbers.
+    started('s-2', MINUTE, { agent: { parent: 's-1', type: 'x' }, cents: 200, tokens: 40, model: 'claude-b' }),
+    // Asked to go on, it has not failed.
+    started('s-3', MINUTE, { cents: 100, tokens: 1 }, { last: badEnd, phase: 'running' }),
+  ];
+  const asked: number[] = [];
+  const startedSince = (hours: number) => Promise.resolve((asked.push(hours), sessions));
+  const history = await fleetHistorian(
+    { count: () => Promise.resolve(0), prometheus: null, startedSince },
+    () => START,
+  ).read('24h');
+  const plots = plotsOf(history);
+  const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+  expect([sum(plots.cents), sum(plots.tokens), sum(plots.failed), plots.spentSince]).toEqual([600, 101, 1, null]);
+  expect(history.points.at(-2)).toMatchObject({ cost: { 'claude-a': 1, 'claude-b': 2 } });
+  expect(asked).toEqual([24]);
+  const { total } = addToUsage(sessions);
+  expect([total.cents, total.tokens]).toEqual([600, 101]);
+  const cards = htmlOf(FleetCards({ counts: { ...noCounts, running: 1 }, waiting: [], plots, span: '24h' }));
+  for (const part of ['$6.00', '24 h', 'as on the Usage page']) expect(cards).toContain(part);
+});
+
+test('where the sums are not known, the cards say since when they count (O4)', async () => {
+  const { note, read } = fleetHistorian(
+    { count: () => Promise.resolve(0), prometheus: null, startedSince: unknown },
+    () => START,
+  );
+  note({ at: START - MINUTE, counts, sessions: [] });
+  const cards = htmlOf(
+    FleetCards({ counts: { ...noCounts, running: 1 }, waiting: [], plots: plotsOf(await read('24h')), span: '24h' }),
+  );
+  expect(cards.replaceAll(/<[^>]+>/g, '')).toContain('since 2026-11-23 23:59');
+  expect(cards).not.toContain('as on the Usage page');
 });
 
 test('requests that failed are counted once, however often a look sees them (O4)', async () => {
@@ -55,7 +110,10 @@ test('requests that failed are counted once, however often a look sees them (O4)
     ...session(1, 1),
     running: { doing: [doing(attempt, since)] } as unknown as RunningRow,
   });
-  const { note, read } = fleetHistorian({ count: () => Promise.resolve(0), prometheus: null }, () => START);
+  const { note, read } = fleetHistorian(
+    { count: () => Promise.resolve(0), prometheus: null, startedSince: unknown },
+    () => START,
+  );
   for (const [attempt, since] of [
     [1, 1],
     [3, 1],
@@ -75,7 +133,7 @@ test('stretches that are over are counted once by visibility, and one that canno
     asked += 1;
     return fails ? Promise.reject(new Error('away')) : Promise.resolve(1);
   };
-  const { read } = fleetHistorian({ count, prometheus: null }, () => START);
+  const { read } = fleetHistorian({ count, prometheus: null, startedSince: unknown }, () => START);
   await read('24h');
   const first = asked;
   fails = true;
@@ -95,14 +153,17 @@ test('a Prometheus tells the range, and one that does not answer is said and don
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
   const prometheus = readPrometheusAddress(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-  const { read } = fleetHistorian({ count: () => Promise.resolve(0), prometheus }, () => START);
+  const { read } = fleetHistorian({ count: () => Promise.resolve(0), prometheus, startedSince: unknown }, () => START);
   const { points, source } = await read('7d');
   expect(source).toBe('prometheus');
   expect(points[0]).toMatchObject({ working: null, cost: null });
   const known = { working: 7, waiting: 7, cost: { 'claude-a': 7 }, tokens: { input: 7 }, badRuns: 7, failedCalls: 7 };
   expect(points.at(-1)).toMatchObject(known);
   expect(asked.map((search) => search.get('step'))).toEqual(Array.from({ length: 6 }, () => '10800'));
-  const away = fleetHistorian({ count: () => Promise.resolve(0), prometheus: 'http://127.0.0.1:1' }, () => START);
+  const away = fleetHistorian(
+    { count: () => Promise.resolve(0), prometheus: 'http://127.0.0.1:1', startedSince: unknown },
+    () => START,
+  );
   expect(await away.read('1h')).toMatchObject({
     source: 'here',
     trouble: expect.stringMatching(/^Prometheus could not/),

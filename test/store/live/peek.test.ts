@@ -20,6 +20,20 @@ test('output is a sign of life, and the start of an attempt or its wait for the 
   await writer.end({ type: 'fate', fate: 'done' });
 });
 
+test('a run whose attempts die without an answer has given no sign since the answer before (F8)', async () => {
+  const live = fileLive({ dir: tempDir() });
+  const first = live.open({ session, step: 1, attempt: 1, activity: 'callModel' });
+  first.write({ type: 'text_delta', iteration: 1, index: 0, text: 'Hello' });
+  await first.end({ type: 'fate', fate: 'done' });
+  const { at } = await live.peek(session);
+  for (const attempt of [1, 2]) {
+    const writer = live.open({ session, step: 2, attempt, activity: 'callModel' });
+    writer.write({ type: 'request_start', iteration: 2, attempt, model: 'm' });
+    await writer.end({ type: 'fate', fate: 'died', why: 'no answer within 10 min' });
+  }
+  expect((await live.peek(session)).at).toBe(at);
+});
+
 test('calls that run are named with their input, and a reply with what it was billed (F7)', async () => {
   const live = fileLive({ dir: tempDir() });
   const writer = live.open({ session, step: 4, attempt: 2, activity: 'callModel' });
