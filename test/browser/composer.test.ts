@@ -38,7 +38,7 @@ test('a question aside is answered below the composer, and the transcript stays 
   await tab.locator('#question').fill('Why did you?');
   await tab.getByRole('button', { name: 'Ask', exact: true }).click();
   await tab.locator('#aside-answer', { hasText: 'Because *you* asked.' }).waitFor();
-  expect(await tab.locator('#aside-answer').textContent()).toMatch(/\(aside, by \S+ · \d+ tokens/);
+  expect(await tab.locator('#aside-answer').textContent()).toMatch(/\(aside, by \S+ · [\d,]+ tokens/);
   expect(await tab.locator('.transcript > li').count()).toBe(items);
   expect(await tab.locator('#transcript').textContent()).not.toMatch(/Because|Why did you/);
   expect(await axeFindings(tab)).toEqual([]);

@@ -73,7 +73,7 @@ test('the prompt, the 429 and the wait of a run that is parked are there before 
     reply('At last.'),
   ]);
   const { tab, close } = await stage.visit(`/sessions/${session}`);
-  await tab.getByText('parked until').waitFor();
+  await tab.locator('#state-now', { hasText: 'resumes' }).waitFor();
   await tab.locator('.said.user', { hasText: 'Wait for me.' }).first().waitFor();
   await tab.getByText('slow down').first().waitFor();
   expect(await tab.getByText('Nothing is stored yet.').isVisible()).toBe(false);
@@ -119,10 +119,10 @@ test('who decides second is told who was first; limits are raised and options se
   await one.tab.locator('input[name=maxTurns]').fill('9');
   await one.tab.getByRole('button', { name: 'Set limits' }).click();
   await other.tab.getByText('limits set to 9 turns').waitFor();
-  await other.tab.locator('#figures', { hasText: 'of 9 turns' }).waitFor();
-  await one.tab.locator('#limits-now', { hasText: 'Now 9 turns' }).waitFor();
+  await other.tab.locator('#figures', { hasText: 'of 9' }).waitFor();
+  await one.tab.locator('#limits-now', { hasText: 'Now: 9 turns' }).waitFor();
   await one.tab.locator('select[name=permissionMode]').selectOption('plan');
-  await one.tab.getByRole('button', { name: 'Set', exact: true }).click();
+  await one.tab.getByRole('button', { name: 'Save', exact: true }).click();
   await one.tab.getByRole('tab', { name: 'Now' }).click();
   await one.tab.getByText('For the next run: permissionMode plan').waitFor();
   await shoot(one.tab, 'steer');
@@ -218,7 +218,8 @@ test('a timeline tells what each iteration took, who worked on it and what it wa
   await tab.getByRole('button', { name: 'Resume' }).click();
   await tab.locator('.iteration .badge', { hasText: 'completed' }).waitFor();
   const kinds = async (row: string): Promise<readonly string[]> => {
-    const each = `[...document.querySelectorAll('${row} rect')].map((one) => one.getAttribute('class'))`;
+    // Long waits have a bar of their own below.
+    const each = `[...document.querySelector('${row} svg:has(rect)').querySelectorAll('rect')].map((one) => one.getAttribute('class'))`;
     // A loaded machine lets steps wait for a moment.
     const worked = (await tab.evaluate<string[]>(each)).filter((kind) => kind !== 'gap' && kind !== 'queue');
     return worked.filter((kind, at) => kind !== worked[at - 1]);
