@@ -15,7 +15,7 @@ test('`perdure btw` prints the answer, says what it took, and leaves no trace in
   const id = String(jsonLines(first.out).at(-1)?.sessionId);
   const asked = await place.run('btw', id.slice(0, 6), 'what', 'was', 'it?');
   expect(asked).toMatchObject({ status: 0, out: 'A greeting.\n' });
-  expect(asked.err).toMatch(/aside, by \S+ · \d+ tokens · (\$0\.\d+|cost unknown)\n/);
+  expect(asked.err).toMatch(/aside, by \S+ · [\d,]+ tokens · (\$0\.\d+|cost unknown)\n/);
   const [json] = jsonLines((await place.run('btw', id, '--json', 'what was it?')).out);
   expect(json).toMatchObject({ session: id, answer: 'A greeting.', cut: false });
   const shown = await place.run('show', id, '--full');

@@ -91,7 +91,7 @@ test('tells a run from its prompt to its end, each call with its outcome', () =>
 test('shows the text of a prompt that was stored, and says of a very long one that there is more', () => {
   const hash = hashOf(Buffer.from('x'));
   const entry: Entry = { kind: 'user', id: message('m'), body: { kind: 'stored', hash, bytes: 30_000 } };
-  expect(show([entry], { bodies: new Map([[hash, 'y'.repeat(30_000)]]) })).toContain('… (30000 characters in all)');
+  expect(show([entry], { bodies: new Map([[hash, 'y'.repeat(30_000)]]) })).toContain('… (30,000 characters in all)');
   expect(show([entry])).toContain('› (its text cannot be read)');
 });
 

@@ -56,10 +56,10 @@ test('hides nothing of an edit without saying how much: a long line goes on in t
 test('bounds a large input, and says where all of it is (L55)', () => {
   const lines = approvalText(createPaint(false), approval({ input: { content: 'x\n'.repeat(5_000) } })).split('\n');
   expect(lines).toHaveLength(34);
-  expect(lines.at(-3)).toMatch(/^ {2}… \(\d+ characters more, 15014 of JSON in all: perdure approvals --json\)$/);
+  expect(lines.at(-3)).toMatch(/^ {2}… \([\d,]+ characters more, 15014 of JSON in all: perdure approvals --json\)$/);
   const wide = approvalText(createPaint(false), approval({ input: { content: 'y'.repeat(1_000_000) } }));
   expect(wide.length).toBeLessThan(20_000);
-  expect(wide).toContain('(991009 characters more, 1000014 of JSON in all');
+  expect(wide).toContain('(991,009 characters more, 1000014 of JSON in all');
 });
 
 test('says when the input is not known for certain', () => {

@@ -51,7 +51,7 @@ test('says the same of each when watchers are told of it (L7 L8 L9 L60)', () => 
 test('says of a compaction what it saved, what was kept, and where the full text is (L60)', () => {
   const event = { type: 'compaction_end', iteration: 3, before: 171_000, after: 12_400, kept: 9 } as const;
   expect(compactionText({ ...event, summary: 'x'.repeat(2_000) }, 'perdure show s-1 --full')).toBe(
-    'compacted, about 171,000 → 12,400 tokens: 9 entries kept word for word, a summary of 2000 characters stands for the rest; the full text: perdure show s-1 --full',
+    'compacted, about 171,000 → 12,400 tokens: 9 entries kept word for word, a summary of 2,000 characters stands for the rest; the full text: perdure show s-1 --full',
   );
 });
 
