@@ -63,7 +63,7 @@ export class CapturePool {
   async #attempt(request: CaptureRequest): Promise<Snapshot> {
     this.#dropStale(request.place.gitDir);
     // A process starts in the repository.
-    if (this.#processes.length === 0) await openShadow(request.place);
+    if (this.#processes.every(({ isOver }) => isOver)) await openShadow(request.place);
     for (let count = 1; ; count += 1) {
       const chosen = this.#choose(request.place.own);
       requireOwnSettings(request.place.gitDir);
@@ -90,10 +90,10 @@ export class CapturePool {
   #dropStale(gitDir: string): void {
     const repository = identify(gitDir);
     for (const one of this.#processes) if (one.repository !== repository) void one.close();
-    this.#processes = this.#processes.filter(({ isOver }) => !isOver);
   }
 
   #choose(folder: string): CaptureProcess {
+    this.#processes = this.#processes.filter(({ isOver }) => !isOver);
     const processes = this.#processes;
     const own = processes.find((one) => one.folders.has(folder));
     if (own) return own;

@@ -170,7 +170,7 @@ function openNew(path: string, mode: number): number {
   }
 }
 
-export const syncData = promisify(fdatasync);
+export const syncData = (fd: number): Promise<void> => promisify(fdatasync)(fd);
 
 export const loosePath = (objects: string, id: string): string => join(objects, id.slice(0, 2), id.slice(2));
 

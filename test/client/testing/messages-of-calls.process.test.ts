@@ -33,6 +33,8 @@ test.each(['read', 'write'] as const)(
     expect(reason).toBe('completed');
     expect(seen[0]).toContain('The word is heliotrope.');
     expect(seen[1]).toContain('saw 1 messages');
-    expect(JSON.stringify(requests[2]?.body)).not.toContain('changed');
+    expect(JSON.stringify((requests[2]?.body as { messages?: unknown } | undefined)?.messages)).not.toContain(
+      'changed',
+    );
   },
 );

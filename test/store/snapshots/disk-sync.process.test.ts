@@ -1,30 +1,37 @@
 // What a restore has the disk hold before it ends.
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { restoreFolder } from '../../../store/snapshots/restore/restore-folder.ts';
 import { shadowed } from './support.ts';
 
-const calls = vi.hoisted((): string[] => []);
-
-vi.mock('node:fs', async (importActual) => {
-  const fs = await importActual<typeof import('node:fs')>();
-  const note = (what: string, fd: number): void => void calls.push(`${what} ${fs.readlinkSync(`/proc/self/fd/${fd}`)}`);
-  return {
-    ...fs,
-    fdatasync: (fd: number, done: (error: Error | null) => void) => {
-      note('file', fd);
-      fs.fdatasync(fd, done);
-    },
-    fsyncSync: (fd: number) => {
-      note('folder', fd);
-      fs.fsyncSync(fd);
-    },
-    unlinkSync: (path: Buffer) => {
-      calls.push(`delete ${fs.realpathSync(path)}`);
-      fs.unlinkSync(path);
-    },
+/** Notes what is synced and deleted, until the test ends. */
+function noteCalls(): string[] {
+  const calls: string[] = [];
+  const { fdatasync, fsyncSync, unlinkSync } = fs;
+  const placeOf = (fd: number): string => fs.readlinkSync(`/proc/self/fd/${fd}`);
+  const put = (functions: Partial<typeof fs>): void => {
+    Object.assign(fs, functions);
+    syncBuiltinESMExports();
   };
-});
+  onTestFinished(() => put({ fdatasync, fsyncSync, unlinkSync }));
+  put({
+    fdatasync: Object.assign((fd: number, done: fs.NoParamCallback): void => {
+      calls.push(`file ${placeOf(fd)}`);
+      fdatasync(fd, done);
+    }, fdatasync),
+    fsyncSync: (fd) => {
+      calls.push(`folder ${placeOf(fd)}`);
+      fsyncSync(fd);
+    },
+    unlinkSync: (path) => {
+      calls.push(`delete ${fs.realpathSync(path)}`);
+      unlinkSync(path);
+    },
+  });
+  return calls;
+}
 
 test.skipIf(process.platform !== 'linux')(
   'files that go back are on the disk before others are deleted, their names at the end (T7)',
@@ -34,7 +41,7 @@ test.skipIf(process.platform !== 'linux')(
     sh('mkdir many a; for n in $(seq 0 69); do echo $n > many/$n; done; echo moved > a/old; echo same > same');
     const { id: to } = await take();
     sh('rm -r many; mv a b; mv b/old b/new');
-    calls.length = 0;
+    const calls = noteCalls();
     const written = [...names, 'a/old'];
     const request = { place, git: 'git', to, written, deleted: ['b/new'], run: '0123abcd' };
     expect(await restoreFolder(request)).toEqual({ kind: 'done' });

@@ -1,11 +1,10 @@
 // What a command that failed is told of the sandbox, with real sockets and folders.
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { existsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import { findPlaces } from '../../../system/process/places.ts';
+import { findPlaces, isInside } from '../../../system/process/places.ts';
 import { createBashTool } from '../../../tools/builtin/bash.ts';
 import type { BuiltinOptions } from '../../../tools/builtin/files/options.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
@@ -39,6 +38,11 @@ async function listen(): Promise<string> {
   return socket;
 }
 
+const TEMPORARY = [tmpdir(), '/tmp', '/var/tmp'].map((folder) => realpathSync(folder));
+/** Commands write temporary folders, in which this file may lie. */
+const OUTSIDE =
+  [import.meta.dirname, homedir(), '/var/lib'].find((folder) => !TEMPORARY.some((one) => isInside(one, folder))) ?? '/';
+
 const connect = (socket: string): string =>
   `python3 -c "import socket; s = socket.socket(socket.AF_UNIX); s.connect('${socket}'); print(s.recv(9))"`;
 
@@ -59,7 +63,7 @@ test.runIf(hasSandbox)(
 test.runIf(hasSandbox)(
   'a command that cannot write, or finds a place hidden, is told that it is the sandbox',
   async () => {
-    const home = mkdtempSync(join(import.meta.dirname, 'home-'));
+    const home = mkdtempSync(join(OUTSIDE, 'perdure-test-home-'));
     onTestFinished(() => rmSync(home, { recursive: true, force: true }));
     const dataDir = join(home, 'data');
     mkdirSync(dataDir);
@@ -107,7 +111,7 @@ test('commands that do more than read find the toolchains of the user, and no cr
 test.runIf(hasSandbox && existsSync('/usr/bin/chromium'))(
   'a browser without a window finds a place for its profile',
   async () => {
-    const home = mkdtempSync(join(import.meta.dirname, 'home-'));
+    const home = mkdtempSync(join(OUTSIDE, 'perdure-test-home-'));
     onTestFinished(() => rmSync(home, { recursive: true, force: true }));
     vi.stubEnv('HOME', home);
     const { content } = await run(
