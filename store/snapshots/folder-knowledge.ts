@@ -2,6 +2,7 @@
 // does a rewind (T7): what it has brought back, and what lies in the folders when the conversation
 // that tells of them is left behind.
 import { type Entry, rewoundIn } from '../log/entries.ts';
+import { type Fold, foldEntries } from '../view/fold.ts';
 import type { View } from '../view/view.ts';
 import type { FilesEntry } from './files-entry.ts';
 
@@ -36,20 +37,23 @@ export function lastSnapshots(entries: readonly Entry[]): SnapshotsAt {
 /** A transcript so far, and captures that are stored with what comes next. */
 export type StoredFiles = { readonly view: View; readonly known: readonly FilesEntry[] };
 
-/** Returns the newest snapshot of a folder, without a copy of the transcript; null without one. */
-export function lastSnapshotOf({ view, known }: StoredFiles, root: string): string | null {
-  let name = root;
-  const idIn = (entry: Entry): string | undefined => knowledgeIn(entry).findLast((each) => each.root === name)?.id;
-  const found = known.findLast((files) => idIn(files) !== undefined);
-  if (found) return idIn(found) ?? null;
-  for (let position = view.length - 1; position >= 0; position -= 1) {
-    const entry = view.at(position);
-    if (!entry) continue;
+/** The newest snapshot of each folder. */
+const lastFold: Fold<Map<string, string>> = {
+  begin: () => new Map(),
+  copy: (last) => new Map(last),
+  add(last, entry) {
     const moved = entry.kind === 'notice' && entry.notice.kind === 'forked' && entry.notice.moved;
-    // Before a fork its folder was the origin's (T10).
-    if (moved && moved.to === name) name = moved.from;
-    const id = idIn(entry);
-    if (id !== undefined) return id;
-  }
-  return null;
+    if (moved) {
+      // Before a fork its folder was the origin's (T10).
+      const id = last.get(moved.from);
+      if (id === undefined) last.delete(moved.to);
+      else last.set(moved.to, id);
+    }
+    for (const { root, id } of knowledgeIn(entry)) last.set(root, id);
+  },
+};
+
+/** Returns the newest snapshot of a folder; null without one. */
+export function lastSnapshotOf({ view, known }: StoredFiles, root: string): string | null {
+  return foldEntries(lastFold, { view, added: known }).get(root) ?? null;
 }
