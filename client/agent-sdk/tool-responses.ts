@@ -108,9 +108,11 @@ function agentResponse({ text, ms }: Result, { prompt, description, subagent_typ
   const started = /^Agent (\S+) works in the background /.exec(text)?.[1];
   if (started !== undefined)
     return { status: 'async_launched', isAsync: true, agentId: started, description, prompt, outputFile: '' };
-  const [end = '', session = ''] = /\n*\(agent session (\S+): [^\n]*\)$/.exec(text) ?? [];
+  const at = text.lastIndexOf('(agent session ');
+  const [end = '', session = ''] = /^\(agent session (\S+): [^\n]*\)$/.exec(at < 0 ? '' : text.slice(at)) ?? [];
+  const said = text.slice(0, text.length - end.length);
   const tokens = / (\d+) tokens/.exec(end)?.[1];
-  const content = [{ type: 'text', text: text.slice(0, text.length - end.length) }];
+  const content = [{ type: 'text', text: end === '' ? said : said.trimEnd() }];
   const agentId = session.split('.').at(-1) ?? '';
   const facts = present({ totalTokens: tokens && Number(tokens), totalDurationMs: ms, agentType });
   return { status: 'completed', agentId, content, prompt, ...facts };

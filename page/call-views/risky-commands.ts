@@ -10,8 +10,8 @@ type Risk = {
   readonly says: string;
   /** Patterns of rules, of which the command touches one. */
   readonly commands: readonly string[];
-  /** The text has this as well. */
-  readonly having?: RegExp;
+  /** Tells whether the text has what belongs to it as well. */
+  readonly having?: (text: string) => boolean;
 };
 
 /** A redirection belongs to no command. */
@@ -22,11 +22,11 @@ const openPatterns = (names: string): readonly string[] => names.split(/, */).ma
 /** The most urgent first: lists have room for one. */
 const RISKS: readonly Risk[] = [
   { says: 'removes files', commands: openPatterns('rm, rmdir, unlink, shred, git clean, git rm') },
-  { says: 'removes files', commands: openPatterns('find'), having: /\s-delete\b/ },
+  { says: 'removes files', commands: openPatterns('find'), having: (text) => /\s-delete\b/.test(text) },
   {
     says: 'runs what it downloads',
     commands: openPatterns('curl, wget'),
-    having: /\|\s*(?:(?:sudo|doas|env|exec)\s+)*(?:\S*\/)?(?:ba|z|da|k)?sh\b|\|\s*(?:python|node|perl|ruby)|<\(/,
+    having: (text) => text.includes('<(') || text.split('|').slice(1).some(startsInterpreter),
   },
   { says: 'acts as another user', commands: openPatterns('sudo, doas, su, pkexec, runuser') },
   {
@@ -36,7 +36,7 @@ const RISKS: readonly Risk[] = [
   {
     says: 'changes a database',
     commands: openPatterns('psql, mysql, mariadb, sqlite3, mongosh, redis-cli'),
-    having: /\b(?:drop|truncate|delete|alter|update|insert|flush\w*)\b/i,
+    having: (text) => /\b(?:drop|truncate|delete|alter|update|insert|flush\w*)\b/i.test(text),
   },
   {
     says: 'changes what runs elsewhere',
@@ -52,6 +52,13 @@ const RISKS: readonly Risk[] = [
   { says: 'changes permissions', commands: openPatterns('chmod, chown, chgrp, setfacl') },
   { says: 'ends processes', commands: openPatterns('kill, pkill, killall, shutdown, reboot') },
 ];
+
+/** Tells whether a command runs what it is given, by itself or through another. */
+function startsInterpreter(command: string): boolean {
+  const words = command.trimStart().split(/\s+/);
+  const name = words.find((word) => !['sudo', 'doas', 'env', 'exec'].includes(word)) ?? '';
+  return /^(?:(?:ba|z|da|k)?sh\b|python|node|perl|ruby)/.test(name.slice(name.lastIndexOf('/') + 1));
+}
 
 const UNREADABLE = 'may run any command';
 /** No command has this name: a test that says yes says so of every name. */
@@ -79,7 +86,7 @@ export function judgeCommand(command: string): CommandRisks {
 function judge(text: string): CommandRisks {
   const touches = createTouchTest({ kind: 'command', text, commands: parseShell(text), readsOnly: () => false });
   if (touches(NO_NAME)) return { says: [UNREADABLE], words: [] };
-  const commands = RISKS.filter(({ having }) => having?.test(text) ?? true).flatMap(({ says, commands: patterns }) =>
+  const commands = RISKS.filter(({ having }) => having?.(text) ?? true).flatMap(({ says, commands: patterns }) =>
     patterns.filter(touches).map((pattern) => ({ says, text: namesOf(pattern) })),
   );
   const risks = text.search(TO_DEVICE.text) < 0 ? commands : [...commands, TO_DEVICE];

@@ -17,7 +17,7 @@ const EMPTY_WORDS = [
   /^- \//,
   // Go, Rust, the shells of both.
   /^(goroutine \d+ \[|created by |exit status \d+$)/,
-  /^[\w./*()-]+\(.*\)$/,
+  /^[\w./*-]+\(.*\)$/,
   /^(note: .*RUST_BACKTRACE|stack backtrace:$)/,
   // npm, docker, Python.
   /^npm (error|ERR!) (A complete log|code |errno |syscall |path |404$)/,

@@ -94,7 +94,7 @@ function describeUnauthorized(status: number, message: string, access: Access | 
 function bodyOf(message: string): string {
   return message
     .replace(/^Error POSTing to endpoint(?: \(HTTP \d{3}\))?:\s*/, '')
-    .replace(/\s*\(HTTP status \d{3}\)$/, '')
+    .replace(/\(HTTP status \d{3}\)$/, '')
     .trim();
 }
 
