@@ -67,6 +67,7 @@ test('a run that gives no sign for five minutes is found, says what it waits for
 
   await tab.goto(new URL('/?tab=stuck', tab.url()).href);
   await until(async () => (await tab.locator('#rows tr').count()) === 2);
+  await tab.locator('[data-tab=stuck]', { hasText: 'Stuck 2' }).waitFor();
   await tab.locator('#all').check();
   expect(await tab.locator('[data-all-matching]').isVisible()).toBe(false);
   await tab.locator('#bulk').getByRole('button', { name: 'Interrupt' }).click();

@@ -52,7 +52,7 @@ async function listen({ api, token }: Served, path: string, last: string | null,
       const parts = (rest + Buffer.from(bytes).toString()).split('\n\n');
       rest = parts.pop() ?? '';
       for (const part of parts) {
-        const [, id = '', data = ''] = /^id: (.*)\ndata: (.*)$/.exec(part) ?? [];
+        const [, id = '', data = ''] = /^id: (.*)\ndata: (.*)$/m.exec(part) ?? [];
         if (data !== '') hear({ id, event: heldToSchema(JSON.parse(data) as Heard['event']) });
       }
     }
