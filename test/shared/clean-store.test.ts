@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { formatCount } from '../../client/units.ts';
 import { hashOf, keySegment, type Store } from '../../store/values/store.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import { s3Care } from '../../store/values/s3/s3-care.ts';
@@ -228,11 +229,11 @@ test('a gc that is killed on its way has lost nothing, and the next one ends it 
   const said = await place.run('gc', '--dry-run');
   expect(said).toMatchObject({
     status: 0,
-    out: expect.stringContaining(`${left} values that no session names would be set aside`) as string,
+    out: expect.stringContaining(`${formatCount(left, 'value')} that no session names would be set aside`) as string,
   });
   expect(await place.run('gc')).toMatchObject({
     status: 0,
-    out: expect.stringContaining(`${left} values that no session names set aside`) as string,
+    out: expect.stringContaining(`${formatCount(left, 'value')} that no session names set aside`) as string,
   });
   expect(asideNow()).toBe(orphans.length - younger);
   for (const orphan of orphans.slice(0, 50)) expect(await town.store.get(hashOf(orphan))).toEqual(orphan);
