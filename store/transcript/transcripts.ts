@@ -6,7 +6,7 @@ import { prepareAppend } from '../view/append.ts';
 import { type Bodies, createBodyReader } from '../log/bodies.ts';
 import type { Entry, Outcome } from '../log/entries.ts';
 import { inView, type ShownPart } from '../view/in-view.ts';
-import type { Extended } from '../view/fold.ts';
+import type { ExtendedView } from '../view/fold.ts';
 import { planMicrocompact } from '../view/microcompact.ts';
 import { type CalledModel, createMemo, openProjection, type Sent } from '../view/project.ts';
 import { nextSegment, type NextSegment } from '../view/next-segment.ts';
@@ -14,8 +14,7 @@ import type { Store } from '../values/store.ts';
 import { loadView, loadWorkingView, type View } from '../view/view.ts';
 import { createViewCache } from '../view/view-cache.ts';
 
-/** A stored view and the entries that come after it. */
-export type ExtendedView = Extended;
+export type { ExtendedView };
 
 export type Transcripts = {
   /**
@@ -72,7 +71,7 @@ export function createTranscripts(
       // Shrinking would cost such a model all that it has thought, and frees less than its cache
       // saves.
       if (checksPrefix) return extended;
-      const shrunk = planMicrocompact(entriesOf(extended), now);
+      const shrunk = planMicrocompact(extended, now);
       return shrunk ? { ...extended, added: [...extended.added, shrunk] } : extended;
     },
     async messages(extended, model) {

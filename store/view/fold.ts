@@ -14,10 +14,10 @@ export type Fold<State> = {
 };
 
 /** A view, and entries that come after it and are not stored yet. */
-export type Extended = { readonly view: View; readonly added: readonly Entry[] };
+export type ExtendedView = { readonly view: View; readonly added: readonly Entry[] };
 
 /** All entries of a transcript; of a view, what came since it was last asked for is taken alone. */
-export type Entries = readonly Entry[] | Extended;
+export type Entries = readonly Entry[] | ExtendedView;
 
 type Known = { readonly length: number; readonly state: unknown };
 
@@ -39,7 +39,7 @@ export function foldEntries<State>(fold: Fold<State>, entries: Entries): State {
   return own;
 }
 
-export function isExtended(entries: Entries): entries is Extended {
+export function isExtended(entries: Entries): entries is ExtendedView {
   return 'view' in entries;
 }
 

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { present } from '../../workflows/contract/present.ts';
 import type { Entry, SignedSummary } from '../log/entries.ts';
 import { type Bounds, type Marks, readMarks, type Stretch } from '../transcript/marks.ts';
-import { type Entries, type EntryAt, entryAt, type Extended, isExtended } from './fold.ts';
+import { type Entries, type EntryAt, entryAt, type ExtendedView, isExtended } from './fold.ts';
 import { mediaOf } from '../log/bodies.ts';
 import { summaryFollowUp } from './notices.ts';
 import { taskListOf, withTaskList } from './task-list.ts';
@@ -60,7 +60,7 @@ export function inView(entries: Entries): InView {
 const known = new WeakMap<object, Showing>();
 
 /** Takes what came since alone, unless that hides or shrinks what was shown. */
-function extendShown(extended: Extended, marks: Marks): InView {
+function extendShown(extended: ExtendedView, marks: Marks): InView {
   const { view, added } = extended;
   const found = known.get(view.lineage);
   const isBefore = found === undefined || found.until <= view.length;

@@ -2,6 +2,7 @@
 // entries and the time; the answer is recorded as an entry, so that it never changes again. It acts
 // seldom: each time breaks the prompt cache from the first shrunk result on.
 import type { Entry, Outcome } from '../log/entries.ts';
+import type { Entries } from './fold.ts';
 import { inView, type ShownPart } from './in-view.ts';
 import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import { isShrunk, shrunkMarker, outcomeCharacters } from './shrunk-results.ts';
@@ -20,7 +21,7 @@ type MicrocompactRules = {
 const STANDARD_RULES: MicrocompactRules = { kept: 5, minFreed: 20_000, minFreedCold: 1_000, coldAfterMs: 5 * 60_000 };
 
 export function planMicrocompact(
-  entries: readonly Entry[],
+  entries: Entries,
   now: number,
   rules: MicrocompactRules = STANDARD_RULES,
 ): Extract<Entry, { kind: 'microcompact' }> | null {
