@@ -1,36 +1,15 @@
 // A server that FastMCP made, the framework that most servers in Python are written with: as a
 // process, at an address, and broken.
-import { execFile, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { reasonOf } from '../../system/text.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { findFreePort } from '../../worker/embedded/free-port.ts';
 import { openTestServers } from '../support/mcp/servers.ts';
 import { until } from '../support/until.ts';
+import { installPackages } from './python-packages.ts';
 
-const FASTMCP = 'fastmcp==4.2.3';
 const script = join(import.meta.dirname, 'fastmcp/server.py');
-const folder = mkdtempSync(join(tmpdir(), 'perdure-fastmcp-'));
-const python = join(folder, 'venv/bin/python');
-const run = promisify(execFile);
-
-/** Null: it is there. */
-let missing: string | null = null;
-
-beforeAll(async () => {
-  try {
-    await run('python3', ['-m', 'venv', join(folder, 'venv')]);
-    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', FASTMCP]);
-  } catch (error) {
-    missing = `${FASTMCP} cannot be installed here: ${reasonOf(error).slice(0, 200)}`;
-    console.warn(missing);
-  }
-});
-
-afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
+const { python, isMissing } = installPackages(['fastmcp==4.2.3']);
 
 const answers = () => Promise.resolve({ action: 'accept' as const, content: { value: 'large' } });
 
@@ -57,7 +36,7 @@ const isSlow = (warning: string): boolean => warning.includes('was not ready wit
 
 describe('a server of FastMCP', () => {
   test.each(Object.entries(ways))('%s tells a result once, and what it asks is answered (L75 L77)', async (_, way) => {
-    if (missing !== null) return;
+    if (isMissing()) return;
     const { registry, names, call, warnings } = await openTestServers({ shop: await way() });
     await until(async () => {
       if (!warnings.every(isSlow)) throw new Error(warnings.join('\n'));
@@ -69,7 +48,7 @@ describe('a server of FastMCP', () => {
   });
 
   test('that fails at its start has its last words in the log (L75)', async () => {
-    if (missing !== null) return;
+    if (isMissing()) return;
     const shop = { command: python, args: [script], env: { BROKEN: 'yes' } };
     const { registry, warnings } = await openTestServers(
       { shop },

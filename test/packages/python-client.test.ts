@@ -1,35 +1,17 @@
 // The block in Python of docs/embedding.md, on the server that every command starts, whose payloads
 // are sealed: with Temporal's own SDK and the codec of examples/python-client.
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../scripted-model/index.ts';
-import { reasonOf } from '../../system/text.ts';
 import { cliPlace, modelFor, readyWorker } from '../support/cli.ts';
+import { installPackages } from './python-packages.ts';
 
-const PACKAGES = ['temporalio==1.35.0', 'cryptography'];
 const root = join(import.meta.dirname, '../..');
-const folder = mkdtempSync(join(tmpdir(), 'perdure-python-'));
-const python = join(folder, 'venv/bin/python');
+const { folder, python, isMissing } = installPackages(['temporalio==1.35.0', 'cryptography']);
 const run = promisify(execFile);
-
-/** Null: they are there. */
-let missing: string | null = null;
-
-beforeAll(async () => {
-  try {
-    await run('python3', ['-m', 'venv', join(folder, 'venv')]);
-    await run(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...PACKAGES]);
-  } catch (error) {
-    missing = `${PACKAGES.join(' and ')} cannot be installed here: ${reasonOf(error).slice(0, 200)}`;
-    console.warn(missing);
-  }
-});
-
-afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 
 /** The documented block as a program that waits for the approval and prints what it got. */
 function program(address: string, cwd: string): string {
@@ -53,7 +35,7 @@ function program(address: string, cwd: string): string {
 }
 
 test('the documented block in Python runs on the server that seals its payloads (Q4)', async () => {
-  if (missing !== null) return;
+  if (isMissing()) return;
   const script = [reply([toolUse('bash', { command: 'touch made' })]), reply('Made.'), reply('Looked.')];
   const place = cliPlace(await modelFor(script));
   await readyWorker(place);
