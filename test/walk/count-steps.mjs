@@ -13,8 +13,8 @@ const armedFile = join(here, 'armed.json');
 const file = basename(process.argv[1] ?? '');
 /** `capture`, `restore`, `worker` or `command`. */
 const program = file.endsWith('-process.js') ? file.slice(0, -11) : process.argv[2] === 'worker' ? 'worker' : 'command';
-/** A worker also writes what has nothing to do with files over time. */
-const isMeant = (place) => program !== 'worker' || /\/(?:snapshots|walks)\//.test(place);
+/** A worker also writes what has nothing to do with files over time: logs, caches. */
+const isMeant = (place) => program !== 'worker' || /\/(?:snapshots|store|walks)\//.test(place);
 
 let token = '';
 let steps = 0;
