@@ -145,9 +145,7 @@ export function describePreambleChange(
 function describeFork({ moved, background }: Forked): string | null {
   const parts = [
     ...(moved
-      ? [
-          `Your files were copied from ${moved.from} to ${moved.to}, as they were then: work there, and read files again.`,
-        ]
+      ? [`Your files are in ${moved.to} now, and no longer in ${moved.from}: work there, and read files again.`]
       : []),
     ...(background
       ? ['Commands and agents that were at work in the background belong to the other session: you cannot reach them.']

@@ -148,7 +148,7 @@ test('a fork has the files of its point in a folder of its own, and its changes 
   expect(forked).toMatchObject({ cwd: folder, files: true });
   expect(await h.checkedOut(forked.session)).toEqual({ state: 'done', folder });
   await h.endedRun(forked.session, 2);
-  expect(h.sent()).toContain(`Your files were copied from ${h.cwd} to ${folder}`);
+  expect(h.sent()).toContain(`Your files are in ${folder} now, and no longer in ${h.cwd}`);
   expect(readdirSync(folder).toSorted()).toEqual(['empty', 'link', 'own']);
   expect(readFileSync(join(h.cwd, 'one'), 'utf8')).toBe('b\n');
   expect(existsSync(join(h.cwd, 'own'))).toBe(false);
@@ -228,6 +228,27 @@ test('a fork within a step has what its last calls left, tells of it at them, an
     const again = await h.fork(forked.session, { ...(point !== undefined && { at: point }) });
     await h.checkedOut(again.session);
     expect([point, existsSync(again.cwd) ? readdirSync(again.cwd) : null]).toEqual([point, names]);
+    await h.sound(again.session);
+  }
+});
+
+test('a fork of a fork knows its files from before the first one, in a folder of its own and in the same (T10 T11)', async () => {
+  const h = await forkHarness({
+    script: [reply([bash('echo a > one')]), reply([bash('echo b > two; rm one')]), reply('First.'), reply('Second.')],
+    worker: { config: { snapshots: true } },
+  });
+  const origin = await h.open('Go.');
+  await origin.ended(1);
+  const first = await h.fork(origin.id);
+  await h.checkedOut(first.session);
+  const added = async (session: string) => (await h.sessions.diff(session)).files.map(({ path }) => path);
+  for (const files of [undefined, false] as const) {
+    const again = await h.fork(first.session, { at: '1.3', ...(files === false && { files, prompt: 'And?' }) });
+    if (files === false) await h.endedRun(again.session, 2);
+    else await h.checkedOut(again.session);
+    expect([files, await added(again.session)]).toEqual([files, ['two']]);
+    const roots = (await h.sessions.diff(again.session)).files.map(({ root }) => root);
+    expect(roots).toEqual([again.cwd]);
     await h.sound(again.session);
   }
 });

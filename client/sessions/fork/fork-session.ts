@@ -1,7 +1,7 @@
 // Forks a session (T10): writes the segment that links the fork to its origin, then starts the
 // fork. Killed in between, nothing is there but a value that `gc` drops.
 import { readdir, realpath } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import type { Entry } from '../../../store/log/entries.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
 import { lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
@@ -108,7 +108,9 @@ export async function startFork(
   const point = uncaptured === null ? askedPoint : await findPoint(String(uncaptured));
   const options = withChanges<RunOptions>({ ...given, ...(files && { cwd: files.to }) }, asked.options ?? {});
   const queue = await firstMessages(ports, asked);
-  const begun = await writeLink(ports.store, { session, point, by: asked.by, files, runs: described.runs });
+  const { runs } = described;
+  const folder = files?.from ?? described.cwd;
+  const begun = await writeLink(ports.store, { session, point, by: asked.by, origin: folder, files, runs });
   const carry = {
     ...carryAt({ ...begun, options, queue }),
     ...present({ host: described.host, checkOut: files ?? undefined }),
@@ -161,6 +163,8 @@ type Link = {
   readonly session: SessionId;
   readonly point: ForkPoint;
   readonly by: string;
+  /** The folder that the origin works in. */
+  readonly origin: string;
   readonly files: CheckOut | null;
   /** The runs of the origin, for a point whose runs were not read. */
   readonly runs: number;
@@ -171,8 +175,9 @@ type Begun = Pick<CarryAt, 'head' | 'runs' | 'last'> & { readonly contextTokens:
 /**
  * Stores the fork's first segment: what it shares in part, what closes open calls, and the link.
  */
-export async function writeLink(store: Store, { session, point, by, files, runs }: Link): Promise<Begun> {
+export async function writeLink(store: Store, { session, point, by, origin, files, runs }: Link): Promise<Begun> {
   const now = Date.now();
+  const [from, cwd] = [nameAtPoint(point, origin), files?.to ?? origin];
   const { before, again, position } = point;
   const entries = entriesAt(point);
   const last = endOfLastRun(entries, now);
@@ -183,12 +188,12 @@ export async function writeLink(store: Store, { session, point, by, files, runs 
     position,
     at: now,
     by,
-    ...(files && { moved: { from: files.from, to: files.to } }),
+    ...(from !== cwd && { moved: { from, to: cwd } }),
     ...(hasBackground(entries) && { background: true }),
   };
   const own: readonly Entry[] = [
     ...again,
-    ...(files ? captureOf(point, files) : []),
+    ...(files ? captureOf(point, files, from) : []),
     ...(await answerOpenCalls(store, files ? { ...point, chain: null } : point)),
     ...(last?.isCut ? [{ kind: 'run_ended', ended: last.ended } as const] : []),
     { kind: 'notice', notice: forked },
@@ -244,10 +249,16 @@ async function planFiles(
   return {
     from: cwd,
     snapshot,
-    to: files ?? `${cwd}-${session}`,
+    to: files === undefined ? `${cwd}-${session}` : await realFolder(described, files),
     ...(worktree && { worktree }),
     ...(head !== null && { origin: { session: described.session, head } }),
   };
+}
+
+/** Returns a folder that may not be there yet by the name that captures give it. */
+async function realFolder({ host }: SessionDescription, folder: string): Promise<string> {
+  const above = host ? dirname(folder) : await realpath(dirname(folder)).catch(() => dirname(folder));
+  return join(above, basename(folder));
 }
 
 /** Throws ClientProblem for a folder of this machine that has files; the worker looks again. */
@@ -265,13 +276,24 @@ export function snapshotsAtPoint(point: ForkPoint): SnapshotsAt {
   return snapshotsBefore(allEntries(point), point.position);
 }
 
-/** Returns the capture that a fork's files are of, where its origin has stored it after the point. */
-function captureOf(point: ForkPoint, { from, snapshot }: CheckOut): readonly Entry[] {
-  const shared = allEntries(point).slice(0, point.position);
-  if (lastSnapshots(shared).get(from) === snapshot) return [];
-  for (const entry of allEntries(point).slice(point.position)) {
-    const roots = entry.kind === 'files' ? entry.roots.filter(({ root, id }) => root === from && id === snapshot) : [];
-    if (entry.kind === 'files' && roots.length > 0) return [{ ...entry, roots }];
+/** Returns the name that a folder of the origin had at the point: forks may have moved it since. */
+function nameAtPoint({ rest }: ForkPoint, folder: string): string {
+  return rest.reduceRight((name, entry) => {
+    const moved = entry.kind === 'notice' && entry.notice.kind === 'forked' ? entry.notice.moved : undefined;
+    return moved?.to === name ? moved.from : name;
+  }, folder);
+}
+
+/**
+ * Returns the capture that a fork's files are of, where its origin has stored it after the point:
+ * of the folder under the `name` that it had there.
+ */
+function captureOf(point: ForkPoint, { from, snapshot }: CheckOut, name: string): readonly Entry[] {
+  const entries = allEntries(point);
+  if (lastSnapshots(entries.slice(0, point.position)).get(from) === snapshot) return [];
+  for (const entry of entries.slice(point.position)) {
+    const found = entry.kind === 'files' && entry.roots.find(({ root, id }) => root === from && id === snapshot);
+    if (entry.kind === 'files' && found) return [{ ...entry, roots: [{ ...found, root: name }] }];
   }
   return [];
 }

@@ -29,9 +29,12 @@ import {
 
 type Disk = ReadonlyMap<string, string>;
 
-/** A prompt with what lay in the folders that were captured then, or a rewind with what it left. */
+/**
+ * A prompt with what lay in the folders that were captured then, and the session's own one, or a
+ * rewind with what it left.
+ */
 type Item =
-  | { readonly kind: 'prompt'; readonly id: string; readonly lay: Disk }
+  | { readonly kind: 'prompt'; readonly id: string; readonly lay: Disk; readonly own: string }
   | { readonly kind: 'rewind'; readonly talk: readonly Item[] | null; readonly disk: Disk };
 
 const OWN = '/w';
@@ -91,7 +94,7 @@ class World {
     const known = await this.#known();
     const then = new Map([...this.#disk].filter(([root]) => this.#captures.includes(root) || known.has(root)));
     const id = `m-${(this.#count += 1)}`;
-    this.#talk = [...this.#talk, { kind: 'prompt', id, lay: then }];
+    this.#talk = [...this.#talk, { kind: 'prompt', id, lay: then, own: this.#own }];
     // Without a configuration nothing is read of the step under way.
     const begun: Entry[] = [
       { ...runStarted(1), config: undefined } as never,
@@ -170,21 +173,24 @@ class World {
 
   async fork(): Promise<void> {
     if (this.#head === null || !this.#talk.some(({ kind }) => kind === 'prompt')) return;
-    const prompts = this.#prompts();
+    // A fork may part where its origin had not been forked itself.
+    const prompts = this.#talk.flatMap((item, at) =>
+      item.kind === 'prompt' && item.id !== 'fork' ? [[at, item] as const] : [],
+    );
     const chosen = prompts.length > 0 && this.chance.bool() ? prompts[this.chance.nat(prompts.length - 1)] : undefined;
     const newest = { head: this.#head };
     const point = await findForkPoint(this.#store, this.#session, newest, chosen?.[1].id);
     const snapshot = snapshotsAtPoint(point).get(this.#own);
-    expect(snapshot).toBe((chosen ? chosen[1].lay : this.#disk).get(this.#own));
+    expect(snapshot).toBe(chosen ? chosen[1].lay.get(chosen[1].own) : this.#disk.get(this.#own));
     const [from, to] = [this.#own, `${OWN}-${(this.#count += 1)}`];
     const session = `s-${this.#count}` as SessionId;
     const moved = { from, to, snapshot: snapshot as string };
-    const begun = await writeLink(this.#store, { session, point, by: 'ana', files: moved, runs: 1 });
+    const begun = await writeLink(this.#store, { session, point, by: 'ana', origin: from, files: moved, runs: 1 });
     [this.#session, this.#head, this.#own] = [session, begun.head, to];
     this.#disk.set(to, snapshot as string);
     this.#captures = this.#captures.map((root) => (root === from ? to : root));
     const kept = chosen ? this.#talk.slice(0, chosen[0]) : this.#talk;
-    this.#talk = [...kept, { kind: 'prompt', id: 'fork', lay: new Map() }];
+    this.#talk = [...kept, { kind: 'prompt', id: 'fork', lay: new Map(), own: to }];
     // The extra folder is the same one, and the fork knows of it what was known at its point.
     this.#disk.delete(from);
     const known = await this.#known();
