@@ -40,13 +40,10 @@ export async function spawnPiped(argv: readonly string[], { cwd, env, pipes }: P
   const callId = env[CALL_VARIABLE] ?? ownProcessId('helper');
   const opened = await openPipes(pipes, ['in', 'out', 'err']);
   const [input, output, errors] = opened.pipes;
+  let started: StartedCommand;
   try {
     const command = { argv, cwd, env: { ...env, [CALL_VARIABLE]: callId }, input, output, errors };
-    return wrapStarted(await spawnCommand(command, pipes.programs.environment()), callId, [
-      input.own,
-      output.own,
-      errors.own,
-    ]);
+    started = await spawnCommand(command, pipes.programs.environment());
   } catch (error) {
     [input, output, errors].forEach(({ own }) => closeSync(own));
     if (codeOf(error) === SPAWNER_GONE) await killTree({ callId }, { graceMs: 0 });
@@ -54,6 +51,9 @@ export async function spawnPiped(argv: readonly string[], { cwd, env, pipes }: P
   } finally {
     await opened.unlink();
   }
+  // A socket reads at once: who comes to it later may find that a short program has ended, and wait
+  // for an end that was told already.
+  return wrapStarted(started, callId, [input.own, output.own, errors.own]);
 }
 
 function wrapStarted(
