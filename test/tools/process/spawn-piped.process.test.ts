@@ -15,10 +15,10 @@ test('who reads what a program prints is told of its end, also when it ends at o
     for await (const line of createInterface({ input: stdout })) lines.push(line);
     return lines;
   };
-  let isOver = false;
-  const reading = Promise.all(Array.from({ length: 60 }, readOne)).finally(() => (isOver = true));
+  const over = new AbortController();
+  const reading = Promise.all(Array.from({ length: 60 }, readOne)).finally(() => over.abort());
   // A busy worker comes to what has happened late, and to much of it at once.
-  while (!isOver) {
+  while (!over.signal.aborted) {
     const until = performance.now() + 20;
     while (performance.now() < until);
     await setImmediate();
