@@ -94,12 +94,14 @@ export const MOST_BUILDS = 5;
 export function isNeverBuilt(said: string, argv: readonly string[]): boolean {
   const complaint = /^bwrap: Can't [^\n]*$/.exec(said.trim())?.[0];
   if (complaint === undefined) return false;
+  // What it would have made a folder for was gone, and another sandbox may have made it since.
+  const wasGone = complaint.startsWith("bwrap: Can't mkdir ");
   return argv.some(
     (path, at) =>
       isAbsolute(path) &&
       path !== sep &&
       complaint.includes(path) &&
-      (argv[at - 1] === '/dev/null' || !existsSync(path)),
+      (wasGone || argv[at - 1] === '/dev/null' || !existsSync(path)),
   );
 }
 

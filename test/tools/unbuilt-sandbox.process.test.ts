@@ -150,3 +150,10 @@ test('only a complaint of the sandbox about a place of its own says that it ran 
   expect(isNeverBuilt(said.replace('/tmp', '/other'), argv)).toBe(false);
   expect(isNeverBuilt('bwrap: execvp x: No such file or directory', argv)).toBe(false);
 });
+
+test('a place that was gone when the sandbox was built may be there again, as another has made it (L34)', () => {
+  const place = tempFolder();
+  const argv = ['bwrap', '--tmpfs', place, '--', 'sh', '-c', 'x'];
+  expect(isNeverBuilt(`bwrap: Can't mkdir ${place}: Read-only file system\n`, argv)).toBe(true);
+  expect(isNeverBuilt(`bwrap: Can't open ${place}: Permission denied\n`, argv)).toBe(false);
+});
