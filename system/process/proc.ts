@@ -76,6 +76,17 @@ export function procStat(pid: number): ProcStat | null {
   };
 }
 
+/** Returns the first 15 bytes of the name of what a process runs; null when it is gone. */
+export function programName(pid: number): string | null {
+  return readProc(`/proc/${pid}/comm`)?.toString().trim() ?? null;
+}
+
+/** Returns the children that a process has by itself; null where the system does not tell them. */
+export function childrenOf(pid: number): readonly number[] | null {
+  const pids = readProc(`/proc/${pid}/task/${pid}/children`)?.toString().trim();
+  return pids === undefined ? null : pids.split(' ').filter(Boolean).map(Number);
+}
+
 /** Returns undefined when the process is gone or belongs to someone else. */
 function readProc(path: string): Buffer | undefined {
   try {

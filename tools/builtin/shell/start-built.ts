@@ -2,6 +2,7 @@
 // had gone, and nothing was run.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isNeverBuilt, MOST_BUILDS } from '../../../system/process/bwrap.ts';
+import { childrenOf, programName } from '../../../system/process/proc.ts';
 import type { ProcessTree } from '../../../system/process/spawn-tree.ts';
 
 type OnOutput = (bytes: Uint8Array) => void;
@@ -10,8 +11,12 @@ export type StartOnce = (
   onOutput: OnOutput,
 ) => Promise<{ readonly tree: ProcessTree; readonly argv: readonly string[] }>;
 
-/** A sandbox that is not built says so at once; a command that is silent for so long runs. */
+/**
+ * A sandbox that is not built says so at once, unless the machine is busy: a command that is silent
+ * for so long runs, unless all of its processes are still those that build.
+ */
 const SILENT_MS = 200;
+const MOST_LOOKS = 50;
 /** The status of a sandbox that was not built. */
 const NOT_BUILT = 1;
 const DRAIN_MS = 200;
@@ -26,7 +31,7 @@ export async function startBuilt(start: StartOnce, onOutput: OnOutput, signal?: 
       if (code === NOT_BUILT) await Promise.race([tree.drained, sleep(DRAIN_MS)]);
       return code === NOT_BUILT;
     });
-    const isOver = await Promise.race([ended, early.isOther.then(() => false), waitSilent(signal)]);
+    const isOver = await Promise.race([ended, early.isOther.then(() => false), waitSilent(tree.leader.pid, signal)]);
     if (count < MOST_BUILDS && isOver && isNeverBuilt(early.text(), argv)) continue;
     early.pass();
     return tree;
@@ -34,9 +39,16 @@ export async function startBuilt(start: StartOnce, onOutput: OnOutput, signal?: 
 }
 
 /** Resolves with false, also when the command is to be stopped. */
-async function waitSilent(signal: AbortSignal | undefined): Promise<boolean> {
-  return await sleep(SILENT_MS, false, { ref: false, ...(signal && { signal }) }).catch(() => false);
+async function waitSilent(pid: number, signal: AbortSignal | undefined): Promise<boolean> {
+  for (let count = 0; count < MOST_LOOKS; count += 1) {
+    await sleep(SILENT_MS, undefined, { ref: false, ...(signal && { signal }) }).catch(() => undefined);
+    if (signal?.aborted === true || !isBeingBuilt(pid)) return false;
+  }
+  return false;
 }
+
+const isBeingBuilt = (pid: number): boolean =>
+  programName(pid) === 'bwrap' && childrenOf(pid)?.every(isBeingBuilt) === true;
 
 class EarlyOutput {
   /** Resolves when something was printed that is no complaint of the sandbox. */
