@@ -2,8 +2,8 @@
 // refusals that name a file and change nothing (T6, T7).
 import type { Entry } from '../../store/log/entries.ts';
 import { showPath } from '../../store/snapshots/listing.ts';
-import { checkFiles, expectFiles, type Expected, type Going, type Moment } from './expect-files.ts';
-import { compareLooks, isSame, lookAtFolder } from './look-folder.ts';
+import { checkFiles, expectFiles, type Expected, type Going, type IsHeld, type Moment } from './expect-files.ts';
+import { compareLooks, isSame, lookAtFolder, type RawPath } from './look-folder.ts';
 import type { Operation } from './operations.ts';
 import type { Ran } from './product.ts';
 import { compareAround, compareEntries, lookAround, lookNow, readTranscript, type Walk } from './walk.ts';
@@ -88,6 +88,7 @@ async function carryOut(walk: Walk, session: WalkSession, run: RunRewind, asked:
     problems.push(...checkRefusal(asked, expected, ran));
     problems.push(...compareLooks(now.look, after).map((what) => `refused, and yet ${what}`));
     problems.push(...compareEntries(asked.entries, entries, 0));
+    if (going) noteLook(session, going.now);
     return;
   }
   if (asked.refused) problems.push(`it was not refused with ${asked.refused}`);
@@ -96,6 +97,15 @@ async function carryOut(walk: Walk, session: WalkSession, run: RunRewind, asked:
   else problems.push(...compareLooks(now.look, after));
   problems.push(...compareEntries(asked.kept ?? asked.entries, entries, 1));
   noteGone(walk, session, asked, going);
+}
+
+/** What a rewind has looked at before it was refused may be captured from here on, as it is (T2). */
+function noteLook(session: WalkSession, now: Moment): void {
+  const { known } = session;
+  const isNew = ([path, is]: readonly [RawPath, IsHeld]): boolean =>
+    is !== 'no' && (known.held.get(path) ?? 'no') === 'no';
+  const seen = [...now.held].filter(isNew).map(([path]): [RawPath, IsHeld] => [path, 'maybe']);
+  session.known = { ...known, held: new Map([...known.held, ...seen]) };
 }
 
 function checkRefusal({ refused, mayBeRefused }: Asked, expected: Expected | null, { err }: Ran): readonly string[] {
