@@ -4,21 +4,33 @@ import { showPath, type SnapshotChange } from './listing.ts';
 import { RestoreProblem } from './preview-restore.ts';
 import { clearLeft, type RestoreMeans, runRestore } from './restore/run-restore.ts';
 
+export type RestoreStretch = {
+  /** The snapshot of what lies there. */
+  readonly now: string;
+  readonly to: string;
+  readonly changes: readonly SnapshotChange[];
+};
+
 /**
  * Writes and deletes `changes`, which lead to the snapshot `to`. Rejects with a sentence; with a
- * RestoreProblem nothing was written.
+ * RestoreProblem where a file is in the way, and before anything is written, or where someone has
+ * changed one since `now`, which stays as it is.
  */
-export async function restore(means: RestoreMeans, to: string, changes: readonly SnapshotChange[]): Promise<void> {
+export async function restore(means: RestoreMeans, { now, to, changes }: RestoreStretch): Promise<void> {
   await clearLeft(means);
   const written = changes.filter(({ kind }) => kind !== 'deleted').map(({ path }) => path);
   const deleted = changes.filter(({ kind }) => kind === 'deleted').map(({ path }) => path);
-  const answer = await runRestore(means, { to, written, deleted });
+  const answer = await runRestore(means, { to, from: now, written, deleted });
   if (answer.kind === 'done') return;
+  if (answer.kind === 'changed')
+    throw new RestoreProblem(
+      `${showPath(answer.path)} was changed while files went back, and stays: stop what writes to it, and try again`,
+    );
   throw new RestoreProblem(`${showPath(answer.path)} is in the way, and no snapshot holds it: move it away first`);
 }
 
 /** Writes a snapshot into a folder that is there, and has none of its files (T10). */
 export async function checkOut(means: RestoreMeans, snapshot: string, folder: string): Promise<void> {
   const place = { ...means.place, root: folder };
-  await runRestore({ ...means, place }, { to: snapshot, written: null, deleted: [] });
+  await runRestore({ ...means, place }, { to: snapshot, from: null, written: null, deleted: [] });
 }

@@ -64,7 +64,8 @@ function makeChange({ pick, nat }: Random): string {
 
 async function restoreTo({ means, take }: Shadowed, to: string): Promise<void> {
   const { id: now } = await take();
-  await restore(means, to, (await previewRestore(means, { known: now, now, to, force: false })).changes);
+  const { changes } = await previewRestore(means, { known: now, now, to, force: false });
+  await restore(means, { now, to, changes });
 }
 
 test.each(Array.from({ length: WALKS }, (_, walk) => SEED + walk))(

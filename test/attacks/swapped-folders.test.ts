@@ -89,9 +89,11 @@ test.each([
     await once(swapping.stdout, 'data');
     for (let round = 0; round < ROUNDS; round += 1)
       // It is refused where it meets the link.
-      await restore(means, ways[round % 3]?.[1] ?? '', lists[round % 3] ?? []).catch((error: unknown) =>
-        expect(error).toBeInstanceOf(Error),
-      );
+      await restore(means, {
+        now: ways[round % 3]?.[0] ?? '',
+        to: ways[round % 3]?.[1] ?? '',
+        changes: lists[round % 3] ?? [],
+      }).catch((error: unknown) => expect(error).toBeInstanceOf(Error));
     swapping.kill('SIGKILL');
     await once(swapping, 'close');
     expect(look(target)).toBe(before);
@@ -105,10 +107,12 @@ test('nothing is deleted or made where a link leads that is in the place of a fo
     const before = look(target);
     rmSync(join(root, 'd'), { recursive: true });
     symlinkSync(target, join(root, 'd'));
-    await restore(means, none, await compareSnapshots(means, changed, none)).catch(() => undefined);
-    await expect(restore(means, changed, await compareSnapshots(means, old, changed))).rejects.toThrow(
-      'd is in the way',
+    await restore(means, { now: changed, to: none, changes: await compareSnapshots(means, changed, none) }).catch(
+      () => undefined,
     );
+    await expect(
+      restore(means, { now: old, to: changed, changes: await compareSnapshots(means, old, changed) }),
+    ).rejects.toThrow('d is in the way');
     expect(lstatSync(join(root, 'd')).isSymbolicLink()).toBe(true);
     expect(look(target)).toBe(before);
   }

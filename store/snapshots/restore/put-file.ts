@@ -28,6 +28,7 @@ import { type FoldersBeneath, folderOf, SwappedProblem } from './folders-beneath
 import { startObjectHash } from '../git-objects.ts';
 import type { RawPath } from '../listing.ts';
 import { removeFile } from './remove-file.ts';
+import type { RequireKnown } from './require-known.ts';
 import type { UnsyncedFiles } from './disk-sync.ts';
 import type { StagedFiles } from './staged-files.ts';
 
@@ -47,6 +48,8 @@ export type PutMeans = {
   readonly unsynced: UnsyncedFiles;
   /** Nothing lies in the folder, and nobody looks into it: files are made under their names. */
   readonly fresh: boolean;
+  /** Is asked right before a file loses its place, or its content. */
+  readonly requireKnown: RequireKnown;
   readonly onStep: (kind: PutStep, path: RawPath) => void;
 };
 
@@ -72,7 +75,7 @@ export async function putFile(means: PutMeans, file: FileToPut): Promise<void> {
   await putContent(means, file, blob, before?.isFile() === true ? before : null);
 }
 
-async function putLink({ folders, blobs, onStep }: PutMeans, file: FileToPut, blob: Blob): Promise<void> {
+async function putLink({ folders, blobs, requireKnown, onStep }: PutMeans, file: FileToPut, blob: Blob): Promise<void> {
   if (blob.size > LONGEST_TARGET) throw new Error(`${blob.id} of the snapshot is no target of a link`);
   const pieces: Buffer[] = [];
   for await (const piece of blobs.read(blob)) pieces.push(piece);
@@ -81,6 +84,7 @@ async function putLink({ folders, blobs, onStep }: PutMeans, file: FileToPut, bl
   symlinkSync(Buffer.concat(pieces), folders.entry(temporary));
   try {
     onStep('replace', file.path);
+    requireKnown(file.path);
     renameSync(folders.entry(temporary), folders.entry(file.path));
   } catch (error) {
     removeFile(folders, temporary);
@@ -180,9 +184,14 @@ function openStaged(place: Buffer, before: Stats): number | null {
 type Replacing = { readonly fd: number; readonly temporary: RawPath; readonly before: Stats | null };
 
 /** Tells whether the new file has taken the place; false where no other may than the old one. */
-function replaceBy({ folders, onStep }: PutMeans, path: RawPath, { fd, temporary, before }: Replacing): boolean {
+function replaceBy(
+  { folders, requireKnown, onStep }: PutMeans,
+  path: RawPath,
+  { fd, temporary, before }: Replacing,
+): boolean {
   requireSame(lstatSync(folders.entry(temporary), { throwIfNoEntry: false }), fstatSync(fd), temporary);
   onStep('replace', path);
+  requireKnown(path);
   try {
     renameSync(folders.entry(temporary), folders.entry(path));
     return true;
@@ -217,11 +226,12 @@ async function takeAttributes(
  * Writes in place, which keeps the file and its owner. One that this was killed at has the
  * beginning of its content.
  */
-function overwrite({ folders, onStep }: PutMeans, file: FileToPut, before: Stats, from: number): void {
+function overwrite({ folders, requireKnown, onStep }: PutMeans, file: FileToPut, before: Stats, from: number): void {
   const fd = openSync(folders.entry(file.path), constants.O_WRONLY | NEVER_FOLLOW);
   try {
     requireSame(fstatSync(fd), before, file.path);
     onStep('overwrite', file.path);
+    requireKnown(file.path);
     ftruncateSync(fd);
     const piece = Buffer.allocUnsafe(PIECE);
     for (let at = 0, read = 0; (read = readSync(from, piece, 0, PIECE, at)) > 0; at += read)

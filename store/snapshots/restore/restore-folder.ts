@@ -14,6 +14,7 @@ import { FoldersBeneath, folderOf } from './folders-beneath.ts';
 import { foldersOf, type RawPath, showPath } from '../listing.ts';
 import { LINK, putFile, type PutStep } from './put-file.ts';
 import { removeFile } from './remove-file.ts';
+import { ChangedMeanwhile, createKnownCheck, type RequireKnown } from './require-known.ts';
 import { orderRestore, type RestoreOrder } from './restore-plan.ts';
 import { readText } from '../saved-files.ts';
 import type { ShadowPlace } from '../shadow.ts';
@@ -26,6 +27,8 @@ export type RestoreRequest = {
   /** The path of git. */
   readonly git: string;
   readonly to: string;
+  /** The snapshot of what lies there; null for a folder that nobody looks into yet. */
+  readonly from: string | null;
   /** Files that are written: null stands for all, into a folder that nobody looks into yet. */
   readonly written: readonly RawPath[] | null;
   readonly deleted: readonly RawPath[];
@@ -38,6 +41,8 @@ const FILES = 'files/';
 
 export type RestoreAnswer =
   | { readonly kind: 'done' }
+  /** Someone else has changed a file after the snapshot of it: it stays, and others may be written. */
+  | { readonly kind: 'changed'; readonly path: RawPath }
   /** Nothing was written: something that no snapshot holds is where a folder is to be. */
   | { readonly kind: 'in_the_way'; readonly path: RawPath };
 
@@ -51,17 +56,16 @@ type OnStep = (step: RestoreStep) => void;
 
 /** Rejects with a sentence. `onStep` is called before each step. */
 export async function restoreFolder(request: RestoreRequest, onStep: OnStep = () => undefined): Promise<RestoreAnswer> {
-  const { place, git, to } = request;
+  const { place, git, to, from } = request;
   const [folders, own] = [new FoldersBeneath(place.root), new FoldersBeneath(place.root)];
   const blobs = new BlobStream(git, place);
   try {
     const all = await listTree(git, place, to);
-    const tree = new Map(
-      [...all].flatMap(([path, file]) => (path.startsWith(FILES) ? [[path.slice(FILES.length), file]] : [])),
-    );
+    const tree = filesOf(all);
+    const requireKnown = from === null ? pass : createKnownCheck(folders, filesOf(await listTree(git, place, from)));
     const permissions = parsePermissions(await readNote(blobs, all.get('modes')));
     const emptyThen = parseFolders(await readNote(blobs, all.get('folders')));
-    const restoring = { ...request, folders, own, blobs, tree, permissions, onStep };
+    const restoring = { ...request, folders, own, blobs, tree, permissions, requireKnown, onStep };
     const order = orderRestore({
       written: writtenOf(request, tree),
       deleted: request.deleted.filter(isBelow),
@@ -73,6 +77,9 @@ export async function restoreFolder(request: RestoreRequest, onStep: OnStep = ()
     await workOff(restoring, order);
     onStep({ kind: 'end', path: '' });
     return { kind: 'done' };
+  } catch (error) {
+    if (error instanceof ChangedMeanwhile) return { kind: 'changed', path: error.path };
+    throw error;
   } finally {
     blobs.close();
     folders.close();
@@ -100,6 +107,12 @@ export function clearTemporary({ place, written, run }: RestoreRequest, onStep: 
 
 type Tree = ReadonlyMap<RawPath, TreeFile>;
 
+/** Returns the files that a snapshot has by their paths, from all that its tree has. */
+const filesOf = (all: ReadonlyMap<string, TreeFile>): Tree =>
+  new Map([...all].flatMap(([path, file]) => (path.startsWith(FILES) ? [[path.slice(FILES.length), file]] : [])));
+
+const pass: RequireKnown = () => undefined;
+
 type Restoring = RestoreRequest & {
   readonly folders: FoldersBeneath;
   /** Reaches a folder of our own beside the others. */
@@ -107,6 +120,7 @@ type Restoring = RestoreRequest & {
   readonly blobs: BlobStream;
   readonly tree: Tree;
   readonly permissions: PermissionsNote;
+  readonly requireKnown: RequireKnown;
   readonly onStep: OnStep;
 };
 
@@ -156,7 +170,7 @@ async function workOff(restoring: Restoring, order: RestoreOrder): Promise<void>
 }
 
 async function putFiles(restoring: Restoring, paths: readonly RawPath[]): Promise<void> {
-  const { folders, blobs, tree, permissions, run, onStep } = restoring;
+  const { folders, blobs, tree, permissions, run, requireKnown, onStep } = restoring;
   const staged = new StagedFiles(restoring, stagingFolder(run), (path) => onStep({ kind: 'make_folder', path }));
   if (restoring.written !== null) staged.expect(paths.filter((path) => tree.get(path)?.mode !== LINK));
   const unsynced = new UnsyncedFiles();
@@ -169,6 +183,7 @@ async function putFiles(restoring: Restoring, paths: readonly RawPath[]): Promis
     staged,
     unsynced,
     fresh: restoring.written === null,
+    requireKnown,
     onStep: (kind: PutStep, path: RawPath) => onStep({ kind, path }),
   };
   blobs.ask(paths.map((path) => tree.get(path)?.id ?? ''));
@@ -194,10 +209,11 @@ async function putFiles(restoring: Restoring, paths: readonly RawPath[]): Promis
 const stagingFolder = (run: string): RawPath => temporaryName(run, 0xffff_ffff);
 
 /** Ignores a file that is gone already, with the folder it lay in. */
-function deleteFile({ folders, onStep }: Restoring, path: RawPath): void {
+function deleteFile({ folders, requireKnown, onStep }: Restoring, path: RawPath): void {
   try {
     if (folders.look(path) === null) return;
     onStep({ kind: 'delete', path });
+    requireKnown(path);
     unlinkSync(folders.entry(path));
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw toProblem(error, path, 'deleted');

@@ -261,7 +261,8 @@ test('devices, and a link to an endless one, hold nothing up, and are never over
   sh('rm two');
   await expect(previewRestore(means, { ...back, force: true })).rejects.toThrow('d is in the way');
   sh('rm d');
-  await restore(means, first.id, (await previewRestore(means, { ...back, force: false })).changes);
+  const { changes } = await previewRestore(means, { ...back, force: false });
+  await restore(means, { now, to: first.id, changes });
   expect(sh('cat two d/three; test -c zero; test -b disk')).toBe('2\n3\n');
 });
 

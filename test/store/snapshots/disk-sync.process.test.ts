@@ -41,9 +41,10 @@ test.skipIf(process.platform !== 'linux')(
     sh('mkdir many a; for n in $(seq 0 69); do echo $n > many/$n; done; echo moved > a/old; echo same > same');
     const { id: to } = await take();
     sh('rm -r many; mv a b; mv b/old b/new');
+    const { id: from } = await take();
     const calls = noteCalls();
     const written = [...names, 'a/old'];
-    const request = { place, git: 'git', to, written, deleted: ['b/new'], run: '0123abcd' };
+    const request = { place, git: 'git', to, from, written, deleted: ['b/new'], run: '0123abcd' };
     expect(await restoreFolder(request)).toEqual({ kind: 'done' });
     const synced = written.map((name) => `file ${join(root, name)}`).toSorted();
     expect(calls.slice(0, synced.length).toSorted()).toEqual(synced);

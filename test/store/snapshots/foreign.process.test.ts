@@ -52,7 +52,8 @@ test('empty folders that lead out of the folder, into .git or over a link are no
   await checkOut(means, evil, copy);
   expectMade(copy);
   const { id: now } = await take();
-  await restore(means, evil, (await previewRestore(means, { known: now, now, to: evil, force: false })).changes);
+  const { changes } = await previewRestore(means, { known: now, now, to: evil, force: false });
+  await restore(means, { now, to: evil, changes });
   expectMade(root);
 });
 
@@ -74,7 +75,7 @@ test('an id that is an option of git, or names a revision, is refused and writes
       await expect(compareSnapshots(means, from, to)).rejects.toThrow('is no id of a snapshot');
     }
     await expect(checkOut(means, other, tempFolder())).rejects.toThrow('is no id of a snapshot');
-    await expect(restore(means, other, [])).rejects.toThrow('is no id of a snapshot');
+    await expect(restore(means, { now: id, to: other, changes: [] })).rejects.toThrow('is no id of a snapshot');
     expect(await take(other)).toMatchObject({ id, before: null, changes: [] });
   }
   expect(readdirSync(outside)).toEqual([]);

@@ -35,7 +35,7 @@ test('a restore that is killed before any of its steps is finished by the next, 
   const { changes } = await previewRestore(means, { known, now: known, to, force: false });
   const paths = (isDeleted: boolean) =>
     changes.filter(({ kind }) => (kind === 'deleted') === isDeleted).map(({ path }) => path);
-  const request = { place, git: 'git', to, run: '0123abcd', written: paths(false), deleted: paths(true) };
+  const request = { place, git: 'git', to, from: known, run: '0123abcd', written: paths(false), deleted: paths(true) };
   let steps: readonly string[] = [];
   for (let at = 1; steps.length === 0; at += 1) {
     sh(`${clear}; ${NOW}`);
@@ -55,7 +55,7 @@ test('a restore that is killed before any of its steps is finished by the next, 
       readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.perdure')),
     ).toEqual([]);
     const left = await previewRestore(means, { known: now, now, to, force: false });
-    await restore(means, to, left.changes);
+    await restore(means, { now, to, changes: left.changes });
     expect(look(root)).toBe(target);
     expect(readdirSync(place.own)).not.toContain('restore.json');
   }

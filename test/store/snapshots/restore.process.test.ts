@@ -1,7 +1,7 @@
 // Going back to a snapshot of a folder.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { realpathSync, writeFileSync } from 'node:fs';
+import { readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
@@ -15,7 +15,7 @@ type Shadowed = ReturnType<typeof shadowed>;
 async function goBack({ means, take }: Shadowed, to: string, known?: string, force = false) {
   const { id: now } = await take();
   const { changes } = await previewRestore(means, { known: known ?? now, now, to, force });
-  await restore(means, to, changes);
+  await restore(means, { now, to, changes });
   return changes;
 }
 
@@ -196,7 +196,7 @@ test('a file that goes back keeps its owner, mode and attributes, and one with i
   const { changes } = await previewRestore(means, { known: now, now, to: id, force: false });
   sh('echo old > same; touch -d 2001-02-03 same run');
   const inode = sh('stat -c %i same run');
-  await restore(means, id, changes);
+  await restore(means, { now, to: id, changes });
   expect(sh('cat private shared same run gone')).toBe('old\n'.repeat(5));
   expect(sh('stat -c "%a %n" private shared same run gone')).toBe(
     '600 private\n640 shared\n640 same\n4640 run\n604 gone\n',
@@ -261,4 +261,30 @@ test('whoever reads a file while it goes back has the old or the new one, whole 
   reader.stdin.end();
   expect(JSON.parse(await found)).toEqual({ began: true, wrong: [] });
   expect(sh('cat f* | sort -u')).toBe('old\n');
+});
+
+test('what others save after the capture stays, and nothing says that it went back (T7)', async () => {
+  const shadow = shadowed();
+  const { means, root, sh, take } = shadow;
+  sh('echo one > notes; ln -s a link; echo gone > gone; echo made > other');
+  const { id: to } = await take();
+  sh('echo two > notes; ln -sfn b link; rm gone; echo later > later; echo changed > other');
+  const { id: now } = await take();
+  const { changes } = await previewRestore(means, { known: now, now, to, force: true });
+  const saved: readonly (readonly [path: string, script: string])[] = [
+    ['notes', 'echo saved >> notes'],
+    ['link', 'ln -sfn saved link'],
+    ['gone', 'echo saved > gone'],
+    ['later', 'echo saved >> later'],
+  ];
+  for (const [path, script] of saved) {
+    sh(script);
+    const before = sh(`cat ${path} 2> /dev/null || readlink ${path} || :`);
+    await expect(restore(means, { now, to, changes })).rejects.toThrow(`${path} was changed while files went back`);
+    expect(sh(`cat ${path} 2> /dev/null || readlink ${path} || :`)).toBe(before);
+    expect(readdirSync(root).filter((name) => name.startsWith('.perdure'))).toEqual([]);
+    sh('echo two > notes; ln -sfn b link; rm -f gone; echo later > later; echo changed > other');
+  }
+  await restore(means, { now, to, changes });
+  expect(sh('cat notes gone other; readlink link; ls')).toBe('one\ngone\nmade\na\ngone\nlink\nnotes\nother\n');
 });
