@@ -7,7 +7,8 @@
 // in the bucket of PERDURE_STORE, each of whose requests takes `--delay` milliseconds (10) longer;
 // `snapshots` captures of workspaces, turns with them and without, of a model that answers at once
 // and of one that takes `--answer` milliseconds (1000), and what rewinds and forks take; `forks`
-// these alone; `slope` the tenths of sessions of `--turns` turns (3,000), with a viewer and without.
+// these alone; `slope` the tenths of sessions of `--turns` turns (3,000), with a viewer
+// and, alone with `--unwatched`, without.
 import { parseArgs } from 'node:util';
 import { type AgentRow, measureAgents } from './agents.ts';
 import { measureSdk, type SdkRow } from './agent-sdk.ts';
@@ -32,6 +33,7 @@ const { values: flags, positionals } = parseArgs({
     delay: { type: 'string', default: '10' },
     answer: { type: 'string', default: '1000' },
     turns: { type: 'string', default: '3000' },
+    unwatched: { type: 'boolean', default: false },
   },
 });
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -69,8 +71,12 @@ async function measured(subject: string): Promise<string> {
     case 'forks':
       return shown('forks', await withServer((bench) => measureForks(bench, say)), renderForks);
     case 'slope': {
-      const load = { subjects: named(SLOPES, positionals.slice(1)), turns: Number(flags.turns), say };
-      return shown('slope', await withServer((bench) => measureSlope(bench, load)), renderSlope);
+      const load = {
+        subjects: named(SLOPES, positionals.slice(1)),
+        turns: Number(flags.turns),
+        isWatched: !flags.unwatched,
+      };
+      return shown('slope', await withServer((bench) => measureSlope(bench, { ...load, say })), renderSlope);
     }
     case 'density': {
       const subjects = besideFloor(['safe', 'write', 'bash'], positionals.slice(1));

@@ -41,19 +41,24 @@ type Gauges = Readonly<Record<Gauge, Sample[]>>;
 export type SlopeLoad = {
   readonly subjects: readonly SlopeRow['subject'][];
   readonly turns: number;
+  /** Whether a run with a viewer on the page follows each without. */
+  readonly isWatched: boolean;
   readonly say: (line: string) => void;
 };
 
 export async function measureSlope(
   bench: BenchServer,
-  { subjects, turns, say }: SlopeLoad,
+  { subjects, turns, isWatched, say }: SlopeLoad,
 ): Promise<readonly SlopeRow[]> {
   const rows: SlopeRow[] = [];
   for (const subject of subjects) {
-    for (const viewer of [false, true]) {
+    for (const viewer of isWatched ? [false, true] : [false]) {
       const who = viewer ? 'a viewer' : 'no viewer';
       say(`${turns} turns of ${subject}, ${who}, load ${loadavg()[0]?.toFixed(1)}`);
-      rows.push(...(await measureRun(bench, { subject, viewer, turns })));
+      const run = await measureRun(bench, { subject, viewer, turns });
+      const [second, last] = [run[1], run.at(-1)];
+      say(`${second?.ms.toFixed(1)} ms a turn in the second tenth, ${last?.ms.toFixed(1)} in the last`);
+      rows.push(...run);
     }
   }
   return rows;
