@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import { openDataFolder } from '../connection/data-folder.ts';
+import { type DataFolder, openDataFolder } from '../connection/data-folder.ts';
+import { createClientConverter } from '../connection/payloads/data-converter.ts';
 import { findBinary } from '../worker/embedded/find-binary.ts';
 import { joinServer } from '../worker/embedded/join-server.ts';
 import { formatLog } from '../system/log.ts';
@@ -40,6 +41,10 @@ export type Load = {
   readonly snapshots?: boolean;
   /** Small files in the workspace of each session; none when absent. */
   readonly files?: number;
+  /** Payloads are sealed, as the product does on a server of its own; without it they are plain. */
+  readonly sealed?: boolean;
+  /** Is told of each session at its start, and of its worker's process. */
+  readonly started?: (session: string, worker: number) => Promise<void>;
   /** Is done with each session when it has ended, while its worker stays. */
   readonly afterwards?: (session: string) => Promise<void>;
 };
@@ -52,7 +57,7 @@ export type Ran = {
 
 export type BenchServer = {
   readonly client: Client;
-  readonly storePlace: string;
+  readonly folder: DataFolder;
   /** Resolves when all sessions have ended and their worker is gone. */
   run(load: Load): Promise<Ran>;
   close(): Promise<void>;
@@ -70,13 +75,15 @@ export async function benchServer(say: (line: string) => void, bucket?: string):
   const binary = (wanted: string | null) => findBinary({ env, wanted, say });
   const embedded = await joinServer({ folder, role: 'command', worker: true, env, binary, say });
   const { address } = embedded;
-  const client = new Client({ connection: await Connection.connect({ address }) });
+  const connection = await Connection.connect({ address });
+  const client = new Client({ connection });
+  const sealing = new Client({ connection, dataConverter: createClientConverter(embedded.keys) });
   const { storePlace, liveDir, root: dataDir } = folder;
-  const place = { root, address, bucket, folders: { storePlace, liveDir, dataDir } };
+  const place = { root, address, bucket, keys: folder.payloadKeys, folders: { storePlace, liveDir, dataDir } };
   return {
     client,
-    storePlace,
-    run: (load) => runLoad(client, place, load),
+    folder,
+    run: (load) => runLoad(load.sealed ? sealing : client, place, load),
     async close() {
       await client.connection.close();
       await embedded.leave();
@@ -89,12 +96,14 @@ type Place = {
   readonly root: string;
   readonly address: string;
   readonly bucket: string | undefined;
+  /** The file of the keys that seal payloads. */
+  readonly keys: string;
   readonly folders: { readonly storePlace: string; readonly liveDir: string; readonly dataDir: string };
 };
 
 async function runLoad(client: Client, place: Place, load: Load): Promise<Ran> {
   const { root, address } = place;
-  const { subject, sessions, turns, width = 1, warmUp = 0, answerMs, snapshots, files = 0 } = load;
+  const { subject, sessions, turns, width = 1, warmUp = 0, answerMs, snapshots, files = 0, sealed = false } = load;
   const taskQueue = `bench-${randomUUID()}`;
   const model = isFloor(subject) ? null : await spawnModel(subject, turns, width, answerMs);
   const folders = subject === 'bucket' && place.bucket ? { ...place.folders, storePlace: place.bucket } : place.folders;
@@ -104,12 +113,15 @@ async function runLoad(client: Client, place: Place, load: Load): Promise<Ran> {
     model: model?.url ?? null,
     folders,
     ...present({ snapshots }),
+    ...(sealed && { keys: place.keys }),
   });
   const runAll = async (count: number): Promise<readonly string[]> => {
-    const each = (): Promise<string> =>
-      isFloor(subject)
-        ? startFloor(client, subject, { taskQueue, turns })
-        : startSession(client, taskQueue, { root, files });
+    const each = async (): Promise<string> => {
+      if (isFloor(subject)) return startFloor(client, subject, { taskQueue, turns });
+      const id = await startSession(client, taskQueue, { root, files, sealed });
+      await load.started?.(id, worker.pid);
+      return id;
+    };
     const ids = await Promise.all(Array.from({ length: count }, each));
     for (const id of ids) await ended(client, id);
     return ids;
@@ -130,14 +142,14 @@ async function runLoad(client: Client, place: Place, load: Load): Promise<Ran> {
 async function startSession(
   client: Client,
   taskQueue: string,
-  { root, files }: { readonly root: string; readonly files: number },
+  { root, files, sealed }: { readonly root: string; readonly files: number; readonly sealed: boolean },
 ): Promise<string> {
   const workflowId = `bench-${randomUUID()}`;
   const cwd = join(root, workflowId);
   await mkdir(cwd);
   await writeFile(join(cwd, 'small.txt'), 'a small file\n');
   await fillFolder(cwd, files);
-  const input: SessionInput = { options: { cwd }, title: 'bench', visibility: true };
+  const input: SessionInput = { options: { cwd }, title: 'bench', visibility: true, ...(sealed && { sealed }) };
   await client.workflow.signalWithStart(WORKFLOW_TYPE, {
     workflowId,
     taskQueue,

@@ -21,7 +21,7 @@ const YOUNG = 2;
 export async function measureForks(bench: BenchServer, say: (line: string) => void): Promise<ForkRow[]> {
   const sessions = createClient({
     temporal: bench.client,
-    store: fileStore({ dir: bench.storePlace }),
+    store: fileStore({ dir: bench.folder.storePlace }),
     live: async function* () {},
     visibility: () => Promise.resolve(true),
   });

@@ -52,8 +52,12 @@ export type Started = { readonly child: string; readonly ms: number };
 
 async function chain(client: Client, workflowId: string): Promise<Event[]> {
   const all: Event[] = [];
-  let runId: string | undefined =
-    (await client.workflow.getHandle(workflowId).describe()).raw.workflowExecutionInfo?.firstRunId ?? undefined;
+  // Without a client's decoding: a memo may be sealed.
+  const { workflowExecutionInfo } = await client.workflowService.describeWorkflowExecution({
+    namespace: client.options.namespace,
+    execution: { workflowId },
+  });
+  let runId = workflowExecutionInfo?.firstRunId ?? undefined;
   while (runId !== undefined) {
     const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
     all.push(...(events ?? []));

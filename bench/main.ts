@@ -7,7 +7,8 @@
 // in the bucket of PERDURE_STORE, each of whose requests takes `--delay` milliseconds (10) longer;
 // `snapshots` captures of workspaces, turns with them and without, of a model that answers at once
 // and of one that takes `--answer` milliseconds (1000), and what rewinds and forks take; `forks`
-// these alone.
+// these alone; `slope` the tenths of sessions of `--turns` turns (3,000), with a viewer
+// and, alone with `--unwatched`, without.
 import { parseArgs } from 'node:util';
 import { type AgentRow, measureAgents } from './agents.ts';
 import { measureSdk, type SdkRow } from './agent-sdk.ts';
@@ -17,6 +18,7 @@ import { densityTable, measureDensity, type DensityRow } from './density.ts';
 import { type ForkRow, measureForks } from './forks.ts';
 import { measurePage, renderPage } from './page/page.ts';
 import { type CapturedTurnRow, measureCapturedTurns, measureFolders, type SnapshotRow } from './snapshots.ts';
+import { measureSlope, renderSlope, SLOPES } from './slope.ts';
 import type { Subject } from './subjects.ts';
 import { renderTable } from './table.ts';
 import { measureTurns, turnTable, type TurnRow } from './turn.ts';
@@ -30,6 +32,8 @@ const { values: flags, positionals } = parseArgs({
     iterations: { type: 'string', default: '5000' },
     delay: { type: 'string', default: '10' },
     answer: { type: 'string', default: '1000' },
+    turns: { type: 'string', default: '3000' },
+    unwatched: { type: 'boolean', default: false },
   },
 });
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -57,31 +61,45 @@ async function measured(subject: string): Promise<string> {
     case 'snapshots': {
       const folders = await measureFolders([5_000, 50_000], say);
       const answerMs = Number(flags.answer);
-      const turns = await withServer((bench) => measureCapturedTurns(bench, { rounds, answerMs, say }));
-      const forks = await withServer((bench) => measureForks(bench, say));
+      const { turns, forks } = await withServer(async (bench) => ({
+        turns: await measureCapturedTurns(bench, { rounds, answerMs, say }),
+        forks: await measureForks(bench, say),
+      }));
       if (flags.json) return JSON.stringify({ folders, turns, forks });
       return [renderFolders(folders), renderCapturedTurns(turns), renderForks(forks)].join('\n\n');
     }
     case 'forks':
       return shown('forks', await withServer((bench) => measureForks(bench, say)), renderForks);
+    case 'slope': {
+      const load = {
+        subjects: named(SLOPES, positionals.slice(1)),
+        turns: Number(flags.turns),
+        isWatched: !flags.unwatched,
+      };
+      return shown('slope', await withServer((bench) => measureSlope(bench, { ...load, say })), renderSlope);
+    }
     case 'density': {
-      const subjects = named(['floor', 'safe', 'write', 'bash'], positionals.slice(1));
+      const subjects = besideFloor(['safe', 'write', 'bash'], positionals.slice(1));
       const rows = await withServer((bench) => interleaved(bench, subjects, measureDensity));
       return shown('density', densityTable(rows), renderDensity);
     }
     default: {
-      const subjects = named(['floor', 'safe', 'effectful', 'write', 'bash'], positionals);
+      const subjects = besideFloor(['safe', 'effectful', 'write', 'bash'], positionals);
       const rows = await withServer((bench) => interleaved(bench, subjects, measureTurns));
       return shown('turns', turnTable(rows), renderTurns);
     }
   }
 }
 
-/** The floor beside those that are asked for; all when none is. */
-function named(all: readonly Subject[], names: readonly string[]): readonly Subject[] {
+function besideFloor(all: readonly Subject[], names: readonly string[]): readonly Subject[] {
+  return ['floor', ...named(all, names)];
+}
+
+/** Those that are asked for; all when none is. */
+function named<Name extends string>(all: readonly Name[], names: readonly string[]): readonly Name[] {
   const unknown = names.find((name) => !all.some((subject) => subject === name));
   if (unknown !== undefined) throw new Error(`there is no subject ${unknown}: name some of ${all.join(', ')}`);
-  return all.filter((subject) => names.length === 0 || subject === 'floor' || names.includes(subject));
+  return all.filter((subject) => names.length === 0 || names.includes(subject));
 }
 
 async function withServer<Rows>(measure: (bench: BenchServer) => Promise<Rows>): Promise<Rows> {

@@ -1,13 +1,14 @@
 // The model of the bench, in a process of its own as a real one would be, and as fast as one can
-// be: it answers at once, and looks at a request only to count the calls in it, for what is
-// measured is the loop. Asks each session for one tool a turn, `turns` times, then ends. An agent
+// be: it answers at once, and looks at a request only to learn how many calls are in it, for what
+// is measured is the loop. Asks each session for one tool a turn, `turns` times, then ends. An agent
 // that a session started reads a file a few times, and answers. Arguments: tool name, input as
 // JSON, turns, calls a turn, milliseconds before it answers. Prints its URL; ends with its standard
 // input.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-const CALL = '"type":"tool_use"';
+/** Calls are numbered, and the last result in a request is of the last of them. */
+const RESULT = '"tool_use_id":"toolu_';
 
 /** What a session is asked for, and no agent: its own prompt is another. */
 const SESSION = '"Begin."';
@@ -31,11 +32,12 @@ const server = createServer((request, response) => {
   });
 });
 
-/** A session never sends fewer than it has made: its conversation stays far below the window. */
+/** It looks from the end, so that a long conversation takes no longer than a short one. */
 function calls(body: Buffer): number {
-  let count = 0;
-  for (let at = body.indexOf(CALL); at >= 0; at = body.indexOf(CALL, at + 1)) count += 1;
-  return count;
+  const at = body.lastIndexOf(RESULT);
+  if (at < 0) return 0;
+  const from = at + RESULT.length;
+  return Number.parseInt(body.toString('latin1', from, from + 10), 10);
 }
 
 server.listen(0, '127.0.0.1', () => {

@@ -7,6 +7,7 @@ import { CALLS, type Floor, type Subject } from './subjects.ts';
 import type { Usage, WorkerJob } from './worker-process.ts';
 
 export type BenchWorker = {
+  readonly pid: number;
   /** Since it was asked last. */
   usage(): Promise<Usage>;
   stop(): Promise<void>;
@@ -16,6 +17,7 @@ export async function spawnWorker(job: WorkerJob): Promise<BenchWorker> {
   const { child, next } = program('./worker-process.js', [JSON.stringify(job)]);
   await next();
   return {
+    pid: child.pid ?? 0,
     async usage() {
       child.stdin?.write('usage\n');
       return JSON.parse(await next()) as Usage;

@@ -3,8 +3,8 @@
 import type { BenchServer } from './bench-server.ts';
 import { turnsOf } from './history.ts';
 import { opensTurn, type Subject } from './subjects.ts';
+import { valueAt } from './samples.ts';
 import { median } from './table.ts';
-import type { Usage } from './worker-process.ts';
 
 type Measured = { readonly events: number; readonly bytes: number; readonly ms: number; readonly cpuMs: number };
 type Row = Measured & { readonly subject: Subject; readonly turn: number };
@@ -30,18 +30,10 @@ export async function measureTurns(bench: BenchServer, subject: Subject): Promis
   const turns = await turnsOf(bench.client, workflowIds[0] ?? '', ...opensTurn(subject));
   return Object.entries(AROUND).flatMap(([turn, [first, last]]) =>
     turns.slice(first - 1, last).map(({ events, bytes, from, to }) => {
-      const cpuMs = cpuAt(after, to) - cpuAt(after, from);
+      const cpuMs = valueAt(after.samples, to) - valueAt(after.samples, from);
       return { subject, turn: Number(turn), events, bytes, ms: to - from, cpuMs };
     }),
   );
-}
-
-/** In a straight line between two samples. */
-function cpuAt({ samples }: Usage, at: number): number {
-  const next = samples.findIndex(([time]) => time >= at);
-  const [b, a] = [samples[next], samples[next - 1]];
-  if (a === undefined || b === undefined) return (b ?? samples.at(-1))?.[1] ?? Number.NaN;
-  return a[1] + ((b[1] - a[1]) * (at - a[0])) / (b[0] - a[0]);
 }
 
 /** Medians. */

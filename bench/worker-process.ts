@@ -9,6 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import { z } from 'zod';
 import { defineTool } from '../tools/tool.ts';
+import { openKeyRing } from '../connection/payloads/key-ring.ts';
+import type { Sample } from './samples.ts';
 import { agentSettings } from '../worker/config/agents.ts';
 import { installRuntime } from '../worker/install-runtime.ts';
 import { createWorkerLog } from '../worker/log.ts';
@@ -20,6 +22,8 @@ export type WorkerJob = {
   /** Null: the floor's worker. */
   readonly model: string | null;
   readonly folders: { readonly storePlace: string; readonly liveDir: string; readonly dataDir: string };
+  /** The file of the keys that seal payloads; absent: they are plain. */
+  readonly keys?: string;
   /** Whether files are captured; absent: as the product does. */
   readonly snapshots?: boolean;
 };
@@ -28,7 +32,7 @@ export type WorkerJob = {
  * CPU time of the worker's process at moments of the wall clock, and of the processes that it
  * started and that have ended. Milliseconds.
  */
-export type Usage = { readonly samples: readonly (readonly [at: number, cpu: number])[]; readonly started: number };
+export type Usage = { readonly samples: readonly Sample[]; readonly started: number };
 
 /** Milliseconds between samples: a turn takes some, and a sample some microseconds. */
 const EVERY_MS = 5;
@@ -73,11 +77,12 @@ type Running = { stop(): Promise<unknown> };
 function start(job: WorkerJob): Promise<Running> {
   const log = createWorkerLog(process.stderr, {});
   installRuntime(log);
-  const { address, taskQueue, model, folders, snapshots } = job;
+  const { address, taskQueue, model, folders, keys, snapshots } = job;
   if (model === null) return startFloor(job);
   return startWorker({
     address,
     namespace: 'default',
+    ...(keys !== undefined && { keys: openKeyRing(keys, `there is no key file ${keys}`) }),
     ...folders,
     env: { PATH: process.env['PATH'], ANTHROPIC_API_KEY: 'bench', ANTHROPIC_BASE_URL: model },
     log,

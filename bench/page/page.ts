@@ -1,20 +1,17 @@
 // The ops page as its own process, on a server with many sessions and one that is long: how soon
 // pages come, how soon a word reaches a watcher, and what watchers cost. Asked over HTTP, as a
 // browser does; what a browser takes to draw is not in it (O13).
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { createLimit } from '../../system/async.ts';
 import { fileLive } from '../../store/live/file-live.ts';
 import { openServer, type Opened } from '../../client/runtime/open-server.ts';
 import { installRuntime } from '../../worker/install-runtime.ts';
 import { LONG_SESSION, startLongSession } from '../long-session.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import { cpuMs, residentBytes, spawnPage } from './page-process.ts';
 import { enterPage, type Visitor } from './visitor.ts';
 import { startWaiting } from './waiting-sessions.ts';
 import { median, renderTable } from '../table.ts';
@@ -68,28 +65,26 @@ async function measured(
   env: NodeJS.ProcessEnv,
   { say, waiting }: { readonly say: (line: string) => void; readonly waiting: readonly WaitingApproval[] },
 ): Promise<readonly PageRow[]> {
-  const program = fileURLToPath(new URL('../../../bin/perdure.mjs', import.meta.url));
-  const child = spawn(process.execPath, [program, 'page'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const page = await spawnPage(env);
   try {
-    const [line = ''] = (await once(createInterface(child.stdout), 'line')) as string[];
-    const visitor = await enterPage(new URL(line.replace(/^page /, '')));
-    const begun = await residentBytes(child);
-    const beginCpu = await cpuMs(child);
+    const visitor = await enterPage(page.entry);
+    const begun = residentBytes(page.pid);
+    const beginCpu = cpuMs(page.pid);
     const fleet = await fleetTimes(visitor);
-    const fleetCpu = (await cpuMs(child)) - beginCpu;
+    const fleetCpu = cpuMs(page.pid) - beginCpu;
     const decisions = await decisionTimes(visitor, waiting);
     const path = `/sessions/${LONG_SESSION}`;
-    const cpuBefore = await cpuMs(child);
+    const cpuBefore = cpuMs(page.pid);
     const session = await timesOf(visitor, path, 1);
-    const sessionCpu = (await cpuMs(child)) - cpuBefore;
+    const sessionCpu = cpuMs(page.pid) - cpuBefore;
     session.push(...(await timesOf(visitor, path, 3)));
-    const afterSession = await residentBytes(child);
+    const afterSession = residentBytes(page.pid);
     const timeline = await timesOf(visitor, `${path}/timeline`, 4);
     say('one watcher');
     const alone = await watch(visitor, opened, path, 1);
     say(`${VIEWERS} watchers`);
     const watched = await watch(visitor, opened, path, VIEWERS);
-    const rss = await residentBytes(child);
+    const rss = residentBytes(page.pid);
     return [
       { what: 'all sessions, each with another filter, p95', aim: '500 ms', found: ms(at(fleet, 0.95)) },
       { what: 'all sessions, CPU of the page for one', aim: '', found: ms(fleetCpu / ASKED) },
@@ -107,8 +102,7 @@ async function measured(
       { what: `memory of the page with ${VIEWERS} watchers`, aim: '200 MB', found: megabytes(rss) },
     ];
   } finally {
-    child.kill('SIGTERM');
-    if (child.exitCode === null) await once(child, 'exit');
+    await page.stop();
   }
 }
 
@@ -163,17 +157,6 @@ async function watch(visitor: Visitor, { folder }: Opened, path: string, count: 
   }
   // The first opens the file and the element.
   return times.slice(1);
-}
-
-async function residentBytes({ pid }: ChildProcess): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1_024;
-}
-
-/** CPU of all threads, in ticks of a hundredth of a second. */
-async function cpuMs({ pid }: ChildProcess): Promise<number> {
-  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).replace(/^.*\) /, '').split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 const at = (values: readonly number[], share: number): number =>

@@ -13,6 +13,14 @@ export type Visitor = {
   post(path: string, body: unknown): Promise<string>;
   /** Resolves when the stream has begun. */
   listen(path: string): Promise<Listening>;
+  /** Takes what comes as a browser would, until it leaves. Resolves when the stream has begun. */
+  follow(path: string): Promise<Following>;
+};
+
+export type Following = {
+  /** Bytes that have come. */
+  readonly bytes: () => number;
+  leave(): void;
 };
 
 export async function enterPage(url: URL): Promise<Visitor> {
@@ -23,6 +31,7 @@ export async function enterPage(url: URL): Promise<Visitor> {
     read: async (path) => textOf(path, await ask(url, path, authorization)),
     post: async (path, body) => textOf(path, await ask(url, path, authorization, JSON.stringify(body))),
     listen: async (path) => listening(await ask(url, path, authorization)),
+    follow: async (path) => following(await ask(url, path, authorization)),
   };
 }
 
@@ -30,8 +39,11 @@ async function textOf(path: string, answer: IncomingMessage): Promise<string> {
   let text = '';
   for await (const part of answer.setEncoding('utf8')) text += String(part);
   if (answer.statusCode === 200) return text;
-  throw new Error(`${path} was answered with ${answer.statusCode}: ${text.slice(0, 500)}`);
+  throw new Error(`${path} was answered with ${answer.statusCode}: ${wordsOf(text)}`);
 }
+
+const wordsOf = (html: string): string =>
+  (/<main[^>]*>(.*)<\/main>/s.exec(html)?.[1] ?? html).replace(/<[^>]*>/g, ' ').slice(0, 500);
 
 /** Names under .localhost are this machine, also where the resolver does not know them. */
 function ask(url: URL, path: string, authorization: string, body?: string): Promise<IncomingMessage> {
@@ -42,6 +54,14 @@ function ask(url: URL, path: string, authorization: string, body?: string): Prom
     const at = { host: '127.0.0.1', port: url.port, path, method, headers, agent: false };
     request(at, resolve).once('error', reject).end(body);
   });
+}
+
+function following(answer: IncomingMessage): Following {
+  let bytes = 0;
+  answer.on('data', (part: Buffer) => void (bytes += part.length));
+  // A stream that is left is an error to its reader.
+  answer.on('error', () => undefined);
+  return { bytes: () => bytes, leave: () => void answer.destroy() };
 }
 
 function listening(answer: IncomingMessage): Listening {

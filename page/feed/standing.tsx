@@ -3,7 +3,6 @@
 import { createConfigReader, type RunConfig } from '../../store/configuration.ts';
 import { createLimit } from '../../system/async.ts';
 import { createBodyReader } from '../../store/log/bodies.ts';
-import type { Entry } from '../../store/log/entries.ts';
 import { isDamage, StoreError } from '../../store/values/store.ts';
 import { emptyView, loadView, loadWorkingView, type View } from '../../store/view/view.ts';
 import { createViewCache } from '../../store/view/view-cache.ts';
@@ -11,8 +10,8 @@ import type { RecentMap } from '../../system/recent-map.ts';
 import { reasonOf } from '../../system/text.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionDescription, SessionInfo } from '../../client/sessions/info.ts';
-import { matchAgents } from '../../client/sessions/history/agent-calls.ts';
-import { transcriptFacts } from '../session/session-facts.ts';
+import { findAgentCalls, matchAgents } from '../../client/sessions/history/agent-calls.ts';
+import { foldItems, type ItemFold } from '../../client/sessions/history/fold-items.ts';
 import type { RecentRequests } from '../../client/sessions/history/recent.ts';
 import {
   type BackgroundCommand,
@@ -207,24 +206,16 @@ async function drawItems(state: State, items: readonly Item[]): Promise<Change[]
 
 /** Returns what items are drawn with, apart from texts that are stored by themselves. */
 export function itemContext(state: State): ItemContext {
-  const agents = matchAgents(transcriptFacts(state.items).agents, state.agents);
-  const first = state.items.all.find(({ entry }) => entry.kind === 'user');
+  const { items } = state;
+  const agents = matchAgents(findAgentCalls(items.all), state.agents);
+  const first = items.all.find(({ entry }) => entry.kind === 'user');
   return {
     session: state.session,
     ...(first && { first: first.position }),
     bodies: new Map(),
     progress: (anchor) => state.pieces.progress(anchor),
     agent: (anchor) => agents.get(anchor),
-    filesLines: captureLines(state.items),
-  };
-}
-
-/** The entries are collected once for all items that are drawn together. */
-function captureLines({ all }: Items): (position: number) => readonly string[] {
-  let entries: readonly Entry[] | undefined;
-  return (position) => {
-    entries ??= all.map(({ entry }) => entry);
-    return filesLines(entries, position - (all[0]?.position ?? 0));
+    filesLines: (position) => filesLines(items.entries, position - (items.all[0]?.position ?? 0)),
   };
 }
 
@@ -238,7 +229,7 @@ const MOST_AGENTS = 100;
  */
 export async function lookAtAgents(state: State): Promise<void> {
   const { ports, session, items, agents, pieces } = state;
-  const calls = transcriptFacts(items).agents;
+  const calls = findAgentCalls(items.all);
   const isSettled = agents.length >= calls.length && agents.every(({ phase }) => phase === 'closed');
   if (calls.length === 0 || isSettled || Date.now() - state.agentsAt < AGENTS_MS) return;
   state.agentsAt = Date.now();
@@ -319,6 +310,11 @@ export function redrawFrame(state: State): void {
   state.ring.push(...frameChanges(state.drawn, state.frame(standingOf(state))));
 }
 
+const messageIds: ItemFold<Set<MessageId>> = {
+  begin: () => new Set(),
+  add: (ids, { entry }) => void (entry.kind === 'user' && ids.add(entry.id)),
+};
+
 /** Milliseconds between reads of what others asked. Requests from here are read at once. */
 const RECENT_MS = 15_000;
 
@@ -331,7 +327,7 @@ export async function readLately(state: State): Promise<void> {
   state.recentAt = Date.now();
   state.recent = await state.ports.recent(state.session);
   if (state.seen.status !== 'open') return;
-  const known = new Set(state.items.all.flatMap(({ entry }) => (entry.kind === 'user' ? [entry.id] : [])));
+  const known = foldItems(messageIds, state.items.all);
   // A session that is idle has taken all that reached it, a compaction without a trace of its own.
   const isIdle = state.seen.phase === 'idle' && !state.seen.unseen;
   const open = state.recent.messages.filter(

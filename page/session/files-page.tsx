@@ -7,7 +7,7 @@ import { createTwoFilesPatch } from 'diff';
 import { codeOf, showUnseen } from '../../system/text.ts';
 import type { FileChange } from '../../client/render/diff-rows.ts';
 import { callsText } from '../../client/render/files-words.ts';
-import type { FileEdit } from '../../client/sessions/history/changed-files.ts';
+import { type FileEdit, listCommands, listReadFiles } from '../../client/sessions/history/changed-files.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Icon } from '../icons.tsx';
 import { Copy, htmlOf } from '../layout.tsx';
@@ -15,7 +15,6 @@ import type { PagePorts } from '../ports.ts';
 import { changeCounts, CountWords, DiffFigure } from '../transcript/call-input.tsx';
 import { placeOf } from '../transcript/call-card.tsx';
 import { SideBySide, SidesChoice } from '../transcript/side-by-side.tsx';
-import { transcriptFacts } from './session-facts.ts';
 import { PatchFigure } from './patch-figure.tsx';
 import { readPatch, readSessionFiles, type SessionFile, type SessionFiles } from './session-files.ts';
 import { placeIn, SessionShell } from './session-shell.tsx';
@@ -27,7 +26,7 @@ export async function filesPage(
 ): Promise<string> {
   const place = placeIn(feed);
   const { seen, items } = feed.standing;
-  const { read, commands } = transcriptFacts(items).files;
+  const [read, commands] = [listReadFiles(items.all), listCommands(items.all)];
   const { files, problem, between, capture } = await readSessionFiles(ports, feed.standing, at);
   const shown = files.find((file) => file.path === path) ?? files[0];
   const patch = shown?.change ? await readPatch(ports, feed.standing, shown.change, between) : null;

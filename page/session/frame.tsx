@@ -44,7 +44,7 @@ export const sessionFrame: Frame = (standing) => {
     part('spend', PLACES.spend, <SpendPart standing={standing} />),
     part('limits-now', PLACES.limits, <LimitsNow standing={standing} />),
     part('tools', PLACES.tools, <ToolsPart standing={standing} />),
-    ...countPart('files-number', PLACES.files, facts.files.count),
+    ...countPart('files-number', PLACES.files, facts.files),
     ...countPart('agents-number', PLACES.agents, Math.max(facts.agents.length, agents.length)),
     ...(approvals.length > 1 ? [part('waiting-number', PLACES.waits, <WaitingNumber of={approvals.length} />)] : []),
     ...approvals.map((approval) =>
@@ -61,8 +61,8 @@ export const sessionFrame: Frame = (standing) => {
 
 /** Tells whether the run under way began with a prompt that the transcript does not have yet. */
 function isOpening({ seen, items }: Standing): boolean {
-  const last = items.all.findLast(({ entry }) => entry.kind === 'run_started' || entry.kind === 'run_ended');
-  return isUnderWay(seen) && last?.entry.kind !== 'run_started';
+  const { begunAt, endedAt } = transcriptFacts(items);
+  return isUnderWay(seen) && (begunAt === null || endedAt !== null);
 }
 
 /** The prompt that opens a run stands above what is told of the run, others below. */

@@ -7,7 +7,6 @@ import { isUnderWay, phaseText, type SessionInfo } from '../../client/sessions/i
 import { isSilentSession } from '../../client/sessions/running/with-running.ts';
 import { formatMoney, formatTokens } from '../../client/units.ts';
 import { workerName } from '../../client/sessions/history/bars.ts';
-import { sinceFork } from '../../client/sessions/history/spend.ts';
 import { formatNumber } from '../figures.tsx';
 import type { Standing } from '../feed/standing.tsx';
 import { Icon, type IconName } from '../icons.tsx';
@@ -203,7 +202,7 @@ export function Gauges({ standing }: { readonly standing: Standing }) {
 
 /** A limit is of the run: beside the sums of several runs it says which part is the run's. */
 function runWords({ items }: Standing): (used: string, limit: string) => string {
-  const runs = sinceFork(items.all).filter(({ entry }) => entry.kind === 'run_started').length;
+  const { runs } = transcriptFacts(items);
   return (used, limit) => (runs > 1 ? `this run ${used} of ${limit}` : `of ${limit}`);
 }
 

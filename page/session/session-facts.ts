@@ -1,12 +1,14 @@
 // Sums up a transcript for the head and the inspector of its session: what was spent and on what,
-// how its tools did, since when it runs. It is summed up again only when the transcript has grown.
+// how its tools did, since when it runs. What was summed up before is kept while the transcript grows.
 import { isUntimed } from '../../store/live/retell.ts';
-import { taskListOf } from '../../store/view/task-list.ts';
+import type { Outcome } from '../../store/log/entries.ts';
+import { tasksAfter } from '../../store/view/task-list.ts';
 import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { type AgentCallRecord, findAgentCalls } from '../../client/sessions/history/agent-calls.ts';
-import { isReply, type Item, type Items } from '../../client/sessions/history/items.ts';
-import { type SessionSpend, sinceFork, sumSpend } from '../../client/sessions/history/spend.ts';
-import { type ChangedFiles, listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
+import { foldItems, type ItemFold, type OpenCalls, takeCalls } from '../../client/sessions/history/fold-items.ts';
+import { isReply, type Items, type ReplyItem } from '../../client/sessions/history/items.ts';
+import { isForked, type SessionSpend, sumSpend } from '../../client/sessions/history/spend.ts';
+import { countTouchedFiles } from '../../client/sessions/history/changed-files.ts';
 
 export type ToolFacts = {
   readonly name: string;
@@ -24,72 +26,113 @@ export type TranscriptFacts = {
   readonly cached: number | null;
   readonly tools: readonly ToolFacts[];
   readonly agents: readonly AgentCallRecord[];
-  readonly files: ChangedFiles;
+  /** The number of files that calls or captures name. */
+  readonly files: number;
   /** The task list, if the session has one (L83). */
   readonly tasks: string | null;
   /** When the newest run began and ended, in milliseconds since the epoch. */
   readonly begunAt: number | null;
   readonly endedAt: number | null;
+  /** The number of runs, since a fork its own (T10). */
+  readonly runs: number;
   readonly compactions: number;
 };
 
-type Kept = { readonly length: number; readonly facts: TranscriptFacts };
-const factsOfItems = new WeakMap<readonly Item[], Kept>();
+type Sums = {
+  readonly open: OpenCalls;
+  replies: Spend;
+  /** What went into the model, by run. */
+  readonly prompts: Map<number, { all: number; cached: number }>;
+  run: number;
+  runs: number;
+  readonly tools: Map<string, ToolSums>;
+  tasks: string | null;
+  begunAt: number | null;
+  endedAt: number | null;
+  compactions: number;
+};
 
-export function transcriptFacts({ all }: Pick<Items, 'all'>): TranscriptFacts {
-  const known = factsOfItems.get(all);
-  if (known?.length === all.length) return known.facts;
-  const facts = sumUp(all);
-  factsOfItems.set(all, { length: all.length, facts });
-  return facts;
+/** `times` are sorted. */
+type ToolSums = { calls: number; failed: number; readonly times: number[] };
+
+const sums: ItemFold<Sums> = {
+  begin: () => ({
+    open: new Map(),
+    replies: noSpend,
+    prompts: new Map(),
+    run: 1,
+    runs: 0,
+    tools: new Map(),
+    tasks: null,
+    begunAt: null,
+    endedAt: null,
+    compactions: 0,
+  }),
+  add(state, item) {
+    const { entry } = item;
+    state.run = item.run;
+    state.tasks = tasksAfter(state.tasks, entry);
+    if (isForked(item)) [state.replies, state.runs] = [noSpend, 0];
+    if (entry.kind === 'run_started') [state.begunAt, state.endedAt, state.runs] = [entry.at, null, state.runs + 1];
+    if (entry.kind === 'run_ended') state.endedAt = entry.ended.at;
+    if (entry.kind === 'boundary') state.compactions += 1;
+    if (isReply(item)) addReply(state, item);
+    const { asked, ended } = takeCalls(state.open, item);
+    for (const { name } of asked) toolOf(state, name).calls += 1;
+    for (const { call, outcome } of ended) addOutcome(toolOf(state, call.name), outcome);
+  },
+};
+
+function addReply(state: Sums, { run, entry: { spend } }: ReplyItem): void {
+  const { input, cacheRead, cacheWrite } = spend.usage;
+  const prompts = state.prompts.get(run) ?? { all: 0, cached: 0 };
+  prompts.all += input + cacheRead + cacheWrite;
+  prompts.cached += cacheRead;
+  state.prompts.set(run, prompts);
+  state.replies = addSpend(state.replies, spend);
 }
 
-function sumUp(items: readonly Item[]): TranscriptFacts {
-  const started = items.findLast(({ entry }) => entry.kind === 'run_started')?.entry;
-  const ended = items.findLast(({ entry }) => entry.kind === 'run_ended' || entry.kind === 'run_started')?.entry;
+function toolOf({ tools }: Sums, name: string): ToolSums {
+  const tool = tools.get(name) ?? { calls: 0, failed: 0, times: [] };
+  tools.set(name, tool);
+  return tool;
+}
+
+function addOutcome(tool: ToolSums, { isError, log }: Outcome): void {
+  if (isError) tool.failed += 1;
+  if (isUntimed(log)) return;
+  const { times } = tool;
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((times[middle] as number) <= log.duration) low = middle + 1;
+    else high = middle;
+  }
+  times.splice(low, 0, log.duration);
+}
+
+/** An addition to the transcript costs what it adds. */
+export function transcriptFacts({ all }: Pick<Items, 'all'>): TranscriptFacts {
+  const { replies, prompts, run, runs, tools, tasks, begunAt, endedAt, compactions } = foldItems(sums, all);
+  const asked = prompts.get(run);
   return {
-    spend: sumSpend(items),
-    replies: sinceFork(items).reduce((sum, item) => (isReply(item) ? addSpend(sum, item.entry.spend) : sum), noSpend),
-    cached: shareOfCache(items),
-    tools: toolFacts(items),
-    agents: findAgentCalls(items),
-    files: listTouchedFiles(items),
-    tasks: taskListOf(items.map(({ entry }) => entry)),
-    begunAt: started?.kind === 'run_started' ? started.at : null,
-    endedAt: ended?.kind === 'run_ended' ? ended.ended.at : null,
-    compactions: items.filter(({ entry }) => entry.kind === 'boundary').length,
+    spend: sumSpend(all),
+    replies,
+    cached: asked && asked.all > 0 ? asked.cached / asked.all : null,
+    tools: toolFacts(tools),
+    agents: findAgentCalls(all),
+    files: countTouchedFiles(all),
+    tasks,
+    begunAt,
+    endedAt,
+    runs,
+    compactions,
   };
 }
 
-function shareOfCache(items: readonly Item[]): number | null {
-  const run = items.at(-1)?.run;
-  let [prompts, cached] = [0, 0];
-  for (const item of items)
-    if (item.run === run && isReply(item)) {
-      const { input, cacheRead, cacheWrite } = item.entry.spend.usage;
-      prompts += input + cacheRead + cacheWrite;
-      cached += cacheRead;
-    }
-  return prompts === 0 ? null : cached / prompts;
-}
-
-function toolFacts(items: readonly Item[]): readonly ToolFacts[] {
-  const found = new Map<string, { calls: number; failed: number; times: number[] }>();
-  for (const item of items.filter(isReply))
-    for (const [index, block] of item.entry.message.content.entries()) {
-      if (block.type !== 'tool_use') continue;
-      const tool = found.get(block.name) ?? { calls: 0, failed: 0, times: [] };
-      found.set(block.name, tool);
-      const outcome = item.outcomes.get(index);
-      tool.calls += 1;
-      if (outcome?.isError) tool.failed += 1;
-      if (outcome && !isUntimed(outcome.log)) tool.times.push(outcome.log.duration);
-    }
-  return [...found]
-    .map(([name, { calls, failed, times }]) => ({ name, calls, failed, median: medianOf(times) }))
+function toolFacts(tools: ReadonlyMap<string, ToolSums>): readonly ToolFacts[] {
+  const median = (times: readonly number[]): number | null => times[Math.floor(times.length / 2)] ?? null;
+  return [...tools]
+    .map(([name, { calls, failed, times }]) => ({ name, calls, failed, median: median(times) }))
     .toSorted((one, other) => other.calls - one.calls);
-}
-
-function medianOf(times: readonly number[]): number | null {
-  return times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? null;
 }

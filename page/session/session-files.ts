@@ -5,11 +5,9 @@ import { ClientProblem } from '../../client/problem.ts';
 import { callsText } from '../../client/render/files-words.ts';
 import { type Capture, listCaptures } from '../../client/sessions/files/calls-behind.ts';
 import type { ChangedFile, DiffOptions } from '../../client/sessions/files/diff-session.ts';
-import type { ChangedFiles, FileEdit } from '../../client/sessions/history/changed-files.ts';
-import type { Entry } from '../../store/log/entries.ts';
+import { type FileEdit, listTouchedFiles, type TouchedFile } from '../../client/sessions/history/changed-files.ts';
 import type { Standing } from '../feed/standing.tsx';
 import type { PagePorts } from '../ports.ts';
-import { transcriptFacts } from './session-facts.ts';
 
 export type SessionFile = {
   /** Relative to the session's folder where it lies there. */
@@ -36,15 +34,13 @@ type Between = Pick<DiffOptions, 'from' | 'to'>;
 type FilePorts = Pick<PagePorts, 'diffOf'>;
 type Shown = Pick<Standing, 'seen' | 'items'>;
 
-const entriesOf = ({ items }: Shown): readonly Entry[] => items.all.map(({ entry }) => entry);
-
 /** `at` is the position of a capture that is shown alone. */
 export async function readSessionFiles({ diffOf }: FilePorts, shown: Shown, at?: number): Promise<SessionFiles> {
   const { seen, items } = shown;
   const { cwd } = seen;
-  const changed = at === undefined ? transcriptFacts(items).files.changed : [];
+  const changed = at === undefined ? listTouchedFiles(items.all) : [];
   try {
-    const entries = entriesOf(shown);
+    const { entries } = items;
     const captures = listCaptures(entries);
     const capture = captures.find(({ position }) => position === at) ?? null;
     const between = at === undefined ? {} : { from: positionBefore(captures, at), to: at };
@@ -72,10 +68,11 @@ export async function readPatch(
   { root, path }: ChangedFile,
   between: Between,
 ): Promise<string | null> {
-  return (await diffOf(shown.seen, entriesOf(shown), { ...between, paths: [join(root, path)] })).patch;
+  return (await diffOf(shown.seen, shown.items.entries, { ...between, paths: [join(root, path)] })).patch;
 }
 
-type Told = Pick<ChangedFiles, 'changed'> & {
+type Told = {
+  readonly changed: readonly TouchedFile[];
   readonly found: readonly ChangedFile[];
   readonly captures: readonly Capture[];
 };

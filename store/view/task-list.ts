@@ -11,13 +11,24 @@ export const NO_TASKS = 'There are no tasks.';
  */
 export function taskListOf(entries: readonly Entry[]): string | null {
   for (let position = entries.length - 1; position >= 0; position -= 1) {
-    const entry = entries[position] as Entry;
-    if (entry.kind === 'boundary') return entry.tasks ?? null;
-    if (entry.kind !== 'outcomes') continue;
-    const last = entry.outcomes.findLast(({ log }) => log.name === 'todo' && log.outcome === 'ok');
-    if (last) return last.content === NO_TASKS ? null : last.content;
+    const tasks = tasksIn(entries[position] as Entry);
+    if (tasks !== undefined) return tasks;
   }
   return null;
+}
+
+/** Returns the list after one more entry. */
+export function tasksAfter(before: string | null, entry: Entry): string | null {
+  const tasks = tasksIn(entry);
+  return tasks === undefined ? before : tasks;
+}
+
+/** Returns the list that an entry tells; undefined when it tells none. */
+function tasksIn(entry: Entry): string | null | undefined {
+  if (entry.kind === 'boundary') return entry.tasks ?? null;
+  if (entry.kind !== 'outcomes') return undefined;
+  const last = entry.outcomes.findLast(({ log }) => log.name === 'todo' && log.outcome === 'ok');
+  return last && (last.content === NO_TASKS ? null : last.content);
 }
 
 /** Appends the list to a text that stands for hidden entries. */

@@ -7,7 +7,7 @@ import { shareChange } from '../../page/session/shared-routes.tsx';
 import { newShare, shareEnd } from '../../page/hosting/passes.ts';
 import { clockScale, groupRows, rowsOf } from '../../page/timeline/clock-rows.ts';
 import { barOf } from '../../client/sessions/history/bars.ts';
-import { listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
+import { listCommands, listReadFiles, listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
 import { iterationsOf } from '../../client/sessions/history/iterations.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';
 import { patchOf } from '../../page/session/files-page.tsx';
@@ -121,14 +121,10 @@ test('files are told apart by what calls did to them, with who allowed it, and g
   const items = transcriptItems();
   items.add(entries);
   const files = listTouchedFiles(items.all);
-  expect(files.changed).toMatchObject([
-    { path: 'c.py', edits: [{ anchor: '1-1-3', tool: 'edit', done: true, by: 'ana' }] },
-  ]);
-  expect(files.read.map(({ path }) => path)).toEqual(['a.py', 'b.py']);
-  expect(files.commands).toEqual([{ command: 'make all', times: 1, anchor: '1-1-4' }]);
-  expect(patchOf('c.py', files.changed[0]?.edits ?? [])).toContain(
-    '--- a/c.py\n+++ b/c.py\n@@ -1,1 +1,1 @@\n-one\n+two\n',
-  );
+  expect(files).toMatchObject([{ path: 'c.py', edits: [{ anchor: '1-1-3', tool: 'edit', done: true, by: 'ana' }] }]);
+  expect(listReadFiles(items.all).map(({ path }) => path)).toEqual(['a.py', 'b.py']);
+  expect(listCommands(items.all)).toEqual([{ command: 'make all', times: 1, anchor: '1-1-4' }]);
+  expect(patchOf('c.py', files[0]?.edits ?? [])).toContain('--- a/c.py\n+++ b/c.py\n@@ -1,1 +1,1 @@\n-one\n+two\n');
   const { text } = await stagedPage({ entries });
   expect(await text('/sessions/s-1/files')).toContain('allowed by ana');
 });

@@ -3,7 +3,8 @@
 import { AGENT_TOOL } from '../../../workflows/contract/delegation.ts';
 import type { Outcome } from '../../../store/log/entries.ts';
 import type { SessionInfo } from '../info.ts';
-import { isReply, type Item } from './items.ts';
+import { type AskedCall, foldItems, type ItemFold, type OpenCalls, takeCalls } from './fold-items.ts';
+import type { Item } from './items.ts';
 
 export type AgentCallRecord = {
   /** Name of the call in links: `run-iteration-index`. */
@@ -15,15 +16,30 @@ export type AgentCallRecord = {
   readonly outcome: Outcome | null;
 };
 
-export function findAgentCalls(items: readonly Item[]): readonly AgentCallRecord[] {
-  return items.filter(isReply).flatMap(({ entry, anchor, outcomes }) =>
-    entry.message.content.flatMap((block, index) => {
-      if (block.type !== 'tool_use' || block.name !== AGENT_TOOL) return [];
-      const { description } = (block.input ?? {}) as { readonly description?: unknown };
+type Found = { readonly open: OpenCalls; readonly calls: AgentCallRecord[]; readonly at: Map<AskedCall, number> };
+
+const agentCalls: ItemFold<Found> = {
+  begin: () => ({ open: new Map(), calls: [], at: new Map() }),
+  add({ open, calls, at }, item) {
+    const { asked, ended } = takeCalls(open, item);
+    if (asked.length > 0) at.clear();
+    for (const call of asked) {
+      if (call.name !== AGENT_TOOL) continue;
+      const { description } = call.input;
       const title = typeof description === 'string' ? description.trim() : '';
-      return [{ anchor: `${anchor}-${index}`, index, title, at: entry.at, outcome: outcomes.get(index) ?? null }];
-    }),
-  );
+      at.set(call, calls.length);
+      calls.push({ anchor: call.anchor, index: call.index, title, at: call.reply.entry.at, outcome: null });
+    }
+    for (const { call, outcome } of ended) {
+      const place = at.get(call) ?? -1;
+      const record = calls[place];
+      if (record) calls[place] = { ...record, outcome };
+    }
+  },
+};
+
+export function findAgentCalls(items: readonly Item[]): readonly AgentCallRecord[] {
+  return foldItems(agentCalls, items).calls;
 }
 
 /** Returns the agent's session for each call that has begun one, by the call's anchor. */

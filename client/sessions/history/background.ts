@@ -8,7 +8,8 @@ import {
   decodeOutput,
 } from '../../../tools/builtin/shell/background-words.ts';
 import type { BackgroundReader } from './background-reader.ts';
-import { isReply, type Item } from './items.ts';
+import { foldItems, type ItemFold, type OpenCalls, takeCalls } from './fold-items.ts';
+import type { Item } from './items.ts';
 
 export type BackgroundCommand = {
   readonly id: string;
@@ -46,45 +47,50 @@ export function backgroundCommands(
   return Promise.all(started.map(async (one) => ended.get(one.id) ?? (await describeCommandState(one, files, closed))));
 }
 
+type Started = BackgroundStart & { told: string | null };
+type Found = { readonly open: OpenCalls; readonly started: Started[] };
+
+const background: ItemFold<Found> = {
+  begin: () => ({ open: new Map(), started: [] }),
+  add({ open, started }, item) {
+    for (const { call, outcome } of takeCalls(open, item).ended) {
+      const { command, background: isBackground } = call.input;
+      const id = call.name === 'bash' ? readStartedId(outcome.content) : null;
+      // Any other command may print the same words.
+      if (id === null || isBackground !== true || typeof command !== 'string') continue;
+      started.push({ id, command, run: call.reply.run, told: null });
+      if (started.length > MOST) started.shift();
+    }
+    for (const one of started) {
+      const told = findReportedState(item, one);
+      if (told !== undefined) one.told = told;
+    }
+  },
+};
+
 /** Finds the background commands in a transcript, oldest first. */
 export function findBackgroundCommands(items: readonly Item[]): readonly BackgroundStart[] {
-  const found = items.filter(isReply).flatMap(({ entry, run, outcomes }) =>
-    entry.message.content.flatMap((block, index) => {
-      const outcome = outcomes.get(index);
-      if (block.type !== 'tool_use' || block.name !== 'bash' || outcome === undefined) return [];
-      const id = readStartedId(outcome.content);
-      const { command, background } = (block.input ?? {}) as {
-        readonly command?: unknown;
-        readonly background?: unknown;
-      };
-      // Any other command may print the same words.
-      return id === null || background !== true || typeof command !== 'string' ? [] : [{ id, command, run }];
-    }),
-  );
-  return found.slice(-MOST).map((one) => ({ ...one, told: lastReportedState(items, one) }));
+  return foldItems(background, items).started.map((one) => ({ ...one }));
 }
 
-/** Returns the last state that the model was told, in the words of the tools. */
-function lastReportedState(
-  items: readonly Item[],
-  { id, command }: Pick<BackgroundStart, 'id' | 'command'>,
-): string | null {
+/**
+ * Returns the state that an item tells the model, in the words of the tools; undefined when it
+ * tells of something else.
+ */
+function findReportedState({ entry }: Item, { id, command }: BackgroundStart): string | null | undefined {
   const begins = `${describeCommand({ id, command })} `;
   const stands = (text: string): string | null => {
     if (!text.startsWith(begins)) return null;
     const [line = ''] = text.slice(begins.length).split('\n', 1);
     return line.replace(/\.(?: The end of its output:| It wrote nothing that is kept\.)?$/, '');
   };
-  for (const { entry } of items.toReversed()) {
-    if (entry.kind === 'notice' && entry.notice.kind === 'attachment' && entry.notice.source === sourceName(id))
-      return stands(entry.notice.text);
-    if (entry.kind !== 'outcomes') continue;
-    const told = entry.outcomes.findLast(
-      ({ log, content }) => log.name.startsWith('bash_') && content.startsWith(begins),
-    );
-    if (told) return stands(told.content);
-  }
-  return null;
+  if (entry.kind === 'notice' && entry.notice.kind === 'attachment' && entry.notice.source === sourceName(id))
+    return stands(entry.notice.text);
+  if (entry.kind !== 'outcomes') return undefined;
+  const told = entry.outcomes.findLast(
+    ({ log, content }) => log.name.startsWith('bash_') && content.startsWith(begins),
+  );
+  return told && stands(told.content);
 }
 
 async function describeCommandState(

@@ -1,6 +1,8 @@
 // Collects what a session did to files from the inputs and outcomes of its calls: which call
 // changed which file, who allowed it, what was only read, and which commands may have changed
 // more. Of captures it knows the names. Pure.
+import type { Outcome } from '../../../store/log/entries.ts';
+import { type AskedCall, callsOf, foldItems, type ItemFold, type OpenCalls, takeCalls } from './fold-items.ts';
 import { isReply, type Item } from './items.ts';
 
 /** One change of a file, as a call asked for it. */
@@ -23,71 +25,133 @@ export type TouchedFile = { readonly path: string; readonly edits: readonly File
 export type ReadFile = { readonly path: string; readonly times: number };
 export type RunCommand = { readonly command: string; readonly times: number; readonly anchor: string };
 
-export type ChangedFiles = {
-  /** The number of files that calls or captures name. */
-  readonly count: number;
-  readonly changed: readonly TouchedFile[];
-  readonly read: readonly ReadFile[];
-  /** Commands that ran and may have changed files. */
-  readonly commands: readonly RunCommand[];
-};
-
 type Fields = Readonly<Record<string, unknown>>;
 
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-export function listTouchedFiles(items: readonly Item[]): ChangedFiles {
-  let changed = new Map<string, FileEdit[]>();
-  let read = new Map<string, number>();
-  const commands = new Map<string, { times: number; anchor: string }>();
-  for (const item of items) {
-    const moved = findMove(item);
-    if (moved) [changed, read] = [renameKeys(changed, moved), renameKeys(read, moved)];
-    if (!isReply(item)) continue;
-    const { entry, anchor: reply, outcomes } = item;
-    for (const [index, block] of entry.message.content.entries()) {
-      if (block.type !== 'tool_use') continue;
-      const { name } = block;
-      const input = (typeof block.input === 'object' && block.input !== null ? block.input : {}) as Fields;
-      const outcome = outcomes.get(index);
-      const path = text(input['path']) ?? text(input['file_path']);
-      const anchor = `${reply}-${index}`;
-      if (path !== null) {
-        const by = outcome?.log.approved?.by;
-        const facts = {
-          anchor,
-          tool: name,
-          done: outcome ? !outcome.isError && outcome.log.decision === 'allowed' : null,
-          replaced: outcome?.log.ran !== undefined || outcome?.log.approved?.editedHash !== undefined,
-          ...(by !== undefined && { by }),
-        };
-        const edits = editsOf(name, input).map((edit) => ({ ...edit, ...facts }));
-        if (edits.length > 0) changed.set(path, [...(changed.get(path) ?? []), ...edits]);
-        else if (name === 'read') read.set(path, (read.get(path) ?? 0) + 1);
-      }
-      const command = name === 'bash' ? text(input['command']) : null;
-      if (command === null || outcome?.log.decision !== 'allowed') continue;
-      const known = commands.get(command);
-      commands.set(command, { times: (known?.times ?? 0) + 1, anchor });
-    }
+/** `standing`: the number of the edits that have not failed. */
+type EditedFile = { readonly edits: FileEdit[]; standing: number };
+
+type Found = {
+  readonly open: OpenCalls;
+  /** The edits that open calls asked for, from an index on. */
+  readonly asked: Map<AskedCall, { readonly file: EditedFile; readonly from: number; readonly count: number }>;
+  edited: Map<string, EditedFile>;
+  /** Names of files that captures have found changed, from their folder on. */
+  readonly names: Set<string>;
+  /** The folders of captures, each with a slash. */
+  readonly folders: Set<string>;
+  /** The number of files; null when it must be counted anew. */
+  count: number | null;
+};
+
+const found: ItemFold<Found> = {
+  begin: () => ({
+    open: new Map(),
+    asked: new Map(),
+    edited: new Map(),
+    names: new Set(),
+    folders: new Set(),
+    count: null,
+  }),
+  add(state, item) {
+    addNames(state, item);
+    const { asked, ended } = takeCalls(state.open, item);
+    if (asked.length > 0) state.asked.clear();
+    for (const call of asked) addEdits(state, call);
+    for (const { call, outcome } of ended) endEdits(state, call, outcome);
+  },
+};
+
+function addNames(state: Found, item: Item): void {
+  const { entry } = item;
+  const moved = findMove(item);
+  if (moved) {
+    state.edited = renameKeys(state.edited, moved);
+    state.count = null;
   }
-  // A call that failed or was refused has changed nothing.
-  const made = new Map([...changed].filter(([, edits]) => edits.some(({ done }) => done !== false)));
-  return {
-    count: countFiles(items, [...made.keys()]),
-    changed: [...made].map(([path, edits]) => ({ path, edits })),
-    read: [...read].flatMap(([path, times]) => (made.has(path) ? [] : [{ path, times }])),
-    commands: [...commands].map(([command, { times, anchor }]) => ({ command, times, anchor })),
-  };
+  if (entry.kind !== 'files') return;
+  const before = state.names.size + state.folders.size;
+  for (const { root, parent, names } of entry.roots) {
+    state.folders.add(`${root}/`);
+    if (parent !== null) for (const name of names) state.names.add(name);
+  }
+  if (state.names.size + state.folders.size > before) state.count = null;
+}
+
+function addEdits(state: Found, call: AskedCall): void {
+  const path = text(call.input['path']) ?? text(call.input['file_path']);
+  const edits = path === null ? [] : editsOf(call.name, call.input);
+  if (path === null || edits.length === 0) return;
+  const file = state.edited.get(path) ?? { edits: [], standing: 0 };
+  if (file.standing === 0) state.count = null;
+  state.edited.set(path, file);
+  state.asked.set(call, { file, from: file.edits.length, count: edits.length });
+  file.edits.push(
+    ...edits.map((edit) => ({ ...edit, anchor: call.anchor, tool: call.name, done: null, replaced: false })),
+  );
+  file.standing += edits.length;
+}
+
+function endEdits(state: Found, call: AskedCall, { isError, log }: Outcome): void {
+  const place = state.asked.get(call);
+  if (!place) return;
+  const { file, from, count } = place;
+  const by = log.approved?.by;
+  const done = !isError && log.decision === 'allowed';
+  const replaced = log.ran !== undefined || log.approved?.editedHash !== undefined;
+  for (let at = from; at < from + count; at += 1)
+    file.edits[at] = { ...(file.edits[at] as FileEdit), done, replaced, ...(by !== undefined && { by }) };
+  if (!done) file.standing -= count;
+  if (file.standing === 0) state.count = null;
+}
+
+/** Returns the files that calls have changed, or may: one that failed or was refused has not. */
+export function listTouchedFiles(items: readonly Item[]): readonly TouchedFile[] {
+  return standingFiles(foldItems(found, items)).map(([path, { edits }]) => ({ path, edits }));
+}
+
+const standingFiles = ({ edited }: Found): readonly (readonly [path: string, file: EditedFile])[] =>
+  [...edited].filter(([, { standing }]) => standing > 0);
+
+/** Returns the number of files that calls or captures name. */
+export function countTouchedFiles(items: readonly Item[]): number {
+  const state = foldItems(found, items);
+  return (state.count ??= countFiles(state));
 }
 
 /** A capture names files from its folder on; a fork has the same ones in a folder of its own. */
-function countFiles(items: readonly Item[], touched: readonly string[]): number {
-  const roots = items.flatMap(({ entry }) => (entry.kind === 'files' ? entry.roots : []));
-  const names = roots.flatMap((root) => (root.parent === null ? [] : root.names));
-  const folders = [...new Set(roots.map(({ root }) => `${root}/`))];
+function countFiles(state: Found): number {
+  const folders = [...state.folders];
   const nameOf = (path: string): string => path.slice(folders.find((one) => path.startsWith(one))?.length ?? 0);
-  return new Set([...names, ...touched.map(nameOf)]).size;
+  return new Set([...state.names, ...standingFiles(state).map(([path]) => nameOf(path))]).size;
+}
+
+/** Returns the files that were read and that no call has changed. */
+export function listReadFiles(items: readonly Item[]): readonly ReadFile[] {
+  const { edited } = foldItems(found, items);
+  let read = new Map<string, number>();
+  for (const item of items) {
+    const moved = findMove(item);
+    if (moved) read = renameKeys(read, moved);
+    for (const { name, input } of isReply(item) ? callsOf(item) : []) {
+      const path = text(input['path']) ?? text(input['file_path']);
+      if (name === 'read' && path !== null) read.set(path, (read.get(path) ?? 0) + 1);
+    }
+  }
+  return [...read].flatMap(([path, times]) => ((edited.get(path)?.standing ?? 0) > 0 ? [] : [{ path, times }]));
+}
+
+/** Returns the commands that ran and may have changed files, each with its last call. */
+export function listCommands(items: readonly Item[]): readonly RunCommand[] {
+  const commands = new Map<string, { times: number; anchor: string }>();
+  for (const item of items.filter(isReply))
+    for (const { name, input, index, anchor } of callsOf(item)) {
+      const command = name === 'bash' ? text(input['command']) : null;
+      if (command === null || item.outcomes.get(index)?.log.decision !== 'allowed') continue;
+      commands.set(command, { times: (commands.get(command)?.times ?? 0) + 1, anchor });
+    }
+  return [...commands].map(([command, { times, anchor }]) => ({ command, times, anchor }));
 }
 
 /** Returns the folder of the origin and the one that a fork has in its place (T10). */

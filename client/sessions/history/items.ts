@@ -20,6 +20,8 @@ export type ReplyItem = Item & { readonly entry: ReplyEntry; readonly anchor: st
 
 export type Items = {
   readonly all: readonly Item[];
+  /** The entry of each. */
+  readonly entries: readonly Entry[];
   /** Returns the new items and the older ones that have changed. */
   add(entries: readonly Entry[]): { readonly added: readonly Item[]; readonly changed: readonly Item[] };
   /** Returns the first reply of an iteration, named `run.iteration`. */
@@ -28,6 +30,7 @@ export type Items = {
 
 export function transcriptItems(first = 0): Items {
   const all: Item[] = [];
+  const kept: Entry[] = [];
   const replies = new Map<string, number>();
   let run = 1;
   let last = -1;
@@ -52,12 +55,14 @@ export function transcriptItems(first = 0): Items {
   };
   return {
     all,
+    entries: kept,
     add: (entries) => {
       const before = all.length;
       const touched = new Set<number>();
       for (const entry of entries) {
         if (entry.kind === 'outcomes' && adopt(entry.outcomes)) touched.add(last);
         all.push(itemOf(entry));
+        kept.push(entry);
       }
       const changed = [...touched].filter((index) => index < before).flatMap((index) => all[index] ?? []);
       return { added: all.slice(before), changed };

@@ -2,6 +2,7 @@
 // with compactions, notes and agents; of a run under way the replies alone are known.
 import { AGENT_TOOL } from '../../../workflows/contract/delegation.ts';
 import { addSpend, noSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
+import { foldItems, type ItemFold } from './fold-items.ts';
 import { isReply, type Item } from './items.ts';
 
 export type SpendSoFar = {
@@ -18,21 +19,25 @@ export type SessionSpend = {
   readonly context: number;
 };
 
+type RunSum = { spend: Spend; turns: number; isLeast: boolean };
+
+/** `before` sums up all runs but the last. */
+type Sums = { readonly runs: Map<number, RunSum>; readonly order: RunSum[]; before: Readonly<RunSum>; context: number };
+
+const NOTHING: Readonly<RunSum> = { spend: noSpend, turns: 0, isLeast: false };
+
 /** A fork has spent nothing of what its origin did (T10). */
-export function sinceFork(items: readonly Item[]): readonly Item[] {
-  return items.slice(items.findLastIndex(({ entry }) => entry.kind === 'notice' && entry.notice.kind === 'forked') + 1);
+export function isForked({ entry }: Item): boolean {
+  return entry.kind === 'notice' && entry.notice.kind === 'forked';
 }
 
-export function sumSpend(items: readonly Item[]): SessionSpend {
-  const runs = new Map<number, { spend: Spend; turns: number; isLeast: boolean }>();
-  let context = 0;
-  const own = new Set(sinceFork(items));
-  for (const item of items) {
-    if (isReply(item)) context = totalTokens(item.entry.spend.usage);
-    if (!own.has(item)) continue;
-    const run = runs.get(item.run) ?? { spend: noSpend, turns: 0, isLeast: false };
-    runs.set(item.run, run);
+const sums: ItemFold<Sums> = {
+  begin: () => ({ runs: new Map(), order: [], before: NOTHING, context: 0 }),
+  add(state, item) {
     const { entry } = item;
+    if (isReply(item)) state.context = totalTokens(item.entry.spend.usage);
+    if (isForked(item)) return forgetRuns(state);
+    const run = findRun(state, item.run);
     if (isReply(item)) {
       run.spend = addSpend(run.spend, item.entry.spend);
       run.turns += 1;
@@ -41,15 +46,36 @@ export function sumSpend(items: readonly Item[]): SessionSpend {
       );
     } else if (entry.kind === 'boundary' || entry.kind === 'collapse_staged') run.isLeast = true;
     else if (entry.kind === 'run_ended') [run.spend, run.isLeast] = [entry.ended.spend, false];
-  }
-  const all = [...runs.values()];
+    if (run !== state.order.at(-1)) state.before = state.order.slice(0, -1).reduce(addSums, NOTHING);
+  },
+};
+
+function forgetRuns(state: Sums): void {
+  state.runs.clear();
+  state.order.length = 0;
+  state.before = NOTHING;
+}
+
+function findRun(state: Sums, number: number): RunSum {
+  const found = state.runs.get(number);
+  if (found) return found;
+  const run = { ...NOTHING };
+  state.before = addSums(state.before, state.order.at(-1) ?? NOTHING);
+  state.order.push(run);
+  state.runs.set(number, run);
+  return run;
+}
+
+function addSums(one: Readonly<RunSum>, other: Readonly<RunSum>): RunSum {
   return {
-    run: all.findLast(({ turns }) => turns > 0) ?? { spend: noSpend, turns: 0, isLeast: false },
-    all: {
-      spend: all.reduce((sum, { spend }) => addSpend(sum, spend), noSpend),
-      turns: all.reduce((sum, { turns }) => sum + turns, 0),
-      isLeast: all.some((one) => one.isLeast),
-    },
-    context,
+    spend: addSpend(one.spend, other.spend),
+    turns: one.turns + other.turns,
+    isLeast: one.isLeast || other.isLeast,
   };
+}
+
+export function sumSpend(items: readonly Item[]): SessionSpend {
+  const { order, before, context } = foldItems(sums, items);
+  const run = order.findLast(({ turns }) => turns > 0) ?? NOTHING;
+  return { run: { ...run }, all: addSums(before, order.at(-1) ?? NOTHING), context };
 }

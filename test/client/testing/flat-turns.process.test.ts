@@ -14,6 +14,7 @@ const ALLOWED = ['activities/model/stream/encode-request.js encodeMessage', 'sto
 test.each([
   ['read', { path: 'a.txt' }],
   ['write', { path: 'a.txt', content: 'b' }],
+  ['bash', { command: 'echo a >> b.txt' }],
 ] as const)('a late turn that calls %s calls no function more often than an early one (L4)', async (name, input) => {
   const argv = [join(import.meta.dirname, 'count-calls.mjs'), root, JSON.stringify([name, input])];
   const { stdout } = await promisify(execFile)(process.execPath, argv, { maxBuffer: 2 ** 26 });

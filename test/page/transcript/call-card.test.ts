@@ -1,6 +1,6 @@
 // The row of a call says what became of it: who refused it, why it did not run, how its agent ended.
 import { expect, test } from 'vitest';
-import { listTouchedFiles } from '../../../client/sessions/history/changed-files.ts';
+import { countTouchedFiles, listTouchedFiles } from '../../../client/sessions/history/changed-files.ts';
 import { transcriptItems } from '../../../client/sessions/history/items.ts';
 import { htmlOf } from '../../../page/layout.tsx';
 import { AgentState } from '../../../page/session/agent-state.tsx';
@@ -94,7 +94,6 @@ test('a call that failed or was refused has changed no file; one that waits may 
   ];
   const items = transcriptItems();
   items.add(entries);
-  const { changed, count } = listTouchedFiles(items.all);
-  expect(changed.map(({ path }) => path)).toEqual(['a.ts', 'c.ts']);
-  expect(count).toBe(2);
+  expect(listTouchedFiles(items.all).map(({ path }) => path)).toEqual(['a.ts', 'c.ts']);
+  expect(countTouchedFiles(items.all)).toBe(2);
 });
