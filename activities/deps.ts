@@ -25,6 +25,7 @@ import type { ToolServers } from '../tools/mcp/open-servers.ts';
 import type { BackgroundCommands } from '../system/process/background-files.ts';
 import type { AgentSettings } from '../tools/agent-types.ts';
 import type { CallRunner } from './calls/call-port.ts';
+import type { DeferSetting } from './model/deferred-tools.ts';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 
 export type { ModelRequest };
@@ -171,6 +172,8 @@ export type RunDefaults = Required<Pick<RunOptions, ChosenOption>> &
     readonly models: ModelTable;
     readonly compaction: CompactionRules;
     readonly batchSummaries: boolean;
+    /** When tools of MCP servers are left out until the model finds them (L74). */
+    readonly deferTools?: DeferSetting;
     /** False: no bound (L34). */
     readonly maxSameResults: number | false;
     /** The number of notes of runs in a workspace at which they are merged (L80). */
