@@ -21,11 +21,11 @@ import type { Entry } from '../store/log/entries.ts';
 import type { Store } from '../store/values/store.ts';
 import type { ExtendedView, Transcripts } from '../store/transcript/transcripts.ts';
 import type { Redact } from '../system/redact.ts';
+import type { DeferSetting } from '../tools/deferred-tools.ts';
 import type { ToolServers } from '../tools/mcp/open-servers.ts';
 import type { BackgroundCommands } from '../system/process/background-files.ts';
 import type { AgentSettings } from '../tools/agent-types.ts';
 import type { CallRunner } from './calls/call-port.ts';
-import type { DeferSetting } from './model/deferred-tools.ts';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 
 export type { ModelRequest };

@@ -127,8 +127,18 @@ export function concludeCall(ran: ToolRunEnd, safe: boolean): CallVerdict {
     ...(cancelsSiblings ? { cancelsSiblings: true } : {}),
     ...(typeof stopRun === 'string' ? { stop: clip(stopRun) } : {}),
   };
-  const more = present({ media, seen: seen?.slice(0, MOST_SEEN), found: found?.slice(0, MOST_SEEN) });
+  const more = present({
+    media,
+    seen: Array.isArray(seen) ? seen.slice(0, MOST_SEEN) : undefined,
+    found: readNames(found),
+  });
   return { ...allowed, content, isError, outcome: isError ? 'error' : 'ok', facts, ...more };
+}
+
+/** A tool's values need not be what their type says, and these are read with every later view. */
+function readNames(found: unknown): readonly string[] | undefined {
+  if (!Array.isArray(found)) return undefined;
+  return found.filter((name) => typeof name === 'string').slice(0, MOST_SEEN);
 }
 
 const CAUSE_WORDS: Readonly<Record<AbortCause, string>> = {

@@ -5,6 +5,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import { systemPartsOf } from '../../store/system-prompt.ts';
 import { runFields } from '../../system/log.ts';
 import type { Entries } from '../../store/view/fold.ts';
+import { chooseTools } from '../../tools/deferred-tools.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { Entry, EpochEntry, EpochReason } from '../../store/log/entries.ts';
 import {
@@ -18,8 +19,7 @@ import {
 } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH, webSearchTool } from '../../store/transcript/server-tools.ts';
 import { foundTools } from '../../store/transcript/found-tools.ts';
-import { inSentNames, renameTool, namesToSend } from '../../store/transcript/tool-names.ts';
-import { chooseTools } from './deferred-tools.ts';
+import { inSentNames, ownName, renameTool, namesToSend } from '../../store/transcript/tool-names.ts';
 import { asServed, withFacts } from './request.ts';
 import type { ModelStep } from './step.ts';
 
@@ -104,11 +104,7 @@ function toAskedModel({ deps: { models }, config, chosen: { model } }: PreambleM
 function buildPreamble({ deps, input, config }: PreambleMeans, entries: Entries): Preamble {
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
   const listed = deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
-  const { tools: offered, parts } = chooseTools(
-    listed,
-    config.deferAbove,
-    () => new Set([...toldTools(entries), ...foundTools(entries)]),
-  );
+  const { tools: offered, parts } = chooseTools(listed, config.deferAbove, () => knownTools(config, entries));
   const isRefused = (tool: Tool): boolean => deps.models.isRefused(config.models[0].name, definitionOf(tool));
   const search = searchIn(config, offered).filter(({ name }) => limits.every((names) => isListed(names, name)));
   const names = namesToSend(config.toolNames, deps.tools.definitions);
@@ -117,6 +113,12 @@ function buildPreamble({ deps, input, config }: PreambleMeans, entries: Entries)
   const told = parts.map((part) => ({ ...part, text: inSentNames(part.text, names) }));
   const system = [...systemPartsOf(config), ...told];
   return { system, tools: tools.filter((tool) => !isRefused(tool)), ...(names && { names }) };
+}
+
+/** Names the tools that the model was sent in this epoch, and those that it has found. */
+function knownTools({ toolNames = {} }: RunConfig, entries: Entries): ReadonlySet<string> {
+  const told = [...toldTools(entries)].map((name) => ownName(toolNames, name));
+  return new Set([...told, ...foundTools(entries)]);
 }
 
 /** Appends the search of the API, unless a tool of the worker has its name (L88). */

@@ -17,7 +17,7 @@ import type { RunConfig, WebSearchSettings } from '../../store/configuration.ts'
 import { buildSystemPrompt } from '../../store/system-prompt.ts';
 import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
-import { deferLimit } from '../model/deferred-tools.ts';
+import { deferLimit } from '../../tools/deferred-tools.ts';
 import { inherit } from './inherit.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { findRunModels } from './run-models.ts';

@@ -5,7 +5,7 @@ import type { ModelLimits, Rules } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import type { Deps } from '../deps.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
-import { chooseTools, countTokens, deferLimit } from '../model/deferred-tools.ts';
+import { chooseTools, countTokens, deferLimit } from '../../tools/deferred-tools.ts';
 import { isListed } from '../../tools/listed.ts';
 import { estimateTokens } from '../../workflows/contract/tokens.ts';
 

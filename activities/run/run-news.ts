@@ -1,5 +1,6 @@
 // Tells people, when a run opens, what is not known of its models (X1), which files are no skills
-// for it (L79), and which tools of MCP servers are not in its requests (L74). Each is told once in a session.
+// for it (L79), and which tools of MCP servers are not in its requests (L74). Each is told once in
+// a session.
 import type { Notice } from '../../workflows/contract/activities.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import type { Deps } from '../deps.ts';
@@ -8,7 +9,7 @@ import { describeDeferral } from '../../tools/find-tools.ts';
 import { findSkills } from '../../tools/builtin/files/skills.ts';
 import { isListed } from '../../tools/listed.ts';
 import { mayReadByRules } from '../../tools/rules/match-rules.ts';
-import { chooseTools, countTokens } from '../model/deferred-tools.ts';
+import { chooseTools, countTokens } from '../../tools/deferred-tools.ts';
 import { writePriceLine } from './run-models.ts';
 
 /** The number of texts that a worker remembers to have told a session's watchers. */

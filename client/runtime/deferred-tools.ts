@@ -1,5 +1,5 @@
 // Says whether runs of a configuration leave tools of MCP servers out of their requests (L74).
-import { countTokens, deferLimit } from '../../activities/model/deferred-tools.ts';
+import { countTokens, deferLimit } from '../../tools/deferred-tools.ts';
 import { createModels } from '../../models/models.ts';
 import { describeDeferral } from '../../tools/find-tools.ts';
 import type { ListedTool } from '../../tools/mcp/list-tools.ts';

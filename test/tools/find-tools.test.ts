@@ -24,7 +24,7 @@ async function find(input: object, context: Partial<ToolContext> = {}, all = too
   const tool = addFindTools(createRegistry(all)).get('find_tools') as Tool;
   const checked = acceptInput(tool, input);
   if (!checked.ok) throw new Error(JSON.stringify(checked.problems));
-  return await tool.call(checked.value as never, { ...anyContext(), ...context });
+  return await tool.call(checked.value, { ...anyContext(), ...context });
 }
 
 test.each([

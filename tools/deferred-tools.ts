@@ -1,9 +1,9 @@
 // Chooses the tools of a request: where the definitions of MCP servers' tools are many, those are
 // left out that the model has neither had nor found, and it is told their names (L74).
 import type { Tool } from '@anthropic-ai/sdk/resources/messages';
-import type { SystemPart } from '../../workflows/contract/activities.ts';
-import { estimateTokens } from '../../workflows/contract/tokens.ts';
-import { describeDeferred, isFindTools, isOfServer } from '../../tools/find-tools.ts';
+import type { SystemPart } from '../workflows/contract/activities.ts';
+import { estimateTokens } from '../workflows/contract/tokens.ts';
+import { describeDeferred, isFindTools, isOfServer } from './find-tools.ts';
 
 /** Tokens of definitions: about forty tools of two kilobytes. */
 const MOST_TOKENS = 20_000;
