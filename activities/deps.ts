@@ -21,6 +21,7 @@ import type { Entry } from '../store/log/entries.ts';
 import type { Store } from '../store/values/store.ts';
 import type { ExtendedView, Transcripts } from '../store/transcript/transcripts.ts';
 import type { Redact } from '../system/redact.ts';
+import type { DeferSetting } from '../tools/deferred-tools.ts';
 import type { ToolServers } from '../tools/mcp/open-servers.ts';
 import type { BackgroundCommands } from '../system/process/background-files.ts';
 import type { AgentSettings } from '../tools/agent-types.ts';
@@ -171,6 +172,8 @@ export type RunDefaults = Required<Pick<RunOptions, ChosenOption>> &
     readonly models: ModelTable;
     readonly compaction: CompactionRules;
     readonly batchSummaries: boolean;
+    /** When tools of MCP servers are left out until the model finds them (L74). */
+    readonly deferTools?: DeferSetting;
     /** False: no bound (L34). */
     readonly maxSameResults: number | false;
     /** The number of notes of runs in a workspace at which they are merged (L80). */

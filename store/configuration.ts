@@ -69,6 +69,11 @@ export type RunConfig = {
   readonly snapshots?: boolean;
   /** Tools under other names for the model (L89); absent: under our own. */
   readonly toolNames?: ToolNames;
+  /**
+   * Tokens of the definitions of MCP servers' tools: where there are more, the model finds what it
+   * needs (L74). Absent: all are sent.
+   */
+  readonly deferAbove?: number;
   /** The API may search the web (L88); absent: it is not offered to. */
   readonly webSearch?: WebSearchSettings;
   /** The schema that the final answer must satisfy (L53). */

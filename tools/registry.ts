@@ -3,7 +3,7 @@ import { replaceLoneSurrogates } from '../system/text.ts';
 import { inputJsonSchema } from '../system/schema/input-schema.ts';
 import type { Tool } from './tool.ts';
 
-type ToolDefinition = {
+export type ToolDefinition = {
   readonly name: string;
   readonly description: string;
   readonly input_schema: { readonly type: 'object'; readonly [key: string]: unknown };

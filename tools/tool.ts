@@ -89,6 +89,11 @@ export type ToolContext = {
    * `told`: the agent was only told of a change. Empty: no tool saw it.
    */
   readonly lastSeen?: (path: string) => Promise<readonly (SeenFile & { readonly told?: true })[]>;
+  /**
+   * Tells whether the run has a tool of this name: by the list that it was opened with (L57), and
+   * what earlier calls left (L38). Absent: it has all.
+   */
+  readonly isOffered?: (tool: string) => boolean;
   /** An earlier attempt may have begun this call, and done some of it. */
   readonly mayHaveBegun?: boolean;
   /**
@@ -151,6 +156,11 @@ export type ToolOutput = {
    * someone else (L43). At most 50.
    */
   readonly seen?: readonly SeenFile[];
+  /**
+   * Names of tools of MCP servers that the model is to have from its next reply on, where their
+   * number keeps them out of requests. At most 50.
+   */
+  readonly found?: readonly string[];
   /** Ends the run after this result; the text says why (L41). */
   readonly stopRun?: string;
   readonly modify?: ContextModifier;

@@ -23,6 +23,7 @@ import type { SandboxConfig } from './config/schema-parts.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import { createBackground } from '../tools/builtin/shell/background.ts';
 import { createBuiltinTools } from '../tools/builtin/builtin-tools.ts';
+import { addFindTools } from '../tools/find-tools.ts';
 import { createRegistry, type ToolRegistry } from '../tools/registry.ts';
 import { createChangingRegistry } from '../tools/changing-registry.ts';
 import { createCallRunner } from '../activities/calls/runner.ts';
@@ -112,7 +113,8 @@ export async function createDeps(
     ...(sockets && { sockets }),
     ...(skills && { skills }),
   });
-  const { registry, servers } = addServers(await openRegistry(own, tools, log), { ...settings, sandbox, log });
+  const { registry: all, servers } = addServers(await openRegistry(own, tools, log), { ...settings, sandbox, log });
+  const registry = addFindTools(all);
   const hooks = createHookRunner(settings.hooks ?? {}, {
     env,
     pipes: pipePlace(sandbox.programs, dataDir),

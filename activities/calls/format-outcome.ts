@@ -43,7 +43,7 @@ export async function formatOutcome(
     isError: verdict.isError,
     ...(await boundText(store, text)),
     ...(media.length === 0 ? {} : { media }),
-    ...present({ seen: verdict.seen }),
+    ...present({ seen: verdict.seen, found: verdict.found }),
     log: {
       key: call.key,
       name: call.name,

@@ -6,7 +6,9 @@ import { decidePermission, buildJudgeContext, type PermissionSettings } from '..
 import { createSieve } from '../../tools/rules/match-rules.ts';
 import type { ToolNames } from '../../store/configuration.ts';
 import { nameToSend, namesToSend } from '../../store/transcript/tool-names.ts';
+import { isOfServer } from '../../tools/find-tools.ts';
 import { isListed } from '../../tools/listed.ts';
+import { rankTools } from '../../tools/rank-tools.ts';
 import type { ToolRegistry } from '../../tools/registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../../tools/tool.ts';
 
@@ -169,9 +171,19 @@ function describeNotAllowed(name: string, allowed: readonly string[]): string {
 function describeUnknownTool(registry: ToolRegistry, name: string, { tools, toolNames }: CallSettings): string {
   const all = registry.definitions();
   const sent = namesToSend(toolNames, all);
-  const known = all.filter((one) => isListed(tools, one.name)).map((one) => nameToSend(sent, one.name));
-  return `There is no tool named ${JSON.stringify(name.slice(0, 100))}. The tools are: ${known.join(', ')}.`;
+  const listed = all.filter((one) => isListed(tools, one.name));
+  const ofServers = listed.filter(isOfServer);
+  const near = ofServers.length > MOST_NAMED ? rankTools(ofServers, name).slice(0, NEAR) : ofServers;
+  const known = listed.filter((one) => !isOfServer(one) || near.includes(one));
+  const more = listed.length - known.length;
+  const rest = more === 0 ? '' : `, and ${more} more of MCP servers`;
+  const names = known.map((one) => nameToSend(sent, one.name)).join(', ');
+  return `There is no tool named ${JSON.stringify(name.slice(0, 100))}. The tools are: ${names}${rest}.`;
 }
+
+/** Of more tools of servers than this, only the nearest are named. */
+const MOST_NAMED = 40;
+const NEAR = 10;
 
 /** Writes one line for each problem, and only the first few of hundreds. */
 function describeSchemaProblems(tool: string, problems: readonly InputProblem[]): string {

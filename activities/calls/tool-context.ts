@@ -1,5 +1,6 @@
 // Builds the context that a tool is given with its input from the executor's facts.
 import { type CallKey, type SessionId, type Hash, keyHead } from '../../workflows/contract/ids.ts';
+import { isListed } from '../../tools/listed.ts';
 import { mayReadByRules } from '../../tools/rules/match-rules.ts';
 import { traceparentIn } from '../../store/live/trace-context.ts';
 import { type Store, isDamage } from '../../store/values/store.ts';
@@ -23,7 +24,7 @@ export function buildToolContext(
   environment: Omit<CallEnvironment, 'registry' | 'hooks' | 'host' | 'mode'>,
   run: ContextRun,
 ): ToolContext {
-  const { store, ofHost, session, seen, readMessages } = environment;
+  const { store, ofHost, session, seen, readMessages, tools, allowedTools } = environment;
   const { generation, small, isOver, mayHaveBegun = false } = run;
   const head = keyHead(run.id);
   const shown = run.messages ?? (readMessages && (() => readMessages(session, head)));
@@ -45,6 +46,7 @@ export function buildToolContext(
     mayHaveBegun,
     ...(seen && { lastSeen: (path) => seen.of(session, head, path) }),
     ...(small && { askModel: small.ask }),
+    isOffered: (tool) => [tools, allowedTools].every((list) => isListed(list, tool)),
     ...(shown && { messages: async () => structuredClone(await shown()) }),
     ...(run.askPeople && { askPeople: run.askPeople }),
     session,

@@ -3,6 +3,7 @@
 import type { Decision, OutcomeFacts, SeenFile } from '../../workflows/contract/activities.ts';
 import type { CallLog } from '../../store/log/entries.ts';
 import type { TakenReport } from './claim-report.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { clip } from '../../system/text.ts';
 import { describeDenial } from '../../tools/rules/permission.ts';
 import type { ToolRunEnd } from './call-tool.ts';
@@ -20,6 +21,8 @@ export type CallVerdict = {
   readonly facts: OutcomeFacts;
   /** The files that the tool saw (L43). */
   readonly seen?: readonly SeenFile[];
+  /** The tools that it found (L74). */
+  readonly found?: readonly string[];
   /** The decision of a person (L55). */
   readonly approved?: CallLog['approved'];
   readonly ran?: CallLog['ran'];
@@ -118,15 +121,24 @@ export function concludeCall(ran: ToolRunEnd, safe: boolean): CallVerdict {
     const facts: OutcomeFacts = { error: true, ...(ran.fatal === true ? fatal : {}) };
     return { ...allowed, content: ran.text, isError: true, outcome: 'error', facts };
   }
-  const { content, media, isError = false, cancelsSiblings = false, stopRun, seen } = ran.output;
+  const { content, media, isError = false, cancelsSiblings = false, stopRun, seen, found } = ran.output;
   const facts: OutcomeFacts = {
     ...(isError ? { error: true } : {}),
     ...(cancelsSiblings ? { cancelsSiblings: true } : {}),
     ...(typeof stopRun === 'string' ? { stop: clip(stopRun) } : {}),
   };
-  const files = seen === undefined ? {} : { seen: seen.slice(0, MOST_SEEN) };
-  const shown = media === undefined ? {} : { media };
-  return { ...allowed, content, ...shown, isError, outcome: isError ? 'error' : 'ok', facts, ...files };
+  const more = present({
+    media,
+    seen: Array.isArray(seen) ? seen.slice(0, MOST_SEEN) : undefined,
+    found: readNames(found),
+  });
+  return { ...allowed, content, isError, outcome: isError ? 'error' : 'ok', facts, ...more };
+}
+
+/** A tool's values need not be what their type says, and these are read with every later view. */
+function readNames(found: unknown): readonly string[] | undefined {
+  if (!Array.isArray(found)) return undefined;
+  return found.filter((name) => typeof name === 'string').slice(0, MOST_SEEN);
 }
 
 const CAUSE_WORDS: Readonly<Record<AbortCause, string>> = {

@@ -5,6 +5,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import { systemPartsOf } from '../../store/system-prompt.ts';
 import { runFields } from '../../system/log.ts';
 import type { Entries } from '../../store/view/fold.ts';
+import { chooseTools } from '../../tools/deferred-tools.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { Entry, EpochEntry, EpochReason } from '../../store/log/entries.ts';
 import {
@@ -13,10 +14,12 @@ import {
   currentEpoch,
   type Preamble,
   tellPreamble,
+  toldTools,
   toolsIn,
 } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH, webSearchTool } from '../../store/transcript/server-tools.ts';
-import { renameTool, namesToSend } from '../../store/transcript/tool-names.ts';
+import { foundTools } from '../../store/transcript/found-tools.ts';
+import { inSentNames, ownName, renameTool, namesToSend } from '../../store/transcript/tool-names.ts';
 import { asServed, withFacts } from './request.ts';
 import type { ModelStep } from './step.ts';
 
@@ -38,7 +41,7 @@ export type PausedReply = { readonly message: Message; readonly times: number };
 /** Adds entries that tell the model what changed in the system prompt and the tools. */
 export function withPreamble(step: ModelStep): PreparedStep {
   const asked = toAskedModel(step);
-  const { told, epoch } = tellPreamble(step.base, buildPreamble(step), asked);
+  const { told, epoch } = tellPreamble(step.base, buildPreamble(step, step.base), asked);
   const withAll = withTold(step, told);
   const preamble = { system: epoch.system, tools: toolsIn(withAll.base, asked.telling) };
   return { ...withAll, preamble };
@@ -52,12 +55,13 @@ export type PreambleMeans = Pick<ModelStep, 'config' | 'chosen'> & {
 
 /** Returns the epoch that the next request begins, where none goes on: after a summary of ours. */
 export function nextEpoch(entries: Entries, means: PreambleMeans): EpochEntry | null {
-  return currentEpoch(entries) ? null : tellPreamble(entries, buildPreamble(means), toAskedModel(means)).epoch;
+  if (currentEpoch(entries)) return null;
+  return tellPreamble(entries, buildPreamble(means, entries), toAskedModel(means)).epoch;
 }
 
 /** Begins a new epoch, which sends no earlier thinking to a model that checks it. */
 export function beginAnew({ given }: Pick<PreparedStep, 'given'>, why: EpochReason): PreparedStep {
-  const epoch = beginEpoch(why, buildPreamble(given), toAskedModel(given).begins);
+  const epoch = beginEpoch(why, buildPreamble(given, given.base), toAskedModel(given).begins);
   return { ...withTold(given, [epoch]), preamble: epoch, anew: why };
 }
 
@@ -94,18 +98,27 @@ function toAskedModel({ deps: { models }, config, chosen: { model } }: PreambleM
 
 /**
  * Lists the current tools (L44), limited to those that the run was opened with (L57), that a tool
- * has left allowed (L38), and whose definitions the API takes.
+ * has left allowed (L38), and whose definitions the API takes. Of many, those that the model has had
+ * or found (L74).
  */
-function buildPreamble({ deps, input, config }: PreambleMeans): Preamble {
+function buildPreamble({ deps, input, config }: PreambleMeans, entries: Entries): Preamble {
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
-  const offered = deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
+  const listed = deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
+  const { tools: offered, parts } = chooseTools(listed, config.deferAbove, () => knownTools(config, entries));
   const isRefused = (tool: Tool): boolean => deps.models.isRefused(config.models[0].name, definitionOf(tool));
   const search = searchIn(config, offered).filter(({ name }) => limits.every((names) => isListed(names, name)));
   const names = namesToSend(config.toolNames, deps.tools.definitions);
   const named = offered.map(asStored).map((tool) => (names ? renameTool(tool, names) : tool));
   const tools = [...named, ...search];
-  const system = systemPartsOf(config);
+  const told = parts.map((part) => ({ ...part, text: inSentNames(part.text, names) }));
+  const system = [...systemPartsOf(config), ...told];
   return { system, tools: tools.filter((tool) => !isRefused(tool)), ...(names && { names }) };
+}
+
+/** Names the tools that the model was sent in this epoch, and those that it has found. */
+function knownTools({ toolNames = {} }: RunConfig, entries: Entries): ReadonlySet<string> {
+  const told = [...toldTools(entries)].map((name) => ownName(toolNames, name));
+  return new Set([...told, ...foundTools(entries)]);
 }
 
 /** Appends the search of the API, unless a tool of the worker has its name (L88). */

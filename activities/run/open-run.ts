@@ -17,6 +17,7 @@ import type { RunConfig, WebSearchSettings } from '../../store/configuration.ts'
 import { buildSystemPrompt } from '../../store/system-prompt.ts';
 import { joinSystemPrompt } from '../../store/transcript/preamble.ts';
 import { WEB_SEARCH } from '../../store/transcript/server-tools.ts';
+import { deferLimit } from '../../tools/deferred-tools.ts';
 import { inherit } from './inherit.ts';
 import { RecentMap } from '../../system/recent-map.ts';
 import { findRunModels } from './run-models.ts';
@@ -152,6 +153,7 @@ function takeSnapshot(
     thinkingTokens: options.thinkingTokens ?? null,
     ...(effort && { effort }),
     ...(webSearch && { webSearch }),
+    ...present({ deferAbove: deferLimit(defaults.deferTools, found.models[0].window) }),
     ...(defaults.toolNames && { toolNames: defaults.toolNames }),
     outputSchema: options.outputSchema ?? null,
     backoff: defaults.backoff,

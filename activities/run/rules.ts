@@ -5,6 +5,8 @@ import type { ModelLimits, Rules } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import type { Deps } from '../deps.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
+import { chooseTools, countTokens, deferLimit } from '../../tools/deferred-tools.ts';
+import { isListed } from '../../tools/listed.ts';
 import { estimateTokens } from '../../workflows/contract/tokens.ts';
 
 const MAX_OUTPUT_RECOVERIES = 3;
@@ -27,7 +29,7 @@ const LEAST_OUTPUT_CAP = 4_096;
 type RunFacts = Pick<RunConfig, 'models' | 'smallModel'> & { readonly agent?: unknown };
 
 export function buildRules(deps: Deps, known: RunFacts, system: string, options: RunOptions): Rules {
-  const { defaults, hooks, tools } = deps;
+  const { defaults, hooks } = deps;
   const { models, smallModel, agent } = known;
   const aside = defaults.compaction.collapse;
   const limits = (model: RunModel, thinking = 0): ModelLimits => {
@@ -54,7 +56,7 @@ export function buildRules(deps: Deps, known: RunFacts, system: string, options:
     maxOutputRecoveries: MAX_OUTPUT_RECOVERIES,
     maxSameFailures: MAX_SAME_FAILURES,
     maxSameResults: defaults.maxSameResults === false ? null : defaults.maxSameResults,
-    fixedTokens: estimateTokens(system.length + JSON.stringify(tools.definitions).length),
+    fixedTokens: countFixed(deps, { system, tools: options.tools, window: primary.window }),
     // Short forms change the middle of a conversation that was sent: a model that checks it would
     // lose all of its thinking for each.
     compaction: primary.checksPrefix ? { ...defaults.compaction, collapse: false } : defaults.compaction,
@@ -72,4 +74,15 @@ export function buildRules(deps: Deps, known: RunFacts, system: string, options:
       (options.suggestPrompts ?? defaults.suggestPrompts),
     approvalMs: options.approvalTimeoutMs ?? defaults.approvalTimeoutMs,
   };
+}
+
+/** Counts what each request of the run begins with; what the model will find is not known yet (L74). */
+function countFixed(
+  { defaults, tools }: Deps,
+  run: { readonly system: string; readonly tools: readonly string[] | undefined; readonly window: number },
+): number {
+  const offered = tools.definitions.filter(({ name }) => isListed(run.tools, name));
+  const chosen = chooseTools(offered, deferLimit(defaults.deferTools, run.window));
+  const said = [run.system, ...chosen.parts.map(({ text }) => text)].join('');
+  return estimateTokens(said.length) + countTokens(chosen.tools);
 }

@@ -1,12 +1,15 @@
-// Tells people, when a run opens, what is not known of its models (X1) and which files are no
-// skills for it (L79). Each is told once in a session.
+// Tells people, when a run opens, what is not known of its models (X1), which files are no skills
+// for it (L79), and which tools of MCP servers are not in its requests (L74). Each is told once in
+// a session.
 import type { Notice } from '../../workflows/contract/activities.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import type { Deps } from '../deps.ts';
 import { RecentMap } from '../../system/recent-map.ts';
+import { describeDeferral } from '../../tools/find-tools.ts';
 import { findSkills } from '../../tools/builtin/files/skills.ts';
 import { isListed } from '../../tools/listed.ts';
 import { mayReadByRules } from '../../tools/rules/match-rules.ts';
+import { chooseTools, countTokens } from '../../tools/deferred-tools.ts';
 import { writePriceLine } from './run-models.ts';
 
 /** The number of texts that a worker remembers to have told a session's watchers. */
@@ -15,13 +18,14 @@ const MOST_TOLD = 1_000;
 const MOST_FILES = 5;
 
 export function createRunNews(
-  deps: Pick<Deps, 'skills' | 'dataDir'>,
+  deps: Pick<Deps, 'skills' | 'dataDir' | 'tools' | 'servers'>,
 ): (config: RunConfig) => Promise<readonly Notice[]> {
   const toldTexts = new RecentMap<string, true>(MOST_TOLD);
   return async (config) => {
     const ofModels = config.models.flatMap((model) => describeUnknown(model) ?? []);
     const all = [
       ...ofModels.map((text) => ({ kind: 'about_model', text }) as const),
+      ...listAboutTools(deps, config).map((text) => ({ kind: 'about_tools', text }) as const),
       ...(await listBrokenSkills(deps, config)).map((text) => ({ kind: 'about_skills', text }) as const),
     ];
     return all.filter(({ text }) => {
@@ -40,6 +44,14 @@ function describeUnknown({ name, price, window, assumed }: RunModel): string | n
   const cost =
     price === null ? `what ${name} costs is not known: ${writePriceLine(name)} in a configuration says it` : null;
   return [size, cost].filter((part) => part !== null).join('; ');
+}
+
+/** Says which tools are left to be found and which are left out; an agent's watchers were told. */
+function listAboutTools({ tools, servers }: Pick<Deps, 'tools' | 'servers'>, config: RunConfig): readonly string[] {
+  if (config.agent) return [];
+  const offered = tools.definitions.filter(({ name }) => isListed(config.tools, name));
+  const { deferred } = chooseTools(offered, config.deferAbove);
+  return [...describeDeferral(deferred.length, countTokens(deferred)), ...(servers?.leftOut() ?? [])];
 }
 
 /**

@@ -46,6 +46,10 @@ async function mcpTools(cli: Cli, only: string | undefined, { config: file, json
       for (const each of one.list.leftOut) cli.say(`left out of ${one.server}: ${oneLine(each, 400)}`);
     }
   }
+  const { deferralOf } = await import('../../client/runtime/deferred-tools.ts');
+  const lists = found.flatMap((one) => ('list' in one ? [{ server: one.server, tools: one.list.tools }] : []));
+  const deferral = config && only === undefined ? deferralOf(config, lists) : undefined;
+  if (deferral !== undefined) cli.say(deferral);
   return found.some((one) => 'why' in one) ? STATUS.failed : STATUS.ok;
 }
 

@@ -77,6 +77,8 @@ export function translateOptions(
   const source = afterClear ? ('clear' as const) : ('startup' as const);
   const config: PerdureConfig = {
     toolNames: MODEL_TOOL_NAMES,
+    // Programs count on the tools of their servers being there.
+    deferTools: false,
     snapshots: options.enableFileCheckpointing ?? false,
     ...present({
       webSearch: searches || undefined,

@@ -98,6 +98,7 @@ export function noticeText(notice: Notice): string {
       return oneLine(notice.text, 300);
     case 'about_model':
     case 'about_skills':
+    case 'about_tools':
       return oneLine(notice.text, 500);
     case 'compaction_failed': {
       const now = notice.spent ? '; it is not tried again in this run' : '';

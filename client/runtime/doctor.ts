@@ -22,6 +22,7 @@ import { describeFreeRoom, measureDatabase } from '../store-care/database-size.t
 import { formatCount, formatSize } from '../units.ts';
 import { modelChecks } from './model-checks.ts';
 import { type Check, missingCheck, noteCheck, okCheck } from './check.ts';
+import { deferralOf } from './deferred-tools.ts';
 import { prepareServers, mcpCheck, networkChecks } from './network-checks.ts';
 import { checkEmbedded, checkExternal } from './server-checks.ts';
 
@@ -172,7 +173,12 @@ async function configChecks(env: Env, dataDir: string | undefined, file?: string
     const servers = Object.entries(mcpServers).map(([name, server]) => mcpCheck(name, server, around));
     const tried = await Promise.all(servers);
     await around.network.close();
-    return [okCheck('configuration', path), ...tried];
+    const deferral = deferralOf(
+      config,
+      tried.flatMap(({ list }) => list ?? []),
+    );
+    const deferred = deferral === undefined ? [] : [okCheck('MCP tools', deferral)];
+    return [okCheck('configuration', path), ...tried.map(({ check }) => check), ...deferred];
   } catch (error) {
     if (!(error instanceof ConfigProblem || error instanceof SetupProblem)) throw error;
     return [missingCheck('configuration', error.message)];

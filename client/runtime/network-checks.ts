@@ -16,6 +16,7 @@ import { openNetwork } from '../../connection/network/network.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { type Check, missingCheck, noteCheck, okCheck } from './check.ts';
 import { oneLine } from '../paint.ts';
+import type { ServerList } from './deferred-tools.ts';
 
 /** Checks all destinations of this environment and this configuration. */
 export function networkChecks(env: Env, folder: DataFolder | null, config: PerdureConfig): readonly Check[] {
@@ -64,20 +65,22 @@ export async function prepareServers(env: Env, dataDir: string | undefined) {
   };
 }
 
-/** Connects to the server, asks for its list of tools, and ends it. */
+/** Connects to the server, asks for its list of tools, and ends it. `list` is absent without one. */
 export async function mcpCheck(
   name: string,
   server: McpServer,
   around: Parameters<typeof tryServer>[1],
-): Promise<Check> {
+): Promise<{ readonly check: Check; readonly list?: ServerList }> {
   const title = `MCP ${name}`;
   try {
     const { tools, leftOut } = await tryServer(server, around);
     const found = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`;
     const [first] = leftOut;
-    if (first === undefined) return okCheck(title, found);
-    return noteCheck(title, `${found}, and ${leftOut.length} left out; the first: ${oneLine(first, 200)}`);
+    const list = { server: name, tools };
+    if (first === undefined) return { check: okCheck(title, found), list };
+    const lacks = `${found}, and ${leftOut.length} left out; the first: ${oneLine(first, 200)}`;
+    return { check: noteCheck(title, lacks), list };
   } catch (error) {
-    return missingCheck(title, `it cannot be used: ${oneLine(reasonOf(error), 300)}`);
+    return { check: missingCheck(title, `it cannot be used: ${oneLine(reasonOf(error), 300)}`) };
   }
 }

@@ -133,6 +133,7 @@ export const notice = standFor<Notice>()(
     textNotice('repaired', ['lost']),
     textNotice('about_model', ['text']),
     textNotice('about_skills', ['text']),
+    textNotice('about_tools', ['text']),
     textNotice('hook_failed', ['hook', 'detail']),
     z.strictObject({
       kind: z.literal('preamble_changed'),

@@ -193,6 +193,8 @@ export type Outcome = {
   readonly media?: readonly StoredMedium[];
   /** Files that the call read or wrote, as they were then (L43). */
   readonly seen?: readonly SeenFile[];
+  /** Tools that the call found, whose definitions are sent from then on (L74). */
+  readonly found?: readonly string[];
   readonly log: CallLog;
 };
 

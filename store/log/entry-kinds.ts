@@ -43,6 +43,7 @@ const NOTICE_KINDS: Readonly<Record<Notice['kind'], true>> = {
   batch_summary: true,
   about_model: true,
   about_skills: true,
+  about_tools: true,
   compaction_failed: true,
   repaired: true,
   hook_failed: true,

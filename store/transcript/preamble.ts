@@ -198,6 +198,12 @@ export function toolsIn(entries: Entries, telling: Telling): readonly Tool[] {
   return [...collectKnown(log, current).tools.values()];
 }
 
+/** Names the tools that the model has been told of in the current epoch, also those that are gone. */
+export function toldTools(entries: Entries): ReadonlySet<string> {
+  const log = foldEntries(preambleFold, entries);
+  return new Set(log.current === null ? [] : collectKnown(log, log.current).tools.keys());
+}
+
 /** The part of a message in which the API says what it left out of a request, and why. */
 type TransformedMessage = {
   readonly input_transformations?: readonly { readonly type?: string; readonly reason?: string }[];

@@ -8,6 +8,7 @@ import { knowledgeIn } from '../snapshots/folder-knowledge.ts';
 import { finalPieces } from './final-text.ts';
 import { hasCalls, hasThinking, hasEndedTooLong, clampPosition } from '../transcript/marks.ts';
 import { filesSeenIn, MOST_SEEN } from './seen-files.ts';
+import { foundTools, toolsFoundIn } from '../transcript/found-tools.ts';
 
 /**
  * `entries` are all entries, the new boundary included; those before `begin` may be unread. Returns
@@ -34,6 +35,7 @@ export function behindOf(entries: readonly Entry[], begin: number): Behind | und
     ...findUnanswered(old, prompts),
     ...[...prompts].map((position) => [position, old[position] as Entry] as const),
   ]);
+  for (const [position, entry] of findFoundTools(old, kept)) kept.set(position, entry);
   return { from, entries: [...kept].toSorted(([a], [b]) => a - b) };
 }
 
@@ -58,6 +60,16 @@ function keepFiles(entry: Entry, files: ReturnType<typeof filesSeenIn>): Entry {
   if (entry.kind !== 'outcomes') return { kind: 'notice', notice: { kind: 'files_changed', paths: [], files } };
   const { index, toolUseId, log } = entry.outcomes[0] as Outcome;
   return { kind: 'outcomes', outcomes: [{ index, toolUseId, isError: false, content: '', seen: files, log }] };
+}
+
+/** Finds the tools that were found, all in the outcome that found the last (L74). */
+function findFoundTools(old: readonly Entry[], kept: ReadonlyMap<number, Entry>): PlacedEntry[] {
+  const position = old.findLastIndex((entry) => toolsFoundIn(entry).length > 0);
+  if (position < 0) return [];
+  const entry = kept.get(position) ?? keepFiles(old[position] as Entry, []);
+  if (entry.kind !== 'outcomes') return [];
+  const [outcome] = entry.outcomes as readonly [Outcome];
+  return [[position, { ...entry, outcomes: [{ ...outcome, found: [...foundTools(old)] }] }]];
 }
 
 /**

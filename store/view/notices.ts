@@ -109,6 +109,7 @@ export function noticeForModel(notice: Notice): string | null {
     case 'batch_summary':
     case 'about_model':
     case 'about_skills':
+    case 'about_tools':
     case 'compaction_failed':
     case 'hook_failed':
       return null;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { McpServers } from '../../tools/mcp/servers.ts';
 import { mainHere } from '../support/cli-here.ts';
-import { oddServer, packagedServer } from '../support/mcp/servers.ts';
+import { manyToolsServer, oddServer, packagedServer } from '../support/mcp/servers.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 async function listed(mcpServers: McpServers, ...args: readonly string[]) {
@@ -43,6 +43,14 @@ test('lists one server, for programs as a JSON object a tool (L74)', async () =>
     idempotent: true,
     description: expect.stringContaining('Create a new file') as string,
   });
+});
+
+test('says where tools are too many for each request, but not of one server alone (L74)', async () => {
+  const servers = { one: manyToolsServer(30, 2_000), two: manyToolsServer(30, 2_000) };
+  expect((await listed(servers)).err).toMatch(
+    /^60 tools of MCP servers are left out of requests .*until the model finds/,
+  );
+  expect((await listed(servers, 'one')).err).toBe('');
 });
 
 test('a server that cannot be used is named with why and its last words, and the others are listed (L75)', async () => {

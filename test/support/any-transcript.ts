@@ -31,6 +31,12 @@ const files = fc.array(fc.record({ path: fc.nat(300).map((n) => `/w/${n}`), mtim
   minLength: 1,
   maxLength: 8,
 });
+/** Tools of servers that a call found, or that it called. */
+const found = fc.oneof(
+  { weight: 4, arbitrary: fc.constant({}) },
+  fc.array(fc.nat(9), { minLength: 1, maxLength: 3 }).map((all) => ({ found: all.map((n) => `mcp__shop__${n}`) })),
+  fc.nat(9).map((n) => ({ log: { ...outcome(0, '').log, name: `mcp__shop__${n}` } })),
+);
 const replies = fc
   .tuple(fc.boolean(), fc.boolean(), fc.boolean(), words)
   .map(([calls, thinks, costs, text]) =>
@@ -48,7 +54,9 @@ export const plainEntries: fc.Arbitrary<Entry> = fc.oneof(
   { weight: 8, arbitrary: replies },
   {
     weight: 6,
-    arbitrary: fc.tuple(fc.nat(3), words, files).map(([at, text, seen]) => outcomes(outcome(at, text, { seen }))),
+    arbitrary: fc
+      .tuple(fc.nat(3), words, files, found)
+      .map(([at, text, seen, more]) => outcomes(outcome(at, text, { seen, ...more }))),
   },
   { weight: 3, arbitrary: fc.tuple(fc.nat(99), words).map(([n, text]) => user(`${n} ${text}`)) },
   { weight: 1, arbitrary: files.map((list) => notice({ kind: 'files_changed', paths: ['x'], files: list })) },

@@ -1,6 +1,7 @@
 // All that a worker makes of a view, in one value: two views that are as good as each other have
 // the same.
 import { createSeenFilesReader } from '../../store/view/seen-files.ts';
+import { foundTools } from '../../store/transcript/found-tools.ts';
 import { chooseKept } from '../../activities/compaction/choose-kept.ts';
 import { measureScale } from '../../activities/compaction/scale.ts';
 import { findOldStretches } from '../../activities/compaction/old-stretches.ts';
@@ -35,6 +36,7 @@ export async function known(view: View, added: readonly Entry[]): Promise<unknow
     shrunk: planMicrocompact(entries, 1e12),
     tokens: [scale.charactersPerToken, scale.tokens(entries, bodies)],
     files: [...createSeenFilesReader()(view, added).values()],
+    found: [...foundTools({ view, added })],
     final: [finalText(view), finalText(entries)],
     reply: lastReply(view),
     run: entries.findLast(({ kind }) => kind === 'run_started'),

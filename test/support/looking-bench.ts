@@ -8,6 +8,7 @@ import type { Deps } from '../../activities/deps.ts';
 import { noHooks } from './no-hooks.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';
 import { createCallRunner } from '../../activities/calls/runner.ts';
+import { addFindTools } from '../../tools/find-tools.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import { createTranscripts } from '../../store/transcript/transcripts.ts';
@@ -76,7 +77,7 @@ export async function lookingBench(
     deps: (): Deps => deps,
     head: () => head as Hash,
     setTools(all: readonly Tool[]) {
-      deps = { ...deps, tools: createCallRunner(deps.store, createRegistry(all), noHooks) };
+      deps = { ...deps, tools: createCallRunner(deps.store, addFindTools(createRegistry(all)), noHooks) };
     },
     /** Nothing is remembered of the server, nor of transcripts. */
     restart() {

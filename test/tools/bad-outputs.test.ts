@@ -84,3 +84,14 @@ test('images of an output are stored and named; what is none is said to be none,
   expect(failed).toMatchObject({ content: expect.stringContaining('(not shown: the call failed)') as string });
   expect(failed).not.toHaveProperty('media');
 });
+
+test.each([[7], ['mcp__shop__refund'], [{ length: 1 }]])(
+  'a list of what was found, or seen, that is %j is none, and of a list only the names count (L43 L74)',
+  async (odd) => {
+    const { found, seen } = await outcomeOf({ content: 'x', found: odd, seen: odd });
+    expect([found, seen]).toEqual([undefined, undefined]);
+    expect(await outcomeOf({ content: 'x', found: [odd, 'mcp__a__b', null] })).toMatchObject({
+      found: typeof odd === 'string' ? [odd, 'mcp__a__b'] : ['mcp__a__b'],
+    });
+  },
+);

@@ -26,6 +26,14 @@ test('an unknown tool is refused with the names of those there are (L33)', () =>
   expect(refusal('x'.repeat(10_000), {}).length).toBeLessThan(300);
 });
 
+test('of very many tools of servers an unknown name is told the nearest (L33 L74)', () => {
+  const many = Array.from({ length: 300 }, (_, n) => simpleTool({ name: `mcp__shop__thing_${n}` }));
+  const all = createRegistry([...many, simpleTool({ name: 'mcp__shop__refund' }), simpleTool({ name: 'act' })]);
+  const prepared = prepareCall(all, settings, { name: 'refund', input: {} });
+  const text = 'There is no tool named "refund". The tools are: act, mcp__shop__refund, and 300 more of MCP servers.';
+  expect(prepared).toEqual({ kind: 'invalid', text });
+});
+
 test('a tool that the run was not opened with is as unknown as one that is not there (L57)', () => {
   const prepared = prepareCall(registry, { ...settings, tools: ['look'] }, { name: 'act', input: {} });
   expect(prepared).toEqual({ kind: 'invalid', text: 'There is no tool named "act". The tools are: look.' });

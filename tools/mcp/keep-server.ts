@@ -47,6 +47,7 @@ export class KeptServer {
   #attempt: Promise<unknown> = Promise.resolve();
   #pending: PendingList | null = null;
   #list: KeptList | null = null;
+  #leftOut: readonly string[] = [];
   /** The link is there because the server forgot the session of the one before. */
   #isRenewed = false;
   /** The server has told of a change. */
@@ -73,6 +74,11 @@ export class KeptServer {
   /** The tools as last listed, the same array while nothing has changed; null until a list came. */
   get tools(): readonly ListedTool[] | null {
     return this.#list?.tools ?? null;
+  }
+
+  /** A sentence for each tool that the last list left out. */
+  get leftOut(): readonly string[] {
+    return this.#leftOut;
   }
 
   get instructions(): string {
@@ -237,6 +243,7 @@ export class KeptServer {
         : NO_TOOLS;
       this.#isSlow = false;
       for (const each of leftOut) this.#warn(`left out: ${each}`);
+      this.#leftOut = leftOut;
       if (found.print !== this.#list?.print) this.#list = found;
     } catch (error) {
       if (error instanceof McpError && error.kind === 'forgotten') return this.renew(link, error);

@@ -32,6 +32,8 @@ export type ToolServers = {
   readonly names: readonly string[];
   /** Returns the instructions of servers that have a tool in the list. */
   instructions(tools: readonly string[] | undefined): readonly string[];
+  /** Returns a sentence for each server that has left out tools. */
+  leftOut(): readonly string[];
   /** Waits for new lists, in bounds. */
   refresh(): Promise<void>;
   close(): Promise<void>;
@@ -83,10 +85,18 @@ export function openServers(
     servers: {
       names: keptServers.map(({ name }) => name),
       instructions: (tools) => collectInstructions(keptServers, tools),
+      leftOut: () => keptServers.flatMap(describeLeftOut),
       refresh,
       close: async () => void (await Promise.all(keptServers.map((server) => server.close()))),
     },
   };
+}
+
+function describeLeftOut({ name, leftOut }: KeptServer): readonly string[] {
+  const [first] = leftOut;
+  if (first === undefined) return [];
+  const more = leftOut.length === 1 ? '' : ` (and ${leftOut.length - 1} more)`;
+  return [`left out of the MCP server ${name}: ${first}${more}`];
 }
 
 function buildServerProcesses({ env, sandbox, dataDir }: ServerSurroundings): ServerProcesses {

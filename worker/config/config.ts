@@ -258,6 +258,11 @@ export const CONFIG_KEYS = {
    * is stored have ours.
    */
   toolNames: forRuns<ToolNames>(toolNamesSchema),
+  /**
+   * When tools of MCP servers are left out of requests until the model finds them: `true` always,
+   * `false` never, a number where their definitions have more tokens (L74).
+   */
+  deferTools: forRuns<boolean | number>(z.union([z.boolean(), tokensSchema], 'give true, false or a number of tokens')),
   /** Servers whose tools are offered to runs, by name (L74). */
   mcpServers: forWorker<McpServers>(mcpServersSchema),
   /** Hosts and addresses that `web_fetch` may reach in addition to the public internet (L86). */

@@ -123,6 +123,8 @@ export type Notice =
   | { readonly kind: 'about_model'; readonly text: string }
   /** A file that is not a skill, although it lies where skills do. Only people are told (L79). */
   | { readonly kind: 'about_skills'; readonly text: string }
+  /** Tools of MCP servers that are left to be found, or left out. Only people are told (L74). */
+  | { readonly kind: 'about_tools'; readonly text: string }
   /** A hook that crashed or timed out. Only people are told (L30). */
   | { readonly kind: 'hook_failed'; readonly hook: string; readonly detail: string }
   /**

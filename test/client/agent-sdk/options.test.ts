@@ -152,10 +152,16 @@ test('env reaches tools as what the program adds, without settings and keys, and
     GONE: undefined,
   };
   const { config, run } = translateOptions({ env }, () => undefined);
-  expect(config).toEqual({ toolNames: MODEL_TOOL_NAMES, snapshots: false, toolEnv: { STAGE: 'two' } });
+  expect(config).toEqual({
+    toolNames: MODEL_TOOL_NAMES,
+    deferTools: false,
+    snapshots: false,
+    toolEnv: { STAGE: 'two' },
+  });
   expect(JSON.stringify(run)).not.toContain('two');
   expect(translateOptions({ env: process.env }, () => undefined).config).toEqual({
     toolNames: MODEL_TOOL_NAMES,
+    deferTools: false,
     snapshots: false,
     toolEnv: {},
   });

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { runChecks } from '../../../client/runtime/doctor.ts';
-import { oddServer } from '../../support/mcp/servers.ts';
+import { manyToolsServer, oddServer } from '../../support/mcp/servers.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const env = () => ({ PATH: process.env['PATH'], HOME: tempDir(), PERDURE_DATA: join(tempDir(), 'data') });
@@ -29,6 +29,23 @@ test('doctor says of each MCP server how many tools it has, or why it cannot be 
     { name: 'MCP none', state: 'missing', found: expect.stringMatching(/^it cannot be used: /) as string },
     { name: 'MCP gone', state: 'missing', found: expect.stringMatching(/its process ended with status 1/) as string },
   ]);
+});
+
+test('doctor says that tools are too many for each request, and which are left out of their server (L74)', async () => {
+  const mcpServers = { one: manyToolsServer(260, 2_000), two: manyToolsServer(20, 2_000) };
+  const said = async (more: object) =>
+    (await runChecks(env(), configFile({ mcpServers, ...more }))).filter(({ name }) => name.startsWith('MCP'));
+  const lacks = '200 tools, and 1 left out; the first: there are more than 200 tools';
+  const [one, two, deferred] = await said({});
+  expect([one, two]).toEqual([
+    { name: 'MCP one', state: 'note', found: lacks },
+    { name: 'MCP two', state: 'ok', found: '20 tools' },
+  ]);
+  expect(deferred).toMatchObject({ name: 'MCP tools', state: 'ok' });
+  expect(deferred?.found).toMatch(
+    /^220 tools of MCP servers are left out of requests \(about 1\d\d,\d{3} tokens in each\)/,
+  );
+  expect(await said({ deferTools: 200_000 })).toHaveLength(2);
 });
 
 test('doctor says what snapshots of files take, and of what bound (T4)', async () => {

@@ -10,7 +10,7 @@ import { emptyView, type View } from '../../../store/view/view.ts';
 import { type AnyMark, plainEntries, share, steps, transcriptOf, withCost } from '../../support/any-transcript.ts';
 import { boundary, reply, runEnded, session, snip, textBlock, transition, user } from '../../support/transcript.ts';
 
-test('the segment of a boundary keeps all that counts of what comes before it (L5 L6 L7 L8 L9 L27 L43 L59)', async () => {
+test('the segment of a boundary keeps all that counts of what comes before it (L5 L6 L7 L8 L9 L27 L43 L59 L74)', async () => {
   const bound: AnyMark = { kind: 'boundary', at: 0.8, to: 0, count: 3 };
   await fc.assert(
     fc.asyncProperty(

@@ -18,6 +18,12 @@ export function oddServer(options: Options = {}, more: Partial<StdioServer> = {}
   return { command: process.execPath, args: [program, JSON.stringify(options)], ...more };
 }
 
+/** A server of the official SDK with so many tools, each defined in so many characters. */
+export function manyToolsServer(count: number, characters: number): StdioServer {
+  const many = fileURLToPath(new URL('./many-tools.mjs', import.meta.url));
+  return { command: process.execPath, args: [many, String(count), String(characters)] };
+}
+
 /** A server of a package, by the program that its `bin` names. */
 export function packagedServer(name: string, ...args: string[]): StdioServer {
   const manifest = join(process.cwd(), 'node_modules/@modelcontextprotocol', name, 'package.json');

@@ -1,0 +1,161 @@
+// The tool `find_tools`: finds tools of MCP servers whose definitions are left out of requests for
+// their number (L74). What it finds is sent from the next reply on.
+import { z } from 'zod';
+import { clip, onOneLine } from '../system/text.ts';
+import { estimateTokens } from '../workflows/contract/tokens.ts';
+import { FIND_TOOLS, findServerName, SERVER_PREFIX } from './listed.ts';
+import { buildDefinition, type ToolDefinition, type ToolRegistry } from './registry.ts';
+import { type RankedTool, rankTools } from './rank-tools.ts';
+import { defineTool, type Tool, ToolFailure, type ToolOutput } from './tool.ts';
+
+/** Tokens of the definitions that one call brings; the first may have more. */
+const MOST_TOKENS = 20_000;
+const LONGEST_LINE = 300;
+const BY_NAME = 'select:';
+const MOST_SELECTED = 20;
+
+const inputSchema = z.strictObject({
+  query: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .describe('Words for what the tool does or is about, or "select:" and exact names with commas between them'),
+  limit: z.number().int().min(1).max(MOST_SELECTED).default(5).describe('The most tools that words load'),
+});
+
+/** Adds the tool to a registry that has tools of servers, unless another tool has its name. */
+export function addFindTools(base: ToolRegistry): ToolRegistry {
+  const tool = createFindTools(base);
+  const definition = buildDefinition(tool);
+  let known: { readonly of: unknown; readonly all: readonly ToolDefinition[] } | null = null;
+  return {
+    ...base,
+    get: (name) => base.get(name) ?? (name === FIND_TOOLS ? tool : undefined),
+    definitions() {
+      const of = base.definitions();
+      if (known?.of !== of) known = { of, all: of.some(isOfServer) ? insert(of, definition) : of };
+      return known.all;
+    },
+  };
+}
+
+/** Keeps the order of names (L22). */
+function insert(all: readonly ToolDefinition[], one: ToolDefinition): readonly ToolDefinition[] {
+  if (all.some(({ name }) => name === one.name)) return all;
+  return [...all, one].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+export const isOfServer = ({ name }: { readonly name: string }): boolean => findServerName(name) !== undefined;
+
+/** Tells this tool from another one of its name, which finds nothing for us. */
+export const isFindTools = ({ name, description }: RankedTool): boolean =>
+  name === FIND_TOOLS && description === DESCRIPTION;
+
+const DESCRIPTION =
+  'Finds tools of MCP servers that you do not have yet, by words or by their names, and loads them: from your next reply on you can call them. Search before you say that something cannot be done.';
+
+function createFindTools(registry: ToolRegistry): Tool {
+  return defineTool({
+    name: FIND_TOOLS,
+    description: DESCRIPTION,
+    inputSchema,
+    risk: 'read',
+    recovery: 'rerun',
+    async call({ query, limit }, { isOffered = () => true }) {
+      const all = registry.definitions().filter((tool) => isOfServer(tool) && isOffered(tool.name));
+      const named = query.trim().toLowerCase().startsWith(BY_NAME);
+      return named ? selectTools(all, query.trim().slice(BY_NAME.length)) : searchTools(all, query, limit);
+    },
+  });
+}
+
+function selectTools(all: readonly ToolDefinition[], names: string): ToolOutput {
+  const wanted = names
+    .split(/[,\s]+/)
+    .filter((name) => name !== '')
+    .slice(0, MOST_SELECTED);
+  const byName = new Map(all.map((tool) => [tool.name, tool]));
+  const missing = wanted.filter((name) => !byName.has(name));
+  const found = wanted.flatMap((name) => byName.get(name) ?? []);
+  if (found.length === 0)
+    throw new ToolFailure(`There is no such tool of an MCP server: search by words. ${countTools(all)}`);
+  const note = missing.map((name) => `(there is no tool ${JSON.stringify(clip(name, 80))})`);
+  return loadTools(found, note);
+}
+
+function searchTools(all: readonly ToolDefinition[], query: string, limit: number): ToolOutput {
+  const ranked = rankTools(all, query);
+  if (ranked.length === 0)
+    return { content: `No tool of an MCP server has any of these words. ${countTools(all)} Try other words.` };
+  const more = ranked.length - limit;
+  return loadTools(ranked.slice(0, limit), more > 0 ? [`(${more} more have some of these words)`] : []);
+}
+
+function loadTools(tools: readonly ToolDefinition[], notes: readonly string[]): ToolOutput {
+  let room = MOST_TOKENS;
+  const loaded = tools.filter((tool, at) => {
+    const tokens = estimateTokens(JSON.stringify(tool).length);
+    const fits = at === 0 || tokens <= room;
+    if (fits) room -= tokens;
+    return fits;
+  });
+  const late = tools.filter((tool) => !loaded.includes(tool)).map(({ name }) => name);
+  const cut = late.length === 0 ? [] : [`(too long to be loaded with them, ask for each by name: ${late.join(', ')})`];
+  const lines = loaded.map(({ name, description }) => clip(onOneLine(`- ${name}: ${description}`), LONGEST_LINE));
+  const content = ['Loaded; you can call them from your next reply on:', ...lines, ...cut, ...notes].join('\n');
+  return { content, found: loaded.map(({ name }) => name) };
+}
+
+function countTools(all: readonly ToolDefinition[]): string {
+  const servers = groupByServer(all.map(({ name }) => name));
+  if (servers.size === 0) return 'No MCP server has tools now.';
+  return `There are tools of: ${[...servers].map(([server, { length }]) => `${server} (${length})`).join(', ')}.`;
+}
+
+/** Characters of all names together that a request lists. */
+const MOST_NAMES = 6_000;
+
+/** Lists the tools by name for the model, which finds best what it knows of. */
+export function describeDeferred(names: readonly string[]): string {
+  const servers = groupByServer(names);
+  const room = Math.floor(MOST_NAMES / servers.size);
+  const lines = [...servers].map(([server, own]) => {
+    const shown = fitNames(own, room);
+    const more = own.length - shown.length;
+    const end = more === 0 ? '' : `, and ${more} more`;
+    return `- ${SERVER_PREFIX}${server}__: ${shown.join(', ')}${end}`;
+  });
+  return [
+    `MCP servers have these tools, by the beginning of their names and the rest. Those that you do not have are loaded by \`${FIND_TOOLS}\`:`,
+    ...lines,
+  ].join('\n');
+}
+
+/** Tells people of deferred tools, of which there are none or many. */
+export function describeDeferral(count: number, tokens: number): readonly string[] {
+  if (count === 0) return [];
+  const [tools, size] = [count, tokens].map((number) => number.toLocaleString('en'));
+  return [
+    `${tools} tools of MCP servers are left out of requests (about ${size} tokens in each) until the model finds them with ${FIND_TOOLS}; "deferTools" of the configuration decides`,
+  ];
+}
+
+function fitNames(names: readonly string[], room: number): readonly string[] {
+  let left = room;
+  return names.filter((name) => {
+    left -= name.length + 2;
+    return left >= 0;
+  });
+}
+
+/** Groups the names of tools by server, each without what it begins with. */
+function groupByServer(names: readonly string[]): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>();
+  for (const name of names) {
+    const server = findServerName(name) ?? '';
+    const own = groups.get(server) ?? [];
+    own.push(name.slice(SERVER_PREFIX.length + server.length + 2));
+    groups.set(server, own);
+  }
+  return groups;
+}
