@@ -19,6 +19,7 @@ import { OutOfBounds } from '../../store/snapshots/folder-index.ts';
 import { lastSnapshotOf, type StoredFiles } from '../../store/snapshots/folder-knowledge.ts';
 import { packsIn } from '../../store/snapshots/packs.ts';
 import type { Store } from '../../store/values/store.ts';
+import { noteStore } from '../../store/snapshots/session-store.ts';
 import { placeOfRoot } from '../../store/snapshots/shadow.ts';
 import { takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
 import type { CallRunner } from '../calls/call-port.ts';
@@ -87,6 +88,8 @@ type SnapshotsOptions = Omit<RewindMeans, 'capture' | 'personal' | 'packs' | 'st
   readonly home: string;
   readonly host: SessionHost | undefined;
   readonly store: Store;
+  /** The id of the store, which tells whose sessions are captured. */
+  readonly storeId: () => Promise<string>;
   readonly tools: Pick<CallRunner, 'bind'>;
   readonly log: Log;
   readonly now: () => number;
@@ -229,6 +232,7 @@ export class WorkerSnapshots implements Snapshots {
     }
     try {
       const place = placeOfRoot(dataDir, session, root);
+      noteStore(place, await this.#options.storeId());
       const run = runGitHeld(this.#options, new AbortController().signal);
       const git = sandbox.programs.at('git');
       const about = { session, position: stored.view.length };

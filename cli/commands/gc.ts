@@ -9,6 +9,7 @@ import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { addValue } from '../repeatable.ts';
 import { parseTime } from '../run-options.ts';
+import { isInside } from '../../system/process/places.ts';
 import { withServer } from '../with-server.ts';
 
 type Flags = { readonly dryRun?: boolean; readonly olderThan?: string; readonly goneNamespace?: readonly string[] };
@@ -45,7 +46,8 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
     const cleaning = { temporal: temporal.client, care, store, graceMs, dryRun, goneNamespaces: goneNamespace };
     const cleaned = await cleanStore(cleaning);
     const { cleanSnapshots } = await import('../../client/store-care/clean-snapshots.ts');
-    const where = { dataDir: folder.root, env: cli.env, known: cleaned.known };
+    const isOwn = isInside(folder.root, folder.storePlace);
+    const where = { dataDir: folder.root, env: cli.env, known: cleaned.known, store: { id: store, isOwn } };
     const snapshots = await cleanSnapshots({ ...where, olderThan: Date.now() - graceMs, dryRun });
     cli.print(gcReport({ ...cleaned, snapshots }, dryRun));
     const { describeFreeRoom, measureDatabase } = await import('../../client/store-care/database-size.ts');
@@ -77,13 +79,16 @@ export function gcReport(
   return lines.map((line) => `${line}\n`).join('');
 }
 
-function snapshotLines({ sessions, freed, size, room }: CleanedSnapshots, would: string): readonly string[] {
+function snapshotLines({ sessions, others, freed, size, room }: CleanedSnapshots, would: string): readonly string[] {
   const { bytes, loose, packs } = size;
   const gone = `the snapshots of files of ${formatCount(sessions, 'session')} that are gone ${would}removed`;
   const parts = `${formatCount(loose, 'loose object')}, ${formatCount(packs, 'pack')}`;
   const now = `the snapshots of files take ${formatSize(bytes)} of at most ${formatSize(room.diskBytes)}: ${parts}`;
   return [
     ...(sessions > 0 ? [would === '' ? `${gone}, ${formatSize(freed)}` : gone] : []),
+    ...(others > 0
+      ? [`the snapshots of files of ${formatCount(others, 'session')} of other stores stay: run gc with those stores`]
+      : []),
     ...(bytes > 0 ? [sessions === 0 && freed > 0 ? `${now}; ${formatSize(freed)} freed` : now] : []),
     ...(bytes > room.diskBytes ? ['no more are taken until there is room: snapshots.diskBytes is the bound'] : []),
   ];

@@ -13,6 +13,7 @@ import {
   packShadow,
   withPackingLock,
 } from '../../store/snapshots/pack-shadow.ts';
+import { readStoreNote, STORE_NOTE } from '../../store/snapshots/session-store.ts';
 import { gitArguments, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { measureShadow, readRoom, type ShadowRoom, type ShadowSize } from '../../store/snapshots/shadow-size.ts';
 import { ClientProblem } from '../problem.ts';
@@ -21,6 +22,8 @@ import { findGit } from '../sessions/files/read-shadow.ts';
 export type CleanSnapshots = {
   readonly dataDir: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The id of the store whose sessions are known, and whether it is that of the data folder itself. */
+  readonly store: { readonly id: string; readonly isOwn: boolean };
   /** The names in keys of all sessions whose snapshots stay. */
   readonly known: ReadonlySet<string>;
   /** Milliseconds since the epoch: what was captured since then stays. */
@@ -31,6 +34,8 @@ export type CleanSnapshots = {
 export type CleanedSnapshots = {
   /** Sessions that are gone and whose snapshots were freed. */
   readonly sessions: number;
+  /** Sessions of other stores: whether they are gone is not known here, and they stay. */
+  readonly others: number;
   /** Bytes of the disk by which the repository became smaller. */
   readonly freed: number;
   /** What it takes now, and what it may. */
@@ -48,12 +53,15 @@ export async function cleanSnapshots(cleaning: CleanSnapshots): Promise<CleanedS
   const { dataDir, env, dryRun } = cleaning;
   const gitDir = snapshotsFolderOf(dataDir);
   const before = await measureShadow(gitDir, 'exact');
+  let others = 0;
   const done = async (sessions: number, isSame = false): Promise<CleanedSnapshots> => {
     const size = isSame ? before : await measureShadow(gitDir, 'exact');
-    return { sessions, freed: Math.max(0, before.bytes - size.bytes), size, room: readRoom(gitDir) };
+    return { sessions, others, freed: Math.max(0, before.bytes - size.bytes), size, room: readRoom(gitDir) };
   };
   if (!existsSync(join(gitDir, 'HEAD'))) return done(0, true);
-  const gone = await findGone(gitDir, cleaning);
+  const unknown = await findUnknown(gitDir, cleaning);
+  const gone = unknown.filter((segment) => isOfStore(gitDir, segment, cleaning));
+  others = unknown.length - gone.length;
   if (dryRun) return done(gone.length, true);
   const left = await findLeft(gitDir, cleaning);
   for (const path of left) await rm(path, { recursive: true, force: true });
@@ -79,16 +87,22 @@ async function removeSession({ gitDir, git }: Packing, segment: string, run: Run
 }
 
 /** Returns the sessions that are unknown and have captured nothing for some time. */
-async function findGone(gitDir: string, { known, olderThan }: CleanSnapshots): Promise<readonly string[]> {
+async function findUnknown(gitDir: string, { known, olderThan }: CleanSnapshots): Promise<readonly string[]> {
   const sessions = join(gitDir, 'sessions');
   const gone: string[] = [];
   for (const segment of await namesIn(sessions)) {
     if (known.has(segment)) continue;
-    const roots = await namesIn(join(sessions, segment));
+    const roots = (await namesIn(join(sessions, segment))).filter((name) => name !== STORE_NOTE);
     const times = await Promise.all(roots.map(async (root) => (await stat(join(sessions, segment, root))).mtimeMs));
     if (times.every((time) => time < olderThan)) gone.push(segment);
   }
   return gone;
+}
+
+/** Sessions without a note were captured when a data folder had one store. */
+function isOfStore(gitDir: string, segment: string, { store }: CleanSnapshots): boolean {
+  const noted = readStoreNote(join(gitDir, 'sessions', segment));
+  return noted === null ? store.isOwn : noted === store.id;
 }
 
 /** Returns packs that were being received when a capture or a worker was killed. */

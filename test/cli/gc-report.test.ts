@@ -5,7 +5,7 @@ import { gcReport } from '../../cli/commands/gc.ts';
 const none = { objects: 0, bytes: 0 };
 const size = { bytes: 0, loose: 0, packs: 0 };
 const room = { diskBytes: 10_000_000, isFull: false };
-const snapshots = { sessions: 0, freed: 0, size, room };
+const snapshots = { sessions: 0, others: 0, freed: 0, size, room };
 const cleaned = {
   sessions: 0,
   aside: none,
@@ -35,6 +35,8 @@ test('snapshots of sessions that are gone are counted, with what they took once 
   expect(gcReport(found, false)).toContain(`${line} removed, 3.0 MB\n`);
   expect(gcReport(found, true)).toContain(`${line} would be removed\n`);
   expect(gcReport(cleaned, false)).not.toContain('snapshots');
+  const other = gcReport({ ...cleaned, snapshots: { ...snapshots, others: 2 } }, false);
+  expect(other).toContain('the snapshots of files of 2 sessions of other stores stay: run gc with those stores\n');
 });
 
 test('what snapshots take is said with its bound, and that no more are taken beyond it (T4)', () => {

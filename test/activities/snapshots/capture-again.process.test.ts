@@ -39,6 +39,7 @@ test('a folder that cannot be captured is told of once, and is captured a minute
   let time = 0;
   const snapshots = new WorkerSnapshots({
     store: memoryStore(),
+    storeId: () => Promise.resolve('store-1'),
     sandbox: await probeSandbox({ kinds: ['group'] }),
     dataDir,
     host: undefined,
@@ -87,6 +88,7 @@ test('without git nothing is captured, which is said once, also to someone who a
   const programs = { ...found, at: (name: string) => (name === 'git' ? join(bin, name) : found.at(name)) };
   const snapshots = new WorkerSnapshots({
     store: memoryStore(),
+    storeId: () => Promise.resolve('store-1'),
     sandbox: { ...(await probeSandbox({ kinds: ['group'] })), programs },
     dataDir: tempFolder(),
     host: undefined,
@@ -119,6 +121,7 @@ async function openSession() {
   const bound: string[] = [];
   const snapshots = new WorkerSnapshots({
     store: memoryStore(),
+    storeId: () => Promise.resolve('store-1'),
     sandbox: await probeSandbox({ kinds: ['group'] }),
     dataDir: tempFolder(),
     host: undefined,

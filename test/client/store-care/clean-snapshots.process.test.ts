@@ -3,12 +3,15 @@ import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cleanSnapshots } from '../../../client/store-care/clean-snapshots.ts';
+import { noteStore } from '../../../store/snapshots/session-store.ts';
 import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { shadowed } from '../../store/snapshots/support.ts';
 
+/** The store of the data folder itself. */
+const store = { id: 'store-1', isOwn: true };
 const OLD = new Date(Date.now() - 3 * 24 * 3_600_000);
 
 /** Makes all that was captured so far old. */
@@ -31,7 +34,13 @@ test('gc frees the snapshots of a session that is gone, and those of the others 
   sh('rm only-of-the-first && echo mine > mine');
   const kept = await take();
   age(place.gitDir);
-  const cleaning = { dataDir, env: process.env, known: new Set(['s-1']), olderThan: Date.now() - 24 * 3_600_000 };
+  const cleaning = {
+    dataDir,
+    env: process.env,
+    store,
+    known: new Set(['s-1']),
+    olderThan: Date.now() - 24 * 3_600_000,
+  };
   expect(await cleanSnapshots({ ...cleaning, dryRun: true })).toMatchObject({ sessions: 1, freed: 0 });
   expect(existsSync(gone.place.own)).toBe(true);
   const young = { ...cleaning, olderThan: OLD.getTime() - 1_000, dryRun: false };
@@ -50,6 +59,33 @@ test('gc frees the snapshots of a session that is gone, and those of the others 
   expect((await take(kept.id)).changes.map(({ path }) => path)).toEqual(['later']);
 });
 
+test('gc leaves the snapshots of sessions whose transcripts are in another store, and counts them (T4)', async () => {
+  const { place, take, sh } = shadowed();
+  sh('echo one > one');
+  noteStore(place, 'store-2');
+  await take();
+  age(place.gitDir);
+  const dataDir = join(place.gitDir, '..');
+  const cleaning = { dataDir, env: process.env, known: new Set<string>(), olderThan: Date.now() - 1_000 };
+  for (const isOwn of [true, false]) {
+    const other = await cleanSnapshots({ ...cleaning, store: { id: 'store-1', isOwn }, dryRun: false });
+    expect([other.sessions, other.others, existsSync(place.own)]).toEqual([0, 1, true]);
+  }
+  const own = await cleanSnapshots({ ...cleaning, store: { id: 'store-2', isOwn: false }, dryRun: false });
+  expect([own.sessions, own.others, existsSync(place.own)]).toEqual([1, 0, false]);
+});
+
+test('gc leaves what has no note to the store of the data folder (T4)', async () => {
+  const { place, take, sh } = shadowed();
+  sh('echo one > one');
+  await take();
+  age(place.gitDir);
+  const cleaning = { dataDir: join(place.gitDir, '..'), env: process.env, known: new Set<string>() };
+  const clean = (isOwn: boolean) =>
+    cleanSnapshots({ ...cleaning, olderThan: Date.now() - 1_000, store: { id: 'store-1', isOwn }, dryRun: false });
+  expect([(await clean(false)).sessions, (await clean(true)).sessions]).toEqual([0, 1]);
+});
+
 test('gc frees the snapshots of a gone session though a git that was killed has left its lock (T4)', async () => {
   const { place, take, sh } = shadowed();
   sh('echo one > one');
@@ -57,7 +93,13 @@ test('gc frees the snapshots of a gone session though a git that was killed has 
   writeFileSync(join(place.gitDir, 'packed-refs.lock'), '');
   age(place.gitDir);
   const dataDir = join(place.gitDir, '..');
-  const cleaning = { dataDir, env: process.env, known: new Set<string>(), olderThan: Date.now() - 24 * 3_600_000 };
+  const cleaning = {
+    dataDir,
+    env: process.env,
+    store,
+    known: new Set<string>(),
+    olderThan: Date.now() - 24 * 3_600_000,
+  };
   expect(await cleanSnapshots({ ...cleaning, dryRun: false })).toMatchObject({ sessions: 1 });
   expect(existsSync(join(place.gitDir, place.ref))).toBe(false);
 });
@@ -72,7 +114,13 @@ test('gc frees packs that a killed capture has left half received, and leaves th
   writeFileSync(join(incoming, 'f'.repeat(64)), 'x');
   for (const name of ['pack-old', 'f'.repeat(64)]) utimesSync(join(incoming, name), OLD, OLD);
   const dataDir = join(place.gitDir, '..');
-  const cleaning = { dataDir, env: process.env, known: new Set(['s-1']), olderThan: Date.now() - 24 * 3_600_000 };
+  const cleaning = {
+    dataDir,
+    env: process.env,
+    store,
+    known: new Set(['s-1']),
+    olderThan: Date.now() - 24 * 3_600_000,
+  };
   await cleanSnapshots({ ...cleaning, dryRun: true });
   expect(readdirSync(incoming)).toHaveLength(3);
   const { freed } = await cleanSnapshots({ ...cleaning, dryRun: false });
@@ -90,7 +138,7 @@ test('gc packs the snapshots of sessions that live, and they go on (T4)', async 
   const dataDir = join(place.gitDir, '..');
   const before = countObjects(place.gitDir);
   expect(before).toBeGreaterThan(150);
-  const cleaning = { dataDir, env: process.env, known: new Set(['s-1']), olderThan: Date.now(), dryRun: false };
+  const cleaning = { dataDir, env: process.env, store, known: new Set(['s-1']), olderThan: Date.now(), dryRun: false };
   const { sessions, size } = await cleanSnapshots(cleaning);
   expect([sessions, size.loose, size.packs]).toEqual([0, 0, 1]);
   for (const id of taken) expect(await files(id)).toEqual(['100644 list']);
@@ -99,6 +147,6 @@ test('gc packs the snapshots of sessions that live, and they go on (T4)', async 
 });
 
 test('a data folder without snapshots has nothing to free (T4)', async () => {
-  const cleaning = { dataDir: tempDir(), env: {}, known: new Set<string>(), olderThan: 0, dryRun: false };
+  const cleaning = { dataDir: tempDir(), env: {}, store, known: new Set<string>(), olderThan: 0, dryRun: false };
   expect(await cleanSnapshots(cleaning)).toMatchObject({ sessions: 0, freed: 0, size: { bytes: 0 } });
 });

@@ -54,7 +54,8 @@ test('whatever the settings of the shadow repository name, nothing of it is star
   const { signal } = new AbortController();
   const held = { ...means, run: runGitHeld({ sandbox: await probeSandbox(), dataDir }, signal) };
   const env = process.env;
-  const gone = { dataDir, env, known: new Set<string>(), olderThan: Date.now() + 60_000, dryRun: false };
+  const store = { id: 'store-1', isOwn: true };
+  const gone = { dataDir, env, store, known: new Set<string>(), olderThan: Date.now() + 60_000, dryRun: false };
   const other = join(tempFolder(), 'data');
   const uses: readonly (() => Promise<unknown>)[] = [
     () => takeAnew(first.id),
