@@ -18,6 +18,7 @@ import { eventStream, placeFrom, sendStream } from './feed/event-stream.ts';
 import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
 import { readFrame } from './frame/frame-state.tsx';
 import { openSessionFeed } from './feed/session-feed.ts';
+import { TimedText } from './figures.tsx';
 import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';
 import { actOnSession, actOnMany, isAction } from './session/actions.ts';
@@ -285,9 +286,11 @@ type FleetAsked = {
 /** Answers the person who asked with a sentence, in success and in failure. */
 async function answer(context: Context, work: () => Promise<Child>): Promise<Response> {
   try {
-    return context.html(htmlOf(<p class="good">{await work()}</p>));
+    const said = await work();
+    return context.html(htmlOf(<p class="good">{typeof said === 'string' ? <TimedText text={said} /> : said}</p>));
   } catch (error) {
-    return context.html(htmlOf(<p class="bad">{showUnseen(reasonOf(error))}</p>), statusOf(error));
+    const problem = <TimedText text={showUnseen(reasonOf(error))} />;
+    return context.html(htmlOf(<p class="bad">{problem}</p>), statusOf(error));
   }
 }
 

@@ -5,7 +5,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import { isReply, type Item, type ReplyItem } from '../../client/sessions/history/items.ts';
 import { formatMoney, shortTime } from '../../client/units.ts';
 import type { Standing } from '../feed/standing.tsx';
-import { shortCount } from '../session/head.tsx';
+import { shortAmount } from '../figures.tsx';
 import { transcriptFacts } from '../session/session-facts.ts';
 import type { SessionFiles } from '../session/session-files.ts';
 
@@ -33,7 +33,7 @@ const FIGURES: readonly Figure[] = [
   { name: 'Time', value: timeOf, words: shortTime, isCost: true },
   { name: 'Cost', value: (one) => factsOf(one).spend.all.spend.usd, words: formatMoney, isCost: true },
   { name: 'Cost a turn', value: costOfTurn, words: (usd) => `$${usd.toFixed(4)}`, isCost: true },
-  { name: 'Tokens', value: (one) => totalTokens(factsOf(one).spend.all.spend.usage), words: shortCount, isCost: true },
+  { name: 'Tokens', value: (one) => totalTokens(factsOf(one).spend.all.spend.usage), words: shortAmount, isCost: true },
   {
     name: 'From the cache',
     value: ({ items }) => shareCached(items.all),

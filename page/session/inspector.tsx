@@ -16,7 +16,8 @@ import { AgentState } from './agent-state.tsx';
 import { BackgroundList } from './background.tsx';
 import { RequestList } from './lately.tsx';
 import { transcriptFacts } from './session-facts.ts';
-import { HeadMeter, shortCount } from './head.tsx';
+import { shortAmount } from '../figures.tsx';
+import { HeadMeter } from './head.tsx';
 
 export function NowPart({ standing }: { readonly standing: Standing }) {
   const { seen, background, recent, agents } = standing;
@@ -128,13 +129,13 @@ export function SpendPart({ standing: { items, config, recent, agents } }: { rea
         <Pair name="summaries, notes" value={restText(all.spend, replies, ofAgents, all.isLeast)} />
       </dl>
       <h2 class="row">
-        Tokens <span class="far">{shortCount(totalTokens(all.spend.usage))}</span>
+        Tokens <span class="far">{shortAmount(totalTokens(all.spend.usage))}</span>
       </h2>
       <dl class="pairs">
-        <Pair name="from the cache" value={shortCount(all.spend.usage.cacheRead)} />
-        <Pair name="into the cache" value={shortCount(all.spend.usage.cacheWrite)} />
-        <Pair name="not cached" value={shortCount(all.spend.usage.input)} />
-        <Pair name="out" value={shortCount(all.spend.usage.output)} />
+        <Pair name="from the cache" value={shortAmount(all.spend.usage.cacheRead)} />
+        <Pair name="into the cache" value={shortAmount(all.spend.usage.cacheWrite)} />
+        <Pair name="not cached" value={shortAmount(all.spend.usage.input)} />
+        <Pair name="out" value={shortAmount(all.spend.usage.output)} />
       </dl>
       <ContextLines context={spend.context} window={config?.models[0].window} critical={rules?.compaction.critical} />
     </section>
@@ -162,7 +163,7 @@ function ContextLines({
   return (
     <>
       <h2 class="row">
-        Context <span class="far">{`${shortCount(context)} of ${shortCount(window)}`}</span>
+        Context <span class="far">{`${shortAmount(context)} of ${shortAmount(window)}`}</span>
       </h2>
       <p class="row quiet">
         {critical === undefined ? null : `compacts at ${Math.round(critical * 100)} %`}

@@ -56,6 +56,7 @@ export async function sessionPage(
       foot={<Composer path={path} suggested={partsIn(PLACES.suggested)} />}
     >
       <section id="transcript" aria-label="Transcript" data-fresh>
+        <h2 class="unseen">Transcript</h2>
         {raw(transcript)}
       </section>
       <ol id={PLACES.pending} class="transcript" data-fresh>

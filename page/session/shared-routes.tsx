@@ -10,7 +10,7 @@ import type { Change } from '../feed/ring.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Copy, htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
-import { answerMedium, answerText, idOf, type SessionFeeds } from './reading-routes.ts';
+import { MEDIA, answerMedium, answerText, idOf, type SessionFeeds } from './reading-routes.ts';
 import { earlierThan, itemsPart } from './session-page.tsx';
 import { drawSharedPage } from './shared-page.tsx';
 
@@ -83,5 +83,5 @@ export function addSharedRoutes(
     return context.html(await itemsPart(feed, earlierThan(before), base));
   });
   looking('/entries/:position/:part', (feed, context) => answerText(feed, ports, context));
-  looking('/entries/:position/media/:index', (feed, context) => answerMedium(feed, ports, context));
+  for (const path of MEDIA) looking(path, (feed, context) => answerMedium(feed, ports, context));
 }

@@ -3,7 +3,7 @@
 import type { Child } from 'hono/jsx';
 import type { RunConfig } from '../../store/configuration.ts';
 import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
-import { shortCount } from '../session/head.tsx';
+import { shortAmount } from '../figures.tsx';
 import type { Column } from './columns.ts';
 import { rowId } from './links.ts';
 
@@ -47,12 +47,12 @@ function ContextPlot({ session, columns, config, last }: Props & { readonly last
   const { warning, critical } = config?.rules.compaction ?? {};
   const marks =
     window === null ? [] : [warning, critical].flatMap((share) => (share === undefined ? [] : share * window));
-  const share = window === null ? '' : ` of ${shortCount(window)}, ${Math.round((last.context / window) * 100)} %`;
-  const most = shortCount(Math.max(...columns.map(({ context }) => context)));
+  const share = window === null ? '' : ` of ${shortAmount(window)}, ${Math.round((last.context / window) * 100)} %`;
+  const most = shortAmount(Math.max(...columns.map(({ context }) => context)));
   return (
     <PlotFrame
       name="Context"
-      words={`${shortCount(last.context)}${share}`}
+      words={`${shortAmount(last.context)}${share}`}
       session={session}
       columns={columns}
       peak={`most ${most}${compactions > 0 ? `, compacted ${formatCount(compactions, 'time')}` : ''}`}

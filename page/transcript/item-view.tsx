@@ -27,8 +27,9 @@ import { FoldedReads, isFoldedRead } from './folded-reads.tsx';
 import { MarkdownText } from '../text/markdown-view.tsx';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { type Item, type ReplyItem, isReply } from '../../client/sessions/history/items.ts';
+import { TimedText } from '../figures.tsx';
 import { Moment, htmlOf } from '../layout.tsx';
-import { FoldedText, MarkdownSaid, PromptMedia, SpokenText } from './said.tsx';
+import { FoldedText, MarkdownSaid, MediaList, SpokenText } from './said.tsx';
 import { transitionMeaning } from './meanings.ts';
 
 export type ItemContext = {
@@ -102,7 +103,7 @@ function PlainItem({
               Rewind to here
             </button>
           )}
-          <PromptMedia media={entry.body.media ?? []} path={`${entryPath(context, position)}/media`} />
+          <MediaList media={entry.body.media ?? []} path={`${entryPath(context, position)}/media`} />
         </>
       );
     case 'boundary':
@@ -116,7 +117,11 @@ function PlainItem({
     case 'epoch':
       return <EpochItem entry={entry} />;
     case 'steered':
-      return <p class="mark">{steeringText(entry.steered)}</p>;
+      return (
+        <p class="mark">
+          <TimedText text={steeringText(entry.steered)} />
+        </p>
+      );
     case 'notice':
       return <NoticeItem entry={entry} />;
     case 'transition':
@@ -325,7 +330,8 @@ function callOf(item: ReplyItem, index: number, { name, input }: Block, context:
     progress: outcome ? undefined : context.progress(anchor),
     agent: context.agent?.(anchor),
     repeated: isRepeated(item.entry, index),
-    ...(more ? { whole: `${entryPath(context, item.position)}/${index}` } : {}),
+    path: `${entryPath(context, item.position)}/${index}`,
+    isMore: more,
   };
 }
 
