@@ -63,9 +63,16 @@ export type Tone = 'run' | 'wait' | 'fail' | 'ok' | 'park' | 'ctx';
 const WIDTH = 240;
 const HEIGHT = 36;
 
+type AreaProps = {
+  readonly values: readonly number[];
+  readonly tone: Tone;
+  /** Drawn as a dashed line. */
+  readonly most?: number | undefined;
+};
+
 /** A line over an area; a value that is not known breaks neither. */
-export function AreaPlot({ values, tone }: { readonly values: readonly number[]; readonly tone: Tone }) {
-  const top = Math.max(...values, 1e-9);
+export function AreaPlot({ values, tone, most }: AreaProps) {
+  const top = Math.max(...values, most ?? 0, 1e-9);
   const step = WIDTH / Math.max(1, values.length - 1);
   const at = (value: number, index: number): string =>
     `${(index * step).toFixed(1)} ${(HEIGHT - 1 - (value / top) * (HEIGHT - 4)).toFixed(1)}`;
@@ -79,6 +86,7 @@ export function AreaPlot({ values, tone }: { readonly values: readonly number[];
           <path class="stroke" d={`M${line}`} />
         </>
       )}
+      {most === undefined ? null : <path class="most" d={`M0 ${at(most, 0).split(' ')[1]}H${WIDTH}`} />}
     </svg>
   );
 }

@@ -142,7 +142,8 @@ export function GroupRow({ name, rows }: SessionGroup) {
   return (
     <tr id={groupRowId(name)} class="group-row">
       <td colspan={columnList.length + 3}>
-        {showUnseen(name.slice(0, 200))} <small class="inline">{`${rows.length} · ${formatMoney(cents / 100)}`}</small>
+        {showUnseen(name.slice(0, 200))}{' '}
+        <small class="inline">{`${formatNumber(rows.length)} · ${formatMoney(cents / 100)}`}</small>
       </td>
     </tr>
   );

@@ -31,6 +31,8 @@ export type TranscriptFacts = {
   readonly begunAt: number | null;
   readonly endedAt: number | null;
   readonly compactions: number;
+  /** US dollars of all replies so far, at even steps; a price that is not known adds nothing. */
+  readonly costs: readonly number[];
 };
 
 type Kept = { readonly length: number; readonly facts: TranscriptFacts };
@@ -58,7 +60,18 @@ function sumUp(items: readonly Item[]): TranscriptFacts {
     begunAt: started?.kind === 'run_started' ? started.at : null,
     endedAt: ended?.kind === 'run_ended' ? ended.ended.at : null,
     compactions: items.filter(({ entry }) => entry.kind === 'boundary').length,
+    costs: costsSoFar(items),
   };
+}
+
+/** Points of a curve. */
+const POINTS = 120;
+
+function costsSoFar(items: readonly Item[]): readonly number[] {
+  let sum = 0;
+  const costs = sinceFork(items).flatMap((item) => (isReply(item) ? [(sum += item.entry.spend.usd ?? 0)] : []));
+  const step = Math.max(1, Math.ceil(costs.length / POINTS));
+  return costs.filter((_, at) => at === costs.length - 1 || at % step === 0);
 }
 
 function shareOfCache(items: readonly Item[]): number | null {

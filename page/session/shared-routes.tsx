@@ -64,7 +64,7 @@ export function addSharedRoutes(
       const share = context.req.param('share') ?? '';
       const ends = session === null ? null : readShareEnd(access, session, share);
       if (session === null || ends === null)
-        return context.text('This link has ended, or is not one of this page.', 403);
+        return context.text('This link has expired, or isn’t from this page.', 403);
       return withFeed(feeds, session, (feed) => show(feed, context, { base: `${SHARED}/${session}/${share}`, ends }));
     });
   };

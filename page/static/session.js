@@ -207,13 +207,13 @@ async function planRewind(asked) {
     plan.innerHTML = html;
     globalThis.htmx?.process(plan);
   } catch {
-    if (nth === plans) plan.textContent = 'The page’s server does not answer.';
+    if (nth === plans) plan.textContent = 'The page’s server isn’t responding.';
   }
 }
 document.addEventListener('click', (event) => {
   const to = event.target.closest?.('[data-rewind]')?.dataset.rewind;
   if (!to || !rewind) return;
-  document.getElementById('rewind-plan').textContent = 'Looking …';
+  document.getElementById('rewind-plan').textContent = 'Loading…';
   rewind.showModal();
   void planRewind({ to });
 });

@@ -14,7 +14,7 @@ const HIGH = 100;
 
 export function PlotList({ session, columns, config }: Props) {
   const last = columns.at(-1);
-  if (!last) return <p class="quiet">Plots begin with the first reply.</p>;
+  if (!last) return <p class="quiet">Plots appear after the first reply.</p>;
   const at = { session, columns };
   return (
     <div class="plots">
@@ -55,7 +55,7 @@ function ContextPlot({ session, columns, config, last }: Props & { readonly last
       words={`${shortAmount(last.context)}${share}`}
       session={session}
       columns={columns}
-      peak={`most ${most}${compactions > 0 ? `, compacted ${formatCount(compactions, 'time')}` : ''}`}
+      peak={`peak ${most}${compactions > 0 ? `, compacted ${formatCount(compactions, 'time')}` : ''}`}
       told={({ context, compactions: here }) => `${formatTokens(context)}${here > 0 ? ', compacted before' : ''}`}
     >
       <PlotBars columns={columns} value={({ context }) => context / top} />
@@ -91,7 +91,7 @@ function SpendPlot({ session, columns, name, amount, total, limit, words }: Spen
       words={`${words(spent)}${of} in run ${last?.last.run}`}
       session={session}
       columns={columns}
-      peak={`most ${words(most)} at once`}
+      peak={`peak ${words(most)}`}
       told={(column) => `${words(amount(column))}, ${words(total(column))} in the run`}
     >
       <PlotBars columns={columns} value={(column) => amount(column) / most} />
@@ -110,7 +110,7 @@ function CachePlot({ session, columns }: Omit<Props, 'config'>) {
       words={`${percent(last)} of the last prompt`}
       session={session}
       columns={columns}
-      peak="of each prompt"
+      peak="per prompt"
       told={({ cached }) => `${percent(cached)} from the cache`}
     >
       <PlotBars columns={columns} value={({ cached }) => cached ?? 0} />

@@ -121,13 +121,13 @@ async function stepsOf(
   } catch (error) {
     return {
       steps,
-      note: `Temporal’s history cannot be read (${reasonOf(error)}): bars show what the transcript knows.`,
+      note: `Temporal’s history can’t be read (${reasonOf(error)}), so bars come from the transcript.`,
     };
   }
   const known = steps.size > 0 || all.length === 0;
   return {
     steps,
-    note: known ? null : 'Temporal no longer has the history of these: bars show what the transcript knows.',
+    note: known ? null : 'Temporal no longer has this history, so bars come from the transcript.',
   };
 }
 
@@ -232,7 +232,7 @@ type WaterfallProps = {
 
 function Waterfall({ bars, agents, session, withoutWaits }: WaterfallProps) {
   const [first] = bars;
-  if (!first) return <p class="quiet">No iteration has begun.</p>;
+  if (!first) return <p class="quiet">No iterations yet.</p>;
   const agentsEnd = agents.flatMap(({ segments }) => segments.map(({ to }) => to));
   const to = Math.max(first.from + 1, ...bars.map((bar) => bar.to), ...agentsEnd);
   const waits = bars.flatMap(({ segments }) => segments.filter(({ kind }) => kind === 'waiting' || kind === 'parked'));

@@ -99,7 +99,7 @@ export function CallCard({ call }: { readonly call: ShownCall }) {
         {call.path === undefined ? null : <MediaList media={call.outcome?.media ?? []} path={`${call.path}/media`} />}
         {state.said === '' ? null : <pre class="output">{showUnseen(state.said)}</pre>}
         <p class="links">
-          {call.agent ? <a href={`/sessions/${call.agent.session}`}>The agent’s session</a> : null}
+          {call.agent ? <a href={`/sessions/${call.agent.session}`}>Agent session</a> : null}
           <a href={`?at=${placeOf(call.anchor)}#${callId(call.anchor)}`}>Link to this call</a>
         </p>
       </div>
@@ -202,7 +202,7 @@ function Output({
       {more || whole !== undefined ? (
         <p class="links">
           {more ? `${formatCount(text.length - SHOWN, 'more character')}. ` : ''}
-          {whole === undefined ? null : <a href={whole}>All of the output, as text</a>}
+          {whole === undefined ? null : <a href={whole}>Full output as text</a>}
         </p>
       ) : null}
     </>

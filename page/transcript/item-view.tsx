@@ -131,7 +131,7 @@ function PlainItem({
     case 'files':
       return <FilesItem lines={context.filesLines?.(position) ?? []} position={position} context={context} />;
     case 'session_closed':
-      return <p class="mark">The session is closed.</p>;
+      return <p class="mark">Session closed</p>;
     case 'reply':
     case 'outcomes':
       return null;
@@ -176,7 +176,7 @@ function userText(entry: Extract<Entry, { kind: 'user' }>, { bodies }: ItemConte
 
 const COMPACTED: Readonly<Record<CompactionTrigger, string>> = {
   auto: 'Compacted',
-  reactive: 'Too long: compacted',
+  reactive: 'Prompt too long · compacted',
   manual: 'Compacted on request',
 };
 
@@ -189,10 +189,10 @@ function BoundaryItem({ entry }: { readonly entry: BoundaryEntry }) {
         <span>{line}</span>
       </summary>
       <p>
-        {'The model sees this summary, and everything from '}
+        {'The model now sees this summary and everything from '}
         <a href={`?at=e${from}#${itemId(from)}`}>{`entry ${from}`}</a>
         {prompts.length > 0 ? `, with ${formatCount(prompts.length, 'prompt')} from before it word for word.` : ' on.'}
-        {' Everything it replaced is still above.'}
+        {' What it replaced is kept above.'}
       </p>
       <div class="said prose">
         <MarkdownText text={summary.slice(0, SHOWN)} />
@@ -268,7 +268,7 @@ function ReplyBlock({ item, index, context }: BlockProps) {
     case 'thinking':
       return <FoldedText line="Thinking" text={block.thinking} kind="thinking" />;
     case 'redacted_thinking':
-      return <p class="mark">Thinking that the provider keeps to itself</p>;
+      return <p class="mark">Thinking withheld by the provider</p>;
     case 'tool_use':
       return <CallCard call={callOf(item, index, block, context)} />;
     case 'server_tool_use':

@@ -296,15 +296,14 @@ test('a worker stands with its version and its slots where the server keeps hear
   expect(workers).toContain(
     '<td>0.1.0</td><td><small>perdure · 3 of 100 in use</small><small>perdure-records</small></td>',
   );
-  expect(workers).not.toContain('keeps no heartbeats');
+  expect(workers).not.toContain('doesn’t store worker heartbeats');
 });
 
 test('workers stand with their queues, usage with its groups, and both are pages of the frame (O4)', async () => {
   const { text } = await stagedPage();
   const workers = await text('/workers');
-  for (const part of ['1@host', 'every staying worker', 'aria-current="page" title="Workers"'])
-    expect(workers).toContain(part);
-  expect(workers).toContain('This server keeps no heartbeats of workers');
+  for (const part of ['1@host', 'any worker', 'aria-current="page" title="Workers"']) expect(workers).toContain(part);
+  expect(workers).toContain('This server doesn’t store worker heartbeats');
   const usage = await text('/usage?days=30');
   for (const part of ['By day', 'By model', 'By agent type', 'By tag', '/usage.csv?days=30'])
     expect(usage).toContain(part);

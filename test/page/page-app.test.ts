@@ -239,7 +239,7 @@ test('a page that does not exist, or a session that does not, is said plainly', 
 });
 
 test('a session has its command to copy, and a link to Temporal’s UI where its address is known (O9)', async () => {
-  expect(await (await stagedPage()).text('/sessions/s-1')).not.toContain('In Temporal’s UI');
+  expect(await (await stagedPage()).text('/sessions/s-1')).not.toContain('Open in Temporal');
   const temporalUi = (session: string): string => `https://ui.example/namespaces/default/workflows/${session}`;
   const page = await (await stagedPage({ ports: { temporalUi } })).text('/sessions/s-1');
   expect(page).toContain('data-copy="perdure watch s-1"');
