@@ -5,11 +5,12 @@ import { formatMoment } from '../client/units.ts';
 /** Formats a whole number: 2,100. */
 export const formatNumber = (n: number): string => n.toLocaleString('en');
 
-/** Formats a large amount for a narrow column: 900, 15.4 k, 52.1 M. */
+/** Formats a large amount for a narrow column: 900, 15.4 k, 338 k, 52.1 M. */
 export function shortAmount(amount: number): string {
   if (amount < 1_000) return String(Math.round(amount));
   const [size, unit] = amount < 1e6 ? [1e3, 'k'] : amount < 1e9 ? [1e6, 'M'] : [1e9, 'G'];
-  return `${(amount / size).toFixed(1)} ${unit}`;
+  const scaled = amount / size;
+  return `${scaled < 100 ? scaled.toFixed(1).replace(/\.0$/, '') : String(Math.round(scaled))} ${unit}`;
 }
 
 /** Shows how long ago a moment was, without the word ago; the page keeps it up to date. */
@@ -34,6 +35,15 @@ export function LocalTime({ at }: { readonly at: number }) {
   );
 }
 
+const MOMENTS = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC)/;
+
+/** Shows words of the client with the moments in them by the clock of who looks. */
+export function TimedText({ text }: { readonly text: string }) {
+  return <>{text.split(MOMENTS).map((part, at) => (at % 2 === 0 ? part : <LocalTime at={momentIn(part)} />))}</>;
+}
+
+const momentIn = (text: string): number => Date.parse(text.replace(' ', 'T').replace(' UTC', 'Z'));
+
 /** A bar for a share between 0 and 1, with its words next to it. */
 export function MeterBar({ share, name }: { readonly share: number; readonly name: string }) {
   const percent = Math.round(share * 100);
@@ -53,9 +63,16 @@ export type Tone = 'run' | 'wait' | 'fail' | 'ok' | 'park' | 'ctx';
 const WIDTH = 240;
 const HEIGHT = 36;
 
+type AreaProps = {
+  readonly values: readonly number[];
+  readonly tone: Tone;
+  /** Drawn as a dashed line. */
+  readonly most?: number | undefined;
+};
+
 /** A line over an area; a value that is not known breaks neither. */
-export function AreaPlot({ values, tone }: { readonly values: readonly number[]; readonly tone: Tone }) {
-  const top = Math.max(...values, 1e-9);
+export function AreaPlot({ values, tone, most }: AreaProps) {
+  const top = Math.max(...values, most ?? 0, 1e-9);
   const step = WIDTH / Math.max(1, values.length - 1);
   const at = (value: number, index: number): string =>
     `${(index * step).toFixed(1)} ${(HEIGHT - 1 - (value / top) * (HEIGHT - 4)).toFixed(1)}`;
@@ -69,6 +86,7 @@ export function AreaPlot({ values, tone }: { readonly values: readonly number[];
           <path class="stroke" d={`M${line}`} />
         </>
       )}
+      {most === undefined ? null : <path class="most" d={`M0 ${at(most, 0).split(' ')[1]}H${WIDTH}`} />}
     </svg>
   );
 }

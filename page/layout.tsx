@@ -79,6 +79,17 @@ export function Layout(props: Props) {
   );
 }
 
+export function Brand() {
+  return (
+    <a class="brand" href="/">
+      <svg viewBox="0 0 18 18" aria-hidden="true">
+        <path d="M9 2a7 7 0 1 1-7 7M9 8.9v.2" />
+      </svg>
+      <span>Perdure</span>
+    </a>
+  );
+}
+
 const SECTIONS: readonly (readonly [section: Section, path: string, name: string])[] = [
   ['inbox', '/inbox', 'Inbox'],
   ['sessions', '/', 'Sessions'],
@@ -93,12 +104,7 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
   return (
     <>
       <header class="top">
-        <a class="brand" href="/">
-          <svg viewBox="0 0 18 18" aria-hidden="true">
-            <path d="M9 2a7 7 0 1 1-7 7M9 8.9v.2" />
-          </svg>
-          <span>Perdure</span>
-        </a>
+        <Brand />
         <form class="find" role="search" data-go="/" id="find">
           <Icon name="search" />
           <input
@@ -139,7 +145,7 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
             </a>
           ))}
           <h2>Views</h2>
-          <ul id="views" />
+          <ul id="views" data-views />
           <template id="view-icon">
             <Icon name="view" />
           </template>
@@ -191,6 +197,8 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
             </li>
           ))}
         </ul>
+        <h2>Views</h2>
+        <ul class="more-list" data-views />
         <form method="dialog">
           <button>Close</button>
         </form>
@@ -202,30 +210,30 @@ function Frame({ at, banners, filter = '', filterProblem, children }: Props) {
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['?', 'Show this list'],
-  ['/', 'Search, or filter the sessions'],
+  ['/', 'Search or filter sessions'],
   ['n', 'New task'],
   ['j / k', 'Next or previous row, call or message'],
-  ['[ / ]', 'Previous or next turn of the session'],
-  ['z', 'Take a decision back that is not sent yet; else show all of the clock again, or fold what is open'],
+  ['[ / ]', 'Previous or next turn'],
+  ['z', 'Undo a decision, reset the zoom, or collapse what’s open'],
   ['t', 'Timeline, and back'],
-  ['Enter or o', 'Open it'],
-  ['x', 'Select the row, or not'],
+  ['Enter or o', 'Open'],
+  ['x', 'Select or deselect the row'],
   ['f', 'Find in the session'],
-  ['r', 'Write to the session'],
-  ['a / d', 'Allow or deny the call that waits, once it was on screen for half a second'],
-  ['a y', 'Allow a call that is marked as one that may do harm'],
-  ['w / e', 'Allow such calls always, or edit its input'],
-  ['1 … 9', 'Give this answer'],
+  ['r', 'Message the session'],
+  ['a / d', 'Allow or deny the waiting call'],
+  ['a y', 'Allow a call marked “look twice”'],
+  ['w / e', 'Always allow, or edit the input'],
+  ['1 … 9', 'Choose this answer'],
   ['i', 'Interrupt'],
   ['p', 'Show or hide the plots'],
   ['g i', 'Go to the inbox'],
-  ['g f', 'Go to all sessions'],
-  ['g s', 'Go to the schedules'],
-  ['g w', 'Go to the workers'],
-  ['g u', 'Go to the usage'],
-  ['g a', 'Go to what waits for a decision'],
+  ['g f', 'Go to sessions'],
+  ['g s', 'Go to schedules'],
+  ['g w', 'Go to workers'],
+  ['g u', 'Go to usage'],
+  ['g a', 'Go to the waiting call'],
   ['g e', 'Go to the end'],
-  ['Esc', 'Leave the field, close the list'],
+  ['Esc', 'Leave the field or close the dialog'],
 ];
 
 function KeyList() {

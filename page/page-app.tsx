@@ -18,6 +18,8 @@ import { eventStream, placeFrom, sendStream } from './feed/event-stream.ts';
 import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
 import { readFrame } from './frame/frame-state.tsx';
 import { openSessionFeed } from './feed/session-feed.ts';
+import { EmptyCard } from './empty-card.tsx';
+import { TimedText } from './figures.tsx';
 import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';
 import { actOnSession, actOnMany, isAction } from './session/actions.ts';
@@ -68,10 +70,10 @@ export class OpsPage {
     inboxRoutes(this.app, { ports, inboxes: this.#inboxes, acting });
     overviewRoutes(this.app, ports, this.#workers, acting);
     scheduleRoutes(this.app, ports, this.#plans, acting);
-    this.app.notFound((context) => context.html(<ProblemPage title="Not found" text="There is no such page." />, 404));
-    this.app.onError((error, context) =>
-      context.html(<ProblemPage title="Can’t show this page" text={showUnseen(error.message)} />, statusOf(error)),
+    this.app.notFound((context) =>
+      context.html(<ProblemPage title="Page not found" text="There’s no such page." />, 404),
     );
+    this.app.onError((error, context) => context.html(<ProblemPage {...problemOf(error)} />, statusOf(error)));
   }
 
   close(): void {
@@ -285,9 +287,11 @@ type FleetAsked = {
 /** Answers the person who asked with a sentence, in success and in failure. */
 async function answer(context: Context, work: () => Promise<Child>): Promise<Response> {
   try {
-    return context.html(htmlOf(<p class="good">{await work()}</p>));
+    const said = await work();
+    return context.html(htmlOf(<p class="good">{typeof said === 'string' ? <TimedText text={said} /> : said}</p>));
   } catch (error) {
-    return context.html(htmlOf(<p class="bad">{showUnseen(reasonOf(error))}</p>), statusOf(error));
+    const problem = <TimedText text={showUnseen(reasonOf(error))} />;
+    return context.html(htmlOf(<p class="bad">{problem}</p>), statusOf(error));
   }
 }
 
@@ -322,14 +326,29 @@ function AnswerWithNext({ said, path, label }: NextProps) {
   );
 }
 
+/** The words of the client are for a command line. */
+function problemOf(error: Error): { readonly title: string; readonly text: string } {
+  const id = /^no session (\S{1,200}?):?(?:\s|$)/.exec(error.message)?.[1];
+  if (error instanceof ClientProblem && error.kind === 'no_session' && id !== undefined)
+    return { title: 'Session not found', text: `There’s no session ${showUnseen(id)}.` };
+  return { title: 'Can’t show this page', text: showUnseen(error.message) };
+}
+
 function ProblemPage({ title, text }: { readonly title: string; readonly text: string }) {
   return (
     <Layout title={title}>
-      <h1>{title}</h1>
-      <p>{text}</p>
-      <p>
-        <a href="/">All sessions</a>
-      </p>
+      <EmptyCard
+        icon="search"
+        title={title}
+        isPage
+        action={
+          <a class="button" href="/">
+            All sessions
+          </a>
+        }
+      >
+        {text}
+      </EmptyCard>
     </Layout>
   );
 }

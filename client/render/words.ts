@@ -73,7 +73,7 @@ export function noticeText(notice: Notice): string {
     case 'budget_spent':
       return `the model is told that the run before ended, ${spentBefore[notice.limit]}`;
     case 'max_turns_reached':
-      return `the limit of ${formatCount(notice.limit, 'turn')} is reached`;
+      return `turn limit reached: ${formatCount(notice.limit, 'turn')}`;
     case 'error':
       return oneLine(notice.text, 2_000);
     case 'model_switched':

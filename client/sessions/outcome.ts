@@ -4,7 +4,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal } from '../../workflows/contract/loop.ts';
 import { outputOf, type RunOutput } from '../../store/view/output.ts';
 import type { RunResult } from '../../store/view/result.ts';
-import { formatTokens } from '../units.ts';
+import { formatCount, formatTokens } from '../units.ts';
 import { createConfigReader } from '../../store/configuration.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import type { Store } from '../../store/values/store.ts';
@@ -51,7 +51,7 @@ export function terminalDetail(terminal: Terminal): string | undefined {
     case 'completed':
       return undefined;
     case 'max_turns':
-      return `the limit is ${terminal.limit}, turn ${terminal.turnNotTaken} was not taken`;
+      return formatCount(terminal.limit, 'turn');
     case 'aborted_streaming':
     case 'aborted_tools':
       return stoppers[terminal.by];

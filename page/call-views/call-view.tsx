@@ -65,7 +65,7 @@ function FileView({ change, whole }: { readonly change: PreviewedChange; readonl
       </figcaption>
       {problem === undefined ? null : (
         <p class="view-note bad">
-          <b>Would not apply:</b> {showUnseen(problem)}. These are the two texts of the call.
+          <b>Won’t apply:</b> {showUnseen(problem)}. Both texts of the call are shown instead.
         </p>
       )}
       {note === undefined ? null : <p class="view-note quiet">{showUnseen(note)}</p>}
@@ -82,7 +82,7 @@ function FileView({ change, whole }: { readonly change: PreviewedChange; readonl
         ))}
       </div>
       {left === 0 ? null : <p class="view-note quiet">{`and ${formatCount(left, 'line')} more`}</p>}
-      {hunks.length === 0 ? <p class="view-note quiet">Nothing would change.</p> : null}
+      {hunks.length === 0 ? <p class="view-note quiet">No changes.</p> : null}
     </figure>
   );
 }

@@ -1,6 +1,7 @@
 // Shows two or three sessions next to each other, and asks for them where none is named.
 import { showUnseen } from '../../system/text.ts';
 import { isReply } from '../../client/sessions/history/items.ts';
+import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { Layout, htmlOf, Moment } from '../layout.tsx';
 import { StateChip } from '../session/head.tsx';
@@ -22,7 +23,7 @@ export type CompareRequest = {
 };
 
 export async function comparePage(
-  ports: Pick<PagePorts, 'diffOf'>,
+  ports: Pick<PagePorts, 'diffOf' | 'page'>,
   standings: readonly Standing[],
   asked: CompareRequest,
 ): Promise<string> {
@@ -32,6 +33,7 @@ export async function comparePage(
       return { ...standing, files };
     }),
   );
+  const { sessions: recent } = await ports.page({ size: OFFERED });
   return htmlOf(
     <Layout
       title="Compare"
@@ -44,19 +46,57 @@ export async function comparePage(
         <form data-go="/compare">
           {(['a', 'b', 'c'] as const).map((name) => (
             <label>
-              <span>{`Session ${name.toUpperCase()}${name === 'c' ? ', if any' : ''}`}</span>
-              <input name={name} value={asked[name] ?? ''} autocomplete="off" spellcheck={false} placeholder="s-…" />
+              <span>{`Session ${name.toUpperCase()}${name === 'c' ? ' (optional)' : ''}`}</span>
+              <input
+                name={name}
+                value={asked[name] ?? ''}
+                autocomplete="off"
+                spellcheck={false}
+                placeholder="s-…"
+                list="recent-sessions"
+              />
             </label>
           ))}
           <button class="first">Compare</button>
         </form>
-        {sessions.length < 2 ? (
-          <p class="quiet">Name two sessions by their ids. A session’s page leads here, too.</p>
-        ) : (
-          <Comparison sessions={sessions} />
-        )}
+        <datalist id="recent-sessions">
+          {recent.map(({ session, title }) => (
+            <option value={session}>{showUnseen(title)}</option>
+          ))}
+        </datalist>
+        {sessions.length < 2 ? <Choices recent={recent} asked={asked} /> : <Comparison sessions={sessions} />}
       </div>
     </Layout>,
+  );
+}
+
+/** Sessions that are offered, the newest. */
+const OFFERED = 50;
+
+/** Offers the first session, then the second. */
+function Choices({ recent, asked }: { readonly recent: readonly SessionInfo[]; readonly asked: CompareRequest }) {
+  const first = asked.a || asked.b;
+  const shown = recent.filter(({ session }) => session !== first);
+  return (
+    <>
+      <h2>{first ? 'Choose the session to compare it with' : 'Choose the first session'}</h2>
+      <ul class="card compare-choices">
+        {shown.map(({ session, title, startedAt }) => (
+          <li class="row">
+            <a
+              class="cut"
+              href={`/compare?${new URLSearchParams(first ? { a: first, b: session } : { a: session }).toString()}`}
+            >
+              {showUnseen(title) || session}
+            </a>
+            <small class="far">
+              {`${session} · `}
+              <Moment at={startedAt} />
+            </small>
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
@@ -71,7 +111,7 @@ function Comparison({ sessions }: Compared) {
       <Figures sessions={sessions} />
       <h2>Options that differ</h2>
       <Options sessions={sessions} />
-      <h2>{parts === null ? 'They say the same throughout' : `Where they part: reply ${parts + 1}`}</h2>
+      <h2>{parts === null ? 'Same replies throughout' : `First difference: reply ${parts + 1}`}</h2>
       {parts === null ? null : (
         <div class="compare-heads">
           {replies.map((each, at) => (
@@ -121,10 +161,10 @@ function Figures({ sessions }: Compared) {
     <table>
       <thead>
         <tr>
-          <th>Figure</th>
-          <LetterHeads sessions={sessions} />
+          <th>Metric</th>
+          <LetterHeads sessions={sessions} isNumber />
           {sessions.slice(1).map((_, at) => (
-            <th>{`${LETTERS[at + 1]} against A`}</th>
+            <th class="number">{`${LETTERS[at + 1]} vs. A`}</th>
           ))}
         </tr>
       </thead>
@@ -133,10 +173,10 @@ function Figures({ sessions }: Compared) {
           <tr>
             <td>{name}</td>
             {values.map((value) => (
-              <td>{value}</td>
+              <td class="number">{value}</td>
             ))}
             {against.map(({ words, kind }) => (
-              <td class={kind}>{words}</td>
+              <td class={`number ${kind}`}>{words}</td>
             ))}
           </tr>
         ))}
@@ -145,11 +185,11 @@ function Figures({ sessions }: Compared) {
   );
 }
 
-function LetterHeads({ sessions }: Compared) {
+function LetterHeads({ sessions, isNumber = false }: Compared & { readonly isNumber?: boolean }) {
   return (
     <>
       {sessions.map((_, at) => (
-        <th>{LETTERS[at]}</th>
+        <th class={isNumber ? 'number' : undefined}>{LETTERS[at]}</th>
       ))}
     </>
   );
@@ -195,7 +235,7 @@ function FilesOfEach({ sessions }: Compared) {
               </li>
             ))}
           </ul>
-          {files.length > MOST_FILES ? <p class="quiet">{`and ${files.length - MOST_FILES} more`}</p> : null}
+          {files.length > MOST_FILES ? <p class="quiet">{`${files.length - MOST_FILES} more`}</p> : null}
         </section>
       ))}
     </div>
@@ -210,7 +250,7 @@ function StateChipOf({ standing }: { readonly standing: Standing }) {
 type Replies = ReturnType<Standing['items']['reply']>;
 
 function PartingReply({ reply, session }: { readonly reply: Replies; readonly session: string }) {
-  if (!reply) return <p class="quiet">It had ended.</p>;
+  if (!reply) return <p class="quiet">Already ended</p>;
   return (
     <>
       <p>

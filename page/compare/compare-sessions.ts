@@ -5,7 +5,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import { isReply, type Item, type ReplyItem } from '../../client/sessions/history/items.ts';
 import { formatMoney, shortTime } from '../../client/units.ts';
 import type { Standing } from '../feed/standing.tsx';
-import { shortCount } from '../session/head.tsx';
+import { formatNumber, shortAmount } from '../figures.tsx';
 import { transcriptFacts } from '../session/session-facts.ts';
 import type { SessionFiles } from '../session/session-files.ts';
 
@@ -29,20 +29,20 @@ type Figure = {
 };
 
 const FIGURES: readonly Figure[] = [
-  { name: 'Turns', value: (one) => repliesOf(one).length, words: String },
+  { name: 'Turns', value: (one) => repliesOf(one).length, words: formatNumber },
   { name: 'Time', value: timeOf, words: shortTime, isCost: true },
   { name: 'Cost', value: (one) => factsOf(one).spend.all.spend.usd, words: formatMoney, isCost: true },
-  { name: 'Cost a turn', value: costOfTurn, words: (usd) => `$${usd.toFixed(4)}`, isCost: true },
-  { name: 'Tokens', value: (one) => totalTokens(factsOf(one).spend.all.spend.usage), words: shortCount, isCost: true },
+  { name: 'Cost per turn', value: costOfTurn, words: (usd) => `$${usd.toFixed(4)}`, isCost: true },
+  { name: 'Tokens', value: (one) => totalTokens(factsOf(one).spend.all.spend.usage), words: shortAmount, isCost: true },
   {
     name: 'From the cache',
     value: ({ items }) => shareCached(items.all),
     words: (share) => `${Math.round(share * 100)} %`,
   },
-  { name: 'Compactions', value: (one) => factsOf(one).compactions, words: String },
-  { name: 'Tool calls', value: (one) => sumTools(one, 'calls'), words: String },
-  { name: 'Failed calls', value: (one) => sumTools(one, 'failed'), words: String, isCost: true },
-  { name: 'Files changed', value: ({ files }) => files.length, words: String },
+  { name: 'Compactions', value: (one) => factsOf(one).compactions, words: formatNumber },
+  { name: 'Tool calls', value: (one) => sumTools(one, 'calls'), words: formatNumber },
+  { name: 'Failed calls', value: (one) => sumTools(one, 'failed'), words: formatNumber, isCost: true },
+  { name: 'Files changed', value: ({ files }) => files.length, words: formatNumber },
 ];
 
 const factsOf = ({ items }: Standing) => transcriptFacts(items);
@@ -133,8 +133,8 @@ function flatOptions({
     'compacts at': compaction.critical,
     tools: tools?.join(', '),
     permissions: permissions && JSON.stringify(permissions),
-    'system prompt':
-      system === '' ? undefined : `${system.length.toLocaleString('en')} characters: ${system.slice(0, 80)}`,
+    // The folder has a row of its own.
+    'system prompt': system === '' ? undefined : cwd === '' ? system : system.replaceAll(cwd, '…'),
     folder: cwd,
   };
   const shown = Object.entries(given).filter(([, value]) => value !== undefined && value !== null);

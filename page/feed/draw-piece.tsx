@@ -117,7 +117,7 @@ function lineText(event: Exclude<Line, { type: 'user' | 'transition' }>): string
     case 'retry':
       return `Failed ${formatCount(event.failures, 'time')}, the next try comes after ${shortTime(event.delayMs)}: ${showUnseen(event.error.slice(0, 500))}`;
     case 'compaction_start':
-      return event.trigger === 'auto' ? 'Compacting' : 'Too long: compacting';
+      return event.trigger === 'auto' ? 'Compacting' : 'Prompt too long · compacting';
     case 'compaction_end':
       return compactionText(event, 'it stays in the transcript');
     case 'collapse_staged':

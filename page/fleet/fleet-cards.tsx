@@ -1,35 +1,42 @@
 // The cards above the list: how many work and wait, what it costs, what goes wrong, over time.
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
-import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
 import { formatCount, formatMoment, formatMoney } from '../../client/units.ts';
-import { Age, AreaPlot, LocalTime, BarPlot, shortAmount } from '../figures.tsx';
-import { sumCounts } from '../frame/frame-state.tsx';
+import { Age, AreaPlot, LocalTime, BarPlot, formatNumber, shortAmount } from '../figures.tsx';
 import type { Plots } from './fleet-plots.ts';
 import { type ViewSpan, spans } from './fleet-view.ts';
 
 type CardsProps = {
-  readonly counts: SessionCounts;
+  readonly working: number;
+  readonly of: number;
   readonly waiting: readonly WaitingApproval[];
   readonly plots: Plots;
   readonly span: ViewSpan;
+  /** What was spent and failed is known of all sessions alone. */
+  readonly isFiltered: boolean;
 };
 
-export function FleetCards({ counts, waiting, plots, span }: CardsProps) {
+export function FleetCards({ working, of, waiting, plots, span, isFiltered }: CardsProps) {
   const oldest = Math.min(...waiting.map(({ askedAt }) => askedAt ?? Infinity));
   const [cents, tokens, failed, calls] = [plots.cents, plots.tokens, plots.failed, plots.failedCalls].map((values) =>
     values.reduce((sum, value) => sum + value, 0),
   );
   const known = plots.source === 'prometheus' ? 'From Prometheus.' : describeSeen(plots.since, plots.from);
   const sums = plots.source === 'prometheus' ? known : describeSums(plots, span);
-  const time = plots.spentSince === null ? spanText(span) : <Since at={plots.spentSince} />;
+  const whole = isFiltered ? ' · all sessions' : '';
+  const time = (
+    <>
+      {plots.spentSince === null ? spanText(span) : <Since at={plots.spentSince} />}
+      {whole}
+    </>
+  );
   return (
     <div class="cards" id="cards">
       <Card name="Working" span={span} note={known}>
-        <Figure value={String(counts.running)}>{`of ${sumCounts(counts)}`}</Figure>
-        <AreaPlot values={plots.working} tone="run" />
+        <Figure value={formatNumber(working)}>{`of ${formatNumber(of)}`}</Figure>
+        {isFiltered ? null : <AreaPlot values={plots.working} tone="run" />}
       </Card>
       <Card name="Needs you" span={span} note={known}>
-        <Figure value={String(waiting.length)} tone={waiting.length > 0 ? 'warn' : undefined}>
+        <Figure value={formatNumber(waiting.length)} tone={waiting.length > 0 ? 'warn' : undefined}>
           {Number.isFinite(oldest) ? (
             <>
               oldest <Age at={oldest} />
@@ -38,7 +45,7 @@ export function FleetCards({ counts, waiting, plots, span }: CardsProps) {
             ''
           )}
         </Figure>
-        <AreaPlot values={plots.waiting} tone="wait" />
+        {isFiltered ? null : <AreaPlot values={plots.waiting} tone="wait" />}
       </Card>
       <Card name="Cost" span={span} wide note={sums}>
         <Figure value={formatMoney((cents ?? 0) / 100)}>
@@ -52,8 +59,8 @@ export function FleetCards({ counts, waiting, plots, span }: CardsProps) {
         <BarPlot values={plots.tokens} tone="ctx" />
       </Card>
       <Card name="Errors" span={span} wide note={`${sums} Failed model calls: ${known}`}>
-        <Figure value={String(failed ?? 0)} tone={(failed ?? 0) > 0 ? 'bad' : undefined}>
-          {`failed · ${formatCount(Math.round(calls ?? 0), 'failed model call')}`}
+        <Figure value={formatNumber(failed ?? 0)} tone={(failed ?? 0) > 0 ? 'bad' : undefined}>
+          {`failed · ${formatCount(Math.round(calls ?? 0), 'failed model call')}${whole}`}
         </Figure>
         <BarPlot values={plots.failed} tone="fail" above={{ values: plots.failedCalls, tone: 'wait' }} />
       </Card>

@@ -93,13 +93,14 @@ export async function openFleetFeed(
   const titles = new Map<string, string>();
   const readEnds = runEndReader(ports.store);
   const look = async (): Promise<Looked> => {
-    const [page, all, counts, waiting] = await Promise.all([
+    const [page, all, counts, everyone] = await Promise.all([
       readRows(ports, view),
       ports.counts(),
       countTabs(ports, view.filter),
       readWaiting(ports, trouble).then(soonestFirst),
     ]);
     ports.fleet.note({ at: Date.now(), counts: all, sessions: page.sessions });
+    const waiting = await matchingOf(ports, view.filter, everyone);
     const [needs, history, without, ends] = await Promise.all([
       nameNeeds(ports, titles, waiting.slice(0, NEEDS_SHOWN)),
       ports.fleet.read(view.span),
@@ -194,6 +195,24 @@ async function countWithout({ counts }: Pick<FleetPorts, 'counts'>, view: FleetV
   return (await Promise.all(counted)).filter(({ count }) => count > 0);
 }
 
+/** Tells whether a filter leaves sessions out; an order does not. */
+const isFiltering = (filter: string): boolean => filterTerms(filter).some((term) => !term.startsWith('sort:'));
+
+/** Most sessions that wait, for which it is asked whether the filter leaves them in. */
+const MOST_WAITING = 1_000;
+
+/** Leaves what waits in the sessions that the person's own filter leaves. */
+async function matchingOf(
+  { page }: Pick<FleetPorts, 'page'>,
+  filter: string,
+  waiting: readonly WaitingApproval[],
+): Promise<readonly WaitingApproval[]> {
+  if (waiting.length === 0 || !isFiltering(filter)) return waiting;
+  const { sessions } = await page({ filter: wholeFilter({ filter, tab: 'waiting' }), size: MOST_WAITING });
+  const matching = new Set<string>(sessions.map(({ session }) => session));
+  return waiting.filter(({ session }) => matching.has(session));
+}
+
 /** Orders what waits for a person, the most urgent first. */
 function soonestFirst(waiting: readonly WaitingApproval[]): readonly WaitingApproval[] {
   return waiting.toSorted((one, other) => one.deadline - other.deadline);
@@ -221,11 +240,22 @@ function rowGroups({ page: { sessions }, ends }: Looked, view: FleetView, now: n
 
 function fleetParts(looked: Looked, troubles: readonly Trouble[], view: FleetView): readonly FramePart[] {
   const part = (id: string, into: string, node: unknown): FramePart => ({ id, into, html: htmlOf(node) });
-  const { all, counts, waiting, needs, plots, ends } = looked;
+  const { counts, waiting, needs, plots, ends } = looked;
   const now = Date.now();
   return [
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, FLEET.banners, <Banner trouble={trouble} />)),
-    part('cards', FLEET.cards, <FleetCards counts={all} waiting={waiting} plots={plots} span={view.span} />),
+    part(
+      'cards',
+      FLEET.cards,
+      <FleetCards
+        working={counts.working}
+        of={counts.all}
+        waiting={waiting}
+        plots={plots}
+        span={view.span}
+        isFiltered={isFiltering(view.filter)}
+      />,
+    ),
     part('needs', FLEET.needs, <NeedStrip needs={needs} waiting={waiting} />),
     part('tabs', FLEET.tabs, <Tabs counts={counts} view={view} />),
     ...rowGroups(looked, view, now).flatMap(({ name, rows }) => [
@@ -243,7 +273,7 @@ function Tabs({ counts, view }: { readonly counts: TabCounts; readonly view: Fle
     <nav id="tabs" class="fleet-tabs" aria-label="Sessions by state">
       {(Object.keys(tabs) as Tab[]).map((tab) => (
         <a href={fleetAddress(view, { tab })} aria-current={view.tab === tab ? 'page' : undefined} data-tab={tab}>
-          {tabs[tab][0]} <span class="count">{counts[tab]}</span>
+          {tabs[tab][0]} <span class="count">{formatNumber(counts[tab])}</span>
         </a>
       ))}
     </nav>

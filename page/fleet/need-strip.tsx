@@ -6,7 +6,7 @@ import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts'
 import { formatCount } from '../../client/units.ts';
 import { oneLine } from '../../client/paint.ts';
 import { summarizeCall } from '../call-views/call-summary.ts';
-import { Age } from '../figures.tsx';
+import { Age, formatNumber } from '../figures.tsx';
 import { Icon } from '../icons.tsx';
 import { MOST_WHAT } from '../session/decision-form.tsx';
 
@@ -24,7 +24,7 @@ export function NeedStrip({ needs, waiting }: StripProps) {
     <section class="card needs" id="needs" aria-label="Needs you">
       <header>
         <Icon name="waiting" />
-        <h2>{waiting.length === 1 ? '1 needs you' : `${waiting.length} need you`}</h2>
+        <h2>{waiting.length === 1 ? '1 needs you' : `${formatNumber(waiting.length)} need you`}</h2>
         <small class="inline cut">
           {Number.isFinite(oldest) ? (
             <>

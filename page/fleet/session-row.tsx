@@ -5,7 +5,7 @@ import { contextShare } from '../../client/sessions/running/running-row.ts';
 import { isAtLeast } from '../../client/sessions/running/with-running.ts';
 import { formatMoney } from '../../client/units.ts';
 import { tagValues } from '../../workflows/contract/facts.ts';
-import { Age, formatNumber, HourPlot, MeterBar, shortAmount } from '../figures.tsx';
+import { Age, formatNumber, HourPlot, MeterBar, shortAmount, TimedText } from '../figures.tsx';
 import { Icon } from '../icons.tsx';
 import { type FleetView, fleetAddress, sortColumnOf, sortOf } from './fleet-view.ts';
 import { doesNow, stateOf, stateOfTree } from './session-state.ts';
@@ -122,7 +122,7 @@ export function SessionRow({ row: { session, depth, below }, now, ends }: RowPro
               {' · '}
             </>
           )}
-          {does}
+          <TimedText text={does} />
         </small>
       </td>
       {columnList.map(([column, { name: label, number }]) => (
@@ -142,7 +142,8 @@ export function GroupRow({ name, rows }: SessionGroup) {
   return (
     <tr id={groupRowId(name)} class="group-row">
       <td colspan={columnList.length + 3}>
-        {showUnseen(name.slice(0, 200))} <small class="inline">{`${rows.length} · ${formatMoney(cents / 100)}`}</small>
+        {showUnseen(name.slice(0, 200))}{' '}
+        <small class="inline">{`${formatNumber(rows.length)} · ${formatMoney(cents / 100)}`}</small>
       </td>
     </tr>
   );

@@ -3,7 +3,7 @@
 // authentication in memory.
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { Layout, htmlOf } from '../layout.tsx';
+import { Brand, Layout, htmlOf } from '../layout.tsx';
 import { sessionIdProblem } from '../../client/sessions/session-id.ts';
 import { type Access, codeIn, ENTERED, letIn, personIn, SIGN_IN, spendCode } from './access.ts';
 import { CODE_MINUTES } from './passes.ts';
@@ -11,10 +11,10 @@ import { personWith } from './people.ts';
 
 const signInBody = z.object({ token: z.string().max(1_000) });
 
-export const STALE = `this address was used already, or is over ${CODE_MINUTES} minutes old: \`perdure page --address\` prints a new one`;
+export const STALE = `This address was already used, or is more than ${CODE_MINUTES} minutes old. Print a new one with \`perdure page --address\`.`;
 const NOT_OURS =
-  'this address works only in a browser of the user who opened it: `perdure page --address` prints one that works in any';
-const NOBODY = 'nobody here has that token';
+  'This address only works in a browser of the user who opened it. Print one that works in any browser with `perdure page --address`.';
+const NOBODY = 'That token isn’t valid here.';
 
 export function addSignIn(app: Hono, access: Access): void {
   app.use(async (context, next) => {
@@ -54,19 +54,20 @@ function ownPath(path: string): string {
 function SignIn({ access: { hosted } }: { readonly access: Access }) {
   return (
     <Layout title="Sign in" scripts={['sign-in.js']} bare>
-      <h1>Sign in</h1>
-      <form id="sign-in" class="sign-in">
+      <form id="sign-in" class="sign-in card">
+        <Brand />
+        <h1>Sign in</h1>
         <label>
-          <span>{hosted ? 'Your token' : 'Your token, or the code of a printed address'}</span>
+          <span>{hosted ? 'Your token' : 'Your token, or the code from a printed address'}</span>
           <input name="token" type="password" required autocomplete="current-password" />
         </label>
-        <button>Sign in</button>
+        <button class="first">Sign in</button>
+        {hosted ? null : (
+          <p class="quiet">
+            <code>perdure page --address</code> prints an address that signs you in.
+          </p>
+        )}
       </form>
-      {hosted ? null : (
-        <p class="quiet">
-          <code>perdure page --address</code> prints an address that signs in
-        </p>
-      )}
     </Layout>
   );
 }

@@ -11,7 +11,8 @@ import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/rin
 import { readWaiting } from '../feed/read-waiting.ts';
 import { createTroubles, type Trouble } from '../feed/troubles.ts';
 import { Icon } from '../icons.tsx';
-import { htmlOf, Moment } from '../layout.tsx';
+import { Age, formatNumber } from '../figures.tsx';
+import { htmlOf } from '../layout.tsx';
 import { Banner } from '../session/frame.tsx';
 import { inboxItems, type InboxItem, type ItemSession } from './inbox-items.ts';
 
@@ -131,7 +132,11 @@ function inboxParts(items: readonly InboxItem[], waiting: number, troubles: read
   const soon = items.filter(({ isSoon }) => isSoon);
   const rest = items.filter(({ isSoon }) => !isSoon);
   const isSplit = soon.length > 0 && rest.length > 0;
-  const row = (item: InboxItem): FramePart => part(item.id, INBOX.list, <ItemRow item={item} />);
+  const row = (item: InboxItem, at: number, all: readonly InboxItem[]): FramePart => {
+    const before = all[at - 1];
+    const isRepeated = before !== undefined && item.alike.includes(before.approval);
+    return part(item.id, INBOX.list, <ItemRow item={item} isRepeated={isRepeated} />);
+  };
   return [
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, INBOX.banners, <Banner trouble={trouble} />)),
     part('inbox-count', INBOX.head, <InboxCount waiting={waiting} shown={items.length} />),
@@ -143,7 +148,7 @@ function inboxParts(items: readonly InboxItem[], waiting: number, troubles: read
 }
 
 function InboxCount({ waiting, shown }: { readonly waiting: number; readonly shown: number }) {
-  const more = waiting > shown ? `, ${shown} shown` : '';
+  const more = waiting > shown ? `, ${formatNumber(shown)} shown` : '';
   return (
     <span id="inbox-count">
       {waiting === 0 ? 'Nothing is waiting' : `${waiting.toLocaleString('en')} waiting, most urgent first${more}`}
@@ -159,12 +164,18 @@ function Group({ id, name }: { readonly id: string; readonly name: string }) {
   );
 }
 
-function ItemRow({ item: { id, approval, session, summary, alike, isSoon } }: { readonly item: InboxItem }) {
+type RowProps = {
+  readonly item: InboxItem;
+  /** The row above it is alike: this one says less. */
+  readonly isRepeated: boolean;
+};
+
+function ItemRow({ item: { id, approval, session, summary, alike, isSoon }, isRepeated }: RowProps) {
   const { askedAt, call, deadline, inputHash, problem } = approval;
-  const folder = session.cwd.split('/').filter(Boolean).slice(-2).join('/');
+  const folder = session.cwd.split('/').filter(Boolean).at(-1) ?? '';
   const agent = ofAgent(approval);
   return (
-    <li id={id}>
+    <li id={id} class={isRepeated ? 'repeated' : undefined}>
       <a
         class="inbox-item"
         href={`/inbox?${itemQuery(approval)}`}
@@ -176,19 +187,21 @@ function ItemRow({ item: { id, approval, session, summary, alike, isSoon } }: { 
       >
         <Icon name={summary.icon} />
         <span class="task">{showUnseen(session.title.slice(0, 200))}</span>
-        <span class="age">{isSoon ? <Moment at={deadline} /> : <Moment at={askedAt ?? deadline} />}</span>
+        <span class="age">
+          <Age at={isSoon ? deadline : (askedAt ?? deadline)} />
+        </span>
         <span class="what">
           <b>{showUnseen(summary.tool.slice(0, 60))}</b> {showUnseen(summary.what.slice(0, 200))}
         </span>
         <span class="marks">
+          {summary.risk === undefined ? null : <span class="bad">{summary.risk}</span>}
+          {problem === undefined ? null : <span class="bad">can’t be read</span>}
+          {agent === '' ? null : <span class="quiet cut">{showUnseen(agent.trim().slice(0, 80))}</span>}
           {folder === '' ? null : <span class="chip tag">{showUnseen(folder)}</span>}
           {session.tags.slice(0, 3).map((tag) => (
             <span class="chip tag">{showUnseen(tag.slice(0, 60))}</span>
           ))}
           {alike.length === 0 ? null : <span class="quiet">{`${alike.length + 1} alike`}</span>}
-          {agent === '' ? null : <span class="quiet">{showUnseen(agent.trim().slice(0, 80))}</span>}
-          {summary.risk === undefined ? null : <span class="bad">{summary.risk}</span>}
-          {problem === undefined ? null : <span class="bad">cannot be read</span>}
         </span>
       </a>
     </li>

@@ -27,7 +27,7 @@ export async function newScheduleForm({ page }: Pick<PagePorts, 'page'>) {
       </label>
       <div class="fields">
         <label>
-          <span>Times, as cron</span>
+          <span>Schedule (cron)</span>
           <input name="cron" required placeholder="0 6 * * 1" autocomplete="off" spellcheck={false} />
         </label>
         <label>
@@ -39,12 +39,12 @@ export async function newScheduleForm({ page }: Pick<PagePorts, 'page'>) {
           <input name="name" placeholder="one is made" autocomplete="off" spellcheck={false} />
         </label>
         <label>
-          <span>Folder on the worker</span>
+          <span>Folder (on the worker)</span>
           <input name="cwd" required value={sessions[0]?.cwd ?? ''} autocomplete="off" spellcheck={false} />
         </label>
         <OverlapField />
       </div>
-      <p class="quiet">No one is asked when it fires: what needs a person is denied.</p>
+      <p class="quiet">Scheduled runs are unattended: anything that needs approval is denied.</p>
       <p id="schedule-said" role="alert" />
       <div class="buttons">
         <button class="first">Create</button>
@@ -56,7 +56,7 @@ export async function newScheduleForm({ page }: Pick<PagePorts, 'page'>) {
 function OverlapField({ now }: { readonly now?: OverlapPolicy }) {
   return (
     <label>
-      <span>While the one before runs</span>
+      <span>If the previous run is still going</span>
       <select name="overlap">
         {overlapPolicies.map((policy) => (
           <option value={policy} selected={policy === now}>
@@ -93,7 +93,7 @@ export async function editScheduleForm({ schedules }: Pick<PagePorts, 'schedules
       </label>
       <div class="fields">
         <label>
-          <span>Times, as cron</span>
+          <span>Schedule (cron)</span>
           <input name="cron" required value={cron} autocomplete="off" spellcheck={false} />
         </label>
         <label>
@@ -106,15 +106,15 @@ export async function editScheduleForm({ schedules }: Pick<PagePorts, 'schedules
           <input name="model" value={options.model ?? ''} placeholder="as the worker says" autocomplete="off" />
         </label>
         <label>
-          <span>Turns, at most</span>
+          <span>Turn limit</span>
           <input name="maxTurns" value={amount(options.maxTurns)} inputmode="numeric" autocomplete="off" />
         </label>
         <label>
-          <span>Dollars, at most</span>
+          <span>Budget (USD)</span>
           <input name="maxBudgetUsd" value={amount(options.maxBudgetUsd)} inputmode="decimal" autocomplete="off" />
         </label>
       </div>
-      <p class="quiet">It counts from the next firing on; an empty field is as the worker says.</p>
+      <p class="quiet">Takes effect from the next run. Leave a field blank to use the worker’s default.</p>
       <p id="edit-said" role="alert" />
       <div class="buttons">
         <button class="first">Change</button>

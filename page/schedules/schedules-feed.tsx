@@ -9,6 +9,7 @@ import { clockChangeText, scheduleStateText } from '../../client/render/tables.t
 import { shortTime } from '../../client/units.ts';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { createTroubles, type Trouble } from '../feed/troubles.ts';
+import { EmptyCard } from '../empty-card.tsx';
 import { htmlOf, Moment } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { Banner } from '../session/frame.tsx';
@@ -136,19 +137,19 @@ function partsOf({ shown, more }: Found, troubles: readonly Trouble[], ends: End
 }
 
 function HowMany({ count, more }: { readonly count: number; readonly more: boolean }) {
-  const none = (
-    <>
-      No schedules yet: make one here, or with <code>perdure schedule create "0 6 * * 1" "your task"</code>.
-    </>
-  );
-  const all = more ? (
-    <>
-      The first {count}; <code>perdure schedule list</code> has all.
-    </>
-  ) : null;
+  if (count === 0)
+    return (
+      <EmptyCard id="how-many" icon="schedules" title="No schedules yet">
+        Create one here, or run <code>perdure schedule create "0 6 * * 1" "your task"</code>.
+      </EmptyCard>
+    );
   return (
     <p id="how-many" class="quiet">
-      {count === 0 ? none : all}
+      {more ? (
+        <>
+          Showing the first {count}. List all with <code>perdure schedule list</code>.
+        </>
+      ) : null}
     </p>
   );
 }
@@ -270,10 +271,10 @@ function ScheduleButtons({ name, paused }: { readonly name: string; readonly pau
         type="button"
         data-opens="edit-schedule"
         data-from={`/schedules/${encodeURIComponent(name)}/edit`}
-        aria-label={`Change: ${name}`}
+        aria-label={`Edit: ${name}`}
         aria-haspopup="dialog"
       >
-        Change
+        Edit
       </button>
       {act('trigger', 'Run now', `Run ${name} now?`)}
       {act('delete', 'Delete', `Delete schedule ${name}? Its sessions are kept.`)}

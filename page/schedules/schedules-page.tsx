@@ -33,7 +33,7 @@ export function schedulesPage({ parts, ring }: SchedulesFeed) {
       <table class="fleet schedules">
         <thead>
           <tr>
-            {['Schedule', 'Times', 'Next', 'Fired', 'State', 'Do'].map((heading) => (
+            {['Schedule', 'Times', 'Next', 'Past runs', 'State', 'Actions'].map((heading) => (
               <th scope="col">{heading}</th>
             ))}
           </tr>
@@ -51,20 +51,20 @@ type Acting = Pick<Schedules, 'pause' | 'resume' | 'delete' | 'trigger'>;
 const acts: Readonly<Record<string, (schedules: Acting, name: string) => Promise<string>>> = {
   pause: async (schedules, name) => {
     await schedules.pause(name);
-    return 'Paused: it fires no more until it is resumed.';
+    return 'Schedule paused.';
   },
   resume: async (schedules, name) => {
     await schedules.resume(name);
-    return 'It fires again.';
+    return 'Schedule resumed.';
   },
   delete: async (schedules, name) => {
     await schedules.delete(name);
-    return 'Deleted; its sessions stay.';
+    return 'Schedule deleted. Its sessions are kept.';
   },
   trigger: async (schedules, name) => {
     const { outcome, session } = await schedules.trigger(name);
-    if (outcome === 'started') return `It has fired: session ${session ?? 'unknown'}.`;
-    return `The firing before still runs: this one ${outcome === 'skipped' ? 'was skipped' : 'comes after it'}.`;
+    if (outcome === 'started') return `Started session ${session ?? 'unknown'}.`;
+    return `The previous run is still going, so this one ${outcome === 'skipped' ? 'was skipped' : 'will run after it'}.`;
   },
 };
 

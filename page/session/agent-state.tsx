@@ -1,6 +1,7 @@
 // Draws how an agent stands, wherever its caller names it.
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { agentStateOf } from '../fleet/session-state.ts';
+import { TimedText } from '../figures.tsx';
 import { Icon } from '../icons.tsx';
 
 /** Shows how an agent stands: a shape, a colour and its words. */
@@ -9,7 +10,9 @@ export function AgentState({ agent, now }: { readonly agent: SessionInfo; readon
   return (
     <span class={`agent-state tone-${tone}`}>
       <Icon name={icon} />
-      {word}
+      <span>
+        <TimedText text={word} />
+      </span>
     </span>
   );
 }

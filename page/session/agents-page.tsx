@@ -3,8 +3,10 @@ import { showUnseen } from '../../system/text.ts';
 import { matchAgents } from '../../client/sessions/history/agent-calls.ts';
 import { formatMoney, shortTime } from '../../client/units.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
+import { formatNumber } from '../figures.tsx';
 import { htmlOf, Moment } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
+import { EmptyCard } from '../empty-card.tsx';
 import { AgentState } from './agent-state.tsx';
 import { transcriptFacts } from './session-facts.ts';
 import { placeIn, SessionShell } from './session-shell.tsx';
@@ -19,7 +21,9 @@ export function agentsPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 't
     <SessionShell feed={feed} place={place} ui={temporalUi(seen.session)} part="agents">
       <section id="agents" data-fresh class="agents" aria-label="Agents">
         {agents.length === 0 ? (
-          <p class="quiet">No agents yet.</p>
+          <EmptyCard icon="agent" title="No agents yet">
+            Agents that this session starts appear here.
+          </EmptyCard>
         ) : (
           <div class="wide" tabindex={0} role="region" aria-label="Table of agents">
             <table>
@@ -30,7 +34,7 @@ export function agentsPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 't
                   <th>Type</th>
                   <th class="number">Turns</th>
                   <th class="number">Cost</th>
-                  <th class="number">Took</th>
+                  <th class="number">Time</th>
                   <th>Started</th>
                 </tr>
               </thead>
@@ -56,7 +60,7 @@ export function agentsPage(feed: SessionFeed, { temporalUi }: Pick<PagePorts, 't
                         <AgentState agent={agent} now={now} />
                       </td>
                       <td>{showUnseen(facts?.agent?.type ?? '')}</td>
-                      <td class="number">{String(facts?.turns ?? 0)}</td>
+                      <td class="number">{formatNumber(facts?.turns ?? 0)}</td>
                       <td class="number">{formatMoney(facts?.cents == null ? null : facts.cents / 100)}</td>
                       <td class="number">{closedAt === null ? '…' : shortTime(closedAt - startedAt)}</td>
                       <td>

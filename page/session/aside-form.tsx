@@ -7,7 +7,7 @@ export function AsideForm({ path }: { readonly path: string }) {
     <details class="steer" id="aside" data-needs="steer">
       <summary>Ask aside</summary>
       <form hx-post={`${path}/aside`} hx-target="#aside-answer" hx-config={LONG}>
-        <label for="question">The model answers from what it knows by now; the conversation keeps no trace of it</label>
+        <label for="question">The model answers from what it knows so far. The conversation isn’t affected.</label>
         <textarea id="question" name="question" rows={2} required maxlength={LONGEST_ASIDE} />
         <button>Ask</button>
       </form>

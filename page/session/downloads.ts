@@ -81,16 +81,17 @@ const itemAt = ({ standing: { items } }: SessionFeed, position: number): Item | 
   items.all[position - (items.all[0]?.position ?? 0)];
 
 /**
- * Returns an image or PDF of a message as it was sent, with one of the types that the API accepts.
- * Null when it does not exist.
+ * Returns an image or PDF of a message as it was sent, or as a call of a reply returned it (`part`
+ * is its block), with one of the types that the API accepts. Null when it does not exist.
  */
 export async function readMedium(
   feed: SessionFeed,
   { store }: Pick<PagePorts, 'store'>,
-  { position, index }: { readonly position: number; readonly index: number },
+  { position, part, index }: { readonly position: number; readonly part?: number; readonly index: number },
 ): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly mediaType: MediaType } | null> {
-  const entry = itemAt(feed, position)?.entry;
-  const medium = entry?.kind === 'user' ? entry.body.media?.[index] : undefined;
+  const item = itemAt(feed, position);
+  const ofMessage = item?.entry.kind === 'user' ? item.entry.body.media : undefined;
+  const medium = (part === undefined ? ofMessage : item?.outcomes.get(part)?.media)?.[index];
   if (medium === undefined || !MEDIA_TYPES.includes(medium.mediaType)) return null;
   return { bytes: new Uint8Array(await store.get(medium.hash)), mediaType: medium.mediaType };
 }

@@ -9,6 +9,8 @@ import type { FileChange } from '../../client/render/diff-rows.ts';
 import { callsText } from '../../client/render/files-words.ts';
 import { type FileEdit, listCommands, listReadFiles } from '../../client/sessions/history/changed-files.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
+import { EmptyCard } from '../empty-card.tsx';
+import { formatNumber } from '../figures.tsx';
 import { Icon } from '../icons.tsx';
 import { Copy, htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
@@ -49,7 +51,7 @@ export async function filesPage(
           <FileList files={files} shown={shown} link={`${link}/files?${at === undefined ? '' : `capture=${at}&`}`} />
           {read.length === 0 ? null : (
             <>
-              <h2>{`Read only, ${read.length}`}</h2>
+              <h2>{`Read only · ${formatNumber(read.length)}`}</h2>
               <ul class="plain-list">
                 {read.slice(0, MOST).map(({ path: name, times }) => (
                   <li class="row">
@@ -63,7 +65,7 @@ export async function filesPage(
           )}
           {commands.length === 0 ? null : (
             <>
-              <h2>{`Commands that may have changed files, ${commands.length}`}</h2>
+              <h2>{`Commands that may have changed files · ${formatNumber(commands.length)}`}</h2>
               <ul class="plain-list">
                 {commands.slice(0, MOST).map(({ command, times, anchor }) => (
                   <li class="row">
@@ -82,10 +84,10 @@ export async function filesPage(
           {shown ? (
             <FileDetail file={shown} link={link} patch={patch} onDisk={onDisk} at={at} />
           ) : (
-            <p class="quiet">{problem === null ? 'No file has changed.' : 'No call has changed a file.'}</p>
+            <EmptyCard icon="file" title="No files changed" />
           )}
           {problem === null ? null : (
-            <p class="quiet">{`What else has changed is not known: ${showUnseen(problem)}.`}</p>
+            <p class="quiet">{`Only changes made by calls are listed: ${showUnseen(problem)}.`}</p>
           )}
         </div>
       </div>
@@ -150,7 +152,7 @@ const KINDS = { added: 'new', changed: '', deleted: 'deleted' } as const;
 function fileWords({ change, edits, cause }: SessionFile): string {
   const last = edits.at(-1);
   const kind = change ? KINDS[change.kind] : '';
-  const by = last ? [last.tool, `turn ${last.anchor.split('-')[1] ?? ''}`, editWords(last)] : [showUnseen(cause)];
+  const by = last ? [last.tool, `#${last.anchor.split('-')[1] ?? ''}`, editWords(last)] : [showUnseen(cause)];
   const count = edits.length > 1 ? `${edits.length} changes` : '';
   return [...by, count, kind].filter((part) => part !== '').join(' · ');
 }
@@ -191,10 +193,10 @@ function FileDetail({
           {copied === null ? null : <Copy text={copied} what="Copy as patch" />}
         </span>
       </div>
-      {onDisk === null ? null : <p class="quiet">{`Still so on disk? ${onDisk}`}</p>}
+      {onDisk === null ? null : <p class="quiet">{`On disk: ${onDisk}`}</p>}
       {patch === null ? null : (
         <section class="edit">
-          <p class="quiet">{at === undefined ? 'In all' : 'In this step'}</p>
+          <p class="quiet">{at === undefined ? 'Total' : 'In this step'}</p>
           <PatchFigure path={file.path} patch={patch} />
         </section>
       )}
@@ -202,7 +204,7 @@ function FileDetail({
         <section class={edit.done === false ? 'edit failed' : 'edit'}>
           <p class="row quiet">
             <a href={`${link}?at=${placeOf(edit.anchor)}#call-${edit.anchor}`}>
-              {`${edit.tool}, turn ${edit.anchor.split('-')[1]}`}
+              {`${edit.tool} · #${edit.anchor.split('-')[1]}`}
             </a>
             <span>{editWords(edit)}</span>
           </p>
@@ -249,14 +251,14 @@ export async function describeOnDisk(
   try {
     if (!(await stat(cwd)).isDirectory()) return null;
     const { size } = await stat(file);
-    if (size > LARGEST) return 'too large to look';
+    if (size > LARGEST) return 'too large to check';
     const text = await readFile(file, 'utf8');
     const isSame = last.before === null ? text === last.after : text.includes(last.after);
-    if (isSame) return last.before === null ? 'Yes, unchanged since.' : 'Yes, the changed lines are there.';
-    return 'No, it was changed since.';
+    if (isSame) return last.before === null ? 'unchanged since.' : 'the changed lines are still there.';
+    return 'changed since.';
   } catch (error) {
     const code = codeOf(error);
-    if (code === 'ENOENT') return (await isFolder(cwd)) ? 'No, the file is gone.' : null;
+    if (code === 'ENOENT') return (await isFolder(cwd)) ? 'the file is gone.' : null;
     if (code === 'EACCES' || code === 'EPERM' || code === 'ENOTDIR') return null;
     throw error;
   }

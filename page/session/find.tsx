@@ -3,6 +3,7 @@
 import { showUnseen } from '../../system/text.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { noticeText } from '../../client/render/words.ts';
+import { formatCount } from '../../client/units.ts';
 import { isReply, type Item } from '../../client/sessions/history/items.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { htmlOf } from '../layout.tsx';
@@ -51,10 +52,30 @@ export function findIn(
   return { matches, more };
 }
 
+/** Returns whole words around a match, without the marks of Markdown. */
 function snippetOf(text: string, found: number, length: number): Pick<Match, 'snippet' | 'at' | 'length'> {
-  const from = Math.max(0, found - AROUND);
-  const snippet = text.slice(from, found + length + AROUND);
-  return { snippet, at: found - from, length };
+  const [from, to] = [Math.max(0, found - AROUND), found + length + AROUND];
+  const left = text.slice(from, found);
+  const right = text.slice(found + length, to);
+  const before = from === 0 ? plainOf(left) : `… ${plainOf(left.replace(/^\S*\s*/, ''))}`;
+  const after = to >= text.length ? plainOf(right) : `${plainOf(right.replace(/\s*\S*$/, ''))} …`;
+  const match = text.slice(found, found + length);
+  return { snippet: `${before}${match}${after}`, at: before.length, length };
+}
+
+const plainOf = (text: string): string =>
+  text
+    .replaceAll(/```\w*|\*\*|`/g, '')
+    .replaceAll(/(^|\n)\s*(?:#{1,6}|[-*>])(?=\s)/g, '$1')
+    .replaceAll(/\s+/g, ' ');
+
+/** Writes an input as its fields, without the marks of JSON. */
+function inputText(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return JSON.stringify(input) ?? '';
+  const fields = Object.entries(input).map(
+    ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return fields.join('\n');
 }
 
 function* textsOf(item: Item, bodies: ReadonlyMap<Hash, string>): Iterable<Text> {
@@ -74,17 +95,17 @@ function* textsOf(item: Item, bodies: ReadonlyMap<Hash, string>): Iterable<Text>
       yield { where: `${where} thinking`, text: block.thinking, href: `?at=${place}#it-${item.anchor}` };
     if (block.type !== 'tool_use') continue;
     const href = `?at=${place}#call-${item.anchor}-${index}`;
-    yield { where: `${where} ${block.name}`, text: JSON.stringify(block.input) ?? '', href };
+    yield { where: `${where} ${block.name}`, text: inputText(block.input), href };
     const outcome = outcomes.get(index);
     if (outcome) yield { where: `${where} ${block.name}, result`, text: outcome.content, href };
   }
 }
 
 function MatchList({ matches, more }: { readonly matches: readonly Match[]; readonly more: number }) {
-  if (matches.length === 0) return <p class="quiet">Nothing in this session has these words.</p>;
+  if (matches.length === 0) return <p class="quiet">No matches in this session</p>;
   return (
     <>
-      <p class="quiet">{`${(matches.length + more).toLocaleString('en')} places`}</p>
+      <p class="quiet">{formatCount(matches.length + more, 'match', 'matches')}</p>
       <ol>
         {matches.map(({ where, href, ...place }) => (
           <li>

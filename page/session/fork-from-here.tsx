@@ -31,7 +31,7 @@ export function ForkDialog({ path, cwd }: DialogProps) {
         </p>
         <input type="hidden" name="at" value="" />
         <fieldset class="choice-list">
-          <legend>Where it works</legend>
+          <legend>Working folder</legend>
           <label>
             <input type="radio" name="where" value="own" checked />
             New folder, with the files as they were at that point
@@ -51,7 +51,7 @@ export function ForkDialog({ path, cwd }: DialogProps) {
           />
         </label>
         <label>
-          <span>First prompt, optional</span>
+          <span>First prompt (optional)</span>
           <textarea name="prompt" rows={3} maxlength={100_000} />
         </label>
         <div class="buttons">

@@ -4,11 +4,13 @@
 import { showUnseen } from '../../system/text.ts';
 import { isUnderWay } from '../../client/sessions/info.ts';
 import type { Frame, PendingMessage, Standing } from '../feed/standing.tsx';
+import { formatNumber } from '../figures.tsx';
 import { htmlOf } from '../layout.tsx';
 import type { Trouble, TroubleKind } from '../feed/troubles.ts';
 import { DecisionForm, decisionId } from './decision-form.tsx';
 import { Actions, Gauges, StateChip } from './head.tsx';
-import { NowPart, SpendPart, ToolsPart } from './inspector.tsx';
+import { SpendPart, ToolsPart } from './inspector.tsx';
+import { NowPart } from './now-part.tsx';
 import { transcriptFacts } from './session-facts.ts';
 import { LimitsNow } from './steer-forms.tsx';
 
@@ -91,7 +93,7 @@ function countPart(id: string, into: string, count: number) {
           into,
           html: htmlOf(
             <span class="count" id={id}>
-              {String(count)}
+              {formatNumber(count)}
             </span>,
           ),
         },
@@ -102,7 +104,7 @@ function countPart(id: string, into: string, count: number) {
 function WaitingNumber({ of }: { readonly of: number }) {
   return (
     <p id="waiting-number" class="waiting-number">
-      {`1 of ${of} `}
+      {`1 of ${formatNumber(of)} `}
       <a href="/inbox">all in the inbox</a>
     </p>
   );
@@ -116,7 +118,10 @@ function suggestionOf({ seen, pending }: Standing): readonly string[] {
 function Suggestion({ text }: { readonly text: string }) {
   return (
     <p id="suggestion" class="quiet">
-      <kbd>Tab</kbd> writes: <span data-suggestion>{showUnseen(text)}</span>
+      <kbd>Tab</kbd> to accept
+      <span class="unseen" data-suggestion>
+        {showUnseen(text)}
+      </span>
     </p>
   );
 }

@@ -2,12 +2,13 @@
 // be done, and what it has used of its limits.
 import { showUnseen } from '../../system/text.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
+import { endWords } from '../../client/render/ending-words.ts';
 import { stopText } from '../../client/sessions/outcome.ts';
 import { isUnderWay, phaseText, type SessionInfo } from '../../client/sessions/info.ts';
 import { isSilentSession } from '../../client/sessions/running/with-running.ts';
 import { formatMoney, formatTokens } from '../../client/units.ts';
 import { workerName } from '../../client/sessions/history/bars.ts';
-import { formatNumber } from '../figures.tsx';
+import { formatNumber, shortAmount } from '../figures.tsx';
 import type { Standing } from '../feed/standing.tsx';
 import { Icon, type IconName } from '../icons.tsx';
 import { Moment } from '../layout.tsx';
@@ -43,7 +44,7 @@ function endState({ last }: SessionInfo, since: number | null): State {
   return {
     kind: 'fail',
     icon: 'failed',
-    words: `idle: ${showUnseen(reason.slice(0, 40)).replaceAll('_', ' ')}`,
+    words: `idle: ${endWords(last.terminal)}`,
     since,
   };
 }
@@ -182,9 +183,9 @@ export function Gauges({ standing }: { readonly standing: Standing }) {
         )}
       </Figure>
       <Figure name="Tokens">
-        {`${least}${shortCount(early?.tokens ?? totalTokens(all.spend.usage))}`}
+        {`${least}${shortAmount(early?.tokens ?? totalTokens(all.spend.usage))}`}
         {rules?.maxTokens ? (
-          <small>{ofRun(shortCount(totalTokens(run.spend.usage)), shortCount(rules.maxTokens))}</small>
+          <small>{ofRun(shortAmount(totalTokens(run.spend.usage)), shortAmount(rules.maxTokens))}</small>
         ) : null}
       </Figure>
       <ContextFigure context={spend.context} window={window} critical={rules?.compaction.critical} />
@@ -236,14 +237,6 @@ function Figure({ name, children }: { readonly name: string; readonly children: 
       <dd>{children}</dd>
     </div>
   );
-}
-
-/** 900, 12.4 k, 3.1 M. */
-export function shortCount(n: number): string {
-  if (n < 1_000) return String(n);
-  const [divisor, unit] = n < 1e6 ? [1e3, 'k'] : [1e6, 'M'];
-  const scaled = n / divisor;
-  return `${scaled < 100 ? scaled.toFixed(1).replace(/\.0$/, '') : String(Math.round(scaled))} ${unit}`;
 }
 
 type MeterProps = {

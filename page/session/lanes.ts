@@ -28,11 +28,7 @@ export function lanesOf({ seen, iterations, steps, agents, stepsOfAgents, now }:
   const bars = withUnstored(iterations, byName, true).map((one) =>
     barOf(one, byName.get(iterationName(one)) ?? [], now),
   );
-  const own = withWait(
-    bars.flatMap(({ segments }) => segments),
-    seen,
-    now,
-  );
+  const own = barsWithWait(bars, seen, now).flatMap(({ segments }) => segments);
   const shown = agents.toSorted((one, other) => one.startedAt - other.startedAt).slice(-MOST_LANES);
   const ofAgents = shown.map((agent) => ({
     name: agent.title || agent.session,
@@ -79,21 +75,56 @@ export function agentSegments(agent: SessionInfo, steps: readonly Step[], now: n
   );
 }
 
+/** Adds a wait that goes on to the last bar. */
+export function barsWithWait(bars: readonly Bar[], seen: SessionInfo, now: number): readonly Bar[] {
+  const last = bars.at(-1);
+  if (!last) return bars;
+  const segments = withWait(last.segments, seen, now);
+  return [...bars.slice(0, -1), { ...last, segments, to: Math.max(last.to, segments.at(-1)?.to ?? 0) }];
+}
+
 /**
- * Joins stretches shorter than `least` with the ones before them; the kind of the longer one stays.
+ * Joins stretches shorter than `least` with those after them, until they can be seen together; the
+ * kind that took most of their time stays.
  */
 export function joinShort(segments: readonly BarSegment[], least: number): readonly BarSegment[] {
   const joined: BarSegment[] = [];
-  for (const segment of segments) {
+  const push = (segment: BarSegment): void => {
     const last = joined.at(-1);
     const isNear = last !== undefined && segment.from - last.to < least;
-    const isShort = last !== undefined && (segment.to - segment.from < least || last.to - last.from < least);
-    if (!last || !isNear || (!isShort && last.kind !== segment.kind)) {
-      joined.push(segment);
-      continue;
-    }
-    const longer = segment.to - segment.from > last.to - last.from ? segment : last;
-    joined[joined.length - 1] = { ...longer, from: last.from, to: Math.max(last.to, segment.to) };
+    if (isNear && last.kind === segment.kind)
+      joined[joined.length - 1] = spanOver(longer(last, segment), last, segment);
+    else joined.push(segment);
+  };
+  let short: BarSegment[] = [];
+  const endShort = (): void => {
+    if (short.length > 0) push(mostOf(short));
+    short = [];
+  };
+  for (const segment of segments) {
+    const [first, last] = [short[0], short.at(-1)];
+    if (first && last && (segment.from - last.to >= least || last.to - first.from >= least)) endShort();
+    if (short.length > 0 || segment.to - segment.from < least) short.push(segment);
+    else push(segment);
   }
+  endShort();
   return joined;
+}
+
+const lengthOf = ({ from, to }: BarSegment): number => to - from;
+const longer = (one: BarSegment, other: BarSegment): BarSegment => (lengthOf(other) > lengthOf(one) ? other : one);
+const spanOver = (segment: BarSegment, first: BarSegment, last: BarSegment): BarSegment => ({
+  ...segment,
+  from: first.from,
+  to: Math.max(first.to, last.to),
+});
+
+/** Shows neighbours as the longest segment of the kind that took most of their time. */
+function mostOf(segments: readonly BarSegment[]): BarSegment {
+  const times = new Map<string, number>();
+  for (const one of segments) times.set(one.kind, (times.get(one.kind) ?? 0) + lengthOf(one));
+  const most = Math.max(...times.values());
+  const [first, ...rest] = segments.filter(({ kind }) => times.get(kind) === most);
+  const shown = rest.reduce(longer, first as BarSegment);
+  return { ...shown, from: segments[0]?.from ?? shown.from, to: Math.max(...segments.map(({ to }) => to)) };
 }

@@ -57,11 +57,7 @@ export function MapBody({ lanes: { from, to, lanes } }: { readonly lanes: Lanes 
       {lanes.map((lane, at) => (
         <LaneRow lane={lane} from={from} to={to} isRoot={at === 0} />
       ))}
-      <div class="map-axis" aria-hidden="true">
-        {clockTicks(from, to).map((at) => (
-          <Clock at={at} />
-        ))}
-      </div>
+      <div class="map-axis" aria-hidden="true" />
       <ul class="legend" aria-label="Colours">
         {KINDS.filter(([kind]) => lanes.some(({ segments }) => segments.some((one) => one.kind === kind))).map(
           ([kind, name]) => (
@@ -85,22 +81,6 @@ export function ZoomNote() {
         <kbd>z</kbd> all
       </button>
     </span>
-  );
-}
-
-/** Five moments at even distances. */
-export function clockTicks(from: number, to: number): readonly number[] {
-  return [0, 0.25, 0.5, 0.75, 1].map((share) => from + share * (to - from));
-}
-
-/** The time of day of a moment; the page shows it in the time zone of the person. */
-export function Clock({ at }: { readonly at: number }) {
-  const date = new Date(at);
-  if (Number.isNaN(date.getTime())) return <span>–</span>;
-  return (
-    <time datetime={date.toISOString()} data-clock={String(Math.round(at))}>
-      {date.toISOString().slice(11, 19)}
-    </time>
   );
 }
 

@@ -110,7 +110,7 @@ function addParts(reading: AddReading, ports: PagePorts): void {
     return context.html(await itemsPart(feed, earlierThan(before)));
   });
   reading('/sessions/:id/entries/:position/:part', (feed, context) => answerText(feed, ports, context));
-  reading('/sessions/:id/entries/:position/media/:index', (feed, context) => answerMedium(feed, ports, context));
+  for (const path of MEDIA) reading(`/sessions/:id${path}`, (feed, context) => answerMedium(feed, ports, context));
 }
 
 /** Adds /compare, which shows up to three sessions side by side. */
@@ -139,9 +139,13 @@ export async function answerText(feed: SessionFeed, ports: PagePorts, context: C
   return text === null ? context.notFound() : context.text(text);
 }
 
+/** Images and documents of a message, and of a call of a reply. */
+export const MEDIA = ['/entries/:position/media/:index', '/entries/:position/:part/media/:index'] as const;
+
 export async function answerMedium(feed: SessionFeed, ports: PagePorts, context: Context): Promise<Response> {
-  const { position, index } = context.req.param() as { readonly position: string; readonly index: string };
-  const medium = await readMedium(feed, ports, { position: Number(position), index: Number(index) });
+  const { position = '', part, index = '' } = context.req.param() as Readonly<Record<string, string | undefined>>;
+  const at = { position: Number(position), ...(part !== undefined && { part: Number(part) }), index: Number(index) };
+  const medium = await readMedium(feed, ports, at);
   if (medium === null) return context.notFound();
   // Offer a document as a download: a browser would run its content.
   if (medium.mediaType === 'application/pdf')

@@ -43,7 +43,7 @@ export async function rewindPreview(
     <form hx-post={`/sessions/${session}/rewind`} hx-target="#said" data-rewind-form>
       <input type="hidden" name="to" value={asked.to} />
       <fieldset class="choice-list">
-        <legend class="unseen">What goes back</legend>
+        <legend class="unseen">What to restore</legend>
         {(Object.keys(PARTS) as Part[]).map((part) => (
           <label>
             <input type="radio" name="part" value={part} checked={part === asked.part} /> {PARTS[part]}
@@ -75,7 +75,7 @@ function PlanList({ plan }: { readonly plan: SessionRewound }) {
       {rewind.to === undefined ? null : (
         <p>{`The conversation goes back to ${where}: ${formatCount(turns, 'turn')} left behind, stored and counted.`}</p>
       )}
-      {files === null ? <p>The files go back on the machine that has them.</p> : null}
+      {files === null ? <p>Files are restored on the machine that has them.</p> : null}
       {files === null || rewind.files === undefined ? null : <FileRows plan={plan} />}
       {notLooked === null ? null : <p class="warn">{showUnseen(`${sentence(notLooked)}.`)}</p>}
       {warningLists(plan).map(({ heading, lines }) => (
@@ -102,7 +102,7 @@ function FileRows({ plan }: { readonly plan: SessionRewound }) {
   const count = countFiles(plan) ?? 0;
   return (
     <>
-      <p>{count === 0 ? 'The files are as they were then.' : `${formatCount(count, 'file')} change:`}</p>
+      <p>{count === 0 ? 'No files to restore.' : `${formatCount(count, 'file')} change:`}</p>
       <ul class="plain-list">
         {files?.slice(0, MOST).map(({ path, insertions, deletions, unnamed }) => (
           <li class="row">
@@ -136,7 +136,7 @@ export function RewindRefused({ why }: { readonly why: string }) {
 export function RewindDialog({ path }: { readonly path: string }) {
   return (
     <dialog id="rewind" aria-labelledby="rewind-title" data-rewind-from={`${path}/rewind`}>
-      <h2 id="rewind-title">Go back to here</h2>
+      <h2 id="rewind-title">Rewind to here</h2>
       <div id="rewind-plan" />
     </dialog>
   );

@@ -36,6 +36,8 @@ export type TranscriptFacts = {
   /** The number of runs, since a fork its own (T10). */
   readonly runs: number;
   readonly compactions: number;
+  /** US dollars of all replies so far, at even steps; a price that is not known adds nothing. */
+  readonly costs: readonly number[];
 };
 
 type Sums = {
@@ -50,7 +52,30 @@ type Sums = {
   begunAt: number | null;
   endedAt: number | null;
   compactions: number;
+  costs: Curve;
 };
+
+/** A sum as it grew: one point for each `step` additions. */
+type Curve = { sum: number; count: number; step: number; readonly points: number[] };
+
+const emptyCurve = (): Curve => ({ sum: 0, count: 0, step: 1, points: [] });
+
+/** A curve has up to twice as many points. */
+const POINTS = 24;
+
+function addPoint(curve: Curve, value: number): void {
+  curve.sum += value;
+  curve.count += 1;
+  if (curve.count % curve.step !== 0) return;
+  curve.points.push(curve.sum);
+  if (curve.points.length < 2 * POINTS) return;
+  curve.step *= 2;
+  for (let at = 0; at < POINTS; at += 1) curve.points[at] = curve.points[2 * at + 1] as number;
+  curve.points.length = POINTS;
+}
+
+const pointsOf = ({ sum, count, step, points }: Curve): readonly number[] =>
+  count % step === 0 ? [...points] : [...points, sum];
 
 /** `times` are sorted. */
 type ToolSums = { calls: number; failed: number; readonly times: number[] };
@@ -67,12 +92,13 @@ const sums: ItemFold<Sums> = {
     begunAt: null,
     endedAt: null,
     compactions: 0,
+    costs: emptyCurve(),
   }),
   add(state, item) {
     const { entry } = item;
     state.run = item.run;
     state.tasks = tasksAfter(state.tasks, entry);
-    if (isForked(item)) [state.replies, state.runs] = [noSpend, 0];
+    if (isForked(item)) [state.replies, state.runs, state.costs] = [noSpend, 0, emptyCurve()];
     if (entry.kind === 'run_started') [state.begunAt, state.endedAt, state.runs] = [entry.at, null, state.runs + 1];
     if (entry.kind === 'run_ended') state.endedAt = entry.ended.at;
     if (entry.kind === 'boundary') state.compactions += 1;
@@ -90,6 +116,7 @@ function addReply(state: Sums, { run, entry: { spend } }: ReplyItem): void {
   prompts.cached += cacheRead;
   state.prompts.set(run, prompts);
   state.replies = addSpend(state.replies, spend);
+  addPoint(state.costs, spend.usd ?? 0);
 }
 
 function toolOf({ tools }: Sums, name: string): ToolSums {
@@ -113,7 +140,7 @@ function addOutcome(tool: ToolSums, { isError, log }: Outcome): void {
 
 /** An addition to the transcript costs what it adds. */
 export function transcriptFacts({ all }: Pick<Items, 'all'>): TranscriptFacts {
-  const { replies, prompts, run, runs, tools, tasks, begunAt, endedAt, compactions } = foldItems(sums, all);
+  const { replies, costs, prompts, run, runs, tools, tasks, begunAt, endedAt, compactions } = foldItems(sums, all);
   const asked = prompts.get(run);
   return {
     spend: sumSpend(all),
@@ -127,6 +154,7 @@ export function transcriptFacts({ all }: Pick<Items, 'all'>): TranscriptFacts {
     endedAt,
     runs,
     compactions,
+    costs: pointsOf(costs),
   };
 }
 

@@ -56,6 +56,7 @@ export async function sessionPage(
       foot={<Composer path={path} suggested={partsIn(PLACES.suggested)} />}
     >
       <section id="transcript" aria-label="Transcript" data-fresh>
+        <h2 class="unseen">Transcript</h2>
         {raw(transcript)}
       </section>
       <ol id={PLACES.pending} class="transcript" data-fresh>
@@ -70,17 +71,18 @@ function Composer({ path, suggested }: { readonly path: string; readonly suggest
   return (
     <form class="composer" id="composer" data-needs="steer" hx-post={`${path}/send`} hx-target="#said">
       <label class="unseen" for="message">
-        Write to the session
+        Message this session
       </label>
       <textarea
         id="message"
         name="text"
         rows={1}
+        title="The model reads it before its next call."
         required
         maxlength={1_000_000}
         aria-describedby={PLACES.suggested}
-        data-placeholder="Write to the session; it reads it before its next call"
-        placeholder="Write to the session; it reads it before its next call"
+        data-placeholder="Message this session"
+        placeholder="Message this session"
       />
       <button name="now" value="true" class="plain" title="Send now, interrupting">
         Send now<span class="unseen">, interrupting</span>
@@ -120,7 +122,7 @@ export async function transcriptPart(
       </ol>
       {atEnd ? null : (
         <p class="more">
-          <a href={path}>{`${(length - shown.to).toLocaleString('en')} newer entries: go to the end`}</a>
+          <a href={path}>{`${(length - shown.to).toLocaleString('en')} newer entries · go to the end`}</a>
         </p>
       )}
       <ol class="transcript" id={PLACES.opening}>
@@ -150,7 +152,7 @@ export async function itemsPart(feed: SessionFeed, { from, to }: ItemWindow, bas
     parts.push(
       htmlOf(
         <li id={itemId(-1)} class="quiet none">
-          Nothing is stored yet.
+          Nothing stored yet.
         </li>,
       ),
     );

@@ -101,7 +101,7 @@ export function SessionShell({ feed, place, ui, part, foot, children }: Props) {
             ) : null}
           </div>
         </header>
-        <MapFrame standing={feed.standing} />
+        {isTranscript || part === 'timeline' ? <MapFrame standing={feed.standing} /> : null}
         <div class={isTranscript ? 'session-body' : 'session-body alone'}>
           <div class="column">
             {children}

@@ -33,7 +33,7 @@ export async function drawSharedPage(
               <StateChip standing={standing} />
             </span>
             <span class="quiet">
-              {'Shared to look at; this link ends '}
+              {'Read-only link · expires '}
               <Moment at={ends} />
             </span>
           </p>

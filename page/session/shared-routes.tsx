@@ -10,7 +10,7 @@ import type { Change } from '../feed/ring.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Copy, htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
-import { answerMedium, answerText, idOf, type SessionFeeds } from './reading-routes.ts';
+import { MEDIA, answerMedium, answerText, idOf, type SessionFeeds } from './reading-routes.ts';
 import { earlierThan, itemsPart } from './session-page.tsx';
 import { drawSharedPage } from './shared-page.tsx';
 
@@ -64,7 +64,7 @@ export function addSharedRoutes(
       const share = context.req.param('share') ?? '';
       const ends = session === null ? null : readShareEnd(access, session, share);
       if (session === null || ends === null)
-        return context.text('This link has ended, or is not one of this page.', 403);
+        return context.text('This link has expired, or isn’t from this page.', 403);
       return withFeed(feeds, session, (feed) => show(feed, context, { base: `${SHARED}/${session}/${share}`, ends }));
     });
   };
@@ -83,5 +83,5 @@ export function addSharedRoutes(
     return context.html(await itemsPart(feed, earlierThan(before), base));
   });
   looking('/entries/:position/:part', (feed, context) => answerText(feed, ports, context));
-  looking('/entries/:position/media/:index', (feed, context) => answerMedium(feed, ports, context));
+  for (const path of MEDIA) looking(path, (feed, context) => answerMedium(feed, ports, context));
 }

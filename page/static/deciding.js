@@ -86,7 +86,7 @@ export function decideByKey({ timeStamp }, decision, { act, harm }) {
   line.setAttribute('role', 'alert');
   const kbd = document.createElement('kbd');
   kbd.textContent = SECOND;
-  line.append(`Allow it? It ${harm}. `, kbd, ' allows it, any other key does not.');
+  line.append(`Allow? It ${harm}. Press `, kbd, ' to allow, or any other key to cancel.');
   (decision.querySelector('.inbox-bar, .decision-bar') ?? decision).before(line);
   armed = { decision, act, line, until: timeStamp + ARMED_MS };
 }
@@ -101,6 +101,16 @@ export function takesSecondKey(event) {
   event.stopImmediatePropagation();
   act();
   return true;
+}
+
+/** Says why a changed input cannot be sent; null where it can. */
+export function inputProblem(text) {
+  try {
+    JSON.parse(text);
+    return null;
+  } catch (error) {
+    return `The input isn’t valid JSON: ${error.message}. Nothing was sent.`;
+  }
 }
 
 /** What waits to be sent, oldest first. */
@@ -164,7 +174,7 @@ export async function post(path, body) {
     const done = answer.headers.get('content-type')?.includes('json') ? JSON.parse(text) : { said: plain(text) };
     return { ...done, ok: answer.ok };
   } catch {
-    const text = 'It did not reach the page’s server, and may not have been done: look before you try again.';
+    const text = 'The page’s server couldn’t be reached, so this may not have happened. Check before you try again.';
     return { said: text, ok: false };
   }
 }

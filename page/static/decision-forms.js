@@ -1,6 +1,6 @@
 // Decisions by a form: at the foot of a session, and above the list of sessions. Whatever sends the form (a click, Enter, a key), it is
 // sent after a while in which it can be taken back, and only about the input that was shown.
-import { holdBack, isReadable, post, watchDecisions } from './deciding.js';
+import { holdBack, inputProblem, isReadable, post, watchDecisions } from './deciding.js';
 
 const DECISION = '.decision, .need';
 
@@ -21,7 +21,10 @@ document.addEventListener(
     if (form.dataset.decides === undefined || !decision) return;
     event.preventDefault();
     if (deciding.has(decision.id) || !isReadable(decision, event.timeStamp)) return;
-    void sendLater(decision, form.dataset.decides, Object.fromEntries(new FormData(form, submitter)));
+    const body = Object.fromEntries(new FormData(form, submitter));
+    const problem = body.input === undefined ? null : inputProblem(body.input);
+    if (problem !== null) return tell(problem, 'bad');
+    void sendLater(decision, form.dataset.decides, body);
   },
   true,
 );
@@ -48,8 +51,8 @@ async function sendLater({ id, dataset: { hash, what } }, path, body) {
   tell(sent.said, sent.ok ? 'good' : isSent ? 'bad' : 'quiet');
 }
 
-const BACK = { said: 'Taken back.', ok: false };
-const GONE = { said: 'It was decided elsewhere, or its input has changed. Nothing was sent.', ok: false };
+const BACK = { said: 'Undone.', ok: false };
+const GONE = { said: 'Decided elsewhere, or its input changed. Nothing was sent.', ok: false };
 
 function tell(text, kind) {
   const line = document.createElement('p');

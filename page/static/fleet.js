@@ -64,8 +64,8 @@ document.querySelector('[data-compare]')?.addEventListener('click', () => {
 });
 
 const QUESTIONS = {
-  interrupt: { verb: 'Interrupt', text: 'What runs now is stopped. The sessions can be continued.' },
-  resume: { verb: 'Resume', text: 'Parked sessions go on at once.' },
+  interrupt: { verb: 'Interrupt', text: 'Current work stops. You can continue the sessions later.' },
+  resume: { verb: 'Resume', text: 'Parked sessions resume now.' },
   cancel: { verb: 'End', text: 'They stop and can’t be resumed. Transcripts are kept.', isBad: true },
 };
 

@@ -13,7 +13,8 @@ const set = (element, text) => {
 };
 
 function show({ counts, health, alarms }) {
-  for (const place of document.querySelectorAll('[data-count]')) set(place, String(counts[place.dataset.count] || ''));
+  for (const place of document.querySelectorAll('[data-count]'))
+    set(place, (counts[place.dataset.count] || 0).toLocaleString('en').replace(/^0$/, ''));
   document.title = counts.inbox > 0 ? `(${counts.inbox}) ${title}` : title;
   set(document.getElementById('figures-of-health'), health.text);
   const light = document.getElementById('light');
@@ -51,7 +52,9 @@ async function countViews() {
     const answer = await fetch(`/views?${asked.toString()}`, { headers: { Accept: 'application/json' } });
     if (!answer.ok) return;
     const counts = await answer.json();
-    for (const [at, link] of links.entries()) set(link.querySelector('.count'), String(counts[at] || ''));
+    for (const [at, { href }] of links.entries())
+      for (const link of document.querySelectorAll('[data-views] a'))
+        if (link.href === href) set(link.querySelector('.count'), String(counts[at] || ''));
   } catch {
     // The light says that the server does not answer.
   }
@@ -85,7 +88,7 @@ function notify({ waiting }) {
   known = new Set(waiting.map(({ id }) => id));
   if (fresh.length === 0 || !isOn() || !document.hidden) return;
   const [{ text }] = fresh;
-  const note = new Notification(fresh.length === 1 ? text : `${fresh.length} new calls wait for a decision`, {
+  const note = new Notification(fresh.length === 1 ? text : `${fresh.length} new calls need you`, {
     tag: 'perdure',
   });
   note.addEventListener('click', () => {
@@ -214,7 +217,6 @@ const FIRST = [
   { name: 'Failed', address: '/?tab=failed' },
 ];
 const views = () => JSON.parse(localStorage.getItem(VIEWS) ?? 'null') ?? FIRST;
-const list = document.getElementById('views');
 
 function keepViews(all) {
   localStorage.setItem(VIEWS, JSON.stringify(all));
@@ -222,29 +224,31 @@ function keepViews(all) {
 }
 
 function showViews() {
-  list?.replaceChildren(
-    ...views().map(({ name, address }, at) => {
-      const row = document.createElement('li');
-      const link = document.createElement('a');
-      link.href = address;
-      link.title = name;
-      const text = document.createElement('span');
-      text.className = 'cut';
-      text.textContent = name;
-      const icon = document.getElementById('view-icon')?.content.cloneNode(true);
-      const count = document.createElement('b');
-      count.className = 'count';
-      link.append(...(icon ? [icon] : []), text, count);
-      if (`${location.pathname}${location.search}` === address) link.setAttribute('aria-current', 'page');
-      const drop = document.createElement('button');
-      drop.type = 'button';
-      drop.textContent = '×';
-      drop.setAttribute('aria-label', `Drop the view ${name}`);
-      drop.addEventListener('click', () => keepViews(views().filter((_, other) => other !== at)));
-      row.append(link, drop);
-      return row;
-    }),
-  );
+  for (const list of document.querySelectorAll('[data-views]')) list.replaceChildren(...viewRows());
+}
+
+function viewRows() {
+  return views().map(({ name, address }, at) => {
+    const row = document.createElement('li');
+    const link = document.createElement('a');
+    link.href = address;
+    link.title = name;
+    const text = document.createElement('span');
+    text.className = 'cut';
+    text.textContent = name;
+    const icon = document.getElementById('view-icon')?.content.cloneNode(true);
+    const count = document.createElement('b');
+    count.className = 'count';
+    link.append(...(icon ? [icon] : []), text, count);
+    if (`${location.pathname}${location.search}` === address) link.setAttribute('aria-current', 'page');
+    const drop = document.createElement('button');
+    drop.type = 'button';
+    drop.textContent = '×';
+    drop.setAttribute('aria-label', `Remove view ${name}`);
+    drop.addEventListener('click', () => keepViews(views().filter((_, other) => other !== at)));
+    row.append(link, drop);
+    return row;
+  });
 }
 document.addEventListener('perdure:keep-view', ({ detail: { name, address } }) =>
   keepViews([...views().filter((view) => view.name !== name), { name, address }]),

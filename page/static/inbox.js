@@ -3,6 +3,7 @@
 import {
   decideByKey,
   holdBack,
+  inputProblem,
   isReadable,
   latinKey,
   post,
@@ -27,6 +28,9 @@ const part = (selector) => detail()?.querySelector(selector);
 const writes = (element) => element?.matches?.('input:not([type=radio]), textarea, select') ?? false;
 const narrow = matchMedia('(max-width: 860px)');
 
+/** The list has no more rows. */
+const MOST_ROWS = 200;
+
 let selected = detail()?.dataset.item ?? null;
 
 function mark() {
@@ -39,6 +43,9 @@ function mark() {
   const at = all.findIndex(({ dataset }) => dataset.item === selected);
   document.getElementById('inbox-place').textContent = at < 0 ? '' : `${at + 1} of ${all.length}`;
   document.getElementById('inbox-steps').hidden = all.length === 0;
+  // What was decided here is known before the frame looks again.
+  if (deciding.size > 0 && all.length < MOST_ROWS)
+    for (const count of document.querySelectorAll('[data-count=inbox]')) count.textContent = String(all.length || '');
 }
 
 /** Where there is no room for both, the list takes the place of the chosen call. */
@@ -110,7 +117,7 @@ async function choose(row, { focus = true } = {}) {
     if (focus && narrow.matches) document.getElementById('inbox-title')?.focus({ preventScroll: true });
     askAhead(rows()[rows().indexOf(row) + 1]);
   } catch {
-    say('It did not come from the page’s server. Trying again with the next key.', 'bad');
+    say('Couldn’t load this call. It reloads with the next key.', 'bad');
   }
 }
 
@@ -173,7 +180,7 @@ async function decide(items, path, body) {
   const chosen = next && choose(next);
   detail()?.toggleAttribute('data-leaving', !next);
   const isSent = await holdBack(words);
-  const { said: text, ok, undo } = isSent ? await post(path, body) : { said: 'Taken back.', ok: false };
+  const { said: text, ok, undo } = isSent ? await post(path, body) : { said: 'Undone.', ok: false };
   say(text, ok ? 'good' : isSent ? 'bad' : 'quiet', undo);
   await chosen;
   detail()?.removeAttribute('data-leaving');
@@ -206,7 +213,13 @@ function changedInput() {
 const actions = {
   allow: () => {
     const { item, session, call, inputHash } = here();
-    return decide([item], `/sessions/${session}/approve`, { call, inputHash, ...changedInput() });
+    const changed = changedInput();
+    const problem = changed.input === undefined ? null : inputProblem(changed.input);
+    if (problem !== null) {
+      say(problem, 'bad');
+      return actions.edit();
+    }
+    return decide([item], `/sessions/${session}/approve`, { call, inputHash, ...changed });
   },
   deny: () => {
     const { item, session, call } = here();
@@ -402,7 +415,7 @@ document.addEventListener('perdure:changed', () => {
   }
   const [first] = rows();
   const gone = detail()?.dataset.item;
-  if (gone && gone === selected && !deciding.has(gone)) say('It was decided elsewhere, or its time is over.', 'quiet');
+  if (gone && gone === selected && !deciding.has(gone)) say('Decided elsewhere, or expired.', 'quiet');
   if (first) void choose(first, { focus: false });
   else if (gone || selected) void showEmpty();
 });

@@ -28,7 +28,8 @@ document.addEventListener('htmx:error', (event) => {
   if (!said || event.detail.ctx?.request?.method === 'GET') return;
   const line = document.createElement('p');
   line.className = 'bad';
-  line.textContent = 'It did not reach the page’s server, and may not have been done: look before you try again.';
+  line.textContent =
+    'The page’s server couldn’t be reached, so this may not have happened. Check before you try again.';
   said.replaceChildren(line);
 });
 

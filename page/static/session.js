@@ -1,30 +1,6 @@
-// One session: its minimap with what is on the screen, the panels next to it, words found in it, and times of day as the person's clock has them.
+// One session: its minimap with what is on the screen, the panels next to it, words found in it.
 
 import { momentUnder } from './zoom.js';
-
-const COUNTED = [
-  [60, 1, 's'],
-  [3_600, 60, 'min'],
-  [172_800, 3_600, 'h'],
-  [Infinity, 86_400, 'd'],
-];
-
-function showClocks(root = document) {
-  for (const one of root.querySelectorAll('[data-clock]')) {
-    const date = new Date(Number(one.dataset.clock));
-    const text = date.toLocaleTimeString([], { hour12: false });
-    if (one.textContent !== text) one.textContent = text;
-  }
-  for (const one of root.querySelectorAll('[data-since]')) {
-    const seconds = Math.max(0, Math.floor((Date.now() - Number(one.dataset.since)) / 1_000));
-    const [, size, unit] = COUNTED.find(([below]) => seconds < below);
-    const text = `· ${Math.floor(seconds / size)} ${unit}`;
-    if (one.textContent !== text) one.textContent = text;
-  }
-}
-showClocks();
-setInterval(showClocks, 1_000);
-document.addEventListener('perdure:changed', () => showClocks());
 
 // What stays in view below the bar has its height said to the sheet: banners come and go.
 const banners = document.querySelector('.banners');
@@ -58,7 +34,6 @@ async function loadMap() {
     // The stream says what is wrong; the next look asks again.
   }
   document.dispatchEvent(new CustomEvent('perdure:drawn'));
-  showClocks(map);
   showView();
 }
 
@@ -232,13 +207,13 @@ async function planRewind(asked) {
     plan.innerHTML = html;
     globalThis.htmx?.process(plan);
   } catch {
-    if (nth === plans) plan.textContent = 'The page’s server does not answer.';
+    if (nth === plans) plan.textContent = 'The page’s server isn’t responding.';
   }
 }
 document.addEventListener('click', (event) => {
   const to = event.target.closest?.('[data-rewind]')?.dataset.rewind;
   if (!to || !rewind) return;
-  document.getElementById('rewind-plan').textContent = 'Looking …';
+  document.getElementById('rewind-plan').textContent = 'Loading…';
   rewind.showModal();
   void planRewind({ to });
 });

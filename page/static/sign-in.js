@@ -19,7 +19,7 @@ async function signIn(token) {
       line.textContent = 'This browser keeps no HTTP authentication: use another one.';
     } else line.textContent = await answer.text();
   } catch {
-    line.textContent = 'The page’s server does not answer: try again.';
+    line.textContent = 'The page’s server isn’t responding. Try again.';
   }
   document.getElementById('said').replaceChildren(line);
 }

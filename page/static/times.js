@@ -1,4 +1,4 @@
-// Moments relative to now, with the moment itself on hover.
+// Times by the clock of the person who looks, with UTC on hover: how long ago a moment was, or when. All of them change at one tick.
 
 const STEPS = [
   [60, 1, 's'],
@@ -7,41 +7,53 @@ const STEPS = [
   [Infinity, 86_400, 'd'],
 ];
 
+/** What is drawn between two ticks is as old as at the last one: ages next to each other agree. */
+let now = Date.now();
+
+const amount = (seconds, round) => {
+  const [, size, unit] = STEPS.find(([below]) => seconds < below);
+  return `${round(seconds / size)} ${unit}`;
+};
+
 function words(at, bare) {
-  const seconds = Math.round((Date.now() - at) / 1_000);
-  const far = Math.abs(seconds);
-  if (far < 5) return 'now';
-  const [, size, unit] = STEPS.find(([below]) => far < below);
+  const seconds = Math.round((now - at) / 1_000);
+  if (Math.abs(seconds) < 5) return 'now';
   // What has passed is not told as more than it is; a deadline in 6 d 23 h is in 7 d.
-  return seconds >= 0
-    ? `${Math.floor(far / size)} ${unit}${bare ? '' : ' ago'}`
-    : `in ${Math.round(far / size)} ${unit}`;
+  return seconds >= 0 ? `${amount(seconds, Math.floor)}${bare ? '' : ' ago'}` : `in ${amount(-seconds, Math.round)}`;
 }
 
 /** "11:56" today, "Dec 6, 11:56" on another day, with the year in another year. */
 function localTime(at) {
-  const [date, now] = [new Date(at), new Date()];
+  const [date, today] = [new Date(at), new Date(now)];
   const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
-  if (date.toDateString() === now.toDateString()) return date.toLocaleTimeString('en', clock);
-  const year = date.getFullYear() === now.getFullYear() ? {} : { year: 'numeric' };
+  if (date.toDateString() === today.toDateString()) return date.toLocaleTimeString('en', clock);
+  const year = date.getFullYear() === today.getFullYear() ? {} : { year: 'numeric' };
   return date.toLocaleString('en', { month: 'short', day: 'numeric', ...year, ...clock });
 }
 
+function textOf({ dataset, textContent }) {
+  if (dataset.local) return localTime(Number(dataset.local));
+  if (dataset.at) return words(Number(dataset.at), dataset.bare !== undefined);
+  if (dataset.since) return `· ${amount(Math.max(0, Math.round((now - dataset.since) / 1_000)), Math.floor)}`;
+  return textContent;
+}
+
 export function showTimes(root = document) {
-  const times = root.matches?.('time') ? [root] : root.querySelectorAll('time');
+  const times = [
+    ...(root.matches?.('time, [data-since]') ? [root] : []),
+    ...root.querySelectorAll('time, [data-since]'),
+  ];
   for (const time of times) {
-    const { dataset, textContent } = time;
-    const text = dataset.local
-      ? localTime(Number(dataset.local))
-      : dataset.at
-        ? words(Number(dataset.at), dataset.bare !== undefined)
-        : textContent;
-    if (textContent !== text) time.textContent = text;
+    const text = textOf(time);
+    if (time.textContent !== text) time.textContent = text;
   }
 }
 
 showTimes();
 setInterval(() => {
-  if (!document.hidden) showTimes();
-}, 5_000);
+  if (document.hidden) return;
+  now = Date.now();
+  showTimes();
+}, 1_000);
 document.addEventListener('htmx:after:swap', () => showTimes());
+for (const name of ['perdure:changed', 'perdure:drawn']) document.addEventListener(name, () => showTimes());

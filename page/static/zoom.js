@@ -40,15 +40,58 @@ function show(group) {
       part.setAttribute('width', String(Math.max(Number(part.dataset.wide), part.dataset.least * (to - from))));
     }
   }
-  const clocks = [...group.querySelectorAll('.map-axis [data-clock]')];
-  for (const [at, clock] of clocks.entries())
-    clock.dataset.clock = String(Math.round(momentAt(moments, from + (at / (clocks.length - 1)) * (to - from))));
+  showTicks(group, moments, [from, to]);
   group.classList.toggle('zoomed', zoom !== undefined);
 }
 
-function showAll() {
-  for (const group of groups()) if (zooms.has(group.id) || group.classList.contains('zoomed')) show(group);
+/** Distances of ticks, in milliseconds, that a person reads as round. */
+const ROUND = [1, 2, 5, 10, 20, 50, 100, 200, 500, ...[1, 2, 5, 10, 15, 30].map((seconds) => seconds * 1_000)];
+for (const minutes of [1, 2, 5, 10, 15, 30, 60, 120, 240, 360, 720, 1_440]) ROUND.push(minutes * 60_000);
+const DAY = 86_400_000;
+const MOST_TICKS = 6;
+/** The least distance of ticks, as a share of the width. */
+const APART = 0.09;
+
+function tickText(moment, step, isLong) {
+  const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
+  if (step < 60_000) clock.second = '2-digit';
+  if (step < 1_000) clock.fractionalSecondDigits = step < 10 ? 3 : step < 100 ? 2 : 1;
+  const day = isLong ? { month: 'short', day: 'numeric' } : {};
+  return new Date(moment).toLocaleString('en', { ...day, ...clock });
 }
+
+/** Ticks at round moments of the person's clock. Where a scale leaves time out, those too near are left out. */
+function showTicks(group, moments, [from, to]) {
+  const axis = group.querySelector('.map-axis');
+  if (!axis) return;
+  const [first, last] = [momentAt(moments, from), momentAt(moments, to)];
+  const shown = last - first;
+  const step = ROUND.find((each) => shown / each <= MOST_TICKS) ?? Math.ceil(shown / MOST_TICKS / DAY) * DAY;
+  const offset = new Date(first).getTimezoneOffset() * 60_000;
+  const ticks = [];
+  for (let at = Math.ceil((first - offset) / step) * step + offset; at <= last; at += step) {
+    const place = (placeOf(moments, at) - from) / (to - from);
+    if (place - (ticks.at(-1)?.place ?? -1) >= APART) ticks.push({ at, place });
+  }
+  axis.replaceChildren(
+    ...ticks.map(({ at, place }) => {
+      const time = document.createElement('time');
+      time.dateTime = new Date(at).toISOString();
+      time.title = `${time.dateTime.slice(0, 19).replace('T', ' ')} UTC`;
+      time.textContent = tickText(at, step, shown > DAY);
+      time.style.left = `${place * 100}%`;
+      time.style.translate = `-${Math.round(place * 100)}%`;
+      return time;
+    }),
+  );
+  const lines = ticks.map(({ place }) => `M${(from + place * (to - from)) * WIDE} 0V20`).join('');
+  for (const grid of group.querySelectorAll('path.grid')) grid.setAttribute('d', lines);
+}
+
+function showAll() {
+  for (const group of groups()) show(group);
+}
+showAll();
 
 /** The moment under the pointer. */
 export function momentUnder(svg, x) {

@@ -38,7 +38,7 @@ export async function newTaskForm({ page }: Pick<PagePorts, 'page'>) {
       </label>
       <div class="fields">
         <label>
-          <span>Folder on the worker</span>
+          <span>Folder (on the worker)</span>
           <input
             name="cwd"
             required
@@ -72,7 +72,7 @@ export async function newTaskForm({ page }: Pick<PagePorts, 'page'>) {
           <input name="maxTurns" inputmode="numeric" autocomplete="off" />
         </label>
         <label>
-          <span>Tags, as name=value</span>
+          <span>Tags (name=value)</span>
           <input name="tags" autocomplete="off" spellcheck={false} placeholder="team=web kind=fix" />
         </label>
       </div>

@@ -2,7 +2,7 @@
 // called. It knows some ten languages well enough to read by, and leaves the others plain. Each
 // character is looked at a bounded number of times. Pure.
 
-export type TokenKind = 'comment' | 'string' | 'number' | 'keyword' | 'call' | 'plain';
+export type TokenKind = 'add' | 'del' | 'comment' | 'string' | 'number' | 'keyword' | 'call' | 'plain';
 export type CodeToken = { readonly kind: TokenKind; readonly text: string };
 
 type Grammar = {
@@ -123,9 +123,21 @@ export const COLOURED = 50_000;
 
 /** `language` is the word behind a fence, or the ending of a file's name. */
 export function codeTokens(text: string, language: string): readonly CodeToken[] {
-  const grammar = GRAMMARS.get(language.toLowerCase());
+  const name = language.toLowerCase();
+  if (name === 'diff' || name === 'patch') return diffTokens(text);
+  const grammar = GRAMMARS.get(name);
   if (grammar === undefined || text.length > COLOURED) return text === '' ? [] : [{ kind: 'plain', text }];
   return tokensOf(text, grammar);
+}
+
+/** Colours the lines of a diff by what they do. */
+function diffTokens(text: string): readonly CodeToken[] {
+  const lines = text.split(/(?<=\n)/);
+  const kindOf = (line: string): TokenKind => {
+    if (/^(?:@@|diff |index |--- |\+\+\+ )/.test(line)) return 'comment';
+    return line.startsWith('+') ? 'add' : line.startsWith('-') ? 'del' : 'plain';
+  };
+  return lines.map((line) => ({ kind: kindOf(line), text: line }));
 }
 
 /** Returns the ending of a path, by which its language is known. */

@@ -5,20 +5,32 @@ import { inlineSpans, type MarkdownSpan } from '../../client/render/inline-markd
 import { codeTokens } from './code-tokens.ts';
 import { parseMarkdown, type ListItem, type MarkdownBlock } from './markdown.ts';
 
+/** The headings of a text are below those of the page, and leave no level out. */
 export function MarkdownText({ text }: { readonly text: string }) {
-  return (
-    <>
-      {parseMarkdown(text).map((block) => (
-        <Block block={block} />
-      ))}
-    </>
-  );
+  return <>{drawBlocks(parseMarkdown(text), createLevels())}</>;
 }
 
-function Block({ block }: { readonly block: MarkdownBlock }) {
+type HeadingName = 'h3' | 'h4' | 'h5';
+/** Returns the element of the next heading by its level in the text. */
+type Levels = (level: number) => HeadingName;
+
+function createLevels(): Levels {
+  const above: number[] = [];
+  return (level) => {
+    while (above.length > 0 && (above.at(-1) ?? 0) >= level) above.pop();
+    above.push(level);
+    return above.length === 1 ? 'h3' : above.length === 2 ? 'h4' : 'h5';
+  };
+}
+
+/** Functions and no components: levels are asked for in the order of the text. */
+const drawBlocks = (blocks: readonly MarkdownBlock[], levels: Levels) =>
+  blocks.map((block) => drawBlock(block, levels));
+
+function drawBlock(block: MarkdownBlock, levels: Levels) {
   switch (block.kind) {
     case 'heading':
-      return <HeadingLine level={block.level} text={block.text} />;
+      return <HeadingLine name={levels(block.level)} text={block.text} />;
     case 'paragraph':
       return (
         <p>
@@ -28,26 +40,22 @@ function Block({ block }: { readonly block: MarkdownBlock }) {
     case 'code':
       return <CodeBlock language={block.language} text={block.text} />;
     case 'quote':
-      return (
-        <blockquote>
-          {block.blocks.map((one) => (
-            <Block block={one} />
-          ))}
-        </blockquote>
-      );
+      return <blockquote>{drawBlocks(block.blocks, levels)}</blockquote>;
     case 'list':
-      return <List start={block.start} items={block.items} />;
+      return drawList(block.start, block.items, levels);
     case 'table':
-      return <Table head={block.head} rows={block.rows} />;
+      return <Table {...block} />;
     case 'rule':
       return <hr />;
   }
 }
 
-/** The headings of a reply are below those of the page. */
-function HeadingLine({ level, text }: { readonly level: number; readonly text: string }) {
-  const inline = <Inline text={text} />;
-  return level === 1 ? <h3>{inline}</h3> : level === 2 ? <h4>{inline}</h4> : <h5>{inline}</h5>;
+function HeadingLine({ name: Name, text }: { readonly name: HeadingName; readonly text: string }) {
+  return (
+    <Name>
+      <Inline text={text} />
+    </Name>
+  );
 }
 
 export function CodeBlock({ language, text }: { readonly language: string; readonly text: string }) {
@@ -71,36 +79,38 @@ export function Tokens({ language, text }: { readonly language: string; readonly
   );
 }
 
-function List({ start, items }: { readonly start: number | null; readonly items: readonly ListItem[] }) {
+function drawList(start: number | null, items: readonly ListItem[], levels: Levels) {
   const drawn = items.map((item) => (
     <li class={item.ticked === null ? undefined : 'ticks'}>
       {item.ticked === null ? null : <span class="tick">{item.ticked ? '☑ ' : '☐ '}</span>}
-      <ItemBlocks blocks={item.blocks} />
+      {drawItem(item.blocks, levels)}
     </li>
   ));
   return start === null ? <ul>{drawn}</ul> : <ol start={start}>{drawn}</ol>;
 }
 
 /** A first paragraph needs no element of its own, and no space below it. */
-function ItemBlocks({ blocks: [first, ...rest] }: { readonly blocks: readonly MarkdownBlock[] }) {
+function drawItem(blocks: readonly MarkdownBlock[], levels: Levels) {
+  const [first] = blocks;
   return (
     <>
-      {first?.kind === 'paragraph' ? <Inline text={first.text} /> : first ? <Block block={first} /> : null}
-      {rest.map((block) => (
-        <Block block={block} />
-      ))}
+      {first?.kind === 'paragraph' ? <Inline text={first.text} /> : null}
+      {drawBlocks(first?.kind === 'paragraph' ? blocks.slice(1) : blocks, levels)}
     </>
   );
 }
 
-function Table({ head, rows }: { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] }) {
+type TableProps = Omit<Extract<MarkdownBlock, { readonly kind: 'table' }>, 'kind'>;
+
+function Table({ head, sides, rows }: TableProps) {
+  const sideOf = (column: number) => sides[column] ?? undefined;
   return (
     <div class="wide" tabindex={0} role="region" aria-label="Table">
       <table>
         <thead>
           <tr>
-            {head.map((cell) => (
-              <th>
+            {head.map((cell, column) => (
+              <th class={sideOf(column)}>
                 <Inline text={cell} />
               </th>
             ))}
@@ -109,8 +119,8 @@ function Table({ head, rows }: { readonly head: readonly string[]; readonly rows
         <tbody>
           {rows.map((row) => (
             <tr>
-              {row.map((cell) => (
-                <td>
+              {row.map((cell, column) => (
+                <td class={sideOf(column)}>
                   <Inline text={cell} />
                 </td>
               ))}

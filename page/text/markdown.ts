@@ -14,8 +14,16 @@ export type MarkdownBlock =
   | { readonly kind: 'code'; readonly language: string; readonly text: string }
   | { readonly kind: 'quote'; readonly blocks: readonly MarkdownBlock[] }
   | { readonly kind: 'list'; readonly start: number | null; readonly items: readonly ListItem[] }
-  | { readonly kind: 'table'; readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] }
+  | {
+      readonly kind: 'table';
+      readonly head: readonly string[];
+      /** Of each column; null where the text names no side. */
+      readonly sides: readonly ColumnSide[];
+      readonly rows: readonly (readonly string[])[];
+    }
   | { readonly kind: 'rule' };
+
+export type ColumnSide = 'center' | 'right' | null;
 
 /** Levels of quotes and lists within each other; deeper ones are paragraphs. */
 const DEEPEST = 6;
@@ -166,8 +174,15 @@ const readTable: Reader = (lines, at) => {
     if (row === null) break;
     rows.push(head.map((_, column) => row[column] ?? ''));
   }
-  return { block: { kind: 'table', head, rows }, next };
+  const marks = cellsOf(lines[at + 1] ?? '') ?? [];
+  const sides = head.map((_, column) => sideOf(marks[column] ?? ''));
+  return { block: { kind: 'table', head, sides, rows }, next };
 };
+
+function sideOf(mark: string): ColumnSide {
+  if (!mark.endsWith(':')) return null;
+  return mark.startsWith(':') ? 'center' : 'right';
+}
 
 const isTableRule = (line: string): boolean => line.includes('-') && line.includes('|') && /^[|\s:-]+$/.test(line);
 

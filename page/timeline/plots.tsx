@@ -3,7 +3,7 @@
 import type { Child } from 'hono/jsx';
 import type { RunConfig } from '../../store/configuration.ts';
 import { formatCount, formatMoney, formatTokens } from '../../client/units.ts';
-import { shortCount } from '../session/head.tsx';
+import { shortAmount } from '../figures.tsx';
 import type { Column } from './columns.ts';
 import { rowId } from './links.ts';
 
@@ -14,7 +14,7 @@ const HIGH = 100;
 
 export function PlotList({ session, columns, config }: Props) {
   const last = columns.at(-1);
-  if (!last) return <p class="quiet">Plots begin with the first reply.</p>;
+  if (!last) return <p class="quiet">Plots appear after the first reply.</p>;
   const at = { session, columns };
   return (
     <div class="plots">
@@ -47,15 +47,15 @@ function ContextPlot({ session, columns, config, last }: Props & { readonly last
   const { warning, critical } = config?.rules.compaction ?? {};
   const marks =
     window === null ? [] : [warning, critical].flatMap((share) => (share === undefined ? [] : share * window));
-  const share = window === null ? '' : ` of ${shortCount(window)}, ${Math.round((last.context / window) * 100)} %`;
-  const most = shortCount(Math.max(...columns.map(({ context }) => context)));
+  const share = window === null ? '' : ` of ${shortAmount(window)}, ${Math.round((last.context / window) * 100)} %`;
+  const most = shortAmount(Math.max(...columns.map(({ context }) => context)));
   return (
     <PlotFrame
       name="Context"
-      words={`${shortCount(last.context)}${share}`}
+      words={`${shortAmount(last.context)}${share}`}
       session={session}
       columns={columns}
-      peak={`most ${most}${compactions > 0 ? `, compacted ${formatCount(compactions, 'time')}` : ''}`}
+      peak={`peak ${most}${compactions > 0 ? `, compacted ${formatCount(compactions, 'time')}` : ''}`}
       told={({ context, compactions: here }) => `${formatTokens(context)}${here > 0 ? ', compacted before' : ''}`}
     >
       <PlotBars columns={columns} value={({ context }) => context / top} />
@@ -91,7 +91,7 @@ function SpendPlot({ session, columns, name, amount, total, limit, words }: Spen
       words={`${words(spent)}${of} in run ${last?.last.run}`}
       session={session}
       columns={columns}
-      peak={`most ${words(most)} at once`}
+      peak={`peak ${words(most)}`}
       told={(column) => `${words(amount(column))}, ${words(total(column))} in the run`}
     >
       <PlotBars columns={columns} value={(column) => amount(column) / most} />
@@ -110,7 +110,7 @@ function CachePlot({ session, columns }: Omit<Props, 'config'>) {
       words={`${percent(last)} of the last prompt`}
       session={session}
       columns={columns}
-      peak="of each prompt"
+      peak="per prompt"
       told={({ cached }) => `${percent(cached)} from the cache`}
     >
       <PlotBars columns={columns} value={({ cached }) => cached ?? 0} />

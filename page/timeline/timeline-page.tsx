@@ -5,15 +5,17 @@ import { raw } from 'hono/html';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import { endWords } from '../../client/render/ending-words.ts';
 import { isOrdinary, transitionText } from '../../client/render/words.ts';
+import { isUnderWay } from '../../client/sessions/info.ts';
 import { formatCount, shortTime } from '../../client/units.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
+import { formatNumber } from '../figures.tsx';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { placeIn, SessionShell } from '../session/session-shell.tsx';
 import { transitionMeaning } from '../transcript/meanings.ts';
 import { type Bar, barOf, workerName } from '../../client/sessions/history/bars.ts';
-import { agentSegments } from '../session/lanes.ts';
-import { Clock, stripWidth, totalsText, ZoomNote } from '../session/minimap.tsx';
+import { agentSegments, barsWithWait } from '../session/lanes.ts';
+import { stripWidth, totalsText, ZoomNote } from '../session/minimap.tsx';
 import { transcriptFacts } from '../session/session-facts.ts';
 import { matchAgents } from '../../client/sessions/history/agent-calls.ts';
 import {
@@ -60,12 +62,23 @@ export async function timelinePage(
   const shown = windowOf(stored, at);
   const { steps, note } = await stepsOf(ports, feed, stored, shown);
   const rows = withUnstored(stored.slice(shown.from, shown.to), steps, shown.to === stored.length);
-  const bars = rows.map((one) => barOf(one, steps.get(iterationName(one)) ?? [], Date.now()));
+  const now = Date.now();
+  const drawn = rows.map((one) => barOf(one, steps.get(iterationName(one)) ?? [], now));
+  const bars = shown.to === stored.length ? barsWithWait(drawn, seen, now) : drawn;
+  const whole = (seen.closedAt ?? (isUnderWay(seen) ? now : transcriptFacts(items).endedAt) ?? now) - seen.startedAt;
   const path = `/sessions/${seen.session}/timeline`;
   return htmlOf(
     <SessionShell feed={feed} place={place} ui={ports.temporalUi(seen.session)} part="timeline">
       <section id="timeline" aria-label="Timeline" data-fresh>
-        <Summary bars={bars} path={path} withoutWaits={withoutWaits} note={note} />
+        <Summary
+          bars={bars}
+          path={path}
+          withoutWaits={withoutWaits}
+          note={note}
+          shown={shown}
+          of={Math.max(stored.length, shown.from + bars.length)}
+          whole={whole}
+        />
         <PagingLinks path={path} all={stored} shown={shown} />
         <Waterfall
           bars={bars}
@@ -108,13 +121,13 @@ async function stepsOf(
   } catch (error) {
     return {
       steps,
-      note: `Temporal’s history cannot be read (${reasonOf(error)}): bars show what the transcript knows.`,
+      note: `Temporal’s history can’t be read (${reasonOf(error)}), so bars come from the transcript.`,
     };
   }
   const known = steps.size > 0 || all.length === 0;
   return {
     steps,
-    note: known ? null : 'Temporal no longer has the history of these: bars show what the transcript knows.',
+    note: known ? null : 'Temporal no longer has this history, so bars come from the transcript.',
   };
 }
 
@@ -147,16 +160,25 @@ type SummaryProps = {
   readonly path: string;
   readonly withoutWaits: boolean;
   readonly note: string | null;
+  readonly shown: Window;
+  /** Iterations of the whole session, and milliseconds that it took. */
+  readonly of: number;
+  readonly whole: number;
 };
 
-function Summary({ bars, path, withoutWaits, note }: SummaryProps) {
+function Summary({ bars, path, withoutWaits, note, shown: { from }, of, whole }: SummaryProps) {
   const [first, last] = [bars[0], bars.at(-1)];
   const took = first && last ? Math.max(...bars.map(({ to }) => to)) - first.from : 0;
+  const isPart = bars.length < of;
+  const count = isPart
+    ? `Iterations ${formatNumber(from + 1)}–${formatNumber(from + bars.length)} of ${formatNumber(of)}`
+    : formatCount(of, 'iteration');
   return (
     <>
       <div class="row summary">
         <p>
-          <b>{`${formatCount(bars.length, 'iteration')}, ${shortTime(took)}`}</b> <span>{clockSummaryText(bars)}</span>
+          <b>{`${count}, ${shortTime(took)}${isPart ? ` of ${shortTime(whole)}` : ''}`}</b>{' '}
+          <span>{clockSummaryText(bars)}</span>
         </p>
         <ZoomNote />
         <nav class="switch" aria-label="Scale">
@@ -191,9 +213,12 @@ function PagingLinks({
       {from === 0 || !earlier ? null : (
         <a href={`${path}?at=${earlier.run}.${earlier.iteration}`}>Earlier iterations</a>
       )}
-      {` ${from + 1} to ${to} of ${all.length.toLocaleString('en')} `}
-      {later === undefined ? null : <a href={`${path}?at=${later.run}.${later.iteration}`}>Later</a>}
-      {later === undefined ? null : <a href={path}>Newest</a>}
+      {later === undefined ? null : (
+        <>
+          {' '}
+          <a href={`${path}?at=${later.run}.${later.iteration}`}>Later iterations</a> <a href={path}>Newest</a>
+        </>
+      )}
     </p>
   );
 }
@@ -207,7 +232,7 @@ type WaterfallProps = {
 
 function Waterfall({ bars, agents, session, withoutWaits }: WaterfallProps) {
   const [first] = bars;
-  if (!first) return <p class="quiet">No iteration has begun.</p>;
+  if (!first) return <p class="quiet">No iterations yet.</p>;
   const agentsEnd = agents.flatMap(({ segments }) => segments.map(({ to }) => to));
   const to = Math.max(first.from + 1, ...bars.map((bar) => bar.to), ...agentsEnd);
   const waits = bars.flatMap(({ segments }) => segments.filter(({ kind }) => kind === 'waiting' || kind === 'parked'));
@@ -217,12 +242,8 @@ function Waterfall({ bars, agents, session, withoutWaits }: WaterfallProps) {
     <div class="waterfall" id="waterfall" data-moments={momentsText(scale)}>
       <div class="wf-row wf-head">
         <span>Iteration</span>
-        <span class="map-axis" aria-hidden="true">
-          {[0, 0.2, 0.4, 0.6, 0.8, 1].map((place) => (
-            <Clock at={scale.moment(place)} />
-          ))}
-        </span>
-        <span class="number">took</span>
+        <span class="map-axis" aria-hidden="true" />
+        <span class="number">Time</span>
       </div>
       <ol class="timeline">
         {groups.map(({ rows }, at) => {
@@ -344,9 +365,7 @@ function Strip({ segments, scale }: { readonly segments: Bar['segments']; readon
       role="img"
       aria-label={totalsText(segments) || 'nothing'}
     >
-      {[0.2, 0.4, 0.6, 0.8].map((at) => (
-        <path class="grid" d={`M${at * WIDE} 0V14`} />
-      ))}
+      <path class="grid" />
       {segments.map(({ kind, from, to, what }) => (
         <rect class={kind} x={place(from)} y={2} {...stripWidth(place(to) - place(from), 1.5)} height={10}>
           <title>{showUnseen(what)}</title>

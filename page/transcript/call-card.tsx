@@ -12,8 +12,10 @@ import type { SessionInfo } from '../../client/sessions/info.ts';
 import { formatCount, formatMoney, shortTime } from '../../client/units.ts';
 import { oneLine } from '../../client/paint.ts';
 import { agentStateOf, type SessionState, type StateTone } from '../fleet/session-state.ts';
+import { TimedText } from '../figures.tsx';
 import { Icon, type IconName } from '../icons.tsx';
 import { CallInput, changeCounts, CountWords } from './call-input.tsx';
+import { MediaList } from './said.tsx';
 
 /** Progress of a call from the live channel, until its outcome is stored. */
 export type Progress =
@@ -36,8 +38,10 @@ export type ShownCall = {
   /** The session of the agent that the call began. */
   readonly agent?: SessionInfo | undefined;
   readonly repeated?: boolean;
-  /** Address of its whole output, if that is not shown here. */
-  readonly whole?: string;
+  /** Address of its whole output and of its images, once they are stored. */
+  readonly path?: string;
+  /** Not all of its output is shown here. */
+  readonly isMore?: boolean;
 };
 
 export const callId = (anchor: string): string => `call-${anchor}`;
@@ -83,16 +87,19 @@ export function CallCard({ call }: { readonly call: ShownCall }) {
           {summaryOf(call)}
           {change && state.kind !== 'bad' ? <CountWords {...changeCounts(change)} /> : null}
         </span>
-        <span class={`state ${state.kind}`}>{state.words}</span>
+        <span class={`state ${state.kind}`}>
+          <TimedText text={state.words} />
+        </span>
       </summary>
       <div class="body">
         <CallInput name={call.name} input={call.input} />
         {state.output === null || (change && state.kind === 'ok') ? null : (
-          <Output text={state.output} bad={state.kind === 'bad'} whole={call.whole} />
+          <Output text={state.output} bad={state.kind === 'bad'} whole={call.isMore ? call.path : undefined} />
         )}
+        {call.path === undefined ? null : <MediaList media={call.outcome?.media ?? []} path={`${call.path}/media`} />}
         {state.said === '' ? null : <pre class="output">{showUnseen(state.said)}</pre>}
         <p class="links">
-          {call.agent ? <a href={`/sessions/${call.agent.session}`}>The agent’s session</a> : null}
+          {call.agent ? <a href={`/sessions/${call.agent.session}`}>Agent session</a> : null}
           <a href={`?at=${placeOf(call.anchor)}#${callId(call.anchor)}`}>Link to this call</a>
         </p>
       </div>
@@ -195,7 +202,7 @@ function Output({
       {more || whole !== undefined ? (
         <p class="links">
           {more ? `${formatCount(text.length - SHOWN, 'more character')}. ` : ''}
-          {whole === undefined ? null : <a href={whole}>All of the output, as text</a>}
+          {whole === undefined ? null : <a href={whole}>Full output as text</a>}
         </p>
       ) : null}
     </>

@@ -27,8 +27,9 @@ import { FoldedReads, isFoldedRead } from './folded-reads.tsx';
 import { MarkdownText } from '../text/markdown-view.tsx';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { type Item, type ReplyItem, isReply } from '../../client/sessions/history/items.ts';
+import { TimedText } from '../figures.tsx';
 import { Moment, htmlOf } from '../layout.tsx';
-import { FoldedText, MarkdownSaid, PromptMedia, SpokenText } from './said.tsx';
+import { FoldedText, MarkdownSaid, MediaList, SpokenText } from './said.tsx';
 import { transitionMeaning } from './meanings.ts';
 
 export type ItemContext = {
@@ -102,7 +103,7 @@ function PlainItem({
               Rewind to here
             </button>
           )}
-          <PromptMedia media={entry.body.media ?? []} path={`${entryPath(context, position)}/media`} />
+          <MediaList media={entry.body.media ?? []} path={`${entryPath(context, position)}/media`} />
         </>
       );
     case 'boundary':
@@ -116,7 +117,11 @@ function PlainItem({
     case 'epoch':
       return <EpochItem entry={entry} />;
     case 'steered':
-      return <p class="mark">{steeringText(entry.steered)}</p>;
+      return (
+        <p class="mark">
+          <TimedText text={steeringText(entry.steered)} />
+        </p>
+      );
     case 'notice':
       return <NoticeItem entry={entry} />;
     case 'transition':
@@ -126,7 +131,7 @@ function PlainItem({
     case 'files':
       return <FilesItem lines={context.filesLines?.(position) ?? []} position={position} context={context} />;
     case 'session_closed':
-      return <p class="mark">The session is closed.</p>;
+      return <p class="mark">Session closed</p>;
     case 'reply':
     case 'outcomes':
       return null;
@@ -171,7 +176,7 @@ function userText(entry: Extract<Entry, { kind: 'user' }>, { bodies }: ItemConte
 
 const COMPACTED: Readonly<Record<CompactionTrigger, string>> = {
   auto: 'Compacted',
-  reactive: 'Too long: compacted',
+  reactive: 'Prompt too long · compacted',
   manual: 'Compacted on request',
 };
 
@@ -184,10 +189,10 @@ function BoundaryItem({ entry }: { readonly entry: BoundaryEntry }) {
         <span>{line}</span>
       </summary>
       <p>
-        {'The model sees this summary, and everything from '}
+        {'The model now sees this summary and everything from '}
         <a href={`?at=e${from}#${itemId(from)}`}>{`entry ${from}`}</a>
         {prompts.length > 0 ? `, with ${formatCount(prompts.length, 'prompt')} from before it word for word.` : ' on.'}
-        {' Everything it replaced is still above.'}
+        {' What it replaced is kept above.'}
       </p>
       <div class="said prose">
         <MarkdownText text={summary.slice(0, SHOWN)} />
@@ -263,7 +268,7 @@ function ReplyBlock({ item, index, context }: BlockProps) {
     case 'thinking':
       return <FoldedText line="Thinking" text={block.thinking} kind="thinking" />;
     case 'redacted_thinking':
-      return <p class="mark">Thinking that the provider keeps to itself</p>;
+      return <p class="mark">Thinking withheld by the provider</p>;
     case 'tool_use':
       return <CallCard call={callOf(item, index, block, context)} />;
     case 'server_tool_use':
@@ -325,7 +330,8 @@ function callOf(item: ReplyItem, index: number, { name, input }: Block, context:
     progress: outcome ? undefined : context.progress(anchor),
     agent: context.agent?.(anchor),
     repeated: isRepeated(item.entry, index),
-    ...(more ? { whole: `${entryPath(context, item.position)}/${index}` } : {}),
+    path: `${entryPath(context, item.position)}/${index}`,
+    isMore: more,
   };
 }
 

@@ -1,7 +1,7 @@
 // Shows what was said as text with unseen characters named; texts that unfold; the images and
 // documents of a prompt.
 import { showUnseen } from '../../system/text.ts';
-import type { MessageMedium } from '../../workflows/contract/people.ts';
+import type { StoredMedium } from '../../workflows/contract/people.ts';
 import { formatCount } from '../../client/units.ts';
 import { SHOWN } from '../../client/render/diff-rows.ts';
 import { MarkdownText } from '../text/markdown-view.tsx';
@@ -66,10 +66,10 @@ export function FoldedText({
 }
 
 /**
- * Shows images in a bounded place and loads them when they are scrolled to; offers documents, with
+ * Shows images, of a prompt or a call, in a bounded place and loads them when they are scrolled to; offers documents, with
  * their size, as downloads.
  */
-export function PromptMedia({ media, path }: { readonly media: readonly MessageMedium[]; readonly path: string }) {
+export function MediaList({ media, path }: { readonly media: readonly StoredMedium[]; readonly path: string }) {
   if (media.length === 0) return null;
   return (
     <div class="media">
@@ -86,7 +86,7 @@ export function PromptMedia({ media, path }: { readonly media: readonly MessageM
   );
 }
 
-function mediumLabel({ mediaType, bytes }: MessageMedium, index: number): string {
+function mediumLabel({ mediaType, bytes }: StoredMedium, index: number): string {
   const what = mediaType === 'application/pdf' ? 'Document' : 'Image';
   return `${what} ${index + 1}, ${mediaType}, ${bytes.toLocaleString('en')} bytes`;
 }

@@ -15,7 +15,7 @@ export function usagePage(usage: UsageSums, days: number) {
     <Layout title="Usage" at="usage" scripts={['times.js', 'keys.js']} styles={['sessions.css']}>
       <header class="fleet-head">
         <h1>Usage</h1>
-        <small class="inline">sessions started in this period</small>
+        <small class="inline">of sessions started in this period</small>
         <nav class="choice far" aria-label="Days">
           {DAYS.map((each) => (
             <a href={`/usage?days=${each}`} aria-current={each === days ? 'page' : undefined}>
@@ -29,7 +29,7 @@ export function usagePage(usage: UsageSums, days: number) {
       </header>
       <p>
         <b>{formatMoney(usage.total.cents / 100)}</b>{' '}
-        <span class="quiet">{`${formatNumber(usage.total.sessions)} sessions and agents · ${formatNumber(usage.total.turns)} turns · ${shortAmount(usage.total.tokens)} tokens${usage.cut ? ' · only the newest 10,000 are added up' : ''}`}</span>
+        <span class="quiet">{`${formatNumber(usage.total.sessions)} sessions and agents · ${formatNumber(usage.total.turns)} turns · ${shortAmount(usage.total.tokens)} tokens${usage.cut ? ' · newest 10,000 sessions only' : ''}`}</span>
       </p>
       {(Object.keys(groups) as Group[]).map((group) => (
         <UsageTable group={group} rows={usage[group]} />
@@ -44,7 +44,7 @@ function UsageTable({ group, rows }: { readonly group: Group; readonly rows: rea
     <>
       <h2>{`By ${groups[group].toLowerCase()}`}</h2>
       <div class="wide" tabindex={0} role="region" aria-label={`By ${groups[group].toLowerCase()}`}>
-        <table class="amounts">
+        <table class="amounts even">
           <thead>
             <tr>
               <th scope="col">{groups[group]}</th>
@@ -71,13 +71,13 @@ function UsageTable({ group, rows }: { readonly group: Group; readonly rows: rea
                 <td class="number">{formatNumber(sessions)}</td>
                 <td class="number">{formatNumber(turns)}</td>
                 <td class="number">{shortAmount(tokens)}</td>
-                <td class="number">{formatMoney(cents / 100)}</td>
+                <td class="number">{cents > 0 && cents < 1 ? '< $0.01' : formatMoney(cents / 100)}</td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      {rows.length > MOST ? <p class="quiet">{`and ${rows.length - MOST} more, in the CSV`}</p> : null}
+      {rows.length > MOST ? <p class="quiet">{`${formatNumber(rows.length - MOST)} more in the CSV`}</p> : null}
       {rows.length === 0 ? <p class="quiet">No usage in this period.</p> : null}
     </>
   );

@@ -5,7 +5,7 @@ import { pause } from '../../system/async.ts';
 import { reasonOf, showUnseen } from '../../system/text.ts';
 import { nowText } from '../../client/render/now-words.ts';
 import { formatCount, formatSize } from '../../client/units.ts';
-import { Age } from '../figures.tsx';
+import { Age, formatNumber } from '../figures.tsx';
 import { changeRing, frameChanges, type FramePart, type Ring } from '../feed/ring.ts';
 import { createTroubles } from '../feed/troubles.ts';
 import type { HealthAnswer, FrameHealth, SnapshotsHealth } from '../frame/health.ts';
@@ -83,7 +83,7 @@ export function workersPage({ ring, parts }: WorkersFeed) {
 }
 
 const snapshotsText = ({ bytes, diskBytes }: SnapshotsHealth): string =>
-  bytes === 0 ? '' : ` · snapshots of files ${formatSize(bytes)} of at most ${formatSize(diskBytes)}`;
+  bytes === 0 ? '' : ` · snapshots ${formatSize(bytes)} of ${formatSize(diskBytes)}`;
 
 function WorkforceView({
   workforce: { workers, queues, hasBeats },
@@ -95,14 +95,14 @@ function WorkforceView({
   return (
     <div id="workforce">
       <p class="quiet">
-        {`${workers.length === 0 ? 'No worker polls' : formatCount(workers.length, 'worker')} · server ${answerText(health.server)} · store ${answerText(health.store)}${snapshotsText(health.snapshots)}`}
+        {`${workers.length === 0 ? 'No workers' : formatCount(workers.length, 'worker')} · server ${answerText(health.server)} · store ${answerText(health.store)}${snapshotsText(health.snapshots)}`}
       </p>
       {workers.length === 0 ? (
         <div class="card empty">
           <Icon name="unplugged" />
-          <b>No worker polls</b>
+          <b>No workers are running</b>
           <p>
-            <code>perdure worker</code> on a machine that reaches the server and the store brings one.
+            Start one with <code>perdure worker</code> on a machine that can reach the server and the store.
           </p>
         </div>
       ) : (
@@ -113,9 +113,9 @@ function WorkforceView({
                 <th scope="col">Worker</th>
                 <th scope="col">Version</th>
                 <th scope="col">Queues and slots</th>
-                <th scope="col">Has in hand</th>
+                <th scope="col">Working on</th>
                 <th scope="col" class="number">
-                  Last sign
+                  Last activity
                 </th>
               </tr>
             </thead>
@@ -129,8 +129,8 @@ function WorkforceView({
       )}
       {hasBeats || workers.length === 0 ? null : (
         <p class="quiet">
-          This server keeps no heartbeats of workers: versions and slots are not known, and a worker that is gone is
-          seen after 75 s.
+          This server doesn’t store worker heartbeats, so versions and slots aren’t shown, and a lost worker disappears
+          after 75 s.
         </p>
       )}
       <h2>Queues</h2>
@@ -141,10 +141,10 @@ function WorkforceView({
               <th scope="col">Queue</th>
               <th scope="col">For</th>
               <th scope="col" class="number">
-                Polled by
+                Workers
               </th>
               <th scope="col" class="number">
-                Sessions with work
+                Active sessions
               </th>
             </tr>
           </thead>
@@ -156,7 +156,7 @@ function WorkforceView({
                 </td>
                 <td>{showUnseen(of)}</td>
                 <td class={pollers.length === 0 && sessions > 0 ? 'number bad' : 'number'}>
-                  {pollers.length === 0 ? 'no one' : pollers.length}
+                  {pollers.length === 0 ? 'none' : formatNumber(pollers.length)}
                 </td>
                 <td class="number">{sessions}</td>
               </tr>
@@ -169,7 +169,7 @@ function WorkforceView({
 }
 
 const answerText = (answer: HealthAnswer): string =>
-  'ms' in answer ? `${Math.max(1, Math.round(answer.ms / 10) * 10)} ms` : 'does not answer';
+  'ms' in answer ? `${Math.max(1, Math.round(answer.ms / 10) * 10)} ms` : 'not responding';
 
 const MOST_IN_HAND = 8;
 
@@ -190,7 +190,7 @@ function WorkerRow({ worker: { identity, queues, beats, inHand, seen } }: { read
         ))}
       </td>
       <td>
-        {inHand.length === 0 ? <span class="quiet">nothing</span> : null}
+        {inHand.length === 0 ? <span class="quiet">–</span> : null}
         {inHand.slice(0, MOST_IN_HAND).map((one) => (
           <InHandLine {...one} />
         ))}

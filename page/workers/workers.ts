@@ -48,14 +48,16 @@ export async function readWorkforce(ports: Pick<PagePorts, 'page' | 'pollers' | 
     const known = named.get(queue) ?? { of, sessions: 0 };
     named.set(queue, { ...known, sessions: known.sessions + (busy ? 1 : 0) });
   };
-  note(TASK_QUEUE, 'every staying worker', false);
+  note(TASK_QUEUE, 'any worker', false);
   for (const session of sessions) {
     const { taskQueue, host, configuration } = session;
     const isBusy = session.phase === 'running' || session.phase === 'waiting_worker';
     const name = configuration?.name ?? configuration?.file;
-    note(taskQueue, name === undefined ? 'every staying worker' : `the configuration ${name}`, isBusy);
+    note(taskQueue, name === undefined ? 'any worker' : `configuration ${name}`, isBusy);
     if (host) note(hostQueue(taskQueue, host), `host ${host.name}`, isBusy);
   }
+  // Workers poll queues of their own for work that no session is named for.
+  for (const { queue, isLive } of beats ?? []) if (isLive && !named.has(queue)) note(queue, 'internal', false);
   const queues = await Promise.all(
     [...named].map(async ([queue, { of, sessions: count }]) => ({
       queue,

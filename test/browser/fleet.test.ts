@@ -73,22 +73,22 @@ test('a schedule is made in its dialog, changed there and paused, and each stand
   await tab.getByRole('button', { name: 'New schedule' }).click();
   const made = tab.getByRole('dialog', { name: 'New schedule' });
   await made.getByLabel('Task').fill('Count the lamps.');
-  await made.getByLabel('Times, as cron').fill('0 6 * *');
+  await made.getByLabel('Schedule (cron)').fill('0 6 * *');
   await made.getByLabel('Name').fill('lamps');
-  await made.getByLabel('Folder on the worker').fill(stage.cwd);
+  await made.getByLabel('Folder (on the worker)').fill(stage.cwd);
   await made.getByRole('button', { name: 'Create' }).click();
   await made.getByRole('alert').filter({ hasText: 'has 4 fields' }).waitFor();
   expect(await axeFindings(tab)).toEqual([]);
-  await made.getByLabel('Times, as cron').fill('0 6 * * 1');
+  await made.getByLabel('Schedule (cron)').fill('0 6 * * 1');
   await made.getByRole('button', { name: 'Create' }).click();
   const row = tab.locator('#schedule-lamps');
   await row.getByText('active').waitFor();
   await made.waitFor({ state: 'hidden' });
 
-  await row.getByRole('button', { name: 'Change' }).click();
+  await row.getByRole('button', { name: 'Edit' }).click();
   const change = tab.getByRole('dialog', { name: 'Change lamps' });
   expect(await change.getByLabel('Task').inputValue()).toBe('Count the lamps.');
-  await change.getByLabel('Times, as cron').fill('30 7 * * *');
+  await change.getByLabel('Schedule (cron)').fill('30 7 * * *');
   await change.getByLabel('Time zone').fill('Europe/Berlin');
   await change.getByLabel('Turns, at most').fill('9');
   await shoot(tab, 'change-schedule');
@@ -198,7 +198,7 @@ test('a new task is started from any page with one key, and its session opens (O
   await tab.getByRole('button', { name: 'Start' }).click();
   await tab.getByRole('heading', { name: 'Look at the moon.' }).waitFor();
   await tab.goto(new URL('/workers', tab.url()).href);
-  await tab.locator('#workforce', { hasText: 'every staying worker' }).waitFor();
+  await tab.locator('#workforce', { hasText: 'any worker' }).waitFor();
   await shoot(tab, 'workers');
   expect(await axeFindings(tab)).toEqual([]);
   expect(problems).toEqual([]);
@@ -292,7 +292,7 @@ test('people of a hosted page sign in over TLS, and what they do is shown in the
   expect(await axeFindings(tab)).toEqual([]);
   await tab.getByLabel('Your token').fill('guess');
   await tab.getByRole('button', { name: 'Sign in' }).click();
-  await tab.getByText('nobody here has that token').waitFor();
+  await tab.getByText('That token isn’t valid here.').waitFor();
   await tab.getByLabel('Your token').fill('a'.repeat(40));
   await tab.keyboard.press('Enter');
   await tab.getByRole('heading', { name: 'Sessions' }).waitFor();

@@ -249,7 +249,7 @@ test('an edit that cannot apply is answered to the model, and nobody is asked ab
   expect(waiting.map(({ call, input }) => [call, input])).toEqual([['1.2.0', payments]]);
   writeFileSync(join(cwd, 'app', 'payments.py'), 'changed\n');
   await tab.reload();
-  await tab.locator('.view-note.bad', { hasText: 'Would not apply: the text to replace is not in the file' }).waitFor();
+  await tab.locator('.view-note.bad', { hasText: 'Won’t apply: the text to replace is not in the file' }).waitFor();
   await shoot(tab, 'inbox-would-not-apply');
   await close();
 });

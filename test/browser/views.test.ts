@@ -290,9 +290,9 @@ test('files and comparisons are those of what counts: after a rewind, and on a f
   const list = tab.locator('.file-list a[href$="?file=list.ts"]');
   const ofFork = ['cart.ts', 'sqlite.ts'];
   expect(await changed()).toEqual(ofFork);
-  await tab.getByText('Still so on disk? Yes, unchanged since.').waitFor();
+  await tab.getByText('On disk: unchanged since.').waitFor();
   await tab.goto(new URL(`/compare?a=${origin}&b=${fork}`, tab.url()).href);
-  await tab.getByRole('heading', { name: 'Where they part: reply 3' }).waitFor();
+  await tab.getByRole('heading', { name: 'First difference: reply 3' }).waitFor();
   await tab.getByRole('cell', { name: itsFolder, exact: true }).waitFor();
   const filesOf = (name: string): Promise<string[]> =>
     tab
@@ -301,7 +301,7 @@ test('files and comparisons are those of what counts: after a rewind, and on a f
       .allTextContents();
   expect([await filesOf('A'), await filesOf('B')]).toEqual([['cart.ts', 'list.ts'], ofFork]);
   await tab.goto(new URL(`/sessions/${origin}/files`, tab.url()).href);
-  await tab.getByText('Still so on disk? Yes, the changed lines are there.').waitFor();
+  await tab.getByText('On disk: the changed lines are still there.').waitFor();
   expect(await changed()).toEqual(['cart.ts', 'list.ts']);
   // A command has changed it, which the snapshots alone tell.
   await list.click();
@@ -312,7 +312,7 @@ test('files and comparisons are those of what counts: after a rewind, and on a f
   expect(await tab.getByLabel('Changes in all').textContent()).toContain('+ let list;');
   await sessions.rewind(origin);
   await list.waitFor({ state: 'detached' });
-  await tab.getByText('Still so on disk? Yes, unchanged since.').waitFor();
+  await tab.getByText('On disk: unchanged since.').waitFor();
   expect(await changed()).toEqual(['cart.ts']);
   await tab.goto(new URL(`/compare?a=${origin}&b=${fork}`, tab.url()).href);
   await tab.getByRole('region', { name: 'Reply 3 of A' }).getByText('It had ended.').waitFor();

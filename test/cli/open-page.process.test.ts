@@ -71,10 +71,10 @@ test.runIf(process.platform === 'linux')(
     const address = new URL((await openedWith(await servedFolder())).find((text) => text.startsWith('http')) ?? '');
     expect(address.pathname).toBe('/sessions/s-1');
     if (process.getuid?.() === 0) {
-      expect(await signIn(address, NOBODY)).toMatch(/^401 this address works only in a browser of the user/);
+      expect(await signIn(address, NOBODY)).toMatch(/^401 This address only works in a browser of the user/);
     }
     expect(await signIn(address)).toMatch(/^200 \{"pass":/);
-    expect(await signIn(address)).toMatch(/^401 this address was used already/);
+    expect(await signIn(address)).toMatch(/^401 This address was already used/);
     skip(process.getuid?.() !== 0, 'needs root to ask as another user');
   },
 );

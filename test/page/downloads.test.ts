@@ -58,6 +58,18 @@ test('images of a prompt are shown, and only as the images they are; its documen
   const answer = await ask('/sessions/s-1/entries/0/media/0');
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png']);
   expect(Buffer.from(await answer.arrayBuffer())).toEqual(bytes);
-  for (const none of ['0/media/1', '1/media/0', '0/media/x', '7/media/0', '0/media/-1'])
+  for (const none of ['0/0/media/0', '0/media/1', '1/media/0', '0/media/x', '7/media/0', '0/media/-1'])
     expect((await ask(`/sessions/s-1/entries/${none}`)).status).toBe(404);
+});
+
+test('an image that a tool returned is shown in the open row of its call (O8 L85)', async () => {
+  const bytes = pngOf(2, 2);
+  const media = [{ hash: hashOf(bytes), bytes: bytes.length, mediaType: 'image/png', characters: 1 } as const];
+  const entries = [reply([callBlock('a', { path: 'a.png' })]), outcomes(outcome(0, 'An image.', { media }))];
+  const { text, ask, ports } = await stagedPage({ entries });
+  await ports.store.put(bytes);
+  expect(await text('/sessions/s-1')).toContain('src="/sessions/s-1/entries/0/0/media/0"');
+  const answer = await ask('/sessions/s-1/entries/0/0/media/0');
+  expect([answer.headers.get('content-type'), Buffer.from(await answer.arrayBuffer())]).toEqual(['image/png', bytes]);
+  expect((await ask('/sessions/s-1/entries/0/1/media/0')).status).toBe(404);
 });

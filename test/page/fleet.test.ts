@@ -13,6 +13,7 @@ import { addToUsage, usageCsv } from '../../page/usage/usage.ts';
 import type { Opened } from '../../client/runtime/open-server.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import { hashOf } from '../../store/values/store.ts';
 import { description } from '../client/support.ts';
 import { noSessions, stagedPage } from '../support/page-ports.ts';
 
@@ -296,16 +297,45 @@ test('a worker stands with its version and its slots where the server keeps hear
   expect(workers).toContain(
     '<td>0.1.0</td><td><small>perdure · 3 of 100 in use</small><small>perdure-records</small></td>',
   );
-  expect(workers).not.toContain('keeps no heartbeats');
+  expect(workers).not.toContain('doesn’t store worker heartbeats');
 });
 
 test('workers stand with their queues, usage with its groups, and both are pages of the frame (O4)', async () => {
   const { text } = await stagedPage();
   const workers = await text('/workers');
-  for (const part of ['1@host', 'every staying worker', 'aria-current="page" title="Workers"'])
-    expect(workers).toContain(part);
-  expect(workers).toContain('This server keeps no heartbeats of workers');
+  for (const part of ['1@host', 'any worker', 'aria-current="page" title="Workers"']) expect(workers).toContain(part);
+  expect(workers).toContain('This server doesn’t store worker heartbeats');
   const usage = await text('/usage?days=30');
   for (const part of ['By day', 'By model', 'By agent type', 'By tag', '/usage.csv?days=30'])
     expect(usage).toContain(part);
+});
+
+test('under a filter the cards and what waits are of the sessions that it leaves; sums say that they are of all (O4)', async () => {
+  const approval = {
+    call: '1.1.0',
+    tool: 'bash',
+    reason: 'it changes things',
+    inputHash: 'h',
+    head: hashOf(Buffer.from('x')),
+    index: 0,
+    deadline: 1,
+    session: 's-1' as SessionId,
+    input: { command: 'make' },
+  };
+  const { text } = await stagedPage({
+    ports: {
+      inbox: () => Promise.resolve([approval]),
+      counts: (asked) => Promise.resolve({ ...noSessions, running: (asked?.filter ?? '') === '' ? 9 : 2 }),
+      page: () => Promise.resolve({ sessions: [], next: null }),
+    },
+  });
+  const cardsOf = async (path: string): Promise<string> =>
+    ((await text(path)).split('id="cards"')[1] ?? '')
+      .split('class="fleet-bar"')[0]
+      ?.replaceAll(/<svg.*?<\/svg>|<[^>]+>/gs, ' ')
+      .replaceAll(/\s+/g, ' ') ?? '';
+  expect(await cardsOf('/?q=tag:x')).toMatch(/Working 2 of 2 .*Needs you 0 .*24 h · all sessions/);
+  const all = await cardsOf('/');
+  expect(all).toMatch(/Needs you 1 .*1 needs you/);
+  expect(all).not.toContain('all sessions');
 });

@@ -77,16 +77,16 @@ test('the files of a session are shown by its snapshots with a patch, and by its
   expect(html).toContain('2 files changed');
   expect(html).toMatch(/class="at">@@ -1 \+1 @@/);
   expect(html).toMatch(/class="del">- .*old.*&lt;b&gt;/);
-  expect(html).not.toContain('is not known');
+  expect(html).not.toContain('Only changes made by calls');
   const compared = await captured.text('/compare?a=s-1&b=s-1');
-  expect(compared).toMatch(/Files changed<\/td><td>2<\/td>/);
+  expect(compared).toMatch(/Files changed<\/td><td class="number">2<\/td>/);
   const without = await stagedPage({
     entries,
     ports: { diffOf: () => Promise.reject(new ClientProblem('refused', 'no files of session s-1 were captured')) },
   });
   const calls = await without.text('/sessions/s-1/files');
   expect(calls).toContain('1 file changed');
-  expect(calls).toContain('What else has changed is not known: no files of session s-1 were captured.');
+  expect(calls).toContain('Only changes made by calls are listed: no files of session s-1 were captured.');
 });
 
 test('a step says in the transcript which call has changed files, and leads to its change alone (T5)', async () => {

@@ -52,7 +52,7 @@ test('nothing was before the first prompt: it offers to run again, later ones to
 
 test.each([
   ['auto', 'Compacted, about'],
-  ['reactive', 'Too long: compacted, about'],
+  ['reactive', 'Prompt too long · compacted, about'],
   ['manual', 'Compacted on request, about'],
 ] as const)('a compaction (%s) says why it came: %s (O8)', async (trigger, words) => {
   const { text } = await stagedPage({

@@ -104,9 +104,47 @@ test('someone who may only look makes no link for others', async () => {
 
 test('words are found in all of a session: prompts, replies, inputs and results, each with a link', async () => {
   const { text } = await stagedPage({ entries });
-  expect(await text('/sessions/s-1/find?q=NEEDLE')).toMatch(/1 places.*<mark>needle<\/mark>/s);
+  expect(await text('/sessions/s-1/find?q=NEEDLE')).toMatch(/1 match<.*I look: <mark>needle<\/mark> in a haystack\./s);
   expect(await text('/sessions/s-1/find?q=make%20all')).toContain('#call-1-1-4');
-  expect(await text('/sessions/s-1/find?q=nowhere')).toContain('Nothing in this session');
+  expect(await text('/sessions/s-1/find?q=nowhere')).toContain('No matches in this session');
+});
+
+test('excerpts of what was found have whole words, and neither marks of Markdown nor of JSON', async () => {
+  const words = 'wonderful '.repeat(20);
+  const { text } = await stagedPage({
+    entries: [
+      runStarted(1),
+      user('x'),
+      reply([
+        textBlock(`${words}\n\n- **needle** \`code\` ${words}`),
+        callBlock('a', { command: 'echo "haystack"' }, 'bash'),
+      ]),
+    ],
+  });
+  const found = async (query: string): Promise<string> =>
+    (await text(`/sessions/s-1/find?q=${query}`)).replaceAll(/<[^>]+>/g, '');
+  expect(await found('needle')).toMatch(/#1… wonderful [a-z ]* needle code [a-z ]*wonderful …$/);
+  expect(await found('haystack')).toMatch(/command: echo &quot;haystack&quot;$/);
+});
+
+test('sessions to compare are offered by name, one after the other', async () => {
+  const { text } = await stagedPage({ entries, seen: { title: 'Look at the shop.' } });
+  expect(await text('/compare')).toContain('<a class="cut" href="/compare?a=s-1">Look at the shop.</a>');
+  expect(await text('/compare?a=s-1')).toContain('Choose the session to compare it with');
+});
+
+test('what a session does now has its tasks as a list, its cost as a curve, and its files', async () => {
+  const tasks = outcome(0, '[x] Read\n[>] Mend\n[ ] Test', {
+    log: { key: null, name: 'todo', decision: 'allowed', duration: 1, outcome: 'ok' },
+  });
+  const { text } = await stagedPage({
+    entries: [...entries, reply([callBlock('t', { tasks: [] }, 'todo')], { iteration: 2 }), outcomes(tasks)],
+  });
+  const [, now = ''] = /<div id="now"(.*?)<div id="spend-part"/s.exec(await text('/sessions/s-1')) ?? [];
+  expect(now.replaceAll(/<svg.*?<\/svg>|<[^>]+>/gs, ' ').replaceAll(/\s+/g, ' ')).toContain(
+    'Read done Mend in progress Test open',
+  );
+  expect(now).toMatch(/<h2 class="row">Cost.*class="drawn tone-park".*files\?file=c\.py/s);
 });
 
 test('reads that follow each other are one row; a change stands open with its counts', async () => {
@@ -132,8 +170,10 @@ test('files are told apart by what calls did to them, with who allowed it, and g
 test('two sessions stand next to each other, with figures, files and where they part', async () => {
   const { text } = await stagedPage({ entries });
   const html = await text('/compare?a=s-1&b=s-1');
-  expect(html).toContain('They say the same throughout');
-  expect(html).toMatch(/<td>Turns<\/td><td>1<\/td><td>1<\/td><td class="quiet">same<\/td>/);
+  expect(html).toContain('Same replies throughout');
+  expect(html).toMatch(
+    /<td>Turns<\/td><td class="number">1<\/td><td class="number">1<\/td><td class="number quiet">same<\/td>/,
+  );
 });
 
 test('a session is run again with its prompt and options, as another one', async () => {

@@ -6,7 +6,7 @@ import { codeTaker, CODE_MINUTES, isPass, newCode, newPass } from '../../page/ho
 import { basic, PAGE_HOST, SECRETS, stagedPage } from '../support/page-ports.ts';
 
 const NAME = PAGE_HOST.replace(/:\d+$/, '');
-const STALE = `this address was used already, or is over ${CODE_MINUTES} minutes old: \`perdure page --address\` prints a new one`;
+const STALE = `This address was already used, or is more than ${CODE_MINUTES} minutes old. Print a new one with \`perdure page --address\`.`;
 const ana = { name: 'ana', role: 'look', token: 'a'.repeat(40) } as const;
 
 async function stranger() {

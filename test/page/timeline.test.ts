@@ -138,7 +138,7 @@ test('without a history a bar shows how long the tools took, and says so (O6)', 
   const entries = [runStarted(1), reply([callBlock('a')], { at: 600 }), outcomes(outcome(0, 'y'))];
   const { text } = await stagedPage({ entries });
   const page = await text('/sessions/s-1/timeline');
-  expect(page).toContain('Temporal no longer has the history of these');
+  expect(page).toContain('Temporal no longer has this history');
   expect(page).toContain('the longest tool, 1 ms');
 });
 
@@ -191,7 +191,7 @@ test('a history that cannot be read is told, and the timeline is there (O10)', a
     ports: { steps: () => Promise.reject(new Error('<b>away</b>')) },
   });
   const page = await text('/sessions/s-1/timeline');
-  expect(page).toContain('history cannot be read (&lt;b&gt;away&lt;/b&gt;)');
+  expect(page).toContain('history can’t be read (&lt;b&gt;away&lt;/b&gt;)');
 });
 
 test('work that waits for a busy worker is queued; only a long wait is called one without a worker (O6)', () => {

@@ -89,7 +89,7 @@ test('puts a call, its result, a retry, a transition and a notice on lines of th
     '  │ (1 ms)',
     '↻ failed 2×, again in 1.0 s: 529: overloaded second line',
     '── continues with another model',
-    '! the limit of 3 turns is reached',
+    '! turn limit reached: 3 turns',
     '',
   ]);
 });

@@ -82,7 +82,7 @@ test('tells a run from its prompt to its end, each call with its outcome', () =>
     '! its last tool call was cut and did not run',
     'Two.',
     '(the reply was cut)',
-    'turn limit reached: the limit is 2, turn 3 was not taken · 2 turns · $0 · 5 ms',
+    'turn limit reached: 2 turns · 2 turns · $0 · 5 ms',
     'closed; 1 message not taken',
     '',
   ]);

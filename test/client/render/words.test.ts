@@ -10,7 +10,7 @@ test.each<[Notice, string]>([
   [{ kind: 'interrupted' }, 'interrupted'],
   [{ kind: 'continue' }, 'asked to continue where it stopped'],
   [{ kind: 'call_cut' }, 'its last tool call was cut and did not run'],
-  [{ kind: 'max_turns_reached', limit: 1, turnNotTaken: 2 }, 'the limit of 1 turn is reached'],
+  [{ kind: 'max_turns_reached', limit: 1, turnNotTaken: 2 }, 'turn limit reached: 1 turn'],
   [{ kind: 'error', text: '401\nbad key' }, '401 bad key'],
   [
     { kind: 'model_switched', from: 'a', to: 'b', calls: [], detail: '529\noverloaded' },
@@ -59,7 +59,7 @@ test.each<[Notice, string]>([
 const detail = 'why';
 test.each<[Terminal, string]>([
   [{ reason: 'completed' }, 'completed'],
-  [{ reason: 'max_turns', limit: 3, turnNotTaken: 4 }, 'turn limit reached: the limit is 3, turn 4 was not taken'],
+  [{ reason: 'max_turns', limit: 3, turnNotTaken: 4 }, 'turn limit reached: 3 turns'],
   [{ reason: 'aborted_streaming', by: 'message' }, 'ended early: stopped for a newer message'],
   [{ reason: 'aborted_tools', by: 'timeout' }, 'ended during tool calls: stopped by the time limit'],
   [{ reason: 'prompt_too_long', detail }, 'prompt too long: why'],

@@ -75,10 +75,10 @@ test('result() runs a query whose events are not read (L52)', async () => {
 });
 
 test('result() of a run that failed throws its reason in one line, with the outcome (L52)', async () => {
-  const { asking } = answered({ reason: 'max_turns', detail: 'the limit is 1, turn 2 was not taken' });
+  const { asking } = answered({ reason: 'max_turns', detail: '1 turn' });
   const failed = (await asking.result().catch((error: unknown) => error)) as RunFailed;
   expect(failed).toBeInstanceOf(RunFailed);
-  expect(failed.message).toBe('the run of session s-1 ended with max_turns: the limit is 1, turn 2 was not taken');
+  expect(failed.message).toBe('the run of session s-1 ended with max_turns: 1 turn');
   expect(failed.outcome).toMatchObject({ text: 'Hi.', reason: 'max_turns' });
 });
 

@@ -43,7 +43,7 @@ test.each([
   ['has no file', edit, { kind: 'new' }, 'there is no such file'],
 ] as const)('an edit whose text %s would not apply, and it is said why (O8)', (_, input, file, problem) => {
   expect(changeOf('edit', input, file).problem).toBe(problem);
-  expect(html({ tool: 'edit', input, file })).toContain('<b>Would not apply:</b>');
+  expect(html({ tool: 'edit', input, file })).toContain('<b>Won’t apply:</b>');
 });
 
 test('several edits of one file are one change, and a file of CRLF lines is compared by its lines (O8)', () => {

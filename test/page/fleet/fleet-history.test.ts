@@ -18,7 +18,6 @@ import { description } from '../../client/support.ts';
 const unknown = (): Promise<null> => Promise.resolve(null);
 const MINUTE = 60_000;
 const START = Date.UTC(2026, 10, 24);
-const noCounts = { running: 0, waiting_worker: 0, waiting_approval: 0, parked: 0, idle: 0, closed: 0 };
 const counts = { running: 2, waiting_worker: 1, waiting_approval: 1 };
 const session = (cents: number, tokens: number, last: RunSummary | null = null) =>
   description({ facts: { turns: 1, tokens, cents, model: 'claude-a' }, last });
@@ -77,7 +76,7 @@ test('what was spent and what failed in a span is that of the sessions that bega
   expect(asked).toEqual([24]);
   const { total } = addToUsage(sessions);
   expect([total.cents, total.tokens]).toEqual([600, 101]);
-  const cards = htmlOf(FleetCards({ counts: { ...noCounts, running: 1 }, waiting: [], plots, span: '24h' }));
+  const cards = htmlOf(FleetCards({ working: 1, of: 1, waiting: [], plots, span: '24h', isFiltered: false }));
   for (const part of ['$6.00', '24 h', 'as on the Usage page']) expect(cards).toContain(part);
 });
 
@@ -88,7 +87,14 @@ test('where the sums are not known, the cards say since when they count (O4)', a
   );
   note({ at: START - MINUTE, counts, sessions: [] });
   const cards = htmlOf(
-    FleetCards({ counts: { ...noCounts, running: 1 }, waiting: [], plots: plotsOf(await read('24h')), span: '24h' }),
+    FleetCards({
+      working: 1,
+      of: 1,
+      waiting: [],
+      plots: plotsOf(await read('24h')),
+      span: '24h',
+      isFiltered: false,
+    }),
   );
   expect(cards.replaceAll(/<[^>]+>/g, '')).toContain('since 2026-11-23 23:59');
   expect(cards).not.toContain('as on the Usage page');

@@ -210,3 +210,10 @@ test('an inbox in which nothing waits says who decided last, about which session
   expect(shown).toMatch(/ana denied last: <a href="\/sessions\/s-1">Mend &lt;it&gt;\.<\/a>, <time/);
   expect(await (await stagedPage()).text('/inbox')).not.toContain(' last: ');
 });
+
+test('of calls that are alike the first row says what it is, and those below it are marked as the same (O8)', async () => {
+  const alike = [waiting('s-1', { command: 'make' }), waiting('s-1', { command: 'make' }, { call: '1.1.1' })];
+  const { text } = await stagedPage({ ports: { inbox: () => Promise.resolve(alike) } });
+  const rows = [...(await text('/inbox')).matchAll(/<li id="item-[^"]*"([^>]*)>/g)].map(([, more]) => more);
+  expect(rows).toEqual(['', ' class="repeated"']);
+});

@@ -62,7 +62,7 @@ test('a reply has the blocks that it was written with: headings, lists, tables, 
         { ticked: false, blocks: [{ kind: 'paragraph', text: 'open' }] },
       ],
     },
-    { kind: 'table', head: ['a', 'b'], rows: [['1', 'x | y']] },
+    { kind: 'table', sides: [null, null], head: ['a', 'b'], rows: [['1', 'x | y']] },
     { kind: 'code', language: 'python', text: 'def f():\n    # not a heading' },
     {
       kind: 'quote',
@@ -109,4 +109,20 @@ test('code is coloured by its language, and stays word for word', () => {
   ]);
   expect(codeTokens('whatever it is', 'brainfuck')).toEqual([{ kind: 'plain', text: 'whatever it is' }]);
   expect(languageOf('/a/b.c/d.ts')).toBe('ts');
+});
+
+test('headings of a text leave no level out, whatever level it begins with', () => {
+  const levels = (text: string): string => [...html(text).matchAll(/<(h\d)>/g)].map(([, name]) => name).join(' ');
+  expect(levels('## a\n#### b\n## c\n# d\n## e')).toBe('h3 h4 h3 h3 h4');
+});
+
+test('columns of a table stand where the text says, and the lines of a diff have their colours', () => {
+  const table = html('| a | b | c |\n|---|---:|:-:|\n| 1 | 2 | 3 |');
+  expect(table.match(/<td[^>]*>/g)).toEqual(['<td>', '<td class="right">', '<td class="center">']);
+  expect(codeTokens('@@ -1 +1 @@\n-a\n+b\n c', 'diff').map(({ kind }) => kind)).toEqual([
+    'comment',
+    'del',
+    'add',
+    'plain',
+  ]);
 });

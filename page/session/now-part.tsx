@@ -1,0 +1,183 @@
+// Draws what a session does now, next to its transcript: steps and tasks, cost, context, files,
+// agents, commands in the background, and what was asked of it.
+import { showUnseen } from '../../system/text.ts';
+import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
+import { nowText as stepText } from '../../client/render/now-words.ts';
+import { endWords } from '../../client/render/ending-words.ts';
+import type { RunningRow } from '../../client/sessions/running/running-row.ts';
+import { isSilentSession } from '../../client/sessions/running/with-running.ts';
+import { formatCount, formatMoney } from '../../client/units.ts';
+import type { Standing } from '../feed/standing.tsx';
+import { AreaPlot, formatNumber, TimedText } from '../figures.tsx';
+import { Icon, type IconName } from '../icons.tsx';
+import { Moment } from '../layout.tsx';
+import { AgentState } from './agent-state.tsx';
+import { BackgroundList } from './background.tsx';
+import { ContextLines } from './inspector.tsx';
+import { RequestList } from './lately.tsx';
+import { transcriptFacts } from './session-facts.ts';
+import { listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
+
+export function NowPart({ standing }: { readonly standing: Standing }) {
+  const { seen, background, recent, config } = standing;
+  const { tasks, spend } = transcriptFacts(standing.items);
+  return (
+    <div id="now" class="part">
+      <section>
+        <h2>What it’s doing</h2>
+        <p>
+          <TimedText text={nowText(standing)} />
+        </p>
+        {seen.running ? <StepList running={seen.running} isSilent={isSilentSession(seen, Date.now())} /> : null}
+        {seen.last === null || isUnderWay(seen) ? null : (
+          <p class="quiet">{`Last run: ${showUnseen(endWords(seen.last.terminal))}`}</p>
+        )}
+        {tasks === null ? null : <TaskList tasks={tasks} />}
+      </section>
+      <CostCard standing={standing} />
+      {spend.context === 0 || config === null ? null : (
+        <section>
+          <ContextLines
+            context={spend.context}
+            window={config.models[0].window}
+            critical={{ ...config.rules, ...recent.raised }.compaction.critical}
+          />
+        </section>
+      )}
+      <FilesCard standing={standing} />
+      <AgentsCard standing={standing} />
+      {background.length > 0 ? <BackgroundList commands={background} /> : null}
+      <RequestList recent={recent} />
+    </div>
+  );
+}
+
+function CostCard({ standing: { items, config, recent } }: { readonly standing: Standing }) {
+  const { spend, costs } = transcriptFacts(items);
+  if (costs.length < 2) return null;
+  const limit = (config && { ...config.rules, ...recent.raised })?.maxBudgetUsd ?? undefined;
+  // A limit is of the run: beside a curve of several runs it would be in the wrong place.
+  const isOneRun = spend.run.turns === spend.all.turns;
+  return (
+    <section>
+      <h2 class="row">
+        Cost{' '}
+        <span class="far">
+          {`${spend.all.isLeast ? '≥ ' : ''}${formatMoney(spend.all.spend.usd)}${limit !== undefined && isOneRun ? ` of ${formatMoney(limit)}` : ''}`}
+        </span>
+      </h2>
+      <AreaPlot values={costs} tone="park" most={isOneRun ? limit : undefined} />
+    </section>
+  );
+}
+
+/** Files that are named; the tab has all. */
+const FILES = 5;
+
+function FilesCard({ standing: { items, seen } }: { readonly standing: Standing }) {
+  const changed = listTouchedFiles(items.all);
+  if (changed.length === 0) return null;
+  const link = `/sessions/${seen.session}/files`;
+  return (
+    <section>
+      <h2 class="row">
+        Files{' '}
+        <a class="far" href={link}>
+          {`all ${formatNumber(changed.length)}`}
+        </a>
+      </h2>
+      <ul>
+        {changed.slice(-FILES).map(({ path }) => (
+          <li>
+            <a class="cut" href={`${link}?file=${encodeURIComponent(path)}`}>
+              <code>{showUnseen(path)}</code>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function AgentsCard({ standing: { agents } }: { readonly standing: Standing }) {
+  if (agents.length === 0) return null;
+  return (
+    <section>
+      <h2>Agents</h2>
+      <ul class="agents-now">
+        {agents.slice(-8).map((agent) => (
+          <li class="row">
+            <Icon name="agent" />
+            <a class="cut" href={`/sessions/${agent.session}`}>
+              {showUnseen(agent.title || agent.session)}
+            </a>
+            <small class="far">
+              <AgentState agent={agent} now={Date.now()} />
+            </small>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** Agents have a list of their own. */
+function StepList({ running, isSilent }: { readonly running: RunningRow; readonly isSilent: boolean }) {
+  const { doing, model, lastSign } = running;
+  return (
+    <>
+      <ul class="steps-now" aria-label="Steps under way">
+        {doing
+          .filter(({ kind }) => kind !== 'agents')
+          .map((step) => (
+            <li>
+              <span>{showUnseen(stepText({ doing: [step], model }))}</span>
+              <small>
+                since <Moment at={step.since} />
+              </small>
+            </li>
+          ))}
+      </ul>
+      <p class={isSilent ? 'bad' : 'quiet'}>
+        Last activity <Moment at={lastSign} />
+      </p>
+    </>
+  );
+}
+
+function nowText({ seen, agents, pending }: Standing): string {
+  const waits = seen.approvals?.length ?? 0;
+  const parts = [
+    isSilentSession(seen, Date.now()) ? 'running, no activity' : phaseText(seen),
+    ...(waits > 0 ? [`${formatCount(waits, 'call')} ${waits === 1 ? 'needs' : 'need'} you`] : []),
+    ...(agents.some(({ phase }) => phase === 'running')
+      ? [`${agents.filter(({ phase }) => phase === 'running').length} of ${agents.length} agents running`]
+      : []),
+    ...(pending.length > 0 ? [`${formatNumber(pending.length)} queued`] : []),
+  ];
+  return parts.join(' · ');
+}
+
+const TASKS: Readonly<Record<string, readonly [icon: IconName, tone: string, word: string]>> = {
+  x: ['done', 'ok', 'done'],
+  '>': ['running', 'run', 'in progress'],
+  ' ': ['idle', 'idle', 'open'],
+};
+
+function TaskList({ tasks }: { readonly tasks: string }) {
+  return (
+    <ul id="tasks" class="tasks" aria-label="Tasks">
+      {tasks.split('\n').map((line) => {
+        const [, mark = ' ', text = line] = /^\[([x> ])\] (.*)$/.exec(line) ?? [];
+        const [icon, tone, word] = TASKS[mark] ?? (['idle', 'idle', 'open'] as const);
+        return (
+          <li class={`row tone-${tone}`}>
+            <Icon name={icon} />
+            <span>{showUnseen(text)}</span>
+            <small class="far">{word}</small>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
