@@ -54,14 +54,31 @@ export function rewindCommand(program: Command, cli: Cli): void {
     });
 }
 
+/** Runs one step; on another server each looks for a worker of its own. */
+type RunStep = <T>(step: () => Promise<T>) => Promise<T>;
+
 async function rewind(cli: Cli, opened: Opened, session: SessionId, flags: Flags): Promise<number> {
-  const { sessions } = opened;
-  const { to, conversation, files, dryRun, undo, force = false, now, all = false, json = false } = flags;
+  const { sessions, embedded } = opened;
   const described = await sessions.describe(session);
-  const taking = <T>(work: () => Promise<T>): Promise<T> => withEndingWorker(cli, opened, described, work);
-  if (now) await taking(() => interrupt(sessions, session));
+  const withWorker: RunStep = (step) => withEndingWorker(cli, opened, described, step);
+  const all = (runStep: RunStep): Promise<number> => rewindInSteps(cli, sessions, session, { flags, runStep });
+  // On our own server one worker is brought up for all steps. On another, where nobody works, the
+  // snapshots say what they can before that is an error.
+  return embedded === null ? all(withWorker) : withWorker(() => all((step) => step()));
+}
+
+type Steps = { readonly flags: Flags; readonly runStep: RunStep };
+
+async function rewindInSteps(
+  cli: Cli,
+  sessions: PerdureClient,
+  session: SessionId,
+  { flags, runStep }: Steps,
+): Promise<number> {
+  const { to, conversation, files, dryRun, undo, force = false, now, all = false, json = false } = flags;
+  if (now) await runStep(() => interrupt(sessions, session));
   if (undo) {
-    const { turns, ...rewound } = await taking(() => sessions.undoRewind(session, { force }));
+    const { turns, ...rewound } = await runStep(() => sessions.undoRewind(session, { force }));
     if (json) cli.print(`${jsonLine({ session, rewound, turns })}\n`);
     else cli.say(`went back: ${rewoundPartsText(rewound)}${turnsText(turns)}`);
     return STATUS.ok;
@@ -73,14 +90,12 @@ async function rewind(cli: Cli, opened: Opened, session: SessionId, flags: Flags
     force,
   };
   if (dryRun || !json) {
-    const look = () => sessions.rewind(session, { ...options, dryRun: true });
-    // Where nobody works on another server, the snapshots say what they can.
-    const plan = await (opened.embedded === null ? look() : taking(look));
+    const plan = await sessions.rewind(session, { ...options, dryRun: true });
     if (json) cli.print(planJson(session, plan));
     else cli.print(planText(cli.out, plan, all));
   }
   if (dryRun) return STATUS.ok;
-  const done = await taking(() => sessions.rewind(session, options));
+  const done = await runStep(() => sessions.rewind(session, options));
   if (json) cli.print(planJson(session, done));
   else
     cli.say(`went back: ${rewoundPartsText(done.rewound ?? {})}; \`${cli.self} rewind ${session} --undo\` undoes it`);

@@ -121,7 +121,9 @@ test('a session of one prompt goes back to an empty conversation and its first s
   expect(await session.entries()).toMatchObject([{ kind: 'steered', steered: { action: 'rewind' } }]);
   const left = await readLeftBehind({ temporal: { client: h.client }, store: h.store }, session.id);
   expect(JSON.stringify([...left.values()])).toContain('Said 1.');
-  await expect(sessions.rewind(session.id)).rejects.toThrow('This session has no prompts yet');
+  await expect(sessions.rewind(session.id)).rejects.toThrow(
+    'This session has no prompts, so there is nothing to rewind',
+  );
 
   await say();
   expect(read()).toBe('a2');

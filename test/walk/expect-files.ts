@@ -225,10 +225,13 @@ function checkFolders({ now, past }: Going, after: FolderLook): readonly string[
     if (isFolder(after, path) && !filled.has(path) && !ignoredThen.has(inside(path)) && !past.isBeyond)
       problems.push(`the folder ${show(path)} was not there then, and stayed`);
   for (const [path, seen] of now.look.entries) {
-    if (seen.kind !== 'folder' || !isFolder(past.look, path)) continue;
+    const was = past.look.entries.get(path);
+    if (seen.kind !== 'folder' || was?.kind !== 'folder') continue;
     const is = after.entries.get(path);
+    // It is closed to those whom it kept out, and its owner may do in it what they could before.
+    const closed = seen.mode & ~(0o077 & ~was.mode);
     if (is?.kind !== 'folder') problems.push(`the folder ${show(path)} is gone`);
-    else if (is.mode !== seen.mode && is.mode !== past.look.entries.get(path)?.mode)
+    else if (![seen.mode, was.mode, closed].includes(is.mode))
       problems.push(`the mode of the folder ${show(path)} became ${is.mode.toString(8)}`);
   }
   return problems;

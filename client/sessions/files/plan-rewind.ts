@@ -84,7 +84,7 @@ function headBefore(chain: readonly StoredSegment[], { parent, first }: Segment)
 export function findAsked(entries: readonly Entry[], to: string | undefined): number {
   if (to === undefined) {
     const last = entries.findLastIndex(({ kind }) => kind === 'user');
-    if (last < 0) throw new ClientProblem('refused', 'This session has no prompts yet, so there is nothing to rewind.');
+    if (last < 0) throw new ClientProblem('refused', 'This session has no prompts, so there is nothing to rewind.');
     return last;
   }
   const point = parsePoint(to);

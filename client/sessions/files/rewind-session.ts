@@ -100,8 +100,7 @@ async function lookAtOpen({ look }: RewindPorts, session: SessionId): Promise<Se
 
 async function requireHead({ head }: RewindPorts, session: SessionId): Promise<Hash> {
   const now = await head(session);
-  if (now === null)
-    throw new ClientProblem('refused', 'This session has no prompts yet, so there is nothing to rewind.');
+  if (now === null) throw new ClientProblem('refused', 'This session has no prompts, so there is nothing to rewind.');
   return now;
 }
 

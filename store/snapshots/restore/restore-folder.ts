@@ -48,7 +48,7 @@ export type RestoreAnswer =
 
 /** What is about to be done. */
 export type RestoreStep = {
-  readonly kind: PutStep | 'delete' | 'remove_folder' | 'make_folder' | 'clear' | 'end';
+  readonly kind: PutStep | 'delete' | 'remove_folder' | 'make_folder' | 'close_folder' | 'clear' | 'end';
   readonly path: RawPath;
 };
 
@@ -161,6 +161,7 @@ function findInTheWay({ folders, deleted }: Restoring, { ways }: RestoreOrder): 
 async function workOff(restoring: Restoring, order: RestoreOrder): Promise<void> {
   for (const path of order.first) deleteFile(restoring, path);
   for (const path of order.emptied) removeFolder(restoring, path);
+  for (const path of order.ways) closeFolder(restoring, path);
   await putFiles(restoring, order.written);
   for (const path of order.last) deleteFile(restoring, path);
   for (const path of order.left) removeFolder(restoring, path);
@@ -243,6 +244,29 @@ function makeFolder({ folders, permissions, onStep }: Restoring, path: RawPath):
     throw toProblem(error, path, 'made');
   }
 }
+
+/**
+ * Closes a folder, in which something is about to be put, to those who could not look into it then:
+ * it may be another one than the folder that kept its files private.
+ */
+function closeFolder({ folders, permissions, onStep }: Restoring, path: RawPath): void {
+  const then = permissionsAt(permissions, path, 'folder');
+  if (then === undefined || !folders.has(path)) return;
+  const fd = folders.fdOf(path);
+  const { mode } = fstatSync(fd);
+  if ((mode & ~then & OTHERS_LOOK) === 0) return;
+  onStep({ kind: 'close_folder', path });
+  try {
+    fchmodSync(fd, mode & 0o7777 & ~(OTHERS & ~then));
+  } catch (error) {
+    // Another owner's folder has permissions of theirs.
+    if (codeOf(error) !== 'EPERM') throw toProblem(error, path, 'closed');
+  }
+}
+
+/** What a group and all others may do in a folder, and what lets them look into it. */
+const OTHERS = 0o077;
+const OTHERS_LOOK = 0o055;
 
 /** Says in a sentence which path the system has refused, and why; other errors stay as they are. */
 function toProblem(error: unknown, path: RawPath, deed: string): unknown {

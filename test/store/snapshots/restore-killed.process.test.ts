@@ -16,7 +16,7 @@ function look(root: string): string {
 }
 
 const THEN = `
-  echo old > changed; chmod 640 changed; echo old > d; mkdir -p keep/deep; echo 1 > keep/deep/one; ln -s changed link
+  echo old > changed; chmod 640 changed; echo old > d; mkdir -p keep/deep; chmod 700 keep; echo 1 > keep/deep/one; ln -s changed link
   echo run > run; chmod 755 run; mkdir -p was/empty; mkdir f; echo in > f/in; chmod 600 f/in
 `;
 const NOW = `
@@ -59,6 +59,17 @@ test('a restore that is killed before any of its steps is finished by the next, 
     expect(look(root)).toBe(target);
     expect(readdirSync(place.own)).not.toContain('restore.json');
   }
-  const kinds = ['create', 'fill', 'keep', 'replace', 'permit', 'delete', 'remove_folder', 'make_folder', 'end'];
+  const kinds = [
+    'create',
+    'fill',
+    'keep',
+    'replace',
+    'permit',
+    'delete',
+    'remove_folder',
+    'make_folder',
+    'close_folder',
+    'end',
+  ];
   expect([...new Set(steps)].toSorted()).toEqual(kinds.toSorted());
 });

@@ -223,6 +223,24 @@ test('permissions that a snapshot had come back, of files that went and of those
   expect((await take()).id).toBe(id);
 });
 
+test('a folder that was made anew is closed to others as it was before files go back into it, and no other is (T7)', async () => {
+  const folder = shadowed();
+  const { sh, take } = folder;
+  sh('umask 022; mkdir -m 700 keys; mkdir -m 750 team team/sub; mkdir open stays; chmod 700 stays');
+  sh('umask 022; for at in keys team/sub open stays; do echo old > $at/file; done');
+  const { id } = await take();
+  sh(
+    'umask 022; rm -r keys; mkdir keys; echo other > keys/other; chmod 755 team stays; chmod 777 team/sub; chmod 775 open',
+  );
+  sh('for at in team/sub open; do echo new > $at/file; done');
+  await goBack(folder, id);
+  expect(sh('cat keys/file team/sub/file open/file')).toBe('old\n'.repeat(3));
+  // What others may do beyond looking stays where they could look before.
+  expect(sh('stat -c "%a %n" keys team team/sub open stays')).toBe(
+    '700 keys\n750 team\n750 team/sub\n775 open\n755 stays\n',
+  );
+});
+
 test('other names of files that go back keep content and permissions, and files that did not differ their names (T7)', async () => {
   const folder = shadowed();
   const { sh, take } = folder;
