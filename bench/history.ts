@@ -69,7 +69,7 @@ export async function taskTimes(
 ): Promise<TaskTimes> {
   const found = { lost: 0, moved: 0, taskMs: [] as number[] };
   for (const id of workflowIds) {
-    let begun = Number.NaN;
+    let begun: number | null = null;
     for (const event of await chain(client, id)) {
       if (timeOf(event) <= from || timeOf(event) > to) continue;
       const { workflowTaskTimedOutEventAttributes: timedOut, workflowTaskScheduledEventAttributes: scheduled } = event;
@@ -77,7 +77,7 @@ export async function taskTimes(
       // Of the attempts after the first only the last has events.
       found.lost += Math.max(0, (scheduled?.attempt ?? 1) - 2);
       if (event.workflowTaskStartedEventAttributes) begun = timeOf(event);
-      if (event.workflowTaskCompletedEventAttributes) found.taskMs.push(timeOf(event) - begun);
+      if (event.workflowTaskCompletedEventAttributes && begun !== null) found.taskMs.push(timeOf(event) - begun);
     }
   }
   return found;

@@ -5,7 +5,7 @@ import { compileWorkerOptions } from '@temporalio/worker/lib/worker-options.js';
 import { expect, test } from 'vitest';
 import { workflowTaskSlots, workflowTime } from '../../worker/workflow-tasks.ts';
 
-const compiled = (more: Partial<WorkerOptions>) =>
+const compiled = (more: object) =>
   compileWorkerOptions({ taskQueue: 'q', ...more }, new DefaultLogger('ERROR'), noopMetricMeter);
 
 const slots = (more: Partial<WorkerOptions>): unknown => {
