@@ -54,7 +54,8 @@ export async function measureStarved(load: StarvedLoad, say: Say): Promise<Starv
   try {
     const client = await connect(machine.address);
     const ids: string[] = [];
-    for (let n = 0; n < load.sessions; n += 1) ids.push(await startSession(client, TASK_QUEUE, { root, files: 0 }));
+    const plain = { root, files: 0, sealed: false };
+    for (let n = 0; n < load.sessions; n += 1) ids.push(await startSession(client, TASK_QUEUE, plain));
     const begun = Date.now();
     const underWay = await watch(asked, begun, load);
     say(`${ids.length} sessions are under way: killing worker and server`);
