@@ -20,6 +20,7 @@ import {
   type SessionInput,
   type SessionMemo,
 } from '../workflows/contract/session.ts';
+import { profiles } from '../workflows/contract/profiles.ts';
 import { present } from '../workflows/contract/present.ts';
 import { spawnModel, spawnWorker } from './processes.ts';
 import { fillFolder } from './fill-folder.ts';
@@ -139,7 +140,7 @@ async function runLoad(client: Client, place: Place, load: Load): Promise<Ran> {
   }
 }
 
-async function startSession(
+export async function startSession(
   client: Client,
   taskQueue: string,
   { root, files, sealed }: { readonly root: string; readonly files: number; readonly sealed: boolean },
@@ -156,7 +157,7 @@ async function startSession(
     args: [input],
     signal: SIGNALS.message,
     signalArgs: [{ id: randomUUID() as MessageId, body: { kind: 'text', text: 'Begin.' } }],
-    workflowTaskTimeout: '5s',
+    workflowTaskTimeout: profiles.machine.workflowTask,
   });
   return workflowId;
 }
@@ -167,7 +168,12 @@ async function startFloor(
   { taskQueue, turns }: { readonly taskQueue: string; readonly turns: number },
 ): Promise<string> {
   const workflowId = `floor-${randomUUID()}`;
-  await client.workflow.start(floor, { workflowId, taskQueue, args: [turns], workflowTaskTimeout: '5s' });
+  await client.workflow.start(floor, {
+    workflowId,
+    taskQueue,
+    args: [turns],
+    workflowTaskTimeout: profiles.machine.workflowTask,
+  });
   return workflowId;
 }
 

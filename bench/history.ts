@@ -48,6 +48,41 @@ export async function startsOf(client: Client, parent: string, first: string): P
   return starts;
 }
 
+export type TaskTimes = {
+  /** Workflow tasks that a worker had and did not complete in their time. */
+  readonly lost: number;
+  /** Those that the worker that holds the session did not take in time, so that any might. */
+  readonly moved: number;
+  /** Milliseconds that each completed one took from the moment a worker had it. */
+  readonly taskMs: readonly number[];
+};
+
+/** TIMEOUT_TYPE_START_TO_CLOSE */
+const START_TO_CLOSE: unknown = 1;
+
+/** Reads what became of workflow tasks between two times, in milliseconds since the epoch. */
+export async function taskTimes(
+  client: Client,
+  workflowIds: readonly string[],
+  from: number,
+  to: number,
+): Promise<TaskTimes> {
+  const found = { lost: 0, moved: 0, taskMs: [] as number[] };
+  for (const id of workflowIds) {
+    let begun: number | null = null;
+    for (const event of await chain(client, id)) {
+      if (timeOf(event) <= from || timeOf(event) > to) continue;
+      const { workflowTaskTimedOutEventAttributes: timedOut, workflowTaskScheduledEventAttributes: scheduled } = event;
+      if (timedOut) found[timedOut.timeoutType === START_TO_CLOSE ? 'lost' : 'moved'] += 1;
+      // Of the attempts after the first only the last has events.
+      found.lost += Math.max(0, (scheduled?.attempt ?? 1) - 2);
+      if (event.workflowTaskStartedEventAttributes) begun = timeOf(event);
+      if (event.workflowTaskCompletedEventAttributes && begun !== null) found.taskMs.push(timeOf(event) - begun);
+    }
+  }
+  return found;
+}
+
 export type Started = { readonly child: string; readonly ms: number };
 
 async function chain(client: Client, workflowId: string): Promise<Event[]> {

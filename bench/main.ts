@@ -8,7 +8,9 @@
 // `snapshots` captures of workspaces, turns with them and without, of a model that answers at once
 // and of one that takes `--answer` milliseconds (1000), and what rewinds and forks take; `forks`
 // these alone; `slope` the tenths of sessions of `--turns` turns (3,000), with a viewer
-// and, alone with `--unwatched`, without.
+// and, alone with `--unwatched`, without; `starved`
+// what becomes of workflow tasks where `--busy` processes (16) compute beside `--sessions` (60), in
+// `--seconds` (60) before worker and server are killed and after it.
 import { parseArgs } from 'node:util';
 import { type AgentRow, measureAgents } from './agents.ts';
 import { measureSdk, type SdkRow } from './agent-sdk.ts';
@@ -17,10 +19,11 @@ import { type BucketRow, measureBucket } from './bucket.ts';
 import { densityTable, measureDensity, type DensityRow } from './density.ts';
 import { type ForkRow, measureForks } from './forks.ts';
 import { measurePage, renderPage } from './page/page.ts';
+import { measureStarved, type StarvedRow } from './starved.ts';
 import { type CapturedTurnRow, measureCapturedTurns, measureFolders, type SnapshotRow } from './snapshots.ts';
 import { measureSlope, renderSlope, SLOPES } from './slope.ts';
 import type { Subject } from './subjects.ts';
-import { renderTable } from './table.ts';
+import { median, renderTable } from './table.ts';
 import { measureTurns, turnTable, type TurnRow } from './turn.ts';
 
 const { values: flags, positionals } = parseArgs({
@@ -28,7 +31,9 @@ const { values: flags, positionals } = parseArgs({
   options: {
     json: { type: 'boolean' },
     rounds: { type: 'string', default: '2' },
-    sessions: { type: 'string', default: '10000' },
+    sessions: { type: 'string' },
+    busy: { type: 'string', default: '16' },
+    seconds: { type: 'string', default: '60' },
     iterations: { type: 'string', default: '5000' },
     delay: { type: 'string', default: '10' },
     answer: { type: 'string', default: '1000' },
@@ -49,7 +54,7 @@ async function measured(subject: string): Promise<string> {
     flags.json ? JSON.stringify({ [name]: rows }) : render(rows);
   switch (subject) {
     case 'page': {
-      const load = { sessions: Number(flags.sessions), iterations: Number(flags.iterations) };
+      const load = { sessions: Number(flags.sessions ?? 10_000), iterations: Number(flags.iterations) };
       return shown('page', await measurePage(say, load), renderPage);
     }
     case 'agent-sdk':
@@ -67,6 +72,10 @@ async function measured(subject: string): Promise<string> {
       }));
       if (flags.json) return JSON.stringify({ folders, turns, forks });
       return [renderFolders(folders), renderCapturedTurns(turns), renderForks(forks)].join('\n\n');
+    }
+    case 'starved': {
+      const load = { sessions: Number(flags.sessions ?? 60), busy: Number(flags.busy), seconds: Number(flags.seconds) };
+      return shown('starved', await measureStarved(load, say), renderStarved);
     }
     case 'forks':
       return shown('forks', await withServer((bench) => measureForks(bench, say)), renderForks);
@@ -180,6 +189,23 @@ function renderCapturedTurns(rows: readonly CapturedTurnRow[]): string {
 function renderForks(rows: readonly ForkRow[]): string {
   const lines = rows.map(({ what, ms, worst }) => [what, ms.toFixed(0), worst.toFixed(0)]);
   return renderTable(['', 'ms', 'the slowest'], lines);
+}
+
+function renderStarved(rows: readonly StarvedRow[]): string {
+  const head = ['', 'load', 'lost', 'moved', 'task ms', 'the longest', 'requests', 'went on', 'median s', 'the last s'];
+  const lines = rows.map(({ what, load, lost, moved, taskMs, requests, wentOn }) => [
+    what,
+    load.toFixed(0),
+    String(lost),
+    String(moved),
+    median(taskMs).toFixed(0),
+    Math.max(...taskMs).toFixed(0),
+    String(requests),
+    String(wentOn.length),
+    (median(wentOn) / 1_000).toFixed(1),
+    ((wentOn.at(-1) ?? Number.NaN) / 1_000).toFixed(1),
+  ]);
+  return renderTable(head, lines);
 }
 
 function renderDensity(rows: readonly DensityRow[]): string {

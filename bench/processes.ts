@@ -11,6 +11,8 @@ export type BenchWorker = {
   /** Since it was asked last. */
   usage(): Promise<Usage>;
   stop(): Promise<void>;
+  /** By SIGKILL. */
+  kill(): Promise<void>;
 };
 
 export async function spawnWorker(job: WorkerJob): Promise<BenchWorker> {
@@ -23,6 +25,10 @@ export async function spawnWorker(job: WorkerJob): Promise<BenchWorker> {
       return JSON.parse(await next()) as Usage;
     },
     stop: () => end(child),
+    kill: async () => {
+      const ended = once(child, 'exit');
+      if (child.kill('SIGKILL')) await ended;
+    },
   };
 }
 

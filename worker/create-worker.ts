@@ -18,7 +18,7 @@ import { bundlePath } from './bundle.ts';
 import { createWorkerConverter } from '../connection/payloads/data-converter.ts';
 import type { KeyRing } from '../connection/payloads/key-ring.ts';
 import { createSeenSinks } from './monitor/watchers.ts';
-import { workflowTime } from './workflow-time.ts';
+import { workflowTaskSlots, workflowTime } from './workflow-tasks.ts';
 
 export type WorkerSettings = {
   readonly connection: NativeConnection;
@@ -108,6 +108,7 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
     Worker.create({
       ...shared,
       ...workflowTime,
+      ...workflowTaskSlots(profile, maxCachedWorkflows),
       maxCachedWorkflows,
       taskQueue,
       maxConcurrentActivityTaskExecutions: maxConcurrentActivities,

@@ -9,7 +9,7 @@ import { connectionOptions } from '../../connection/connect-client.ts';
 import { createSeenSinks } from '../../worker/monitor/watchers.ts';
 import { createWorkerConverter } from '../../connection/payloads/data-converter.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
-import { workflowTime } from '../../worker/workflow-time.ts';
+import { workflowTaskSlots, workflowTime } from '../../worker/workflow-tasks.ts';
 import type { Opened } from './open-server.ts';
 import { prepareWorker } from './own-worker.ts';
 
@@ -31,6 +31,7 @@ export async function startDecidingWorker(
     dataConverter: createWorkerConverter(target.keys, log),
     // Keep no session on this worker, so that the next one need not wait for it after it is gone.
     maxCachedWorkflows: 0,
+    ...workflowTaskSlots('machine', 0),
   });
   const ended = worker.run();
   ended.catch(() => undefined);

@@ -11,7 +11,7 @@ import { openWorker } from '../../worker/open-worker.ts';
 import { createWorkerConverter } from '../../connection/payloads/data-converter.ts';
 import { openKeyRing, type KeyRing } from '../../connection/payloads/key-ring.ts';
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from '../../scripted-model/index.ts';
-import { workflowTime } from '../../worker/workflow-time.ts';
+import { workflowTime } from '../../worker/workflow-tasks.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { openServer } from '../runtime/open-server.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';

@@ -58,7 +58,7 @@ test('starts a session with its first message in one call, never with an executi
     args: [{ options: { cwd: '/work', maxTurns: 3 }, title: 'do it', visibility: true, attributes: true }],
     signal: 'message',
     signalArgs: [{ id: messageId, body: { kind: 'text', text: '  do\nit ' } }],
-    workflowTaskTimeout: '5s',
+    workflowTaskTimeout: '10s',
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     memo: { perdure: { phase: 'running', title: 'do it', runs: 0, last: null } },
     typedSearchAttributes: [

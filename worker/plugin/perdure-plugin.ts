@@ -24,7 +24,7 @@ import { noteNamespace } from '../../connection/store-namespaces.ts';
 import { openWatchers, createSeenSinks } from '../monitor/watchers.ts';
 import { startReaper } from '../reaper.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
-import { workflowTime } from '../workflow-time.ts';
+import { workflowTime } from '../workflow-tasks.ts';
 import { refuseForeignBundle, refuseOtherCopy, withAgents } from './user-bundle.ts';
 
 export type PluginOptions = {

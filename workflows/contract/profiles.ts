@@ -10,7 +10,12 @@ export type Times = {
   /** The same for a few writes that an interrupt or a run's end waits for. */
   readonly recordsTimeout: '10s';
   /** How long a workflow task may take before it is given to another worker. */
-  readonly workflowTask: '5s' | '10s';
+  readonly workflowTask: '10s';
+  /**
+   * The most workflow tasks that a worker holds at once: as few as keep its one thread for them
+   * busy while others are fetched and told, which takes longer on a server elsewhere.
+   */
+  readonly workflowTasks: 4 | 10;
   /** How long the server waits for a worker that holds a session in memory. */
   readonly sticky: '1s' | '5s';
   /**
@@ -24,6 +29,20 @@ export type Times = {
  * is dead.
  */
 export const profiles: Readonly<Record<Profile, Times>> = {
-  machine: { heartbeatTimeout: '30s', recordsTimeout: '10s', workflowTask: '5s', sticky: '1s', throttle: '500ms' },
-  fleet: { heartbeatTimeout: '15s', recordsTimeout: '10s', workflowTask: '10s', sticky: '5s', throttle: '2s' },
+  machine: {
+    heartbeatTimeout: '30s',
+    recordsTimeout: '10s',
+    workflowTask: '10s',
+    workflowTasks: 4,
+    sticky: '1s',
+    throttle: '500ms',
+  },
+  fleet: {
+    heartbeatTimeout: '15s',
+    recordsTimeout: '10s',
+    workflowTask: '10s',
+    workflowTasks: 10,
+    sticky: '5s',
+    throttle: '2s',
+  },
 };
