@@ -116,7 +116,7 @@ const MAKERS: readonly Maker[] = [
   [1, 'modes', ({ pick }) => `mkdir -p secret; echo s > secret/key; chmod ${pick(['700', '750', '755'])} secret`],
   [3, 'empty', ({ nat }) => `mkdir -p empty${nat(2)}/deep`],
   [1, 'empty', ({ nat }) => `rmdir empty${nat(2)}/deep empty${nat(2)}`],
-  [1, 'empty', ({ nat }) => `rm -rf empty${nat(2)}; echo file > empty${nat(2)}`],
+  [1, 'empty', ({ nat }) => `rm -rf empty${nat(2)}; f=empty${nat(2)}; [ -p $f ] || echo file > $f`],
   [1, 'empty', ({ nat }) => `mkdir -p -m 700 shut${nat(1)}`],
   [3, 'ignored', (random) => writeFile(random.pick(IGNORED), random)],
   [1, 'ignored', ({ pick }) => `rm -rf -- ${quoted(pick(IGNORED))}`],
