@@ -22,6 +22,7 @@ const starters: Readonly<Record<string, string>> = {
   'worker/embedded/binary-version.ts': 'asks a Temporal server for its version, which tells it and ends',
   'worker/embedded/server-record.ts': 'asks ps, which looks once and ends',
   'worker/embedded/start-server.ts': 'the Temporal server outlives who started it: others use it',
+  'worker/embedded/start-watch.ts': 'ends that server when nobody uses it any more, and ends with it',
 };
 
 test('no other part of a worker or client starts a process by itself (L40 L48)', () => {
