@@ -69,9 +69,9 @@ describe('an interrupt', () => {
   test('of a call that began with its reply and was given up says so, not that it was not run (L37 L48)', async () => {
     const [asked, answer] = [gate(), gate()];
     const own = { description: 'Its own.', inputSchema: z.strictObject({}), risk: 'read' } as const;
-    const look = defineTool({
+    const glance = defineTool({
       ...own,
-      name: 'look',
+      name: 'glance',
       call: async (_, { signal }) => {
         await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
         return { content: 'too late' };
@@ -84,9 +84,9 @@ describe('an interrupt', () => {
       validate: async () => (asked.release(), await answer.hold, undefined),
       workflow: { type: 'loudly', taskQueue: 'none' },
     });
-    const script = [reply([toolUse('look', {}), toolUse('report', {})]), reply('Never asked.')];
-    const h = await harness({ script, worker: { tools: [look, report] } });
-    const session = await h.open('Look, and report.');
+    const script = [reply([toolUse('glance', {}), toolUse('report', {})]), reply('Never asked.')];
+    const h = await harness({ script, worker: { tools: [glance, report] } });
+    const session = await h.open('Glance, and report.');
     await asked.hold;
     await session.interrupt();
     answer.release();
@@ -94,7 +94,7 @@ describe('an interrupt', () => {
     const [outcome] = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
     expect(outcome).toMatchObject({
       content: 'Given up: it was stopped after it had started, and what came of it is not known.',
-      log: { name: 'look', decision: 'allowed', outcome: 'cancelled' },
+      log: { name: 'glance', decision: 'allowed', outcome: 'cancelled' },
     });
     expect(h.bodies()).toHaveLength(1);
   });
