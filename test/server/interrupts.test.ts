@@ -72,6 +72,7 @@ describe('an interrupt', () => {
     const glance = defineTool({
       ...own,
       name: 'glance',
+      recovery: 'rerun',
       call: async (_, { signal }) => {
         await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
         return { content: 'too late' };
