@@ -22,6 +22,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
       decision,
       stopped: isStopped,
       mayHaveBegun,
+      givenUp,
       delegated,
       left,
     },
@@ -40,6 +41,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
         safe: safe === true,
         decision,
         mayHaveBegun: isStopped === true || mayHaveBegun === true,
+        givenUp,
         delegated,
         asking: { step, left },
       });

@@ -89,7 +89,7 @@ export class CallInRun implements BoundCall {
   }
 
   async runClaimed(attempt: Attempt, given: ClaimedCallOptions): ReturnType<BoundCall['runClaimed']> {
-    const { key, safe, decision, delegated, plain = false, asking, fresh = false, iteration, say } = given;
+    const { key, safe, decision, givenUp, delegated, plain = false, asking, fresh = false, iteration, say } = given;
     const { registry, store } = this.#environment;
     const { name } = this.#block;
     const signal = attemptSignal(attempt);
@@ -106,6 +106,7 @@ export class CallInRun implements BoundCall {
       fence,
       ...present({
         decision,
+        givenUp,
         delegated,
         isOver,
         small: asking && this.#worker.small?.(this.#config, attempt, { ...asking, iteration }),

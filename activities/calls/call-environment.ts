@@ -82,6 +82,8 @@ export type CallRun = Omit<EarlyRun, 'id'> & {
    * first.
    */
   readonly mayHaveBegun: boolean;
+  /** It began while its reply streamed, and was given up (L37). */
+  readonly givenUp?: true;
   /** Someone was asked about this call (L55). */
   readonly decision?: Decision;
   /** The workflow has carried it out (L62). */

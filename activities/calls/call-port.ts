@@ -84,6 +84,8 @@ export type ClaimedCallOptions = CallPort & {
   readonly fresh?: boolean;
   readonly decision?: Decision | undefined;
   readonly mayHaveBegun?: boolean;
+  /** It began while its reply streamed, and was given up. */
+  readonly givenUp?: true | undefined;
   /** The result of the call when the workflow carried it out (L62). */
   readonly delegated?: DelegatedEnd | undefined;
   /** No hook is asked about its end; it was handed over that way. */

@@ -6,7 +6,15 @@ import type { CallKey } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { askAbout, askAgain, chooseInput, storeReplacedInput, addApproval, type ChosenInput } from './approval.ts';
 import { checkCall } from './check-call.ts';
-import { endsCall, reportStopped, denyByPerson, refuseCall, reportMaybeStarted, type CallVerdict } from './verdict.ts';
+import {
+  endsCall,
+  reportStopped,
+  denyByPerson,
+  refuseCall,
+  reportGivenUp,
+  reportMaybeStarted,
+  type CallVerdict,
+} from './verdict.ts';
 import { formatOutcome } from './format-outcome.ts';
 import { callIdOf } from '../../system/process/environment.ts';
 import { concludeDelegated, readEarlierDelegation, delegateCall } from './delegated.ts';
@@ -118,11 +126,13 @@ async function attemptCall(call: ClaimedCall): Promise<CallStartResult> {
 }
 
 /**
- * Reports doubt where an earlier attempt may have begun a call without a claim; the model is not
- * told that it never did.
+ * Reports doubt where an earlier attempt may have begun a call without a claim, or had begun it
+ * early; the model is not told that it never did.
  */
 function admitDoubt(call: ClaimedCall, verdict: CallStartResult): CallStartResult {
   const { run } = call;
+  if (run.givenUp && verdict.kind === 'verdict' && verdict.facts.cancelled && verdict.decision === 'not_run')
+    return reportGivenUp();
   if (!run.mayHaveBegun || verdict.kind !== 'verdict' || verdict.decision !== 'not_run') return verdict;
   const prepared = call.prepareOwn();
   if (prepared.kind === 'invalid') return verdict;

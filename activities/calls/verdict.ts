@@ -1,6 +1,7 @@
 // A verdict is the end of a call before it is stored: the words that the model reads and the facts
 // that the loop acts on. Pure functions.
 import type { Decision, OutcomeFacts, SeenFile } from '../../workflows/contract/activities.ts';
+import { GIVEN_UP } from '../../workflows/contract/calls.ts';
 import type { CallLog } from '../../store/log/entries.ts';
 import type { TakenReport } from './claim-report.ts';
 import { present } from '../../workflows/contract/present.ts';
@@ -102,6 +103,12 @@ export function reportMaybeStarted(tool: string): CallVerdict {
     `outcome unknown: ${tool} was cancelled, and it is not known whether it had started. It may have taken effect wholly, partly ` +
     'or not at all: check before you repeat it.';
   return { kind: 'verdict', content, isError: true, decision: 'allowed', outcome: 'unknown', facts: CANCELLED };
+}
+
+/** The call began early, was given up, and is not to begin again (L37, L48). */
+export function reportGivenUp(): CallVerdict {
+  const fate = { decision: 'allowed', outcome: 'cancelled' } as const;
+  return { kind: 'verdict', content: GIVEN_UP, isError: true, ...fate, facts: CANCELLED };
 }
 
 const MOST_SEEN = 50;

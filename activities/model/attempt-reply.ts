@@ -24,7 +24,7 @@ export type AttemptOutcome =
       readonly kind: 'judged';
       readonly judged: MessageVerdict;
       readonly message: Message;
-      readonly early: ReadonlyMap<number, CallOutcome>;
+      readonly early: EarlyEnds;
       /** The bill of this request alone. */
       readonly usage: Message['usage'] | undefined;
     }
@@ -35,7 +35,7 @@ export type AttemptOutcome =
       readonly part: Message | null;
       readonly calls: readonly CallBlock[];
       /** What is known of calls that had started: those that ended, and those that were cancelled. */
-      readonly early: ReadonlyMap<number, CallOutcome>;
+      readonly early: EarlyEnds;
       readonly usage: Message['usage'] | undefined;
     }
   | {
@@ -136,8 +136,13 @@ export function replyPort(step: PreparedStep): ReplyPort {
       // Safe to run twice, so any key that is unique will do; the real one needs the hash of a
       // reply that is not there yet. This one says which transcript the call may read.
       const id = head === null ? randomUUID() : callKey(randomUUID(), head, call.index);
-      const run = (signal: AbortSignal) =>
-        bound.runEarly({ id, signal: AbortSignal.any([signal, given]), iteration, say: live.write, messages });
+      const run = (signal: AbortSignal, begins: () => void) => {
+        const say: typeof live.write = (event) => {
+          if (event.type === 'tool_start') begins();
+          live.write(event);
+        };
+        return bound.runEarly({ id, signal: AbortSignal.any([signal, given]), iteration, say, messages });
+      };
       // A run that is being wrapped up starts no call (L51).
       return input.wrapUp ? { safe: false, plan: 'regular', run } : { ...bound.traits(), run };
     },
@@ -164,19 +169,27 @@ export function replyPort(step: PreparedStep): ReplyPort {
 // changed nothing.
 
 type PlannedCall = Pick<CallTraits, 'safe' | 'plan'> & {
-  run(signal: AbortSignal): Promise<CallOutcome | null>;
+  /** `begins` is called when the tool is about to run. */
+  run(signal: AbortSignal, begins: () => void): Promise<CallOutcome | null>;
+};
+
+/** What became of the calls that started while the reply streamed. */
+export type EarlyEnds = {
+  /** The blocks of those whose tool began to run. */
+  readonly begun: ReadonlySet<number>;
+  readonly outcomes: ReadonlyMap<number, CallOutcome>;
 };
 
 type EarlyCalls = {
   /** Considers a call when its block ends, in the model's order. */
   offer(call: CallBlock): void;
   /**
-   * Returns the calls that finished within `graceMs`. The others are aborted and run the regular
-   * way.
+   * Returns the outcomes of calls that finished within `graceMs`. The others are aborted and run
+   * the regular way.
    */
-  settle(graceMs: number): Promise<ReadonlyMap<number, CallOutcome>>;
-  /** Returns the calls that the stop of this attempt has ended, and those that ended before it. */
-  stopped(): Promise<ReadonlyMap<number, CallOutcome>>;
+  settle(graceMs: number): Promise<EarlyEnds>;
+  /** Returns those that the stop of this attempt has ended, and those that ended before it. */
+  stopped(): Promise<EarlyEnds>;
   /** Drops everything: the attempt died, and its calls do not count. */
   abandon(): Promise<void>;
 };
@@ -184,10 +197,11 @@ type EarlyCalls = {
 function earlyCalls(planOf: (call: CallBlock) => PlannedCall): EarlyCalls {
   const abort = new AbortController();
   const finished = new Map<number, CallOutcome>();
+  const begun = new Set<number>();
   const running: Promise<void>[] = [];
   let open = true;
   const start = async (index: number, { run }: PlannedCall): Promise<void> => {
-    const done = await run(abort.signal);
+    const done = await run(abort.signal, () => void begun.add(index));
     if (!done || abort.signal.reason === 'superseded') return;
     finished.set(index, done);
     if (done.facts.cancelsSiblings && !abort.signal.aborted) {
@@ -212,12 +226,12 @@ function earlyCalls(planOf: (call: CallBlock) => PlannedCall): EarlyCalls {
     async settle(graceMs) {
       if (running.length > 0) await Promise.race([Promise.all(running), waitUnreferenced(graceMs, abort.signal)]);
       await drop();
-      return finished;
+      return { begun, outcomes: finished };
     },
     async stopped() {
       open = false;
       await Promise.all(running);
-      return finished;
+      return { begun, outcomes: finished };
     },
     abandon: drop,
   };

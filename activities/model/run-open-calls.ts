@@ -68,7 +68,8 @@ async function recordEarly(
       const keyed = { outcome: { ...outcome, log: { ...outcome.log, key } }, facts };
       try {
         const recorded = await recordOutcome(deps.store, { session: attempt.session, key }, keyed);
-        return { ...call, ran: recorded.facts };
+        const { givenUp: _, ...rest } = call;
+        return { ...rest, ran: recorded.facts };
       } catch (error) {
         if (error instanceof StoreError) return call;
         throw error;

@@ -2,10 +2,10 @@
 // attempt (L14–L16, L19).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelCallAnswer } from '../../workflows/contract/activities.ts';
-import { NOT_RUN_INTERRUPTED } from '../../workflows/contract/calls.ts';
+import { GIVEN_UP, NOT_RUN_INTERRUPTED, NOT_RUN_SPENT } from '../../workflows/contract/calls.ts';
 import { addSpend, spentLimit, totalTokens } from '../../workflows/contract/loop.ts';
 import type { CallBlock, CallOutcome } from '../calls/call-port.ts';
-import type { AttemptOutcome } from './attempt-reply.ts';
+import type { AttemptOutcome, EarlyEnds } from './attempt-reply.ts';
 import { shortenDetail, classifyFailure, maxOutputIn, type Verdict } from './classify.ts';
 import {
   type AbandonedAttempt,
@@ -48,8 +48,14 @@ async function settleAttempt(step: ModelStep, attempted: AttemptOutcome): Promis
   switch (attempted.kind) {
     case 'aborted':
       return attempted.part
-        ? (await storeReply(step, { ...withNotRun(attempted), message: attempted.part, fate: 'interrupted', spend }))
-            .result
+        ? (
+            await storeReply(step, {
+              ...withNotRun(attempted, NOT_RUN_INTERRUPTED),
+              message: attempted.part,
+              fate: 'interrupted',
+              spend,
+            })
+          ).result
         : { kind: 'nothing', spend };
     case 'failed': {
       const verdict = withMaximum(
@@ -69,19 +75,23 @@ async function settleAttempt(step: ModelStep, attempted: AttemptOutcome): Promis
 }
 
 /**
- * Outcomes are stored in the model's order (L35): a call before the last known one did not run, and
- * will not.
+ * Outcomes are stored in the model's order (L35): a call before the last known one did not run, or
+ * came to nothing, and will not run.
  */
-function withNotRun({ calls, early }: Extract<AttemptOutcome, { kind: 'aborted' }>): StoredCalls {
-  const known = calls.slice(0, calls.findLastIndex(({ index }) => early.has(index)) + 1);
-  return { calls, early: new Map(known.map((call) => [call.index, early.get(call.index) ?? notRun(call)])) };
+function withNotRun({ calls, early }: StoredCalls, why: string): StoredCalls {
+  const { begun, outcomes } = early;
+  const known = calls.slice(0, calls.findLastIndex(({ index }) => outcomes.has(index)) + 1);
+  const filled = known.map((call) => [call.index, outcomes.get(call.index) ?? notRun(call, begun, why)] as const);
+  return { calls, early: { begun, outcomes: new Map(filled) } };
 }
 
-type StoredCalls = { readonly calls: readonly CallBlock[]; readonly early: ReadonlyMap<number, CallOutcome> };
+type StoredCalls = { readonly calls: readonly CallBlock[]; readonly early: EarlyEnds };
 
-function notRun({ index, id, name }: CallBlock): CallOutcome {
-  const log = { key: null, name, decision: 'not_run', duration: 0, outcome: 'not_run' } as const;
-  const outcome = { index, toolUseId: id, isError: true, content: NOT_RUN_INTERRUPTED, log };
+function notRun({ index, id, name }: CallBlock, begun: EarlyEnds['begun'], why: string): CallOutcome {
+  const [content, fate] = begun.has(index)
+    ? ([GIVEN_UP, { decision: 'allowed', outcome: 'cancelled' }] as const)
+    : ([why, { decision: 'not_run', outcome: 'not_run' }] as const);
+  const outcome = { index, toolUseId: id, isError: true, content, log: { key: null, name, duration: 0, ...fate } };
   return { outcome, facts: { cancelled: true } };
 }
 
@@ -114,9 +124,12 @@ async function settleJudged(
     case 'reply': {
       const fate = verdict.cut ? 'cut' : 'whole';
       const { message: kept, calls } = verdict;
-      const { result, first } = await storeReply(step, { message: kept, calls, fate, spend, early });
+      // Without a budget no call will run after the reply, and none behind an open one is adopted.
+      const isSpent = spentLimit(step.input.left ?? {}, spend) !== null;
+      const known = isSpent ? withNotRun({ calls, early }, NOT_RUN_SPENT) : { calls, early };
+      const { result, first } = await storeReply(step, { ...known, message: kept, fate, spend });
       if (!first) return result;
-      const answer = await runOpenCalls(step, result, calls, early);
+      const answer = await runOpenCalls(step, result, calls, early.outcomes);
       await captureEarly(step, answer);
       return answer;
     }

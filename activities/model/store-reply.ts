@@ -24,6 +24,7 @@ import type { NextSegment } from '../../store/view/next-segment.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { clip } from '../../system/text.ts';
 import { isListed } from '../../tools/listed.ts';
+import type { EarlyEnds } from './attempt-reply.ts';
 import { inDoubt } from './run-open-calls.ts';
 import { findTextCall } from './text-call.ts';
 import { buildHookContext } from '../hooks/hook-context.ts';
@@ -37,8 +38,8 @@ type Storing = {
   readonly fate: ReplyEntry['fate'];
   /** The spend of all attempts of this call. */
   readonly spend: Spend;
-  /** The outcomes of finished early calls (L37). */
-  readonly early?: ReadonlyMap<number, CallOutcome>;
+  /** The early calls, and the outcomes of those that have finished (L37). */
+  readonly early?: EarlyEnds;
 };
 
 /** `first`: the reply of this attempt is the one that counts. */
@@ -106,7 +107,8 @@ type Written = { readonly next: NextSegment; readonly result: ModelResult };
 async function write(step: ModelStep, storing: Storing): Promise<Written> {
   const { deps, attempt, input, base, chosen } = step;
   const { message, calls, fate, spend } = storing;
-  const early = inOrder(calls, storing.early);
+  const early = inOrder(calls, storing.early?.outcomes);
+  const begun = storing.early?.begun ?? new Set();
   const own = spendOf(message.usage, pricesOf(step));
   const { iteration } = input;
   const at = deps.now();
@@ -125,7 +127,9 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
     spend,
     ...findLeftOut(step.input.append, base),
   };
-  const listed = calls.map((call) => describe(step, call, early.get(call.index)));
+  const listed = calls.map((call) =>
+    describe(step, call, { done: early.get(call.index), begun: begun.has(call.index) }),
+  );
   if (fate === 'interrupted') return { next, result: { kind: 'interrupted', ...facts, calls: listed } };
   if (listed.length > 0)
     return {
@@ -166,7 +170,10 @@ async function inContext({ deps, base, config, chosen }: ModelStep, reply: Reply
  * model's order, whatever finished first (L35). A call that finished later runs again, which
  * changes nothing.
  */
-function inOrder(calls: readonly CallBlock[], early: Storing['early']): ReadonlyMap<number, CallOutcome> {
+function inOrder(
+  calls: readonly CallBlock[],
+  early: ReadonlyMap<number, CallOutcome> | undefined,
+): ReadonlyMap<number, CallOutcome> {
   const open = calls.findIndex(({ index }) => !early?.has(index));
   const first = open < 0 ? calls : calls.slice(0, open);
   return new Map(first.flatMap(({ index }) => (early?.has(index) ? [[index, early.get(index) as CallOutcome]] : [])));
@@ -186,10 +193,15 @@ async function adoptOutcomes(
 /** The longest name of a tool in the history, in characters. */
 export const MOST_NAME = 128;
 
-function describe({ deps, config, input }: ModelStep, call: CallBlock, done: CallOutcome | undefined): Call {
+function describe(
+  { deps, config, input }: ModelStep,
+  call: CallBlock,
+  { done, begun }: { readonly done: CallOutcome | undefined; readonly begun: boolean },
+): Call {
   const { safe, signature } = deps.tools.bind(config, call, input.context).traits();
   const name = clip(call.name, MOST_NAME);
-  return { index: call.index, name, safe, signature, ...(done ? { outcome: done.facts } : {}) };
+  const known = done ? { outcome: done.facts } : begun ? { givenUp: true as const } : {};
+  return { index: call.index, name, safe, signature, ...known };
 }
 
 /**

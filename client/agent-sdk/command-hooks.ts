@@ -1,10 +1,14 @@
 // Turns the hooks of settings, which are commands, into hooks of the program. A command gets the
 // input as JSON on its standard input. Its exit code 2 blocks, with what it wrote on standard error
 // as the reason; after 0 its output may be an answer as JSON.
-import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { Env } from '../../connection/data-folder.ts';
+import { killTree } from '../../system/process/kill-tree.ts';
+import { pipePlace } from '../../system/process/pipes.ts';
+import { findPrograms } from '../../system/process/programs.ts';
+import { spawnPiped } from '../../system/process/spawn-piped.ts';
+import { present } from '../../workflows/contract/present.ts';
 import { ClientProblem } from '../problem.ts';
 import { HOOK_EVENTS } from './values.ts';
 import type { HookJSONOutput } from './shapes/hook-answers.ts';
@@ -89,26 +93,25 @@ function blockingAnswer({ hook_event_name: event }: HookInput, why: string): Hoo
 
 type CommandEnd = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
+/** Nothing of the command is left when its time is up, or when this process was killed. */
 async function runCommand(
   { command, args }: CommandHook,
   input: HookInput,
   { cwd, env, signal }: Place & { readonly signal: AbortSignal },
 ): Promise<CommandEnd> {
-  const child = spawn(command, args ?? [], {
-    cwd,
-    env: { ...env, CLAUDE_PROJECT_DIR: cwd },
-    shell: args === undefined,
-    signal,
-    killSignal: 'SIGKILL',
-    stdio: 'pipe',
-  });
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', resolve);
-  });
-  // A command may end without reading its input.
-  child.stdin.on('error', () => undefined);
+  signal.throwIfAborted();
+  const argv = args === undefined ? ['/bin/sh', '-c', command] : [command, ...args];
+  const variables = { ...(present({ ...env }) as Record<string, string>), CLAUDE_PROJECT_DIR: cwd };
+  const child = await spawnPiped(argv, { cwd, env: variables, pipes: pipePlace(findPrograms(env), undefined) });
+  const stop = (): void => void killTree(child.tree, { graceMs: 0 });
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
   child.stdin.end(`${JSON.stringify(input)}\n`);
-  const [code, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
-  return { code, stdout, stderr };
+  try {
+    const [{ code }, stdout, stderr] = await Promise.all([child.closed(), text(child.stdout), text(child.stderr)]);
+    signal.throwIfAborted();
+    return { code, stdout, stderr };
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }

@@ -31,7 +31,7 @@ export type ConversationPorts = {
   /** The path of the data folder. */
   readonly root: string;
   readonly smallModel: SpendPorts['smallModel'];
-  readonly program: Pick<ProgramQuery, 'received' | 'noteReceived' | 'receivedOf' | 'noteReceivedOf'>;
+  readonly program: Pick<ProgramQuery, 'isKnown' | 'received' | 'noteReceived' | 'receivedOf' | 'noteReceivedOf'>;
   /** The run before the first that can answer a message of this program. */
   readonly before: number;
   readonly partial: boolean;
@@ -67,6 +67,11 @@ export type Conversation = {
    * without a result.
    */
   answer(message: MessageId): AsyncGenerator<SDKMessage>;
+  /**
+   * Yields the messages of the run under way, up to its end: those that the program has not
+   * received, or, of a program that is not known, those from now on.
+   */
+  goOn(): AsyncGenerator<SDKMessage>;
   /** Ends an agent or a background command. Throws ClientProblem. */
   stopTask(id: string): Promise<void>;
   /** Stops following the agents. */
@@ -108,6 +113,18 @@ export function openConversation(ports: ConversationPorts, sentMessages: SentMes
     const head = isFirst ? await ports.headNow() : null;
     if (head !== null) yield* transcript.upTo(head);
     isFirst = false;
+    yield* tellRun(message);
+  };
+  const goOn = async function* (): AsyncGenerator<SDKMessage> {
+    const head = await ports.headNow();
+    if (head !== null) {
+      await transcript.takeUp(head);
+      yield* transcript.upTo(head);
+    }
+    isFirst = false;
+    yield* tellRun(null);
+  };
+  const tellRun = async function* (message: MessageId | null): AsyncGenerator<SDKMessage> {
     for await (const news of newsOf(ports, message, agents)) {
       if (news.kind === 'broken') throw news.error;
       if (news.kind === 'agents') yield* extraMessages.splice(0);
@@ -115,7 +132,7 @@ export function openConversation(ports: ConversationPorts, sentMessages: SentMes
       if (news.kind === 'head') yield* transcript.upTo(news.head);
       if (news.kind === 'event') yield* live.tell(news.event, transcript.lastReply(news.event));
       if (news.kind !== 'result') continue;
-      answered.add(message);
+      if (message !== null) answered.add(message);
       return yield* end(news.outcome);
     }
     throw ports.failed.reason ?? new ClientProblem('unanswered', `session ${session} ended without a result`);
@@ -129,6 +146,7 @@ export function openConversation(ports: ConversationPorts, sentMessages: SentMes
     },
     stop: () => agents.stop(),
     answer: (message) => relay.order.watch(answer(message), isRead),
+    goOn: () => relay.order.watch(goOn(), isRead),
   };
 }
 
@@ -152,6 +170,13 @@ function createTranscriptTeller(
   let iteration = 0;
   let isMine = next > 0;
   return {
+    /** Takes the run under way for the program's own, although it sent no message of it. */
+    takeUp: async (head: Hash): Promise<void> => {
+      isMine = true;
+      if (program.isKnown) return;
+      const { first, entries } = await reader.since(session, head, run);
+      next = first + entries.length;
+    },
     /**
      * Yields the untold messages of the transcript that ends with `head`, at most up to the end of
      * the run `until`.
@@ -244,10 +269,14 @@ function userMessageIds(entries: readonly Entry[]): readonly MessageId[] {
 }
 
 /**
- * Yields the events of the run that answers `message`, and each head that is stored meanwhile, in
- * order of arrival.
+ * Yields the events of the run that answers `message`, or of the one under way, and each head that
+ * is stored meanwhile, in order of arrival.
  */
-async function* newsOf(ports: ConversationPorts, message: MessageId, agents: FollowedAgents): AsyncGenerator<News> {
+async function* newsOf(
+  ports: ConversationPorts,
+  message: MessageId | null,
+  agents: FollowedAgents,
+): AsyncGenerator<News> {
   const { session, sessions, failed, say, onApproval } = ports;
   const box = createMailbox<News>();
   agents.onNews(() => box.push({ kind: 'agents' }));
@@ -256,7 +285,7 @@ async function* newsOf(ports: ConversationPorts, message: MessageId, agents: Fol
   const pump = async (): Promise<void> => {
     try {
       const followed = sessions.follow(session, {
-        messageId: message,
+        messageId: message ?? undefined,
         signal: AbortSignal.any([failed, stop.signal]),
         onTrouble: (why) => why && say(why),
         onHead: (head) => box.push({ kind: 'head', head }),

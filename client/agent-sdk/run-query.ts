@@ -8,7 +8,7 @@ import { checkConfig } from '../../worker/config/config.ts';
 import { openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { createConfigReader } from '../../store/configuration.ts';
 import { createBodyReader } from '../../store/log/bodies.ts';
-import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { answerApprovals } from '../runtime/answer-approvals.ts';
 import { actOnAbort } from '../async.ts';
@@ -35,6 +35,7 @@ import { withSettings } from './query-settings.ts';
 import { asksSomebody, inwardMode, withModeInEffect } from './permission-modes.ts';
 import { contextOf, createProgramHooks, type ProgramHooks } from './program-hooks.ts';
 import { type ProgramQuery, type QueryRequest, identityOf, programQuery } from './program/program.ts';
+import { countEarlierRuns, hasOpenRun, STOPPING_MS, stopRuns } from './open-run.ts';
 import { type Running, sendMessages, type Steering } from './send-messages.ts';
 import type { SDKMessage, SDKUserMessage } from './shapes/messages.ts';
 import type { Options } from './shapes/options.ts';
@@ -42,12 +43,6 @@ import type { QueryPrompt } from './shapes/query.ts';
 import { listSkills, withAgentSkills } from './skills.ts';
 import { withInstances } from './tools.ts';
 import { AbortError } from './values.ts';
-
-/**
- * Milliseconds for a run to end that the program no longer reads. Its worker is this process, which
- * may exit afterwards.
- */
-const STOPPING_MS = 5_000;
 
 /** The reason to end a query whose remaining messages the program does not read. */
 export const READER_LEFT = new Error('nobody reads the rest');
@@ -307,10 +302,16 @@ async function* exchangeMessages(running: Running, part: PromptPart): AsyncGener
   );
   let goesOn = true;
   let staysOpen = false;
+  let finishes = false;
   steering.stopTask = (id) => conversation.stopTask(id);
   steering.contextUsage = () => readContextUsage(workplace);
   steering.rewindFiles = (uuid, how) => rewindFilesTo(workplace, session, uuid, how);
   try {
+    const isSilent = (): boolean => sender.sent.size === 0 && part.clearedBy() === null;
+    // A message that was ready has been sent once the session has answered.
+    finishes = isSilent() && (await hasOpenRun(running)) && isSilent();
+    if (finishes) yield* conversation.goOn();
+    finishes = false;
     for await (const item of sender.messages) {
       if ('error' in item) throw item.error;
       yield* conversation.answer(item.id);
@@ -328,7 +329,8 @@ async function* exchangeMessages(running: Running, part: PromptPart): AsyncGener
     steering.contextUsage = null;
     steering.rewindFiles = null;
     steering.grantMode = null;
-    const unanswered = [...sender.sent].filter((id) => !conversation.answered.has(id));
+    const sent = [...sender.sent].filter((id) => !conversation.answered.has(id));
+    const unanswered = finishes ? [null, ...sent] : sent;
     if (goesOn && unanswered.length > 0) await stopRuns(running, session, unanswered);
     const reason = part.clearedBy() === null ? 'other' : 'clear';
     if (!staysOpen) {
@@ -398,40 +400,4 @@ function conversationPortsOf({ workplace, program, options, relay, say }: Runnin
   const hookEvents = options.includeHookEvents ?? false;
   const reading = { root, reader: transcriptReader(store), bodies: createBodyReader(store), smallModel };
   return { session, sessions, ...reading, program, relay, partial, hookEvents, agentText, inBackground, headNow, say };
-}
-
-/**
- * Interrupts the runs of unanswered messages when the program stops reading, as the exit of an
- * in-process agent would. A program with a name sends them again when it asks again.
- */
-async function stopRuns(
-  { workplace: { sessions }, program, say }: Running,
-  session: SessionId,
-  unanswered: readonly MessageId[],
-): Promise<void> {
-  const enough = new AbortController();
-  const stop = async (message: MessageId): Promise<void> => {
-    program.leave(message);
-    await sessions.interrupt(session);
-    for await (const _ of sessions.follow(session, { messageId: message, signal: enough.signal }));
-  };
-  const stopAll = async (): Promise<string> => {
-    for (const message of unanswered) await stop(message);
-    return '';
-  };
-  const late = `the run of session ${session} is still being interrupted`;
-  const problem = await awaitInTime(stopAll().catch(reasonOf), late, STOPPING_MS);
-  enough.abort();
-  if (problem !== '') say(problem);
-}
-
-/** Returns the last run of a session that another query began, since it is not told again. */
-async function countEarlierRuns({ workplace, options }: Running): Promise<number> {
-  if (options.resume === undefined && options.sessionId === undefined) return 0;
-  try {
-    return (await workplace.sessions.describe(workplace.session)).last?.run ?? 0;
-  } catch (error) {
-    if (!(error instanceof ClientProblem) || error.kind !== 'no_session' || options.resume !== undefined) throw error;
-    return 0;
-  }
 }

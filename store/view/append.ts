@@ -101,7 +101,9 @@ async function outcomeOf(
   // A line about the batch reads it before its end is recorded, and records nothing.
   const fate = item.ended
     ? ({ decision: 'allowed', outcome: 'ok' } as const)
-    : ({ decision: 'not_run', outcome: item.unknown ? 'unknown' : 'not_run' } as const);
+    : item.begun
+      ? ({ decision: 'allowed', outcome: 'cancelled' } as const)
+      : ({ decision: 'not_run', outcome: item.unknown ? 'unknown' : 'not_run' } as const);
   const log = { key: key ?? null, name: call.name, duration: 0, ...fate };
   return { index, toolUseId: call.id, isError: !item.ended, content: note, log };
 }

@@ -28,10 +28,15 @@ export type Liveness = 'alive' | 'dead' | 'unknown';
 
 /** Identifies this process. Throws when neither /proc nor `ps` tells its start time. */
 export function processIdentity(): ProcessIdentity {
-  const startTime = startTimeOf(process.pid);
-  if (startTime === null)
-    throw new Error('this process cannot find its own start time: neither /proc nor `ps` works here');
-  return { pid: process.pid, startTime, bootId: bootId(), host: hostName() };
+  const own = identityOf(process.pid);
+  if (own === null) throw new Error('this process cannot find its own start time: neither /proc nor `ps` works here');
+  return own;
+}
+
+/** Returns null when the process is gone. */
+export function identityOf(pid: number): ProcessIdentity | null {
+  const startTime = startTimeOf(pid);
+  return startTime === null ? null : { pid, startTime, bootId: bootId(), host: hostName() };
 }
 
 /**

@@ -2,11 +2,14 @@
 // end.
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { readOutcome } from '../../activities/calls/journal.ts';
 import { callModel } from '../../activities/call-model.ts';
+import { runTool } from '../../activities/run-tool.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
 import { StoreError } from '../../store/values/store.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import { memoryLoop } from '../../client/testing/memory-loop.ts';
+import { callKey } from '../../workflows/contract/ids.ts';
 import { benchDeps, fakeAttempt, SESSION } from '../support/bench-deps.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -84,4 +87,30 @@ test('that outcome is known to the loop with the reply, so that an interrupt can
   const result = await bench.call();
   expect(result).toMatchObject({ kind: 'message', calls: [{ name: 'look' }, { name: 'look', ran: {} }] });
   expect(result.kind === 'message' && result.calls[0]?.ran).toBeUndefined();
+});
+
+const GIVEN_UP = 'Given up: it was stopped after it had started, and what came of it is not known.';
+
+test('one that was given up is known to have started, and is not called "not run" when it does not start again (L37 L48)', async () => {
+  const { tool, looks } = slowAndQuick();
+  const bench = await benchDeps({ script: [both], tools: [tool] });
+  const result = await bench.call();
+  expect(result).toMatchObject({ kind: 'message', calls: [{ givenUp: true }, { ran: {} }] });
+  if (result.kind !== 'message') return;
+  expect(result.calls[1]).not.toHaveProperty('givenUp');
+  const { head } = result;
+  const input = { head, config: bench.opened.config, step: 9, iteration: 1, index: 0, safe: true } as const;
+  await runTool(bench.deps)(fakeAttempt(), { ...input, givenUp: true, stopped: true });
+  const recorded = await readOutcome(bench.deps.store, { session: SESSION, key: callKey('chain', head, 0) });
+  expect(recorded?.outcome).toMatchObject({ content: GIVEN_UP, log: { decision: 'allowed', outcome: 'cancelled' } });
+  expect(looks).toEqual(['slow', 'quick']);
+});
+
+test('where the budget is spent with the reply, those that ended keep their outcomes, and another was given up (L37 L51)', async () => {
+  const { tool } = slowAndQuick();
+  const { deps } = await benchDeps({ script: [both], tools: [tool] });
+  const options = { cwd: tempDir(), maxTokens: 1 };
+  const { entries } = await memoryLoop(deps, { session: SESSION, text: 'Look.', options });
+  const outcomes = entries.flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+  expect(outcomes.map(({ content }) => content)).toEqual([GIVEN_UP, 'seen quick']);
 });

@@ -1,6 +1,8 @@
 // A stop from outside where nothing streams and no tool runs (L47, L49): during a compaction, a
 // stop hook, a parking, an approval.
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../../tools/tool.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
@@ -62,6 +64,40 @@ describe('an interrupt', () => {
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'interrupt' } });
     expect(h.bodies()).toHaveLength(1);
     expect(await noticesOf(session)).toEqual(['interrupted']);
+  });
+
+  test('of a call that began with its reply and was given up says so, not that it was not run (L37 L48)', async () => {
+    const [asked, answer] = [gate(), gate()];
+    const own = { description: 'Its own.', inputSchema: z.strictObject({}), risk: 'read' } as const;
+    const glance = defineTool({
+      ...own,
+      name: 'glance',
+      recovery: 'rerun',
+      call: async (_, { signal }) => {
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+        return { content: 'too late' };
+      },
+    });
+    // It is looked at once the reply is stored, and before the next batch begins.
+    const report = defineTool({
+      ...own,
+      name: 'report',
+      validate: async () => (asked.release(), await answer.hold, undefined),
+      workflow: { type: 'loudly', taskQueue: 'none' },
+    });
+    const script = [reply([toolUse('glance', {}), toolUse('report', {})]), reply('Never asked.')];
+    const h = await harness({ script, worker: { tools: [glance, report] } });
+    const session = await h.open('Glance, and report.');
+    await asked.hold;
+    await session.interrupt();
+    answer.release();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_tools', by: 'interrupt' } });
+    const [outcome] = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+    expect(outcome).toMatchObject({
+      content: 'Given up: it was stopped after it had started, and what came of it is not known.',
+      log: { name: 'glance', decision: 'allowed', outcome: 'cancelled' },
+    });
+    expect(h.bodies()).toHaveLength(1);
   });
 
   test('of a parked run ends it at once (L47)', async () => {

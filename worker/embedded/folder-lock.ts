@@ -7,7 +7,7 @@ import { withLock } from '../../system/process/file-lock.ts';
 const WAIT_MS = 90_000;
 
 /** Runs `work` under the lock. Throws SetupProblem when another process keeps it for too long. */
-export function withFolderLock<T>(folder: DataFolder, work: () => Promise<T>): Promise<T> {
+export function withFolderLock<T>(folder: Pick<DataFolder, 'root' | 'lockDir'>, work: () => Promise<T>): Promise<T> {
   const doing = `starting or stopping the Temporal server of ${folder.root}`;
   return withLock(folder.lockDir, { doing, waitMs: WAIT_MS }, work);
 }

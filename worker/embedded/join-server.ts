@@ -1,6 +1,7 @@
 // Joins the one server of all processes that use a data folder: the first to come starts it, the
 // last to leave stops it. Both are decided under the folder's lock. A process that is killed leaves
-// the server behind; the next to come takes it over.
+// the server behind; the next to come takes it over, and when none comes a process beside the
+// server stops it.
 import type { Binary } from './binary-version.ts';
 import type { DataFolder, Env } from '../../connection/data-folder.ts';
 import { withFolderLock } from './folder-lock.ts';
@@ -17,6 +18,7 @@ import type { KeyRing } from '../../connection/payloads/key-ring.ts';
 import { NAMESPACE } from './server-args.ts';
 import { openFolderKeys, findRunningServer, type ServerRecord, versionToMatch } from './server-record.ts';
 import { startServer } from './start-server.ts';
+import { recordWatched } from './start-watch.ts';
 import { stopServer } from './stop-server.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 
@@ -91,7 +93,10 @@ export async function joinServer(options: JoinServer): Promise<EmbeddedServer> {
 async function joinLocked(options: JoinServer, binary: Binary | null): Promise<EmbeddedServer | null> {
   const { folder } = options;
   const running = await findSuitableServer(options);
-  if (running !== null) return createEmbedded(options, running, registerMember(folder, options), false);
+  if (running !== null) {
+    recordWatched(folder, running, options.env);
+    return createEmbedded(options, running, registerMember(folder, options), false);
+  }
   if (binary === null) return null;
   const keepPort = livingMembers(folder).length > 0;
   const record = await startServer({ ...options, binary, keepPort });

@@ -56,7 +56,7 @@ export function findFreePath(dir: string, name: string): string {
  * Lists the living members, without the one registered at `except`, and removes the files of the
  * dead.
  */
-export function livingMembers({ membersDir }: DataFolder, except?: string): readonly Member[] {
+export function livingMembers({ membersDir }: Pick<DataFolder, 'membersDir'>, except?: string): readonly Member[] {
   const paths = readdirSync(membersDir).map((name) => join(membersDir, name));
   return paths.filter((path) => path.endsWith('.json') && path !== except).flatMap(readIfLiving);
 }

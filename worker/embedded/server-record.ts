@@ -4,7 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { bootId, hostName, isAlive, startTimeOf, SYSTEM_PATH } from '../../system/process/identity.ts';
+import { identityOf, isAlive, SYSTEM_PATH } from '../../system/process/identity.ts';
 import { openKeyRing, type KeyRing } from '../../connection/payloads/key-ring.ts';
 import { realOf } from '../../system/process/places.ts';
 import type { DataFolder } from '../../connection/data-folder.ts';
@@ -22,6 +22,8 @@ const recordSchema = identitySchema.extend({
   ui: z.string().optional(),
   /** Milliseconds since the epoch. */
   startedAt: z.number(),
+  /** The process that stops it when nobody uses it any more. */
+  watch: identitySchema.optional(),
 });
 
 /** pid, startTime, bootId and host identify the server's process. */
@@ -63,11 +65,10 @@ export function findRunningServer(folder: DataFolder): ServerRecord | null {
 export function findUnrecordedServer(folder: DataFolder): ServerRecord | null {
   for (const { pid, args } of listProcesses()) {
     if (!args.includes('start-dev') || !isOn(folder, pid, valueOf(args, '--db-filename'))) continue;
-    const startTime = startTimeOf(pid);
+    const identity = identityOf(pid);
     const server = readDatabaseRecord(folder)?.server;
-    if (startTime === null || server === undefined) continue;
+    if (identity === null || server === undefined) continue;
     const address = `${valueOf(args, '--ip')}:${valueOf(args, '--port')}`;
-    const identity = { pid, startTime, bootId: bootId(), host: hostName() };
     const ui = args.includes('--ui-port') ? uiAt(Number(valueOf(args, '--ui-port'))) : {};
     return { ...identity, server, binary: args[0] ?? 'temporal', address, ...ui, startedAt: Date.now() };
   }

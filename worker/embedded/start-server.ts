@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { findPrograms } from '../../system/process/programs.ts';
-import { bootId, hostName, startTimeOf } from '../../system/process/identity.ts';
+import { identityOf } from '../../system/process/identity.ts';
 import { makeKeyFile } from '../../connection/payloads/key-ring.ts';
 import type { Binary } from './binary-version.ts';
 import type { DataFolder, Env } from '../../connection/data-folder.ts';
@@ -16,13 +16,13 @@ import {
   readLastServer,
   markComplete,
   recordDatabase,
-  recordServer,
   type ServerRecord,
   uiAt,
   sameSchema,
 } from './server-record.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { type Ready, waitReady } from './wait-ready.ts';
+import { recordWatched } from './start-watch.ts';
 import { stopServer } from './stop-server.ts';
 
 type StartServer = {
@@ -128,14 +128,16 @@ type StartResult = { readonly record: ServerRecord } | { readonly why: string };
 
 async function startAt(start: StartServer, ports: Ports): Promise<StartResult> {
   const { folder, binary } = start;
-  const { child, logFrom } = launchServer(start, ports);
+  const { child, logFrom, begin } = launchServer(start, ports);
   const failed = watchForEnd(child);
   const record = recordOf(child, binary, ports);
   if (record === null) return { why: lastLogLine(folder, logFrom) ?? (await failed.promise) };
   let ready: Ready = { kind: 'not_ready', why: 'not tried' };
   try {
-    // It is recorded at once: if this process dies now, the next one finds the server by it.
-    recordServer(folder, record);
+    // It is recorded and watched before it begins: if this process dies now, the next one finds the
+    // server by its record, and if none comes the server ends.
+    recordWatched(folder, record, start.env);
+    begin();
     ready = await waitReady(record.address, READY_MS, failed.now);
   } finally {
     if (ready.kind === 'not_ready') await stopServer(record);
@@ -150,25 +152,32 @@ function launchServer({ folder, binary, env }: StartServer, ports: Ports) {
   try {
     const programs = findPrograms(env);
     const server = [binary.path, ...serverArgs({ ...ports, database: folder.temporalDb })];
-    // The umask keeps other users from the database. The shell is gone once it has started the
-    // server.
-    const child = spawn(programs.at('sh'), ['-c', 'umask 077; exec "$@"', 'sh', ...server], {
+    const child = spawn(programs.at('sh'), afterWord(server), {
       cwd: folder.root,
       env: programs.environment(),
       detached: true,
-      stdio: ['ignore', log, log],
+      stdio: ['pipe', log, log],
     });
     child.unref();
-    return { child, logFrom };
+    // A shell that has ended already shows by its exit.
+    child.stdin?.on('error', () => undefined);
+    return { child, logFrom, begin: () => void child.stdin?.end('\n') };
   } finally {
     closeSync(log);
   }
 }
 
+/**
+ * Returns arguments of a shell that becomes the program once it reads a line, and ends without one.
+ * The umask keeps other users from the database.
+ */
+export function afterWord(program: readonly string[]): readonly string[] {
+  return ['-c', 'umask 077; read -r _ && exec "$@" </dev/null', 'sh', ...program];
+}
+
 function recordOf(child: ChildProcess, binary: Binary, { port, uiPort }: Ports): ServerRecord | null {
-  const startTime = child.pid === undefined ? null : startTimeOf(child.pid);
-  if (child.pid === undefined || startTime === null) return null;
-  const identity = { pid: child.pid, startTime, bootId: bootId(), host: hostName() };
+  const identity = child.pid === undefined ? null : identityOf(child.pid);
+  if (identity === null) return null;
   const at = { address: `127.0.0.1:${port}`, ...uiAt(uiPort) };
   return { ...identity, server: binary.server, binary: binary.path, ...at, startedAt: Date.now() };
 }

@@ -8,6 +8,7 @@ import { findReadyServer } from './ready-server.ts';
 import { findRunningServer, type ServerRecord, versionToMatch } from './server-record.ts';
 import { reasonOf } from '../../system/text.ts';
 import { startServer } from './start-server.ts';
+import { isWatched, recordWatched } from './start-watch.ts';
 
 export type Supervise = {
   /**
@@ -34,6 +35,8 @@ export function createSupervision(say: (line: string) => void): Supervise {
 
 /** Milliseconds between looks; without /proc each look runs `ps`. */
 const LOOK_MS = process.platform === 'linux' ? 200 : 1_000;
+/** Milliseconds between looks for the process that watches the server: one that fails costs little. */
+const WATCH_LOOK_MS = 5_000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 
@@ -60,9 +63,11 @@ async function watchServer(
   let last = findRunningServer(folder);
   let said: string | null = null;
   let pause = FIRST_PAUSE_MS;
+  const keepWatched = createWatchKeeper(embedded, signal);
   while (!signal.aborted) {
     try {
       const { record, here } = await keepRunning(embedded, signal);
+      if (record !== null) await keepWatched(record);
       if (record !== null && !(last !== null && isSameServer(record, last)))
         onRestart({ address: record.address, here });
       last = record ?? last;
@@ -78,6 +83,20 @@ async function watchServer(
       pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
     }
   }
+}
+
+/** Returns a function that starts the watch of a server again if that was killed. */
+function createWatchKeeper({ options: { folder, env } }: EmbeddedServer, signal: AbortSignal) {
+  let looked = performance.now();
+  return async (record: ServerRecord): Promise<void> => {
+    if (performance.now() - looked < WATCH_LOOK_MS) return;
+    looked = performance.now();
+    if (isWatched(record)) return;
+    await withFolderLock(folder, async () => {
+      const running = signal.aborted ? null : findRunningServer(folder);
+      if (running !== null) recordWatched(folder, running, env);
+    });
+  };
 }
 
 const isSameServer = (a: ServerRecord, b: ServerRecord) => a.pid === b.pid && a.startTime === b.startTime;

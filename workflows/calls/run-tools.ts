@@ -2,8 +2,9 @@
 // L48).
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import type { Call, RunTool } from '../contract/activities.ts';
-import { groupCalls } from '../contract/calls.ts';
+import { groupCalls, notRunItem } from '../contract/calls.ts';
 import { questionParts } from '../contract/ids.ts';
+import { present } from '../contract/present.ts';
 import type { StopCause } from '../contract/loop.ts';
 import type { PendingApproval } from '../contract/session.ts';
 import { stopDelegation } from '../delegated/carry-out.ts';
@@ -67,7 +68,7 @@ function toolsRan({ session, context, calls, cut, results }: ReplyCalls): ToolsR
   return {
     kind: 'tools_ran',
     calls,
-    results: calls.map(({ index }) => results.get(index) ?? notRun(index, NOT_STARTED.stop)),
+    results: calls.map((call) => results.get(call.index) ?? notRun(call, NOT_STARTED.stop)),
     cut,
     stop: session.stopCause,
     queued: session.inbox.next().filter(({ compact }) => compact === undefined),
@@ -111,8 +112,8 @@ async function runBatch(reply: ReplyCalls, batch: CallBatch): Promise<void> {
   });
 }
 
-function activityOf({ session }: ReplyCalls, shared: SharedInput, { index, safe, mayHaveBegun }: Call) {
-  const judged = { ...(safe && { safe: true as const }), ...(mayHaveBegun && { mayHaveBegun }) };
+function activityOf({ session }: ReplyCalls, shared: SharedInput, { index, safe, mayHaveBegun, givenUp }: Call) {
+  const judged = { ...(safe && { safe: true as const }), ...present({ mayHaveBegun, givenUp }) };
   return (more: Pick<RunTool, 'decision' | 'delegated'>) =>
     session.ports.runTool({ ...shared, step: session.facts.nextStep(), index, ...judged, ...more });
 }
@@ -142,8 +143,8 @@ function resultOf(
 }
 
 function withdrawnResult({ index, inputHash, question }: PendingApproval): CallResult {
-  if (question) return notRun(index, NOT_ANSWERED);
-  if (questionParts(inputHash).start === 1) return notRun(index, WITHDRAWN);
+  if (question) return notRun({ index }, NOT_ANSWERED);
+  if (questionParts(inputHash).start === 1) return notRun({ index }, WITHDRAWN);
   return { item: { index, note: NOT_AGAIN, unknown: true }, facts: { error: true } };
 }
 
@@ -157,10 +158,10 @@ async function settleNotBegun(reply: ReplyCalls, call: Call, why: string): Promi
     const end = await stopDelegation(reply.session, open);
     return settleCall(reply, reply.sharedInput([]), call, end);
   }
-  if (!mayHaveBegun) return notRun(index, why);
+  if (!mayHaveBegun) return notRun(call, why);
   return settleCall(reply, reply.sharedInput([]), call);
 }
 
-function notRun(index: number, note: string): CallResult {
-  return { item: { index, note }, facts: { error: true } };
+function notRun(call: Pick<Call, 'index' | 'givenUp'>, why: string): CallResult {
+  return { item: notRunItem(call, why), facts: { error: true } };
 }

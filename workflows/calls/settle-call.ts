@@ -3,6 +3,7 @@
 import { CancellationScope } from '@temporalio/workflow';
 import type { Call } from '../contract/activities.ts';
 import type { DelegatedEnd } from '../contract/delegation.ts';
+import { present } from '../contract/present.ts';
 import type { CallResult } from '../machine/events.ts';
 import { activityProblem, type ActivityProblem } from '../activity-problem.ts';
 import type { ReplyCalls, SharedInput } from './reply-calls.ts';
@@ -13,11 +14,11 @@ const CHECK = 'It may have taken effect; check before repeating it.';
 export async function settleCall(
   reply: ReplyCalls,
   shared: SharedInput,
-  { index, safe }: Call,
+  { index, safe, givenUp }: Call,
   delegated?: DelegatedEnd,
 ): Promise<CallResult> {
   const { ports, facts } = reply.session;
-  const judged = { ...(safe && { safe: true as const }), ...(delegated && { delegated }) };
+  const judged = { ...(safe && { safe: true as const }), ...present({ givenUp, delegated }) };
   const item = reply.itemOf(index);
   const findOut = () => ports.runTool({ ...shared, ...judged, step: facts.nextStep(), index, stopped: true });
   try {

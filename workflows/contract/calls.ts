@@ -37,6 +37,8 @@ export type Call = {
    * The call is open, and a later attempt found its reply: the attempt that died may have begun it.
    */
   readonly mayHaveBegun?: true;
+  /** The call is open: it began while the reply streamed, and was given up before it ended (L37). */
+  readonly givenUp?: true;
 };
 
 /**
@@ -99,10 +101,23 @@ export type OutcomeItem = {
   readonly ended?: EndedCall;
   /** The note says that the call may have taken effect. */
   readonly unknown?: true;
+  /** The note says that the call had begun. */
+  readonly begun?: true;
 };
 
 /** The outcome of a call that an interrupt of its reply kept from running (L47). */
 export const NOT_RUN_INTERRUPTED = 'Not run: the reply was interrupted.';
+
+/** The outcome of a call that the run has no budget for (L51). */
+export const NOT_RUN_SPENT = 'Not run: the budget of this run is spent.';
+
+/** The outcome of a call that began early, was given up, and will not begin again (L37, L48). */
+export const GIVEN_UP = 'Given up: it was stopped after it had started, and what came of it is not known.';
+
+/** Returns the outcome of a call that will not run; `why` is for one that has not begun. */
+export function notRunItem({ index, givenUp }: Pick<Call, 'index' | 'givenUp'>, why: string): OutcomeItem {
+  return givenUp ? { index, note: GIVEN_UP, begun: true } : { index, note: why };
+}
 
 /**
  * The end of a call that the workflow carried out (L62), in a run of this configuration. `step`:
@@ -143,6 +158,8 @@ export type RunTool = {
    * ended first.
    */
   readonly mayHaveBegun?: true;
+  /** The call had begun early and was given up: one that does not begin again is not "not run". */
+  readonly givenUp?: true;
   /** The end of the call, which the workflow has carried out (L62). */
   readonly delegated?: DelegatedEnd;
   /**

@@ -1,7 +1,7 @@
 // Decides the next move: the recovery ladder of the loop. Pure: state and event in, move out. Each
 // rung is a row in its tests.
 import type { Append, ModelResult, StopHooksRan } from '../contract/activities.ts';
-import { NOT_RUN_INTERRUPTED } from '../contract/calls.ts';
+import { NOT_RUN_INTERRUPTED, NOT_RUN_SPENT } from '../contract/calls.ts';
 import type { Rules, StopCause, Terminal } from '../contract/loop.ts';
 import { recoverCutReply, endOnCutReply, recoverRefusedCap } from './cut-off.ts';
 import type { Event, ModelEnded, Move, ToolsRan, Transition } from './events.ts';
@@ -80,7 +80,7 @@ type Reply = Extract<ModelResult, { kind: 'message' }>;
 function afterReply(state: RunState, rules: Rules, reply: Reply, has: HasChange): Move {
   if (reply.calls.length === 0) return afterFinalReply(state, rules, reply, has);
   const gone = endIfBudgetSpent(state, rules);
-  if (gone) return { ...gone, append: notRunOutcomes(reply.calls, 'Not run: the budget of this run is spent.') };
+  if (gone) return { ...gone, append: notRunOutcomes(reply.calls, NOT_RUN_SPENT) };
   return { do: 'run_tools', calls: reply.calls, cut: reply.cut === true };
 }
 

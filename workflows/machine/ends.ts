@@ -1,5 +1,6 @@
 // The ends of a run: by a stop from outside (L47–L51), or by an error.
 import type { Append, Call } from '../contract/activities.ts';
+import { notRunItem } from '../contract/calls.ts';
 import type { Rules, StopCause, Terminal } from '../contract/loop.ts';
 import type { Move } from './events.ts';
 
@@ -23,6 +24,6 @@ export function errorNotice(text: string): Append {
 
 /** Returns the outcomes of open calls that will not run (L39). */
 export function notRunOutcomes(calls: readonly Call[], note: string): readonly Append[] {
-  const items = calls.filter((call) => !call.outcome).map((call) => ({ index: call.index, note }));
+  const items = calls.filter((call) => !call.outcome).map((call) => notRunItem(call, note));
   return items.length > 0 ? [{ kind: 'outcomes', items }] : [];
 }

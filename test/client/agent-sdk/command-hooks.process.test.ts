@@ -1,7 +1,11 @@
 // Checks hooks of settings, which are commands, by running them.
+import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { toCommandHooks } from '../../../client/agent-sdk/command-hooks.ts';
 import type { HookEvent, HookInput } from '../../../client/agent-sdk/shapes/hooks.ts';
+import { allProcesses, processInfo } from '../../../system/process/proc.ts';
+import { until } from '../../support/until.ts';
+import { processesWith } from '../../tools/support.ts';
 
 const place = { cwd: process.cwd(), env: process.env };
 
@@ -39,11 +43,18 @@ test('a text of a SessionStart hook is told to the model, and that of others is 
   expect(await callHook('Stop', { command: 'cat', async: true })).toEqual({ async: true });
 });
 
-test('a command is ended when its time is up (Q7)', async () => {
+test('a command is ended with all that it has started when its time is up (Q7)', async () => {
   const gone = new AbortController();
-  const calling = callHook('PreToolUse', { command: 'exec sleep 1000' }, gone.signal);
+  const mark = randomUUID();
+  const calling = callHook('PreToolUse', { command: `sleep 1000 & sleep 1000; : ${mark}` }, gone.signal);
+  const shell = await until(async () => (await processesWith(mark))[0]);
+  const started = await until(() => {
+    const children = allProcesses().filter(({ parent }) => parent === shell);
+    return children.length === 2 && children;
+  });
   gone.abort();
   await expect(calling).rejects.toThrow('aborted');
+  await until(() => started.every(({ pid, startTime }) => processInfo(pid)?.startTime !== startTime));
   const [matcher] =
     toCommandHooks({ Stop: [{ hooks: [{ type: 'command', command: 'x', timeout: 5 }] }] }, place).Stop ?? [];
   expect(matcher).toMatchObject({ timeout: 5 });

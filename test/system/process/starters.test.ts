@@ -13,7 +13,6 @@ const starters: Readonly<Record<string, string>> = {
   'cli/chat/shell-line.ts': 'a person’s own command, which an interrupt ends with all it started',
   'cli/chat/workspace-files.ts': 'ripgrep, which looks once and is ended after seconds',
   'cli/open-page.ts': 'the browser on a person’s own screen, which outlives the command',
-  'client/agent-sdk/command-hooks.ts': 'hooks of a program’s own settings, which end with the program’s query',
   'cli/typing/persons-editor.ts': 'the editor on a person’s own terminal',
   'store/snapshots/comparison.ts': 'git in a process that is itself held as commands are, and ends with it',
   'store/snapshots/restore/blob-stream.ts': 'git in a process that is itself held as commands are, and ends with it',
@@ -22,6 +21,7 @@ const starters: Readonly<Record<string, string>> = {
   'worker/embedded/binary-version.ts': 'asks a Temporal server for its version, which tells it and ends',
   'worker/embedded/server-record.ts': 'asks ps, which looks once and ends',
   'worker/embedded/start-server.ts': 'the Temporal server outlives who started it: others use it',
+  'worker/embedded/start-watch.ts': 'ends that server when nobody uses it any more, and ends with it',
 };
 
 test('no other part of a worker or client starts a process by itself (L40 L48)', () => {
