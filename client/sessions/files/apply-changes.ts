@@ -1,10 +1,13 @@
 // Writes what an agent has changed onto another checkout (T11): file by file, three-way where the
 // file differs there. Only files are written: the index and the history of a repository stay.
-import type { Stats } from 'node:fs';
+import { existsSync, type Stats } from 'node:fs';
+import { join } from 'node:path';
 import { type HeldFile, type HeldPair, listHeldPairs, type Pair } from '../../../store/snapshots/compare.ts';
-import { namesIn, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
+import { bytesOf, foldersOf, namesIn, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
 import { readBlobs } from '../../../store/snapshots/read-blobs.ts';
+import { foldersUp } from '../../../system/process/places.ts';
 import type { Programs } from '../../../system/process/programs.ts';
+import { onOneLine } from '../../../system/text.ts';
 import { ClientProblem } from '../../problem.ts';
 import { type Change, CheckoutFolder, type FoundFile, LINK, type Look } from './checkout-folder.ts';
 import { mergeFiles, type MergePorts, type Versions } from './merge-files.ts';
@@ -159,6 +162,7 @@ const STATUS =
   '-c core.fsmonitor=false -c core.hooksPath=/dev/null status --porcelain -z --untracked-files=all --no-renames --ignore-submodules=all -- .'.split(
     ' ',
   );
+const FLAGS = '-c core.fsmonitor=false ls-files -v -z'.split(' ');
 const NO_PROGRAMS = { GIT_OPTIONAL_LOCKS: '0', GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: 'none' };
 
 /** Returns an environment in which git has none of the filters that a repository defines. */
@@ -184,24 +188,62 @@ async function withoutFilters(git: string, runIn: RunInFolder, folder: string): 
   return { ...NO_PROGRAMS, GIT_CONFIG_COUNT: String(settings.length), ...Object.fromEntries(set) };
 }
 
-/** Throws ClientProblem where a repository has changes of these files that are not committed. */
-async function refuseChanged(
-  { reading: { git }, runIn }: ChangePorts,
-  folder: string,
-  paths: readonly RawPath[],
-): Promise<void> {
-  if (paths.length === 0) return;
-  const { exit, stdout } = await runIn([git, ...STATUS], folder, await withoutFilters(git, runIn, folder));
-  // The folder is in no repository.
-  if (exit.code !== 0) return;
-  const { stdout: prefix } = await runIn([git, 'rev-parse', '--show-prefix'], folder);
-  const before = prefix.replace(/\n$/, '');
-  const changed = new Set(namesIn(stdout).map((line) => line.slice(3)));
-  const found = paths.filter((path) => changed.has(`${before}${path}`)).map(showPath);
+/**
+ * Throws ClientProblem where a repository has changes of these files that are not committed, or git
+ * does not say whether it has.
+ */
+async function refuseChanged(ports: ChangePorts, folder: string, paths: readonly RawPath[]): Promise<void> {
+  const found: RawPath[] = [];
+  for (const [below, inside] of byRepository(folder, paths))
+    for (const path of await findUncommitted(ports, below === '' ? folder : `${folder}/${showPath(below)}`, inside))
+      found.push(below === '' ? path : `${below}/${path}`);
   if (found.length === 0) return;
-  const named = found.slice(0, 5).join(', ');
+  const named = found.slice(0, 5).map(showPath).join(', ');
   throw new ClientProblem(
     'refused',
     `${folder} has changes that are not committed of ${named}${found.length > 5 ? ', …' : ''}: commit or stash them first; nothing was written`,
   );
+}
+
+/** Sorts paths by the folder, below the one that is changed, whose repository they lie in. */
+function byRepository(folder: string, paths: readonly RawPath[]): ReadonlyMap<RawPath, readonly RawPath[]> {
+  const known = new Map<RawPath, boolean>();
+  const isRepository = (below: RawPath): boolean => {
+    const is = known.get(below) ?? existsSync(Buffer.concat([Buffer.from(`${folder}/`), bytesOf(`${below}/.git`)]));
+    known.set(below, is);
+    return is;
+  };
+  const sorted = new Map<RawPath, RawPath[]>();
+  for (const path of paths) {
+    const below = foldersOf(path).find(isRepository) ?? '';
+    const inside = below === '' ? path : path.slice(below.length + 1);
+    sorted.set(below, [...(sorted.get(below) ?? []), inside]);
+  }
+  return sorted;
+}
+
+/** Returns those of the paths that git shows as changed, or of which it is told not to look. */
+async function findUncommitted(
+  { reading: { git }, runIn }: ChangePorts,
+  folder: string,
+  paths: readonly RawPath[],
+): Promise<readonly RawPath[]> {
+  if (paths.length === 0) return [];
+  const { exit, stdout, stderr } = await runIn([git, ...STATUS], folder, await withoutFilters(git, runIn, folder));
+  if (exit.code !== 0) {
+    if (!foldersUp(folder).some((above) => existsSync(join(above, '.git')))) return [];
+    const why = onOneLine(stderr.trim()) || 'git ended without a word';
+    throw new ClientProblem(
+      'refused',
+      `git cannot say whether ${folder} has changes that are not committed: ${why}; nothing was written`,
+    );
+  }
+  const { stdout: prefix } = await runIn([git, 'rev-parse', '--show-prefix'], folder);
+  const before = prefix.replace(/\n$/, '');
+  const changed = new Set(namesIn(stdout).map((line) => line.slice(3)));
+  const { stdout: listed } = await runIn([git, ...FLAGS], folder);
+  // `S` is skip-worktree, and a small letter assume-unchanged.
+  const unseen = new Set(namesIn(listed).flatMap((line) => (/^[Sa-z] /.test(line) ? [line.slice(2)] : [])));
+  const isThere = (path: RawPath): boolean => existsSync(Buffer.concat([Buffer.from(`${folder}/`), bytesOf(path)]));
+  return paths.filter((path) => changed.has(`${before}${path}`) || (unseen.has(path) && isThere(path)));
 }

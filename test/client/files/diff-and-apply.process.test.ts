@@ -129,6 +129,25 @@ test('changes are written onto another checkout, merged where it differs, and co
   expect((await applyTo(folder, entries, other)).same).toBe(6);
 });
 
+test('nothing is written where git does not tell of changes, or a repository below does (T11)', async () => {
+  const folder = shadowed();
+  const entries = await captures(folder, BEFORE, AFTER);
+  const commit = 'git add -A && git -c user.name=n -c user.email=e commit -qm all';
+  const ways: readonly (readonly [script: string, told: string])[] = [
+    [`git init -q && ${BEFORE} && git init -q a && cd a && ${commit} && echo mine >> list`, 'not committed of a/list'],
+    [`git init -q && ${BEFORE} && ${commit} && git update-index --skip-worktree gone`, 'not committed of gone'],
+    [`git init -q && ${BEFORE} && ${commit} && git update-index --assume-unchanged gone`, 'not committed of gone'],
+    [`git init -q && ${BEFORE} && ${commit} && echo broken > .git/index`, 'git cannot say whether'],
+  ];
+  for (const [script, told] of ways) {
+    const other = realpathSync(tempDir());
+    const done = spawnSync('sh', ['-ec', script], { cwd: other, encoding: 'utf8' });
+    expect([script, done.status, done.stderr]).toEqual([script, 0, '']);
+    await expect(applyTo(folder, entries, other)).rejects.toThrow(told);
+    expect(readFileSync(join(other, 'a/list'), 'utf8')).not.toContain('two');
+  }
+});
+
 test('nothing is written onto changes that are not committed, nor outside the folder through a link (T11)', async () => {
   const folder = shadowed();
   const entries = await captures(folder, BEFORE, AFTER);
