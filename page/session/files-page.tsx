@@ -28,7 +28,7 @@ export async function filesPage(
   const place = placeIn(feed);
   const { seen, items } = feed.standing;
   const { read, commands } = transcriptFacts(items).files;
-  const { files, problem, between, capture } = await readSessionFiles(ports, feed.standing, at);
+  const { files, problem, uncaptured, between, capture } = await readSessionFiles(ports, feed.standing, at);
   const shown = files.find((file) => file.path === path) ?? files[0];
   const patch = shown?.change ? await readPatch(ports, feed.standing, shown.change, between) : null;
   const onDisk = shown ? await describeOnDisk(seen.cwd, shown) : null;
@@ -85,6 +85,9 @@ export async function filesPage(
           ) : (
             <p class="quiet">{problem === null ? 'No file has changed.' : 'No call has changed a file.'}</p>
           )}
+          {uncaptured.slice(0, MOST).map((line) => (
+            <p class="quiet">{showUnseen(line)}</p>
+          ))}
           {problem === null ? null : (
             <p class="quiet">{`What else has changed is not known: ${showUnseen(problem)}.`}</p>
           )}
