@@ -29,7 +29,7 @@ export async function filesPage(
   const place = placeIn(feed);
   const { seen, items } = feed.standing;
   const [read, commands] = [listReadFiles(items.all), listCommands(items.all)];
-  const { files, problem, between, capture } = await readSessionFiles(ports, feed.standing, at);
+  const { files, problem, uncaptured, between, capture } = await readSessionFiles(ports, feed.standing, at);
   const shown = files.find((file) => file.path === path) ?? files[0];
   const patch = shown?.change ? await readPatch(ports, feed.standing, shown.change, between) : null;
   const onDisk = shown ? await describeOnDisk(seen.cwd, shown) : null;
@@ -86,6 +86,9 @@ export async function filesPage(
           ) : (
             <EmptyCard icon="file" title="No files changed" />
           )}
+          {uncaptured.slice(0, MOST).map((line) => (
+            <p class="quiet">{showUnseen(line)}</p>
+          ))}
           {problem === null ? null : (
             <p class="quiet">{`Only changes made by calls are listed: ${showUnseen(problem)}.`}</p>
           )}

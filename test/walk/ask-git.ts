@@ -33,7 +33,7 @@ export function openJudge(scratch: string, { home, include }: JudgeOptions): Jud
     const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
     // A folder whose name is no UTF-8 cannot be the `cwd` of a child: none of the walks has one.
     const options = { cwd: String(place), env, input, maxBuffer: 64 * 1024 * 1024 };
-    const argv = [...where, 'check-ignore', '-z', '--stdin'];
+    const argv = [...where, '--literal-pathspecs', 'check-ignore', '-z', '--stdin'];
     let asked = spawnSync('git', argv, options);
     // By its index git answers nothing about a submodule that is not checked out.
     if (asked.stderr.includes('is in submodule')) asked = spawnSync('git', [...argv, '--no-index'], options);
