@@ -11,6 +11,7 @@ import { RestoreProblem, type Restoring, type UntakenFile } from '../../store/sn
 import { openShadow, placeOfRoot, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { readWithLeftBehind } from '../../store/log/read-left-behind.ts';
 import { type SnapshotMeans, takeSnapshot } from '../../store/snapshots/take-snapshot.ts';
+import { describeUncaptured } from '../../store/snapshots/uncaptured.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import type { RewindFiles, RootRewind, UntakenFiles } from '../../workflows/contract/rewind.ts';
@@ -87,17 +88,6 @@ export async function fetchSnapshots(options: RewindMeans, { from, roots, attemp
 
 const MOST_UNTAKEN = 20;
 
-const REASONS: Readonly<Record<UntakenFile['why'], string>> = {
-  ignored: 'a rule ignored it',
-  large: 'it was too large',
-  files: 'there were too many files',
-  bytes: 'there were too many bytes',
-  unreadable: 'it could not be read',
-  no_file: 'a pipe, a socket or a device was there',
-  repository: 'it lay in a repository that was left out',
-  data: "it was Perdure's own data",
-};
-
 /** Sums up the files that stay; undefined without any. */
 export function sumUntaken(untaken: readonly UntakenFile[]): UntakenFiles | undefined {
   if (untaken.length === 0) return undefined;
@@ -105,6 +95,6 @@ export function sumUntaken(untaken: readonly UntakenFile[]): UntakenFiles | unde
     count: untaken.length,
     first: untaken
       .slice(0, MOST_UNTAKEN)
-      .map(({ path, why }) => ({ path: showPath(path), why: `it was not captured then (${REASONS[why]})` })),
+      .map(({ path, why }) => ({ path: showPath(path), why: describeUncaptured(why, 'it was not captured then') })),
   };
 }

@@ -84,9 +84,10 @@ export async function sayFiles({ sessions, session, say }: Looking): Promise<voi
 }
 
 export async function sayDiff({ sessions, session, say, out, self }: Talk, path: string): Promise<void> {
-  const { files, patch } = await sessions.diff(session, path === '' ? {} : { paths: [path] });
+  const { files, patch, uncaptured = [] } = await sessions.diff(session, path === '' ? {} : { paths: [path] });
   const lines = (patch === null ? statText(out, files) : colourPatch(out, patch)).trimEnd().split('\n');
   for (const line of lines.slice(0, MOST_PATCH_LINES)) say(line);
   const left = lines.length - MOST_PATCH_LINES;
   if (left > 0) say(`… ${formatCount(left, 'more line')}: \`${self} diff ${session}\` prints all`);
+  for (const { path: name, why } of uncaptured.slice(0, MOST_FILES)) say(`${oneLine(name, 200)}: ${why}`);
 }

@@ -48,12 +48,16 @@ const REASONS: Readonly<Record<ConflictKind, string>> = {
   blocked: 'left alone: a link or a folder is in its place',
 };
 
-export function describeApplied({ written, deleted, same, conflicts }: Applied, dryRun = false): string {
+export function describeApplied(
+  { written, deleted, same, conflicts, uncaptured = [] }: Applied,
+  dryRun = false,
+): string {
   const [wrote, removed] = dryRun ? ['would write', 'would delete'] : ['wrote', 'deleted'];
   const lines = [
     ...written.map((path) => `${wrote} ${oneLine(path, 300)}`),
     ...deleted.map((path) => `${removed} ${oneLine(path, 300)}`),
     ...conflicts.map(({ path, why }) => `conflict: ${oneLine(path, 300)}: ${REASONS[why]}`),
+    ...uncaptured.map(({ path, why }) => `left alone: ${oneLine(path, 300)}: ${why}`),
     ...(same > 0 ? [`${formatCount(same, 'file')} already so`] : []),
   ];
   return lines.length === 0 ? 'nothing to apply\n' : lines.map((line) => `${line}\n`).join('');

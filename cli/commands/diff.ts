@@ -2,6 +2,7 @@
 // all (T11).
 import type { Command } from 'commander';
 import type { SessionDiff } from '../../client/sessions/files/diff-session.ts';
+import { oneLine } from '../../client/paint.ts';
 import { jsonLine } from '../../system/text.ts';
 import { colourPatch } from '../render/patch.ts';
 import { statText } from '../render/rewind-plan.ts';
@@ -38,11 +39,21 @@ async function diff(cli: Cli, id: string, paths: readonly string[], { json, ...f
   return withSession(cli, id, async ({ sessions }, session) => {
     const found = await sessions.diff(session, { ...flags, stat, paths });
     if (json === true) cli.print(`${jsonLine({ session, ...found })}\n`);
-    else if (stat) cli.print(statText(cli.out, found.files));
+    else if (stat) cli.print(statWithUncaptured(cli, found));
     else printPatch(cli, found);
+    if (!stat && json !== true) for (const line of uncapturedLines(found)) cli.say(line.trimEnd());
     if (!stat && found.patch === null) cli.say('the patch is larger than 64 MB: name some paths, or say --stat');
     return STATUS.ok;
   });
+}
+
+const uncapturedLines = ({ uncaptured = [] }: SessionDiff): readonly string[] =>
+  uncaptured.map(({ path, why }) => `${oneLine(path, 300)}: ${why}\n`);
+
+function statWithUncaptured({ out }: Cli, found: SessionDiff): string {
+  const lines = uncapturedLines(found);
+  const stat = found.files.length === 0 && lines.length > 0 ? '' : statText(out, found.files);
+  return `${stat}${lines.join('')}`;
 }
 
 function printPatch({ print, out, isTerminal }: Cli, { files, patch }: SessionDiff): void {

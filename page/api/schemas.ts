@@ -245,6 +245,10 @@ const changedFiles = z.array(changedFile);
 export const diff = z.looseObject({
   files: changedFiles,
   patch: text.nullable().describe('for `git apply`; null when it is larger than 64 MB or left out'),
+  uncaptured: z
+    .array(z.looseObject({ root: text, path: text, why: text }))
+    .describe('files that are no longer captured, or were not before: they are in neither')
+    .optional(),
 });
 
 export const rewindBody = z.strictObject({

@@ -28,8 +28,13 @@ export async function filesPage(
 ): Promise<string> {
   const place = placeIn(feed);
   const { seen, items } = feed.standing;
+<<<<<<< HEAD
   const [read, commands] = [listReadFiles(items.all), listCommands(items.all)];
   const { files, problem, between, capture } = await readSessionFiles(ports, feed.standing, at);
+=======
+  const { read, commands } = transcriptFacts(items).files;
+  const { files, problem, uncaptured, between, capture } = await readSessionFiles(ports, feed.standing, at);
+>>>>>>> 070dac75 (A file that is no longer captured is not told as deleted)
   const shown = files.find((file) => file.path === path) ?? files[0];
   const patch = shown?.change ? await readPatch(ports, feed.standing, shown.change, between) : null;
   const onDisk = shown ? await describeOnDisk(seen.cwd, shown) : null;
@@ -86,6 +91,9 @@ export async function filesPage(
           ) : (
             <EmptyCard icon="file" title="No files changed" />
           )}
+          {uncaptured.slice(0, MOST).map((line) => (
+            <p class="quiet">{showUnseen(line)}</p>
+          ))}
           {problem === null ? null : (
             <p class="quiet">{`Only changes made by calls are listed: ${showUnseen(problem)}.`}</p>
           )}

@@ -24,6 +24,8 @@ export type SessionFiles = {
   readonly files: readonly SessionFile[];
   /** Says why the snapshots do not tell what has changed; null where they do. */
   readonly problem: string | null;
+  /** Of each file that is no longer captured, or was not before, a line that says so. */
+  readonly uncaptured: readonly string[];
   /** The points between which files are compared. */
   readonly between: Between;
   /** The capture that is shown alone; null where all are. */
@@ -45,11 +47,13 @@ export async function readSessionFiles({ diffOf }: FilePorts, shown: Shown, at?:
     const capture = captures.find(({ position }) => position === at) ?? null;
     const between = at === undefined ? {} : { from: positionBefore(captures, at), to: at };
     const found = await diffOf(seen, entries, { ...between, stat: true });
-    return { files: joinFiles(cwd, { changed, found: found.files, captures }), problem: null, between, capture };
+    const uncaptured = (found.uncaptured ?? []).map(({ path, why }) => `${path}: ${why}`);
+    const files = joinFiles(cwd, { changed, found: found.files, captures });
+    return { files, problem: null, uncaptured, between, capture };
   } catch (error) {
     if (!(error instanceof ClientProblem)) throw error;
     const known = joinFiles(cwd, { changed, found: [], captures: [] });
-    return { files: known, problem: error.message, between: {}, capture: null };
+    return { files: known, problem: error.message, uncaptured: [], between: {}, capture: null };
   }
 }
 

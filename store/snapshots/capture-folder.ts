@@ -35,7 +35,9 @@ import { withPermissionChanges } from './permission-changes.ts';
 import { parseChanges, parseTree, type RawPath, type SnapshotChange } from './listing.ts';
 import { collectFiles, readSaved, replaceFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
+import type { RunHeld } from './run-held.ts';
 import { isSnapshotId, nameTree } from './snapshot-ids.ts';
+import { findUncaptured } from './uncaptured.ts';
 
 /** The most that is captured of a folder. Bytes. */
 export type SnapshotCaps = { readonly files: number; readonly bytes: number; readonly fileBytes: number };
@@ -93,6 +95,8 @@ const UNWATCHED: ReadonlySet<OmittedWhy> = new Set(['files', 'bytes', 'unreadabl
 const isFull = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '') ||
   /No space left on device|Disk quota exceeded/.test(reasonOf(error));
+
+const IGNORE_FILE = /(?:^|\/)\.gitignore$/;
 
 /** Packs that wait to be stored where other hosts find them. */
 export const outgoingOf = ({ own }: Pick<ShadowPlace, 'own'>): string => join(own, 'outgoing');
@@ -272,12 +276,13 @@ export class FolderCapture {
     const rules = formatRules(this.#index.rulesInForce(), request.include);
     this.#modes = formatPermissions(odd, this.#umask);
     const modes = this.#addText(this.#modes);
+    const notes = { omitted: this.#addText(formatOmitted(leftOut)), rules: this.#addText(rules) };
     const id = this.#writer.addTree([
       { mode: FOLDER_MODE, name: 'files', id: files },
       { mode: '100644', name: 'folders', id: this.#addText(folders) },
       { mode: '100644', name: 'modes', id: modes },
-      { mode: '100644', name: 'omitted', id: this.#addText(formatOmitted(leftOut)) },
-      { mode: '100644', name: 'rules', id: this.#addText(rules) },
+      { mode: '100644', name: 'omitted', id: notes.omitted },
+      { mode: '100644', name: 'rules', id: notes.rules },
     ]);
     if (folders !== this.#folders) replaceFile(join(this.#place.own, 'folders'), folders);
     this.#folders = folders;
@@ -286,7 +291,7 @@ export class FolderCapture {
     await this.#writer.flush(collect);
     const commit = await this.#addCommit(id, request);
     this.#previous = this.#last;
-    this.#last = { id, files, commit, modes };
+    this.#last = { id, files, commit, modes, deciding: `${notes.omitted} ${notes.rules}` };
     this.#isSaved = false;
     return this.#last;
   }
@@ -333,7 +338,26 @@ export class FolderCapture {
     const from = before === null ? null : await this.#partsOf(before, last);
     if (from === null) return { before: null, changes: [] };
     const changes = from.files === last.files ? [] : await this.#compareTrees(from.files, last.files);
-    return { before, changes: from.modes === last.modes ? changes : await this.#addModes(from.modes, changes) };
+    const all = from.modes === last.modes ? changes : await this.#addModes(from.modes, changes);
+    const isDecidedAlike = from.deciding === last.deciding && !all.some(({ path }) => IGNORE_FILE.test(path));
+    return { before, changes: isDecidedAlike ? all : await this.#withoutUncaptured(before, last.id, all) };
+  }
+
+  /** A file that is only no longer captured, or only now, has not changed. */
+  async #withoutUncaptured(
+    from: string | null,
+    to: string,
+    changes: readonly SnapshotChange[],
+  ): Promise<readonly SnapshotChange[]> {
+    const run: RunHeld = (argv, { env }) => runWithInput(argv, '', env);
+    const reading = { gitDir: this.#place.gitDir, git: this.#git, run };
+    // Where the notes of a snapshot are damaged, all counts as changed.
+    const uncaptured = await findUncaptured(reading, { from: from ?? '', to }, changes).catch(() => null);
+    return changes.filter(({ path }) => {
+      const found = uncaptured?.get(path);
+      // A captured file is looked at whatever rule ignores it since: it is gone.
+      return found === undefined || (found.kind === 'deleted' && found.why === 'ignored');
+    });
   }
 
   async #compareTrees(from: string, to: string): Promise<readonly SnapshotChange[]> {
@@ -350,14 +374,15 @@ export class FolderCapture {
   }
 
   /** Returns the parts of a snapshot; null where it is damaged, or another host's. */
-  async #partsOf(snapshot: string, last: LastSnapshot): Promise<Pick<LastSnapshot, 'files' | 'modes'> | null> {
+  async #partsOf(snapshot: string, last: LastSnapshot): Promise<Omit<LastSnapshot, 'id' | 'commit'> | null> {
     if (snapshot === last.id) return last;
     if (snapshot === this.#previous?.id) return this.#previous;
     if (!isSnapshotId(snapshot)) return null;
     const listed = await this.#runGit(['ls-tree', '-z', '--end-of-options', snapshot]).catch(() => '');
     const ids = new Map(parseTree(listed).map(({ path, id }) => [path, id]));
     const [files, modes] = [ids.get('files'), ids.get('modes')];
-    return files === undefined ? null : { files, ...(modes !== undefined && { modes }) };
+    const deciding = `${ids.get('omitted')} ${ids.get('rules')}`;
+    return files === undefined ? null : { files, deciding, ...(modes !== undefined && { modes }) };
   }
 
   async #runGit(args: readonly string[], input = ''): Promise<string> {

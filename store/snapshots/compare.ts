@@ -98,6 +98,19 @@ export async function listHeldPairs(reading: ShadowReading, pair: Pair): Promise
   return pairs;
 }
 
+/** Takes files out of a patch, which has a section for each pair, two where a link is no longer one. */
+export function withoutFiles(patch: string, pairs: readonly HeldPair[], left: { has(path: RawPath): boolean }): string {
+  const sections = patch.split(/(?<=\n)(?=diff --git )/);
+  let at = 0;
+  return pairs
+    .flatMap(({ path, from, to }) => {
+      const isOther = from !== null && to !== null && from.mode.slice(0, 2) !== to.mode.slice(0, 2);
+      const own = sections.slice(at, (at += isOther ? 2 : 1));
+      return left.has(path) ? [] : own;
+    })
+    .join('');
+}
+
 /** Reads the content of a file, or the target of a link. */
 export async function readHeld(reading: ShadowReading, { blob }: HeldFile): Promise<Buffer> {
   return Buffer.from(await runGit(reading, ['cat-file', 'blob', '--end-of-options', blob]), 'latin1');

@@ -23,14 +23,17 @@ export async function readNotes(reading: ShadowReading, snapshot: string): Promi
 
 /**
  * Returns a judge of `paths`, none of which the snapshot has: why one may have been there when it
- * was taken, null where nothing was.
+ * was taken, null where nothing was. `of listed`: where more was left out than is listed, only what is
+ * listed counts.
  */
 export async function createAbsenceJudge(
   reading: ShadowReading,
   snapshot: string,
   paths: readonly RawPath[],
+  which: 'of all' | 'of listed' = 'of all',
 ): Promise<(path: RawPath) => UncapturedWhy | null> {
-  const notes = await readNotes(reading, snapshot);
+  const all = await readNotes(reading, snapshot);
+  const notes = which === 'of all' ? all : { ...all, isOmittedInPart: false };
   const folders = new Set(['', ...paths.flatMap(foldersOf).map((folder) => `${folder}/`)]);
   const ids = await listBlobs(reading, nameTree(snapshot, 'files'), ['-r']);
   const idOf = (folder: RawPath): string | undefined => ids.get(`${folder}${IGNORE_FILE}`);

@@ -13,6 +13,8 @@ export type LastSnapshot = {
   readonly commit: string;
   /** Absent as earlier versions have saved it. */
   readonly modes?: string;
+  /** What decides what is captured, but for `.gitignore` files; absent in the same way. */
+  readonly deciding?: string;
 };
 
 export type SavedFile = readonly [

@@ -1,6 +1,7 @@
 // What a snapshot says of itself beside its files (T2): permissions that are not the usual ones,
 // what was not captured and why, and the rules by which files were ignored. A rewind judges by
 // them what was there then and what was not (T7). Paths are bytes, kept as latin1.
+import { createHash } from 'node:crypto';
 import { parseIgnoreFile, isIgnored, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
 import type { IndexedFolder, OmittedWhy, RulesInForce } from './folder-index.ts';
 import { foldersOf, namesIn, type RawPath } from './listing.ts';
@@ -63,8 +64,11 @@ export const MOST_OMITTED = 20_000;
 const ALL = 'all ';
 
 export function formatOmitted(omitted: readonly Omitted[]): string {
-  const listed = omitted.slice(0, MOST_OMITTED).map(({ path, why }) => `${why} ${path}`);
-  return [...listed.toSorted(), ...(omitted.length > MOST_OMITTED ? [ALL] : [])].join('\0');
+  const lines = omitted.map(({ path, why }) => `${why} ${path}`);
+  const rest = lines.slice(MOST_OMITTED).toSorted().join('\0');
+  // The note is another where the rest is.
+  const more = rest === '' ? [] : [`${ALL}${createHash('sha256').update(rest, 'latin1').digest('hex')}`];
+  return [...lines.slice(0, MOST_OMITTED).toSorted(), ...more].join('\0');
 }
 
 /** A folder's path ends with a slash, and stands for all that is in it. */
@@ -124,11 +128,11 @@ export function parseNotes(notes: {
   readonly rules: string;
 }): SnapshotNotes {
   const lines = namesIn(notes.omitted);
-  const omitted = lines.filter((line) => line !== ALL).flatMap(parseLine);
+  const omitted = lines.filter((line) => !line.startsWith(ALL)).flatMap(parseLine);
   return {
     permissions: parsePermissions(notes.modes),
     omitted: new Map(omitted.map(([why, path]) => [path, why as OmittedWhy])),
-    isOmittedInPart: lines.includes(ALL),
+    isOmittedInPart: lines.some((line) => line.startsWith(ALL)),
     rules: notes.rules === '' ? null : (JSON.parse(notes.rules) as RulesNote),
   };
 }

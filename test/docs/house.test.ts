@@ -42,6 +42,8 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'store/snapshots/permission-changes.ts',
     'store/snapshots/read-blobs.ts',
     'store/snapshots/read-content.ts',
+    'store/snapshots/read-notes.ts',
+    'store/snapshots/uncaptured.ts',
     'store/snapshots/snapshot-notes.ts',
     'store/snapshots/tracked-files.ts',
     'store/snapshots/empty-folders.ts',

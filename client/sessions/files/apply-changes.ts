@@ -3,8 +3,16 @@
 import { existsSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { type HeldFile, type HeldPair, listHeldPairs, type Pair } from '../../../store/snapshots/compare.ts';
-import { bytesOf, foldersOf, namesIn, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
+import {
+  bytesOf,
+  foldersOf,
+  namesIn,
+  type RawPath,
+  showPath,
+  type SnapshotChange,
+} from '../../../store/snapshots/listing.ts';
 import { readBlobs } from '../../../store/snapshots/read-blobs.ts';
+import { describeUnchanged, findUncaptured } from '../../../store/snapshots/uncaptured.ts';
 import { foldersUp } from '../../../system/process/places.ts';
 import type { Programs } from '../../../system/process/programs.ts';
 import { onOneLine } from '../../../system/text.ts';
@@ -22,6 +30,8 @@ export type Applied = {
   /** Number of files that already were as the agent left them. */
   readonly same: number;
   readonly conflicts: readonly { readonly path: string; readonly why: ConflictKind }[];
+  /** Files that are left alone, for it is not known how the agent left them; absent without any. */
+  readonly uncaptured?: readonly { readonly path: string; readonly why: string }[];
 };
 
 /**
@@ -40,7 +50,9 @@ export async function applyChanges(
   { dryRun = false }: { readonly dryRun?: boolean } = {},
 ): Promise<Applied> {
   const checkout = new CheckoutFolder(folder, ports.programs);
-  const pairs = await listHeldPairs(ports.reading, pair);
+  const all = await listHeldPairs(ports.reading, pair);
+  const left = await findUncaptured(ports.reading, pair, all.map(changeOf));
+  const pairs = all.filter(({ path }) => !left.has(path));
   const gone = new Set(pairs.flatMap(({ path, to }) => (to === null ? [path] : [])));
   const looked: (Plan | Merging)[] = [];
   for (const held of pairs) looked.push(planFile(held, await checkout.look(held.path, gone)));
@@ -50,8 +62,15 @@ export async function applyChanges(
     folder,
     plans.filter(({ kind }) => kind !== 'same').map(({ path }) => path),
   );
-  return describePlans(dryRun ? plans : await carryOut(ports, checkout, plans));
+  const uncaptured = [...left].map(([path, found]) => ({ path: showPath(path), why: describeUnchanged(found) }));
+  const applied = describePlans(dryRun ? plans : await carryOut(ports, checkout, plans));
+  return { ...applied, ...(uncaptured.length > 0 && { uncaptured }) };
 }
+
+const changeOf = ({ path, from, to }: HeldPair): Pick<SnapshotChange, 'path' | 'kind'> => ({
+  path,
+  kind: from === null ? 'added' : to === null ? 'deleted' : 'changed',
+});
 
 type Plan = { readonly path: RawPath; readonly why?: ConflictKind } & (
   | { readonly kind: 'same' | 'leave' }

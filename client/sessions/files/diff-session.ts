@@ -3,9 +3,11 @@ import { isAbsolute, relative, resolve } from 'node:path';
 import {
   hasSnapshot,
   listChanges,
+  listHeldPairs,
   makePatch,
   type Pair,
   type ShadowReading,
+  withoutFiles,
 } from '../../../store/snapshots/compare.ts';
 import { type ChangeKind, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
@@ -17,6 +19,7 @@ import {
   type TranscriptStretch,
 } from '../../../store/snapshots/snapshot-points.ts';
 import { fetchPacks } from '../../../store/snapshots/packs.ts';
+import { describeUnchanged, findUncaptured, type Uncaptured } from '../../../store/snapshots/uncaptured.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { isInside } from '../../../system/process/places.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
@@ -55,6 +58,16 @@ export type SessionDiff = {
    * other folders. Null when it was not asked for, or is larger than 64 MB.
    */
   readonly patch: string | null;
+  /** Files that have not changed as far as is known, and are in no patch; absent without any. */
+  readonly uncaptured?: readonly UncapturedFile[];
+};
+
+/** A file that is no longer captured, or was not captured before. */
+export type UncapturedFile = {
+  readonly root: string;
+  readonly path: string;
+  /** Says which, and why, as in `no longer captured (it was too large)`. */
+  readonly why: string;
 };
 
 export type DiffPorts = {
@@ -72,23 +85,28 @@ export async function diffSession(
   options: DiffOptions,
 ): Promise<SessionDiff> {
   const files: ChangedFile[] = [];
+  const uncaptured: UncapturedFile[] = [];
   let patch: string | null = options.stat === true ? null : '';
   for (const { root, ...pair } of await findPairs(ports, stretch, options)) {
-    for (const { path, ...change } of await listChanges(ports.reading, pair))
-      files.push({ root, path: showPath(path), ...change });
-    if (patch !== null) patch = await addPatch(ports, patch, { root, pair });
+    const changes = await listChanges(ports.reading, pair);
+    const left = await findUncaptured(ports.reading, pair, changes);
+    for (const [path, found] of left) uncaptured.push({ root, path: showPath(path), why: describeUnchanged(found) });
+    for (const { path, ...change } of changes)
+      if (!left.has(path)) files.push({ root, path: showPath(path), ...change });
+    if (patch !== null) patch = await addPatch(ports, patch, { root, pair, left });
   }
-  return { files, patch };
+  return { files, patch, ...(uncaptured.length > 0 && { uncaptured }) };
 }
 
 async function addPatch(
   { reading, cwd }: DiffPorts,
   before: string,
-  { root, pair }: { readonly root: string; readonly pair: Pair },
+  { root, pair, left }: { readonly root: string; readonly pair: Pair; readonly left: ReadonlyMap<RawPath, Uncaptured> },
 ): Promise<string | null> {
   const prefix = root === cwd ? '' : `${root.replace(/^\//, '')}/`;
   try {
-    const patch = await makePatch(reading, pair, { prefix, binary: true });
+    const whole = await makePatch(reading, pair, { prefix, binary: true });
+    const patch = left.size === 0 ? whole : withoutFiles(whole, await listHeldPairs(reading, pair), left);
     return `${before}${Buffer.from(patch, 'latin1').toString('utf8')}`;
   } catch (error) {
     if (error instanceof TooLarge) return null;

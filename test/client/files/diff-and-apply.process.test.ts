@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
+import type { SnapshotCaps } from '../../../store/snapshots/capture-folder.ts';
 import { describeSnapshot } from '../../../store/snapshots/files-entry.ts';
 import { applyChanges } from '../../../client/sessions/files/apply-changes.ts';
 import { diffSession, findPairs, type DiffOptions } from '../../../client/sessions/files/diff-session.ts';
@@ -196,4 +197,75 @@ test('a folder takes the place of a file, and a file that of a folder, in anothe
   writeFileSync(join(other, 'b/in'), 'mine');
   const again = await applyTo(folder, entries, other);
   expect(again.conflicts).toEqual([{ path: 'b/in', why: 'marked' }]);
+});
+
+test.each([
+  ['it was too large', { fileBytes: 100 }, ['seq 100 >> log']],
+  ['there were too many bytes', { bytes: 100 }, ['seq 100 >> log']],
+  ['a pipe, a socket or a device was there', {}, ['rm log; mkfifo log']],
+  ['a rule ignored it', {}, ['rm log; echo log > .gitignore', 'seq 100 > log']],
+])(
+  'a file that is no longer captured (%s) is not told as deleted, and stays elsewhere (T2 T11)',
+  async (why, caps: Partial<SnapshotCaps>, scripts) => {
+    const folder = shadowed(caps);
+    const entries = await captures(
+      folder,
+      'echo 1 > log; echo 1 > one; echo 1 > gone',
+      'echo 2 > one; rm gone',
+      ...scripts,
+    );
+    const uncaptured = { path: 'log', why: `no longer captured (${why})` };
+    const { files, patch, ...found } = await diffSession(portsOf(folder), { entries, first: 0 }, {});
+    expect(found).toEqual({ uncaptured: [{ root: folder.root, ...uncaptured }] });
+    expect(files.filter(({ path }) => path !== '.gitignore').map(({ kind, path }) => `${kind} ${path}`)).toEqual([
+      'deleted gone',
+      'changed one',
+    ]);
+    expect(patch).not.toContain('log b/log');
+    const other = realpathSync(tempDir());
+    spawnSync('sh', ['-ec', 'echo 1 > log; echo 1 > one; echo 1 > gone'], { cwd: other });
+    expect(await applyTo(folder, entries, other)).toMatchObject({ deleted: ['gone'], uncaptured: [uncaptured] });
+    expect(readFileSync(join(other, 'log'), 'utf8')).toBe('1\n');
+    const told = entries
+      .slice(1)
+      .flatMap((entry) => (entry.kind === 'files' ? entry.roots.flatMap(({ names }) => names) : []));
+    expect(told.filter((name) => name === 'log')).toEqual(why === 'a rule ignored it' ? ['log'] : []);
+  },
+);
+
+test('a file that is captured since a rule no longer ignores it, or since it shrank, is not told as new (T2 T11)', async () => {
+  const folder = shadowed({ fileBytes: 100 });
+  const entries = await captures(
+    folder,
+    'echo .env > .gitignore; echo key > .env; seq 100 > big; ln -s one link',
+    'rm .gitignore; echo 1 > big; echo 1 > made; rm link; echo 1 > link',
+  );
+  const found = await diffSession(portsOf(folder), { entries, first: 0 }, {});
+  expect(found.files.map(({ kind, path }) => `${kind} ${path}`)).toEqual([
+    'deleted .gitignore',
+    'changed link',
+    'added made',
+  ]);
+  expect(found.uncaptured?.map(({ path, why }) => `${path}: ${why}`)).toEqual([
+    '.env: not captured before (a rule ignored it)',
+    'big: not captured before (it was too large)',
+  ]);
+  expect(entries.at(-1)).toMatchObject({ roots: [{ added: 1, changed: 1, deleted: 1 }] });
+  const other = realpathSync(tempDir());
+  const run = (script: string, input = '') => spawnSync('sh', ['-ec', script], { cwd: other, input, encoding: 'utf8' });
+  run('echo .env > .gitignore; ln -s one link');
+  expect(run('git apply', found.patch ?? '').stderr).toBe('');
+  expect(run('ls -A').stdout).toBe('link\nmade\n');
+});
+
+test('a deleted file that git tracks although a rule ignores it is told as deleted (T2 T11)', async () => {
+  const folder = shadowed();
+  const entries = await captures(
+    folder,
+    'git init -q; echo 1 > log; git add log; echo log > .gitignore; seq 200 > big',
+    'rm log; echo more >> .gitignore',
+  );
+  const found = await diffSession(portsOf(folder), { entries, first: 0 }, { paths: ['log'] });
+  expect(found).toMatchObject({ files: [{ path: 'log', kind: 'deleted' }] });
+  expect(found).not.toHaveProperty('uncaptured');
 });
