@@ -87,7 +87,7 @@ const LOOKING_MS = 20_000;
 const TRUSTED_MS = 30_000;
 const MOST_NAMED = 100;
 /** What is never captured, which nobody needs to be told each time. */
-const UNTOLD: ReadonlySet<OmittedWhy> = new Set(['data', 'no_file']);
+const UNTOLD: ReadonlySet<OmittedWhy> = new Set(['data', 'no_file', 'git']);
 /** With any of these, changes elsewhere may decide what is captured. */
 const UNWATCHED: ReadonlySet<OmittedWhy> = new Set(['files', 'bytes', 'unreadable']);
 

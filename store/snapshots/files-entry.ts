@@ -71,6 +71,7 @@ const REASONS: Readonly<Record<OmittedWhy, string>> = {
   bytes: 'there are more bytes than are captured',
   no_file: 'it is neither a file nor a link',
   repository: 'it is a repository too deep within others, or there are too many',
+  git: "it is git's own",
   data: "it is Perdure's own data",
 };
 

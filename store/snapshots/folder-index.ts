@@ -4,6 +4,7 @@
 import { lstatSync, readdirSync, type Dirent, type Stats } from 'node:fs';
 import { codeOf } from '../../system/text.ts';
 import { FolderWatch } from './folder-watch.ts';
+import { isGitFolder, isGitsOwn, isPartOfGit } from './git-folders.ts';
 import { isIgnored, parseIgnoreFile, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
 import { LinkedFiles } from './linked-files.ts';
 import type { RawPath } from './listing.ts';
@@ -13,10 +14,10 @@ import { hasTrackedBelow, isTracked, TrackedFiles, type TrackedPaths } from './t
 
 /**
  * Why something is not captured: it is larger than one file may be, cannot be read, there are too
- * many files or bytes, it is neither a file nor a link, a repository too deep in others, or our own
- * data.
+ * many files or bytes, it is neither a file nor a link, a repository too deep in others, git's own,
+ * or our own data.
  */
-export type OmittedWhy = 'large' | 'unreadable' | 'files' | 'bytes' | 'no_file' | 'repository' | 'data';
+export type OmittedWhy = 'large' | 'unreadable' | 'files' | 'bytes' | 'no_file' | 'repository' | 'git' | 'data';
 
 /** A captured file. */
 export type IndexedFile = {
@@ -181,7 +182,7 @@ export class FolderIndex {
     const linked = this.#linked.lookAgain();
     for (const [folder, names] of changed) {
       const hasRules = [...names].some((name) => ['.git', '.gitignore'].includes(name.toLowerCase()));
-      if (hasRules || folder.place?.isIgnored === true) return null;
+      if (hasRules || [...names].some(isPartOfGit) || folder.place?.isIgnored === true) return null;
       if (folder.place) this.#lookInto(folder, folder.place, looking, names);
     }
     for (const [folder, names] of linked) if (folder.place) this.#lookInto(folder, folder.place, looking, names);
@@ -276,12 +277,15 @@ export class FolderIndex {
     const here = names ? place : this.#rulesIn(folder, place, entries, looking);
     folder.place = here;
     const isMeant = (name: string): boolean => names?.has(name) ?? true;
+    // A repository in a folder of another one may be a part of that, as a test's data is.
+    const isOfGit = isGitFolder(entries) && !hasTrackedBelow(here.tracked, place.path.slice(here.base.length));
     const [files, folders] = [new Set<string>(), new Set<string>()];
     for (const entry of entries) {
       const { name } = entry;
       if (!isMeant(name) || name.toLowerCase() === '.git' || isTemporaryName(name)) continue;
       requireTime(looking.bounds);
-      if (!entry.isDirectory()) {
+      if (isOfGit && isGitsOwn(name)) leave(folder, entry.isDirectory() ? `${name}/` : name, 'git');
+      else if (!entry.isDirectory()) {
         if (this.#lookAtFile(folder, entry, here, looking)) files.add(name);
       } else if (this.#lookAtFolder(folder, entry, here, looking)) folders.add(name);
     }
@@ -351,7 +355,7 @@ export class FolderIndex {
   #lookAtFolder(folder: IndexedFolder, { name }: Dirent, place: Place, looking: Looking): boolean {
     const path = `${place.path}${name}/`;
     const { leaveOut, include } = looking.bounds;
-    if (path === leaveOut) return leave(folder, name, 'data');
+    if (path === leaveOut) return leave(folder, `${name}/`, 'data');
     const below = path.slice(0, -1);
     const isIncluded = include.length > 0 && isIgnored([{ prefix: '', rules: include }], below, true);
     const isLeft = !isIncluded && (place.isIgnored || isIgnored(place.rules, below, true));
@@ -361,11 +365,13 @@ export class FolderIndex {
     if (isLeft && !isOnTheWay && !folder.folders.has(name)) return false;
     const isTooDeep = place.depth >= DEEPEST || looking.repositories.size >= MOST_REPOSITORIES;
     if (isTooDeep && lstatSync(this.placeOf(`${path}.git`), { throwIfNoEntry: false }))
-      return leave(folder, name, 'repository');
+      return leave(folder, `${name}/`, 'repository');
     const child = openFolder(folder, name);
     this.#lookInto(child, { ...place, path, isIgnored: isLeft }, looking);
-    const isKept =
-      !isLeft || child.files.size + child.folders.size > 0 || looking.added.some((one) => one.folder === child);
+    const hasFiles = child.files.size + child.folders.size > 0 || looking.added.some((one) => one.folder === child);
+    const isOfGit = !hasFiles && [...child.omitted.values()].includes('git');
+    if (isOfGit) leave(folder, `${name}/`, 'git');
+    const isKept = hasFiles || !(isLeft || isOfGit);
     if (!isKept) this.#removeFolder(folder, name);
     return isKept;
   }
@@ -406,9 +412,9 @@ export class FolderIndex {
 /** The name of a folder in the one above it, as `omitted` has it. */
 const nameIn = (path: RawPath): RawPath => path.slice(path.lastIndexOf('/', path.length - 2) + 1);
 
-/** Leaves out a file, or a folder with all that is in it. */
+/** Leaves out a file, or a folder with all that is in it, whose name ends with a slash then. */
 function leave(folder: IndexedFolder, name: string, why: OmittedWhy): false {
-  folder.omitted.set(why === 'repository' || why === 'data' ? `${name}/` : name, why);
+  folder.omitted.set(name, why);
   return false;
 }
 

@@ -15,6 +15,7 @@ const REASONS: Readonly<Record<UncapturedWhy, string>> = {
   unreadable: 'it could not be read',
   no_file: 'a pipe, a socket or a device was there',
   repository: 'it lay in a repository that was left out',
+  git: "it was git's own",
   data: "it was Perdure's own data",
 };
 

@@ -52,6 +52,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'store/snapshots/folder-watch.ts',
     'store/snapshots/linked-files.ts',
     'store/snapshots/saved-files.ts',
+    'store/snapshots/git-folders.ts',
     'store/snapshots/git-objects.ts',
     'store/snapshots/ignore-glob.ts',
     'store/snapshots/ignore-rules.ts',
