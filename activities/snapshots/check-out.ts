@@ -12,6 +12,7 @@ import { readChain } from '../../store/log/read-chain.ts';
 import { openShadow, placeOfRoot, type ShadowPlace } from '../../store/snapshots/shadow.ts';
 import { checkOut } from '../../store/snapshots/restore.ts';
 import { hasSnapshot } from '../../store/snapshots/compare.ts';
+import { createAbsenceJudge } from '../../store/snapshots/read-notes.ts';
 import { fetchPacks } from '../../store/snapshots/packs.ts';
 import type { RunHeld } from '../../store/snapshots/take-snapshot.ts';
 import { keySegment, type Store } from '../../store/values/store.ts';
@@ -206,6 +207,26 @@ async function fillWorktree(means: Means, { common, gitDir }: Repository, { bran
   await git.refs(at, ['read-tree', base], made.gitDir);
   await skipAs(git, at, { from: gitDir, to: made.gitDir });
   await checkOut(means, snapshot, root);
+  await skipUncaptured(means, git, at, made.gitDir);
+}
+
+/**
+ * Leaves out of the index what may have been in the folder and is in no snapshot, as a file over a
+ * bound: git would take it for deleted.
+ */
+async function skipUncaptured(
+  { place: { gitDir, root }, git: program, run, snapshot }: Means,
+  git: HeldGit,
+  at: WorktreePlace,
+  to: string,
+): Promise<void> {
+  const listed = await git.refs(at, [`--work-tree=${root}`, 'ls-files', '--deleted', '-z'], to);
+  const missing = new Map(listed.split('\0').map((name) => [name, Buffer.from(name).toString('latin1')]));
+  missing.delete('');
+  if (missing.size === 0) return;
+  const judge = await createAbsenceJudge({ gitDir, git: program, run }, snapshot, [...missing.values()]);
+  const uncaptured = [...missing].flatMap(([name, path]) => (judge(path) === null ? [] : [name]));
+  await skipPaths(git, at, { names: uncaptured, to });
 }
 
 /** Bytes of names in one command. */
@@ -224,13 +245,21 @@ async function skipAs(
     .filter((line) => line.startsWith(SKIPPED))
     .map((line) => line.slice(SKIPPED.length));
   if (skipped.length === 0) return;
-  const names = new Set((await list(to)).map((line) => line.slice(SKIPPED.length)));
+  const there = new Set((await list(to)).map((line) => line.slice(SKIPPED.length)));
+  await skipPaths(git, at, { names: skipped.filter((name) => there.has(name)), to });
+}
+
+async function skipPaths(
+  git: HeldGit,
+  at: WorktreePlace,
+  { names, to }: { readonly names: readonly string[]; readonly to: string },
+): Promise<void> {
   let [some, bytes]: [string[], number] = [[], 0];
-  for (const [position, name] of skipped.entries()) {
+  for (const [position, name] of names.entries()) {
     // A name that is no UTF-8 cannot be given.
-    if (names.has(name) && !name.includes('\ufffd')) some.push(name);
+    if (!name.includes('\ufffd')) some.push(name);
     bytes += Buffer.byteLength(name) + 1;
-    if (some.length === 0 || (bytes < MOST_NAMES && position < skipped.length - 1)) continue;
+    if (some.length === 0 || (bytes < MOST_NAMES && position < names.length - 1)) continue;
     await git.refs(at, ['update-index', '--skip-worktree', '--', ...some], to);
     [some, bytes] = [[], 0];
   }

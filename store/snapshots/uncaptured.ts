@@ -40,8 +40,11 @@ export async function findUncaptured(
 ): Promise<ReadonlyMap<RawPath, Uncaptured>> {
   const pathsOf = (kind: Uncaptured['kind']): readonly RawPath[] =>
     changes.flatMap((change) => (change.kind === kind ? [change.path] : []));
-  const asked = [...pathsOf('added'), ...pathsOf('deleted')];
-  if (asked.length === 0 || !(await hasDecidedAnew(reading, from, to))) return new Map();
+  const added = pathsOf('added');
+  const asked = [...added, ...pathsOf('deleted')];
+  // A file that was captured stays captured, and one that a rule ignores all the time may have been
+  // captured in between.
+  if (asked.length === 0 || (added.length === 0 && !(await hasDecidedAnew(reading, from, to)))) return new Map();
   // A file that is new where much is left out is told as new: nothing is lost by that.
   const before = await createAbsenceJudge(reading, from, asked, 'of listed');
   const after = await createAbsenceJudge(reading, to, asked);
@@ -49,7 +52,8 @@ export async function findUncaptured(
     pathsOf(kind).flatMap((path): readonly (readonly [RawPath, Uncaptured])[] => {
       const why = lacks?.(path) ?? null;
       // One that was captured whatever rule ignored it was not left out for that rule.
-      return why === null || (why === 'ignored' && has?.(path) === 'ignored') ? [] : [[path, { kind, why }]];
+      const stayed = kind === 'deleted' && why === 'ignored' && has?.(path) === 'ignored';
+      return why === null || stayed ? [] : [[path, { kind, why }]];
     });
   return new Map([...judge('deleted', [after, before]), ...judge('added', [before, after])]);
 }

@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { namesIn } from '../../store/snapshots/listing.ts';
 import { foldersOf, isOfGit, pathIn, type FolderLook, type RawPath } from './look-folder.ts';
 
 export type Judge = {
@@ -30,15 +31,29 @@ export function openJudge(scratch: string, { home, include }: JudgeOptions): Jud
   const ask: AskRepository = (root, repository, hasOwn, paths) => {
     const place = repository === '' ? root : pathIn(root, repository);
     const where = hasOwn ? [] : [`--git-dir=${none}/.git`, `--work-tree=${root}`];
-    const input = Buffer.from(paths.map((path) => `${path}\0`).join(''), 'latin1');
     // A folder whose name is no UTF-8 cannot be the `cwd` of a child: none of the walks has one.
-    const options = { cwd: String(place), env, input, maxBuffer: 64 * 1024 * 1024 };
-    const argv = [...where, '--literal-pathspecs', 'check-ignore', '-z', '--stdin'];
-    let asked = spawnSync('git', argv, options);
-    // By its index git answers nothing about a submodule that is not checked out.
-    if (asked.stderr.includes('is in submodule')) asked = spawnSync('git', [...argv, '--no-index'], options);
-    if (asked.status !== 0 && asked.status !== 1) throw new Error(`git check-ignore: ${asked.stderr.toString()}`);
-    return asked.stdout.toString('latin1').split('\0').filter(Boolean);
+    const run = (args: readonly string[], input: readonly RawPath[]) =>
+      spawnSync('git', [...where, ...args], {
+        cwd: String(place),
+        env,
+        input: Buffer.from(input.map((path) => `${path}\0`).join(''), 'latin1'),
+        maxBuffer: 64 * 1024 * 1024,
+      });
+    const check = (given: readonly RawPath[], ...how: readonly string[]): readonly RawPath[] => {
+      let asked = run(['check-ignore', '-z', '--stdin', ...how], given);
+      // By its index git answers nothing about a submodule that is not checked out.
+      if (asked.stderr.includes('is in submodule')) asked = run(['check-ignore', '-z', '--stdin', '--no-index'], given);
+      if (asked.status !== 0 && asked.status !== 1) throw new Error(`git check-ignore: ${asked.stderr.toString()}`);
+      return namesIn(asked.stdout.toString('latin1'));
+    };
+    // Git takes a file called `*` for a pattern, which a file that it tracks matches.
+    const patterns = paths.filter((path) => path.includes('*'));
+    const ignored = new Set([...check(paths), ...(patterns.length > 0 ? check(patterns, '--no-index') : [])]);
+    if (patterns.length === 0) return [...ignored];
+    const literal = patterns.map((path) => Buffer.from(path, 'latin1').toString('utf8'));
+    const tracked = run(['--literal-pathspecs', 'ls-files', '-z', '--', ...literal], []);
+    for (const path of namesIn(tracked.stdout.toString('latin1'))) ignored.delete(path);
+    return [...ignored];
   };
   const judge = (root: string, repositories: ReadonlySet<RawPath>, paths: Iterable<RawPath>): ReadonlySet<RawPath> => {
     const ignored = findIgnored(ask, root, repositories, paths);

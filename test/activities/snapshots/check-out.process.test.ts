@@ -125,6 +125,22 @@ test('a git that is killed while it looks for a snapshot is no sign that it is m
   await expect(checkOutRoot({ ...options, sandbox: killing }, about)).rejects.toThrow(/SIGKILL|137/);
 });
 
+test('a work tree of a fork does not show as deleted what git tracks and no snapshot holds (T2 T10)', async () => {
+  const { options, about } = await openForked();
+  const run = (cwd: string, script: string) => spawnSync('sh', ['-ec', script], { cwd, encoding: 'utf8' }).stdout;
+  const as = 'git -c user.name=a -c user.email=b';
+  const submodule = `git init -q vendor/mod; cd vendor/mod; ${as} commit -q --allow-empty -m m`;
+  run(
+    about.from,
+    `echo vendor/ > .gitignore; mkdir vendor; (${submodule}); seq 999 > big; git add -A; git add -f vendor/mod; ${as} commit -qm two; rm a`,
+  );
+  const { id } = await takeSnapshot({ ...about.means, caps: { ...DEFAULT_CAPS, fileBytes: 100 } }, null);
+  expect(await checkOutRoot(options, { ...about, snapshot: id, worktree: true })).toMatchObject({ kind: 'done' });
+  expect(run(about.to, `git status --porcelain; ${as} commit -qam three; git show --name-status --format= HEAD`)).toBe(
+    ' D a\nD\ta\n',
+  );
+});
+
 /** Ends an attempt as a death of its worker does, right before the program with that number. */
 function dyingAt(sandbox: Sandbox, count: number): { readonly sandbox: Sandbox; readonly signal: AbortSignal } {
   let programs = 0;
