@@ -75,7 +75,8 @@ test('a change of a file by another name of it is found without a look at everyt
   const changes = [
     ['echo 2 >> "$PWD-outside"', ['a/one', 'b/same']],
     ['echo 3 >> b/same', ['a/one', 'b/same']],
-    ['truncate -s 10 "$PWD-large"', ['a/large']],
+    // It was too large before, and is told by the snapshot alone.
+    ['truncate -s 10 "$PWD-large"', []],
     ['chmod 700 a/one', ['a/one', 'b/same']],
     ['mv b/same a/; mv a c; echo 4 >> "$PWD-outside"', null],
     // A name that has come since, in a folder or outside of it.
