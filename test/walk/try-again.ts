@@ -94,7 +94,7 @@ export async function diff(walk: Walk, session: WalkSession, asked: Diff): Promi
   const { must, may } = expectDifference(a, b);
   const listed = new Map(files.map(({ path, kind }) => [path, kind]));
   for (const [path, kind] of must)
-    if (listed.get(showPath(path)) !== kind)
+    if (listed.get(showPath(path)) !== kind && !mayBeUncaptured(a, b, path))
       problems.push(
         `the comparison ${args.join(' ')} says of ${show(path)} ${listed.get(showPath(path)) ?? 'nothing'}, not ${kind}`,
       );
@@ -102,6 +102,14 @@ export async function diff(walk: Walk, session: WalkSession, asked: Diff): Promi
   for (const path of listed.keys())
     if (!names.has(path)) problems.push(`the comparison ${args.join(' ')} names ${path}, which did not change`);
   if (typeof patch !== 'string') problems.push('the comparison has no patch');
+}
+
+/** A file that one of two snapshots lacks may have been there all the same: it is told apart (T2). */
+function mayBeUncaptured(from: Moment, to: Moment, path: RawPath): boolean {
+  const isHeld = ({ held }: Moment): boolean => (held.get(path) ?? 'no') !== 'no';
+  const isThere = ({ look }: Moment): boolean => (look.entries.get(path)?.kind ?? 'folder') !== 'folder';
+  if (isHeld(from)) return !isHeld(to) && (isThere(to) || to.rules([path]).has(path));
+  return isHeld(to) && (isThere(from) || from.rules([path]).has(path));
 }
 
 /** Applies the changes of a session onto a copy of what it began with. */
@@ -131,7 +139,7 @@ export async function apply(walk: Walk, session: WalkSession, { edit }: Apply, r
     [...session.first.held, ...session.known.held].filter(([, held]) => held === 'maybe').map(([path]) => path),
   );
   for (const path of new Set([...session.first.held.keys(), ...session.known.held.keys()])) {
-    if (edited.has(topOf(path)) || isOpen.has(path)) continue;
+    if (edited.has(topOf(path)) || isOpen.has(path) || mayBeUncaptured(session.first, session.known, path)) continue;
     const wanted = (session.known.held.get(path) ?? 'no') === 'no' ? undefined : session.known.look.entries.get(path);
     const is = after.entries.get(path);
     if (!isSame(is?.kind === 'folder' ? undefined : is, wanted))

@@ -64,7 +64,7 @@ test('show, watchers and the page show all of the list, and nothing of it moves 
   expect(resultLines(createPaint(false), { ...result, name: 'todo' })).toContain('task 11');
   const { text } = await stagedPage({ entries });
   const page = await text('/sessions/s-1');
-  expect(page).toMatch(/<section id="tasks"[^>]*>.*task 11.*<\/section>/s);
+  expect(page).toMatch(/<ul id="tasks"[^>]*>.*task 11.*<\/ul>/s);
   expect(page).not.toContain('<b>task');
   expect(page).not.toContain('\u001b');
 });
