@@ -94,7 +94,7 @@ export async function diff(walk: Walk, session: WalkSession, asked: Diff): Promi
   const { must, may } = expectDifference(a, b);
   const listed = new Map(files.map(({ path, kind }) => [path, kind]));
   for (const [path, kind] of must)
-    if (listed.get(showPath(path)) !== kind && !mayBeUncaptured(a, b, path))
+    if (listed.get(showPath(path)) !== kind && !mayBeUncaptured(session, [a, b], path))
       problems.push(
         `the comparison ${args.join(' ')} says of ${show(path)} ${listed.get(showPath(path)) ?? 'nothing'}, not ${kind}`,
       );
@@ -105,10 +105,15 @@ export async function diff(walk: Walk, session: WalkSession, asked: Diff): Promi
 }
 
 /** A file that one of two snapshots lacks may have been there all the same: it is told apart (T2). */
-function mayBeUncaptured(from: Moment, to: Moment, path: RawPath): boolean {
+function mayBeUncaptured(
+  { floor }: WalkSession,
+  [from, to]: readonly [from: Moment, to: Moment],
+  path: RawPath,
+): boolean {
   const isHeld = ({ held }: Moment): boolean => (held.get(path) ?? 'no') !== 'no';
   const isThere = ({ look }: Moment): boolean => (look.entries.get(path)?.kind ?? 'folder') !== 'folder';
-  if (isHeld(from)) return !isHeld(to) && (isThere(to) || to.rules([path]).has(path));
+  // What a fork knows of its files is what its origin had left out.
+  if (isHeld(from)) return !isHeld(to) && (floor > 0 || isThere(to) || to.rules([path]).has(path));
   return isHeld(to) && (isThere(from) || from.rules([path]).has(path));
 }
 
@@ -139,7 +144,8 @@ export async function apply(walk: Walk, session: WalkSession, { edit }: Apply, r
     [...session.first.held, ...session.known.held].filter(([, held]) => held === 'maybe').map(([path]) => path),
   );
   for (const path of new Set([...session.first.held.keys(), ...session.known.held.keys()])) {
-    if (edited.has(topOf(path)) || isOpen.has(path) || mayBeUncaptured(session.first, session.known, path)) continue;
+    if (edited.has(topOf(path)) || isOpen.has(path) || mayBeUncaptured(session, [session.first, session.known], path))
+      continue;
     const wanted = (session.known.held.get(path) ?? 'no') === 'no' ? undefined : session.known.look.entries.get(path);
     const is = after.entries.get(path);
     if (!isSame(is?.kind === 'folder' ? undefined : is, wanted))
