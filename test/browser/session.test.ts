@@ -97,7 +97,7 @@ test('a call that waits is decided on the page, with its input edited; a broken 
   await tab.locator('main').press('e');
   await form.locator('textarea').fill('{"path": ');
   await form.getByRole('button', { name: 'Allow' }).click();
-  await tab.getByText('the input is not JSON').waitFor();
+  await tab.getByText('The input isn’t valid JSON').waitFor();
   await form.locator('textarea').fill('{"path": "asked.txt", "content": "two"}');
   await form.getByRole('button', { name: 'Allow as changed' }).click();
   await tab.getByText('Written.').waitFor();
@@ -149,7 +149,7 @@ test('a message that is sent waits on the screen until the session takes it, for
     reply('Done both.'),
   ]);
   const [one, other] = [await stage.visit(`/sessions/${session}`), await stage.visit(`/sessions/${session}`)];
-  await one.tab.getByText('Working').waitFor();
+  await one.tab.getByText('Working on i').waitFor();
   await one.tab.locator('#message').fill('And this too.');
   await one.tab.getByRole('button', { name: 'Send', exact: true }).click();
   await one.tab.locator('.pending', { hasText: 'And this too.' }).waitFor();
