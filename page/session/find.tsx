@@ -58,15 +58,21 @@ function snippetOf(text: string, found: number, length: number): Pick<Match, 'sn
   const left = text.slice(from, found);
   const right = text.slice(found + length, to);
   const before = from === 0 ? plainOf(left) : `… ${plainOf(left.replace(/^\S*\s*/, ''))}`;
-  const after = to >= text.length ? plainOf(right) : `${plainOf(right.replace(/\s*\S*$/, ''))} …`;
+  const after = to >= text.length ? plainOf(right) : `${plainOf(withoutLastWord(right))} …`;
   const match = text.slice(found, found + length);
   return { snippet: `${before}${match}${after}`, at: before.length, length };
+}
+
+function withoutLastWord(text: string): string {
+  let end = text.length;
+  while (end > 0 && text.charAt(end - 1).trim() !== '') end -= 1;
+  return text.slice(0, end).trimEnd();
 }
 
 const plainOf = (text: string): string =>
   text
     .replaceAll(/```\w*|\*\*|`/g, '')
-    .replaceAll(/(^|\n)\s*(?:#{1,6}|[-*>])(?=\s)/g, '$1')
+    .replaceAll(/^[ \t]*(?:#{1,6}|[-*>])(?=\s)/gm, '')
     .replaceAll(/\s+/g, ' ');
 
 /** Writes an input as its fields, without the marks of JSON. */
