@@ -127,7 +127,7 @@ test('a click at the foot of a session and above the list decides as in the inbo
     }
     expect([posts, await waiting(), existsSync(path)]).toEqual([[], 1, false]);
     if (place !== '/') await decision.getByRole('button', { name: /^Allow/ }).click();
-    if (place !== '/') await tab.getByText('Done.').waitFor();
+    if (place !== '/') await tab.getByText('Done.', { exact: true }).waitFor();
     expect(problems).toEqual([]);
     await close();
   }
