@@ -25,7 +25,7 @@ test('what may be written next stands in the empty field, Tab writes it, and it 
   await tab.getByRole('button', { name: 'Send', exact: true }).click();
   await tab.getByText('All pass.').waitFor();
   await until(async () => (await tab.locator('#suggestion').count()) === 0);
-  await until(async () => (await field.getAttribute('placeholder'))?.startsWith('Write to') ?? false);
+  await until(async () => (await field.getAttribute('placeholder'))?.startsWith('Message') ?? false);
   await close();
 });
 
