@@ -50,7 +50,7 @@ test('schedules stand with their next firing, change in place, and are deleted w
   const ask = tab.locator('dialog.ask');
   await row.getByRole('button', { name: 'Run now' }).click();
   await ask.getByRole('button', { name: 'Run now' }).click();
-  await tab.locator('#said', { hasText: 'It has fired: session yearly-' }).waitFor();
+  await tab.locator('#said', { hasText: 'Started session yearly-' }).waitFor();
   await row.getByRole('link').first().waitFor();
   await shoot(tab, 'schedules');
   expect(await axeFindings(tab)).toEqual([]);
@@ -90,7 +90,7 @@ test('a schedule is made in its dialog, changed there and paused, and each stand
   expect(await change.getByLabel('Task').inputValue()).toBe('Count the lamps.');
   await change.getByLabel('Schedule (cron)').fill('30 7 * * *');
   await change.getByLabel('Time zone').fill('Europe/Berlin');
-  await change.getByLabel('Turns, at most').fill('9');
+  await change.getByLabel('Turn limit').fill('9');
   await shoot(tab, 'change-schedule');
   expect(await axeFindings(tab)).toEqual([]);
   await change.getByRole('button', { name: 'Change' }).click();
@@ -192,7 +192,7 @@ test('a new task is started from any page with one key, and its session opens (O
   await shoot(tab, 'new-task');
   expect(await axeFindings(tab)).toEqual([]);
   await tab.getByLabel('Task', { exact: true }).fill('Look at the moon.');
-  await tab.getByLabel('Tags, as name=value').fill('sky=night');
+  await tab.getByLabel('Tags (name=value)').fill('sky=night');
   await tab.getByRole('button', { name: 'Copy as command' }).click();
   await tab.locator('#task-said', { hasText: "--tag sky=night 'Look at the moon.'" }).waitFor();
   await tab.getByRole('button', { name: 'Start' }).click();
@@ -211,7 +211,7 @@ test('a worker tells its version and its slots, and one that ends is gone from t
   expect(await tab.locator('#workforce tbody tr').first().innerText()).toContain('0.1.0');
   await stage.worker.stop();
   const ended = Date.now();
-  await tab.locator('#workforce', { hasText: 'No worker polls' }).waitFor();
+  await tab.locator('#workforce', { hasText: 'No workers are running' }).waitFor();
   // Without heartbeats the server names a poller for more than a minute after its end.
   expect(Date.now() - ended).toBeLessThan(60_000);
   stage.worker = await stage.work();

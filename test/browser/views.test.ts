@@ -198,7 +198,7 @@ test('sessions that are selected stand next to each other, with what differs (O4
   await tab.locator('.compare-heads').first().waitFor();
   expect(await tab.locator('.compare-heads').first().locator('section').count()).toBe(2);
   await tab.getByRole('heading', { name: 'Options that differ' }).waitFor();
-  await tab.getByRole('heading', { name: 'They say the same throughout' }).waitFor();
+  await tab.getByRole('heading', { name: 'Same replies throughout' }).waitFor();
   expect(await tab.getByRole('link', { name: 'app/a.py' }).count()).toBe(2);
   expect(problems).toEqual([]);
   await close();
@@ -315,7 +315,7 @@ test('files and comparisons are those of what counts: after a rewind, and on a f
   await tab.getByText('On disk: unchanged since.').waitFor();
   expect(await changed()).toEqual(['cart.ts']);
   await tab.goto(new URL(`/compare?a=${origin}&b=${fork}`, tab.url()).href);
-  await tab.getByRole('region', { name: 'Reply 3 of A' }).getByText('It had ended.').waitFor();
+  await tab.getByRole('region', { name: 'Reply 3 of A' }).getByText('Already ended').waitFor();
   expect([await filesOf('A'), await filesOf('B')]).toEqual([['cart.ts'], ofFork]);
   await sessions.undoRewind(origin);
   await tab.goto(new URL(`/sessions/${origin}/files`, tab.url()).href);

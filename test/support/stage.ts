@@ -114,8 +114,8 @@ async function visit(
   options: BrowserContextOptions = {},
 ): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1_440, height: 900 }, ...options });
-  // The test's own timeout ends a wait that never comes true.
-  context.setDefaultTimeout(0);
+  // A wait that never comes true ends with the name of what it waited for, before the test's own timeout.
+  context.setDefaultTimeout(180_000);
   const tab = await context.newPage();
   const problems: string[] = [];
   tab.on('pageerror', (error) => problems.push(error.message));
