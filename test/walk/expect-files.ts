@@ -106,7 +106,10 @@ export function expectFiles(going: Going): Expected {
     const now = going.now.look.entries.get(path);
     const isKept = outcomes.some((one) => isSame(one, now));
     const isSure = !isKept;
-    if (outcomes.every((one) => isSame(one, now))) continue;
+    if (outcomes.every((one) => isSame(one, now))) {
+      if (isPermittedByOthers(going, path)) stop(path, 'someone else has changed its permissions', false);
+      continue;
+    }
     findForeign(going, path, (why, sure) => stop(path, why, isSure && sure));
     if (outcomes.some((one) => one !== undefined && !isSame(one, now)))
       findUnheldInTheWay(going, allowed, path, (at, sure) => stop(at, 'no snapshot holds it', isSure && sure));
@@ -146,6 +149,12 @@ function findForeign({ now, known, force }: Going, path: RawPath, found: (why: s
   if (force || (!isUnsure && isSame(now.look.entries.get(path), known.look.entries.get(path)))) return;
   const isSure = !isUnsure && (now.held.get(path) ?? 'yes') === 'yes';
   found('someone else has changed it', isSure);
+}
+
+/** Permissions are captured, too: whether those that others gave a file would be taken back. */
+function isPermittedByOthers({ now, known, past, force }: Going, path: RawPath): boolean {
+  const [is, was, then] = [now, known, past].map((moment) => seenAt(moment, path)?.mode);
+  return !force && is !== was && is !== then;
 }
 
 /** What no snapshot holds is in the way of what is to be written at `path`. */
