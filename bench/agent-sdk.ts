@@ -32,7 +32,7 @@ export async function measureSdk(pairs: number, say: (line: string) => void): Pr
   const cwd = join(root, 'workspace');
   await mkdir(cwd);
   await writeFile(join(cwd, 'small.txt'), 'a small file\n');
-  const model = await spawnModel('safe', TURNS);
+  const model = await spawnModel('safe', { turns: TURNS });
   const { PATH, HOME, XDG_CACHE_HOME } = process.env;
   const own = { PERDURE_DATA: join(root, 'data'), ANTHROPIC_API_KEY: 'bench', ANTHROPIC_BASE_URL: model.url };
   const env = { PATH, HOME, XDG_CACHE_HOME, ...own };

@@ -54,6 +54,11 @@ export type Ran = {
   readonly workflowIds: readonly string[];
   readonly before: Usage;
   readonly after: Usage;
+  /**
+   * Milliseconds between each reply's end and the request with its calls' outcomes, where one session
+   * runs; of the floor none.
+   */
+  readonly gaps: readonly number[];
 };
 
 export type BenchServer = {
@@ -106,7 +111,7 @@ async function runLoad(client: Client, place: Place, load: Load): Promise<Ran> {
   const { root, address } = place;
   const { subject, sessions, turns, width = 1, warmUp = 0, answerMs, snapshots, files = 0, sealed = false } = load;
   const taskQueue = `bench-${randomUUID()}`;
-  const model = isFloor(subject) ? null : await spawnModel(subject, turns, width, answerMs);
+  const model = isFloor(subject) ? null : await spawnModel(subject, { turns, width, answerMs });
   const folders = subject === 'bucket' && place.bucket ? { ...place.folders, storePlace: place.bucket } : place.folders;
   const worker = await spawnWorker({
     address,
@@ -129,11 +134,12 @@ async function runLoad(client: Client, place: Place, load: Load): Promise<Ran> {
   };
   try {
     await runAll(warmUp);
+    await model?.gaps();
     const before = await worker.usage();
     const workflowIds = await runAll(sessions);
     const after = await worker.usage();
     for (const id of workflowIds) await load.afterwards?.(id);
-    return { workflowIds, before, after };
+    return { workflowIds, before, after, gaps: (await model?.gaps()) ?? [] };
   } finally {
     await worker.stop();
     await model?.stop();

@@ -8,7 +8,8 @@
 // `snapshots` captures of workspaces, turns with them and without, of a model that answers at once
 // and of one that takes `--answer` milliseconds (1000), and what rewinds and forks take; `forks`
 // these alone; `slope` the tenths of sessions of `--turns` turns (3,000), with a viewer
-// and, alone with `--unwatched`, without; `starved`
+// and, alone with `--unwatched`, without; `peers` turns beside those of an agent in process;
+// `starved`
 // what becomes of workflow tasks where `--busy` processes (16) compute beside `--sessions` (60), in
 // `--seconds` (60) before worker and server are killed and after it.
 import { parseArgs } from 'node:util';
@@ -19,6 +20,7 @@ import { type BucketRow, measureBucket } from './bucket.ts';
 import { densityTable, measureDensity, type DensityRow } from './density.ts';
 import { type ForkRow, measureForks } from './forks.ts';
 import { measurePage, renderPage } from './page/page.ts';
+import { measurePeers, type PeerRow, PEERS } from './peers.ts';
 import { measureStarved, type StarvedRow } from './starved.ts';
 import { type CapturedTurnRow, measureCapturedTurns, measureFolders, type SnapshotRow } from './snapshots.ts';
 import { measureSlope, renderSlope, SLOPES } from './slope.ts';
@@ -79,6 +81,10 @@ async function measured(subject: string): Promise<string> {
     }
     case 'forks':
       return shown('forks', await withServer((bench) => measureForks(bench, say)), renderForks);
+    case 'peers': {
+      const asked = { subjects: named(PEERS, positionals.slice(1)), rounds, say };
+      return shown('peers', await withServer((bench) => measurePeers(bench, asked)), renderPeers);
+    }
     case 'slope': {
       const load = {
         subjects: named(SLOPES, positionals.slice(1)),
@@ -189,6 +195,15 @@ function renderCapturedTurns(rows: readonly CapturedTurnRow[]): string {
 function renderForks(rows: readonly ForkRow[]): string {
   const lines = rows.map(({ what, ms, worst }) => [what, ms.toFixed(0), worst.toFixed(0)]);
   return renderTable(['', 'ms', 'the slowest'], lines);
+}
+
+function renderPeers(rows: readonly PeerRow[]): string {
+  const lines = rows.map(({ subject, floor, peer, ours, ratio }) => [
+    subject,
+    ...[floor, peer, ours].map((ms) => ms.toFixed(1)),
+    ratio.toFixed(2),
+  ]);
+  return renderTable(['', 'floor ms', 'in process ms', 'ours ms', '× in process'], lines);
 }
 
 function renderStarved(rows: readonly StarvedRow[]): string {

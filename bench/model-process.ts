@@ -2,10 +2,12 @@
 // be: it answers at once, and looks at a request only to learn how many calls are in it, for what
 // is measured is the loop. Asks each session for one tool a turn, `turns` times, then ends. An agent
 // that a session started reads a file a few times, and answers. Arguments: tool name, input as
-// JSON, turns, calls a turn, milliseconds before it answers. Prints its URL; ends with its standard
-// input.
+// JSON, turns, calls a turn, milliseconds before it answers. Prints its URL, and for each line of its
+// standard input the milliseconds between each reply's end and the request that brought its outcome;
+// ends with that input.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
 
 /** Calls are numbered, and the last result in a request is of the last of them. */
 const RESULT = '"tool_use_id":"toolu_';
@@ -17,12 +19,21 @@ const AGENT_TURNS = 3;
 
 const [tool = '', input = '{}', turns = '1', width = '1', answerMs = '0'] = process.argv.slice(2);
 
+/** When the reply with this call, its turn's last, had been sent. */
+const sentAt = new Map<number, number>();
+const gaps: number[] = [];
+
 const server = createServer((request, response) => {
+  const cameAt = performance.now();
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.once('end', () => {
     const body = Buffer.concat(chunks);
     const asked = calls(body) + 1;
+    const sent = sentAt.get(asked - 1);
+    if (sent !== undefined) gaps.push(cameAt - sent);
+    const last = asked - 1 + Number(width);
+    response.once('finish', () => sentAt.set(last, performance.now()));
     const answer = (): void => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.end(sse(asked, body.includes(SESSION) ? turn(asked) : agentTurn(asked)));
@@ -43,7 +54,9 @@ function calls(body: Buffer): number {
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
 });
-process.stdin.resume().once('end', () => process.exit(0));
+const asking = createInterface(process.stdin);
+asking.on('line', () => process.stdout.write(`${JSON.stringify(gaps.splice(0))}\n`));
+asking.once('close', () => process.exit(0));
 
 type Block = { readonly start: object; readonly delta: object };
 

@@ -32,18 +32,34 @@ export async function spawnWorker(job: WorkerJob): Promise<BenchWorker> {
   };
 }
 
-export type BenchModel = { readonly url: string; stop(): Promise<void> };
+export type BenchModel = {
+  readonly url: string;
+  /** Milliseconds between each reply's end and the next request, since it was asked last. */
+  gaps(): Promise<readonly number[]>;
+  stop(): Promise<void>;
+};
+
+type Asking = { readonly turns: number; readonly width?: number | undefined; readonly answerMs?: number | undefined };
 
 /** Asks each session for `turns` times `width` calls, each reply `answerMs` after its request. */
-export async function spawnModel(
-  subject: Exclude<Subject, Floor>,
-  turns: number,
-  width = 1,
-  answerMs = 0,
+export function spawnModel(subject: Exclude<Subject, Floor>, asking: Asking): Promise<BenchModel> {
+  return spawnCaller(CALLS[subject], asking);
+}
+
+/** A model that asks for the same call in each turn. `%` in its input: the number of the call. */
+export async function spawnCaller(
+  call: readonly [tool: string, input: string],
+  { turns, width = 1, answerMs = 0 }: Asking,
 ): Promise<BenchModel> {
-  const counts = [turns, width, answerMs].map(String);
-  const { child, next } = program('./model-process.js', [...CALLS[subject], ...counts]);
-  return { url: await next(), stop: () => end(child) };
+  const { child, next } = program('./model-process.js', [...call, ...[turns, width, answerMs].map(String)]);
+  return {
+    url: await next(),
+    async gaps() {
+      child.stdin?.write('gaps\n');
+      return JSON.parse(await next()) as readonly number[];
+    },
+    stop: () => end(child),
+  };
 }
 
 export type SlowService = { readonly url: string; stop(): Promise<void> };
