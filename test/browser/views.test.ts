@@ -111,6 +111,51 @@ test('text that is written while one reads moves nothing on the screen (O5 O11)'
   await close();
 });
 
+test('ages that stand next to each other agree: all of them change at one tick (O11)', async () => {
+  const { tab, problems, close } = await stage.visit('/usage');
+  await tab.clock.install();
+  await tab.goto(new URL(`/sessions/${varied}`, tab.url()).href);
+  await tab.locator('.ended').waitFor();
+  await tab.clock.setSystemTime(Date.now() + 90_000);
+  await tab.evaluate(`
+    const drawn = document.querySelector('time[data-at]');
+    const later = drawn.cloneNode(true);
+    later.textContent = 'just drawn';
+    drawn.after(later);
+    globalThis.both = () => [drawn, later].map(({ textContent }) => textContent);
+    document.dispatchEvent(new Event('perdure:drawn'))`);
+  const [old, drawn] = await tab.evaluate<readonly string[]>('both()');
+  expect(drawn).toBe(old);
+  await tab.clock.runFor(1_000);
+  const after = await tab.evaluate<readonly string[]>('both()');
+  expect(after[0]).not.toBe(old);
+  expect(after[1]).toBe(after[0]);
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test('a short session has ticks at round moments that differ, and a phone begins with its sessions (O4 O6)', async () => {
+  const { tab, problems, close } = await stage.visit(`/sessions/${varied}/timeline`);
+  const ticks = tab.locator('#waterfall .map-axis time');
+  await ticks.first().waitFor();
+  const words = await ticks.allTextContents();
+  expect(new Set(words).size).toBe(words.length);
+  const moments = await ticks.evaluateAll((times) =>
+    times.map((time) => Date.parse((time as HTMLTimeElement).dateTime)),
+  );
+  const [first = 0, second = 0] = moments;
+  expect(second).toBeGreaterThan(first);
+  expect(moments.map((moment) => moment % (second - first))).toEqual(moments.map(() => 0));
+
+  await tab.setViewportSize({ width: 390, height: 844 });
+  await tab.goto(new URL('/', tab.url()).href);
+  expect((await tab.locator('#rows tr').first().boundingBox())?.y).toBeLessThan(480);
+  await tab.getByRole('button', { name: 'More' }).click();
+  for (const name of ['Stuck', 'Failed']) await tab.locator('#more').getByRole('link', { name }).waitFor();
+  expect(problems).toEqual([]);
+  await close();
+});
+
 test('the minimap stays in view, leads to a moment, and a drag zooms it until z shows all (O5 O11)', async () => {
   const { tab, problems, close } = await stage.visit(`/sessions/${varied}`);
   const map = tab.locator('#map');

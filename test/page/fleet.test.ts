@@ -310,6 +310,14 @@ test('workers stand with their queues, usage with its groups, and both are pages
     expect(usage).toContain(part);
 });
 
+test('money has two decimals from a cent on, and numbers are parted alike in every table (O4)', async () => {
+  const taken = [info('a', { cents: 0.66, tokens: 1_656 }), info('b', { cents: 4_457.3, tokens: 133_900_000 })];
+  const { text } = await stagedPage({ ports: { page: () => Promise.resolve({ sessions: taken, next: null }) } });
+  const usage = await text('/usage?days=30');
+  expect(usage).toContain('$44.58');
+  expect(usage).not.toMatch(/\$\d+\.\d{3}/);
+});
+
 test('under a filter the cards and what waits are of the sessions that it leaves; sums say that they are of all (O4)', async () => {
   const approval = {
     call: '1.1.0',

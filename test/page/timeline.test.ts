@@ -203,3 +203,22 @@ test('work that waits for a busy worker is queued; only a long wait is called on
   expect(kindsOf(null, 5_000)).toEqual(['gap']);
   expect(kindsOf(6_000, 7_000)).toEqual(['gap', 'tools']);
 });
+
+test('a part of a long session is told as one, with the time of both (O6)', async () => {
+  const entries = Array.from({ length: 250 }, (_, at) =>
+    reply([textBlock('on')], { iteration: at + 1, at: at * 1_000 }),
+  );
+  const { text } = await stagedPage({ entries });
+  expect(await text('/sessions/s-1/timeline')).toMatch(/<b>Iterations 51–250 of 250, 3 min \d+ s of .+<\/b>/);
+  const whole = await stagedPage({ entries: entries.slice(0, 3) });
+  expect(await whole.text('/sessions/s-1/timeline')).toMatch(/<b>3 iterations, [^<]* s<\/b>/);
+});
+
+test('the colours that are explained are those that are there (O5)', async () => {
+  const { text } = await stagedPage({
+    entries: [reply([textBlock('a')])],
+    ports: { steps: () => Promise.resolve([step({})]) },
+  });
+  const map = await text('/sessions/s-1/map');
+  expect([...map.matchAll(/class="key (\w+)"/g)].map(([, kind]) => kind)).toEqual(['model']);
+});
