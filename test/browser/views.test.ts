@@ -141,7 +141,7 @@ test('a short session has ticks at round moments that differ, and a phone begins
   const words = await ticks.allTextContents();
   expect(new Set(words).size).toBe(words.length);
   const moments = await ticks.evaluateAll((times) =>
-    times.map((time) => Date.parse((time as HTMLTimeElement).dateTime)),
+    times.map((time) => Date.parse(time.getAttribute('datetime') ?? '')),
   );
   const [first = 0, second = 0] = moments;
   expect(second).toBeGreaterThan(first);
