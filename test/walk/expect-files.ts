@@ -103,7 +103,7 @@ export function expectFiles(going: Going): Expected {
   const mayStop = new Map<RawPath, string>();
   const stop = (path: RawPath, why: string, isSure: boolean): void => void (isSure ? stops : mayStop).set(path, why);
   for (const [path, outcomes] of allowed) {
-    const now = going.now.look.entries.get(path);
+    const now = seenAt(going.now, path);
     const isKept = outcomes.some((one) => isSame(one, now));
     const isSure = !isKept;
     if (outcomes.every((one) => isSame(one, now))) {
