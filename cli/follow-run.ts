@@ -85,7 +85,7 @@ async function followRuns(
   cli: Cli,
   follow: FollowRun,
   { stop, rest }: { readonly stop: AbortSignal; readonly rest: Rest },
-  { show, typed }: Pick<RunScreen, 'show' | 'typed'>,
+  { show, typed, takeMessages }: Pick<RunScreen, 'show' | 'typed' | 'takeMessages'>,
 ): Promise<RunOutcome | null> {
   const { workplace, session, messageId, onInterrupt, signals } = follow;
   const signal = AbortSignal.any([stop, rest.left.signal]);
@@ -116,6 +116,7 @@ async function followRuns(
     if (signals.interrupt.aborted) return (cli.say(goesOnWith(cli, session)), last);
     rest.now = left !== null && left > 0;
     if (rest.now) cli.say(waitsForAgents(left));
+    takeMessages();
   }
 }
 

@@ -33,7 +33,7 @@ async function showApprovals(
   const list = async (opened: Opened, session?: SessionId): Promise<number> => {
     const { sessions } = opened;
     const waiting = await sessions.approvals(session);
-    if (waiting.length > 0 && !json && !only && cli.bottom !== null && cli.openInput !== null) {
+    if (waiting.length > 0 && !json && !only && cli.isTerminal && cli.openInput !== null) {
       const { decideInTurn } = await import('../approving/decide-in-turn.ts');
       await decideInTurn(cli, opened, waiting);
       return STATUS.ok;

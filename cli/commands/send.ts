@@ -7,7 +7,7 @@ import { addValue } from '../repeatable.ts';
 import { RunFlag, runOptions, type RunFlags } from '../run-options.ts';
 import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
 import { readPrompt } from '../prompt-argument.ts';
-import { sayIfNobodyWorks, withSession } from '../with-server.ts';
+import { sayIfNobodyWorks, showSent, withSession } from '../with-server.ts';
 
 type Flags = MediaFlags & Pick<RunFlags, 'tags'> & { readonly now?: boolean; readonly promptFile?: string };
 
@@ -38,7 +38,7 @@ async function send(cli: Cli, id: string, text: string | undefined, flags: Flags
   const prompt = withMedia(await readPrompt(cli, text, promptFile), mediaBlocks(cli, flags));
   return withSession(cli, id, async (opened, session) => {
     const { messageId } = await opened.sessions.send(session, prompt, { now: now ?? false, options });
-    cli.print(`${messageId}\n`);
+    showSent(cli, session, messageId);
     await sayIfNobodyWorks(cli, opened, session);
     return STATUS.ok;
   });

@@ -10,6 +10,8 @@ import { type TypedPart, typedSplitter } from './split-typed.ts';
 type Terminal = {
   readonly stdin: Pick<NodeJS.ReadStream, 'on' | 'off' | 'pause' | 'resume' | 'setRawMode'>;
   readonly write: (text: string) => unknown;
+  /** Writes what the terminal is asked once keys are read; its answers come as columns from 1. */
+  readonly query?: { ask(): void; answer(column: number): void };
 };
 
 /** Milliseconds after which an Escape is a key of its own and not the beginning of another. */
@@ -22,8 +24,9 @@ const ESCAPE = '\u001b';
 const PASTE_ON = '\u001b[?2004h';
 const PASTE_OFF = '\u001b[?2004l';
 
-export function openKeyboard({ stdin, write }: Terminal): Keyboard {
+export function openKeyboard({ stdin, write, query }: Terminal): Keyboard {
   let stop: (() => void) | null = null;
+  let hasAsked = false;
   return {
     start: (onKey) => {
       if (stop) return;
@@ -38,6 +41,7 @@ export function openKeyboard({ stdin, write }: Terminal): Keyboard {
         for (const part of parts) {
           if (part.kind === 'keys') keys.emit('data', part.text);
           else if (part.kind === 'paste') onKey(cleanPaste(part.text), { name: 'paste' });
+          else if (part.kind === 'cursor') query?.answer(part.column);
           else if (part.kind === 'escape') onKey(undefined, { name: 'escape' });
           else onKey(undefined, { name: 'enter', meta: true });
         }
@@ -71,6 +75,8 @@ export function openKeyboard({ stdin, write }: Terminal): Keyboard {
       stdin.setRawMode(true);
       stdin.resume();
       write(PASTE_ON);
+      if (!hasAsked) query?.ask();
+      hasAsked = true;
     },
     stop: () => stop?.(),
   };

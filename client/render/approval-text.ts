@@ -175,7 +175,7 @@ function fieldRows(input: unknown, room: number): { readonly rows: readonly Row[
   let beyond = 0;
   let line = 0;
   for (const { name, text } of inputFields(input)) {
-    const label = name === null ? '' : `${oneLine(name, 60)}: `;
+    const label = name === null ? '' : name === 'command' ? '$ ' : `${oneLine(name, 60)}: `;
     // Far more than is shown, in any script.
     const looked = text.slice(0, (LINES + 1) * LINE);
     for (const [at, words] of showUnseen(looked).split('\n').entries()) {

@@ -68,7 +68,7 @@ test.each([
   place.asked.hear({ ...wait, ...approval('1.1.0') });
   await until(() => place[act].mock.calls.length > 0);
   expect(place[act].mock.calls).toEqual([args]);
-  expect(place.questions).toEqual(['bash? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt: ']);
+  expect(place.questions).toEqual(['bash? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt / [l]ater: ']);
 });
 
 test('shows the input to be edited, and asks again for what is no JSON object (L55)', async () => {
@@ -218,25 +218,30 @@ test('an input is edited in the editor of the person, where there is one; unchan
   await asked.stop();
 });
 
-test.each([
-  [true, 0, 'leave it for later  (Esc)'],
-  [false, 1, 'no, and stop the run  (Esc)'],
-])(
-  'Escape at a call: where calls are decided in turn (%j) it waits on, else its run is stopped (L55)',
-  async (mayLeave, stopped, words) => {
-    const offered: string[] = [];
-    const pick: NonNullable<Input['pick']> = ({ options, escape }) => {
-      offered.push(...options.map((option) => option.words));
-      return Promise.resolve(escape ?? null);
-    };
-    const { cli, approve, deny, answer } = terminal(null);
-    const none = () => Promise.resolve(null);
-    const asking = askApprovals(
-      { ...cli, mayLeave, input: { ask: none, edit: none, pick } },
-      { approve, deny, answer },
-    );
-    await asking.ask(approval('1.1.0'));
-    expect([approve, deny, answer].map((call) => call.mock.calls.length)).toEqual([0, stopped, 0]);
-    expect(offered.at(-1)).toBe(words);
-  },
-);
+test('Escape at a call leaves it for later, and ends no run (L55)', async () => {
+  const offered: string[] = [];
+  const pick: NonNullable<Input['pick']> = ({ options, escape }) => {
+    offered.push(...options.map((option) => option.words));
+    return Promise.resolve(escape ?? null);
+  };
+  const { cli, said, approve, deny, answer } = terminal(null);
+  const none = () => Promise.resolve(null);
+  const asking = askApprovals({ ...cli, input: { ask: none, edit: none, pick } }, { approve, deny, answer });
+  await asking.ask(approval('1.1.0'));
+  expect([approve, deny, answer].map((call) => call.mock.calls.length)).toEqual([0, 0, 0]);
+  expect(offered.at(-1)).toBe('leave it for later  (Esc)');
+  expect(said).toEqual([expect.stringContaining('perdure approve s-1 1.1.0')]);
+});
+
+test('where whole lines are typed, a call is left for later by a line, and a question by an empty one (L55)', async () => {
+  const { asked, questions, approve, deny, answer } = terminal(['later', ' ', 'y'], {});
+  await asked.ask(approval('1.1.0'));
+  await asked.ask({ ...approval('1.1.1'), question: true, input: { question: 'Which?' } });
+  await asked.ask(approval('1.1.2'));
+  expect(questions).toEqual([
+    'bash? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt / [l]ater: ',
+    'your answer (Enter: later): ',
+    'bash? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt / [l]ater: ',
+  ]);
+  expect([approve.mock.calls.length, deny.mock.calls.length, answer.mock.calls.length]).toEqual([1, 0, 0]);
+});

@@ -140,7 +140,7 @@ test('shows a call that waits for a decision, on lines of its own (L55)', () => 
   expect(seen.split('\n').slice(0, 4)).toEqual([
     'Let me',
     '? bash waits for a decision',
-    '  │ command: make',
+    '  │ $ make',
     '  because: ask first',
   ]);
 });

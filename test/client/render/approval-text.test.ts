@@ -25,7 +25,7 @@ const approval = (changes: Partial<WaitingApproval> = {}): WaitingApproval => ({
 test('shows the tool, its whole input, why it is asked and until when (L55)', () => {
   expect(approvalText(createPaint(false), approval()).split('\n')).toEqual([
     '? bash waits for a decision',
-    '  │ command: rm -rf build',
+    '  │ $ rm -rf build',
     '  ┊ ls',
     '  │ timeout: 5',
     '  because: it may change files',
