@@ -4,7 +4,7 @@ import { VERSION } from '../worker/version.ts';
 import type { Cli } from './cli.ts';
 import { LISTED_COMMANDS } from './command-list.ts';
 
-const VERBOSE = ['--verbose', 'say more, with stack traces'] as const;
+const VERBOSE = ['--verbose', 'print more, with stack traces'] as const;
 const PLAIN = ['--plain', 'print lines in order and redraw nothing: for screen readers and slow lines'] as const;
 
 /**

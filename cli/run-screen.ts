@@ -67,7 +67,7 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands, footer 
   const asides = createAsides({ sessions, session, say: cli.say }, typed.submit);
   const showOutput = (): void => {
     const text = render.output();
-    if (text === null) cli.say('there is no output that was not shown');
+    if (text === null) cli.say('no more output to show');
     else cli.print(`${text}\n`);
   };
   let isOver = false;

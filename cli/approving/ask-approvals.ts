@@ -119,7 +119,7 @@ async function askByLine(
 
 /** Ctrl-D ends the typing here and decides nothing. */
 const stillWaitsText = (approval: WaitingApproval, self: string): string =>
-  `nothing more can be typed here, and call ${oneLine(approval.call, 100)} still waits; ${approvalHint(approval, self)}`;
+  `input has ended, and call ${oneLine(approval.call, 100)} still waits; ${approvalHint(approval, self)}`;
 
 /**
  * Carries out the typed decision and returns false to ask again. The text behind `n` or `i` is the
@@ -145,7 +145,7 @@ async function carryOutLine(
       if (rule === null) return false;
       if (always.misses(rule, approval)) {
         cli.say(
-          `the rule ${oneLine(rule, 200)} is not about this call, and nothing is decided: a rule names the tool, such as ${oneLine(ruleFor(approval) ?? approval.tool, 200)}`,
+          `the rule ${oneLine(rule, 200)} doesn't cover this call, so nothing was decided: name the tool, as in ${oneLine(ruleFor(approval) ?? approval.tool, 200)}`,
         );
         return false;
       }
@@ -216,7 +216,7 @@ async function editInput(cli: Terminal, input: unknown, given: string, gone: Abo
     const before = JSON.stringify(input, null, 2) ?? '';
     const after = await cli.input.edit(before);
     if (gone.aborted || after === null) return null;
-    if (after.trim() === before.trim()) return (cli.say('the input is unchanged: answer y to run it'), null);
+    if (after.trim() === before.trim()) return (cli.say('input unchanged: answer y to run it'), null);
     return parseCallInput(after);
   }
   cli.say(`current input: ${oneLine(JSON.stringify(input) ?? '', 2_000)}`);

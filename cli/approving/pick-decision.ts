@@ -45,8 +45,8 @@ async function pickForCall(input: Asking, { approval, gone }: Picking): Promise<
       options: [
         { answer: 'y', words: 'yes', keys: ['y'] },
         { answer: 'a', words: `${always}${narrow === undefined ? '' : ` ${oneLine(narrow, 100)}`}`, keys: ['a'] },
-        { answer: 'why', words: 'no, and say why' },
-        { answer: 'e', words: 'change it first', keys: ['e'] },
+        { answer: 'why', words: 'no, and tell it why' },
+        { answer: 'e', words: 'edit it first', keys: ['e'] },
         { answer: 'n', words: 'no  (n)', keys: ['n'] },
         { answer: 'i', words: 'no, and stop the run  (i)', keys: ['i'] },
         leaving,
@@ -57,7 +57,7 @@ async function pickForCall(input: Asking, { approval, gone }: Picking): Promise<
   );
   if (answer === 'a') return pickRule(input, approval, gone);
   if (answer !== 'why') return answer;
-  const why = await input.ask('why not (Enter: without a word, Esc: back): ', gone, BACK);
+  const why = await input.ask('why not (Enter: no reason, Esc: back): ', gone, BACK);
   if (why === BACK) return '';
   return why === null ? null : `n ${why}`;
 }

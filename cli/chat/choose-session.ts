@@ -27,7 +27,7 @@ export async function chooseSession(cli: Cli, opened: Opened, there: readonly Se
       ? await input.choose(sessionPicker(cli, opened, there), left.signal)
       : await chooseByNumber(cli, there.slice(0, NUMBERED), (words) => input?.ask(words, left.signal));
     const found = there.find(({ session }) => session === chosen);
-    if (!found) throw new UsageError('no session was chosen');
+    if (!found) throw new UsageError('no session chosen');
     return found.session;
   } finally {
     input?.close();

@@ -30,7 +30,7 @@ const requireText = (rest: string, what: string): string => {
 
 async function setOption({ sessions, session, say }: Talk, changes: OptionChanges): Promise<void> {
   await sessions.setOptions(session, changes);
-  say('set: the next run begins with it');
+  say('set for the next run');
 }
 
 const commands: Readonly<Record<string, Slash>> = {
@@ -81,7 +81,7 @@ const commands: Readonly<Record<string, Slash>> = {
     act: async ({ sessions, session, say }, rest) => {
       const text = `/compact ${rest}`.trim();
       await sessions.send(session, text, { compact: rest === '' ? {} : { instructions: rest } });
-      say('asked: it is summed up as soon as nothing else runs');
+      say('compaction requested: it starts when nothing else is running');
     },
   },
   rewind: {
@@ -104,7 +104,7 @@ const commands: Readonly<Record<string, Slash>> = {
     takes: '',
     does: 'tells how full the model’s context is',
     act: ({ contextWords, say }) => {
-      say(contextWords() ?? 'nothing has been counted yet: the next reply tells it');
+      say(contextWords() ?? 'no usage yet: it is known after the next reply');
       return Promise.resolve();
     },
   },
@@ -203,7 +203,7 @@ async function topUp({ sessions, session, say }: Talk, flags: Pick<RunFlags, key
   const problem = topUpProblem(limits);
   if (problem !== undefined) throw new UsageError(problem);
   await sessions.topUp(session, limits);
-  say('raised: the run goes on with it');
+  say('limit raised');
 }
 
 /** Checks options as the command line does. Throws UsageError. */

@@ -41,8 +41,7 @@ async function showApprovals(
     if (json) for (const approval of waiting) cli.print(`${jsonLine(approval)}\n`);
     else if (waiting.length > 0) cli.print(approvalsTable(cli.out, waiting));
     const decide = `decide with: ${cli.self} approve ID CALL, or ${cli.self} deny ID CALL --reason "why"`;
-    if (waiting.length === 0)
-      cli.say(`there are no calls waiting for a decision${await lastDecisionText(cli, opened)}`);
+    if (waiting.length === 0) cli.say(`no calls are waiting for a decision${await lastDecisionText(cli, opened)}`);
     if (waiting.some(({ question }) => !question)) cli.say(decide);
     if (waiting.some(({ question }) => question)) cli.say(`answer with: ${cli.self} answer ID CALL "your answer"`);
     return STATUS.ok;

@@ -48,7 +48,7 @@ export function forkCommand(program: Command, cli: Cli): void {
 
 async function fork(cli: Cli, id: string, text: string | undefined, flags: Flags): Promise<number> {
   const { at, worktree, promptFile, json } = flags;
-  if (flags.files === false && worktree) throw new UsageError('say --no-files or --worktree, not both');
+  if (flags.files === false && worktree) throw new UsageError('use --no-files or --worktree, not both');
   const folder = typeof flags.files === 'string' ? flags.files : typeof worktree === 'string' ? worktree : undefined;
   const prompt = text === undefined && promptFile === undefined ? undefined : await readPrompt(cli, text, promptFile);
   const options: ForkOptions = {

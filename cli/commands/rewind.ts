@@ -47,9 +47,9 @@ export function rewindCommand(program: Command, cli: Cli): void {
     .addHelpText('after', HELP)
     .action(async (id: string, flags: Flags) => {
       const { conversation = false, files = false } = flags;
-      if (conversation && files) throw new UsageError('say --conversation or --files, or neither for both');
+      if (conversation && files) throw new UsageError('use --conversation or --files, or neither for both');
       if (flags.undo && (flags.to ?? (conversation || files || flags.dryRun || flags.all)))
-        throw new UsageError('--undo goes with --force, --now and --json alone');
+        throw new UsageError('--undo can only be combined with --force, --now and --json');
       cli.exit(await withSession(cli, id, (opened, session) => rewind(cli, opened, session, flags)));
     });
 }

@@ -42,7 +42,7 @@ export function runCommand(program: Command, cli: Cli): void {
     .option('--prompt-file <file>', 'read the task from a file')
     .option(...MEDIA_OPTION)
     .option('--json', 'print one JSON object per event, the session first, the result last')
-    .option('--wait', 'where nobody can be asked, wait for decisions made elsewhere (default: leave, with status 3)')
+    .option('--wait', 'without a terminal, wait for decisions made elsewhere (default: exit with status 3)')
     .option('--demo', 'run the built-in demo on a scripted model, without an API key; it writes LINES.md')
     .option(...CONFIG_OPTION)
     .option(...DUMP_OPTION)

@@ -60,7 +60,7 @@ function callLines(paint: Paint, approval: WaitingApproval): readonly string[] {
     ...inputToShow(paint, tool, input).map((line) => `  ${line}`),
     `  because: ${truncateWithCount(reason, 300)}`,
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
-    paint.dim(`  call ${oneLine(call, 100)}, denied without a decision by ${formatMoment(deadline)}`),
+    paint.dim(`  call ${oneLine(call, 100)}, auto-denied ${formatMoment(deadline)}`),
   ];
 }
 
@@ -119,7 +119,7 @@ function questionLines(paint: Paint, approval: WaitingApproval): readonly string
     ...asked.slice(1).map((line) => `  ${line}`),
     ...options.map((option, at) => `  ${areNumbered(options) ? at + 1 : '-'}  ${oneLine(option, 200)}`),
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
-    paint.dim(`  question ${oneLine(call, 100)}, goes on without an answer by ${formatMoment(deadline)}`),
+    paint.dim(`  question ${oneLine(call, 100)}, continues without an answer at ${formatMoment(deadline)}`),
   ];
 }
 

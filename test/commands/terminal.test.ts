@@ -184,7 +184,7 @@ test('`-r` without an id opens a picker with the last words of each session: typ
   const left = onTerminal(perdure('-r'), { cwd, env });
   await left.shows('A report of it.');
   left.type('\u001b');
-  await left.shows('no session was chosen');
+  await left.shows('no session chosen');
   await left.ended;
   const terminal = onTerminal(perdure('-r'), { cwd, env });
   await terminal.shows('▸ write the report');

@@ -130,7 +130,7 @@ test('Ctrl-D decides nothing: it is said that the call still waits, and how to d
   );
   asked.hear({ ...wait, ...approval('1.1.0') });
   await until(() => said.length === 2);
-  expect(said[1]).toBe(`nothing more can be typed here, and call 1.1.0 still waits; ${said[0]}`);
+  expect(said[1]).toBe(`input has ended, and call 1.1.0 still waits; ${said[0]}`);
   await asked.stop();
 });
 
@@ -171,7 +171,7 @@ test('"always" refuses a rule that leaves out the very call, and y at its questi
   await asked.stop();
   for (const rule of ['make', 'bash(npm test:*)']) {
     expect(said).toContain(
-      `the rule ${rule} is not about this call, and nothing is decided: a rule names the tool, such as bash(make)`,
+      `the rule ${rule} doesn't cover this call, so nothing was decided: name the tool, as in bash(make)`,
     );
   }
   expect(said.at(-1)).toContain('from here on bash(make)');
@@ -213,7 +213,7 @@ test('an input is edited in the editor of the person, where there is one; unchan
   asked.hear({ ...wait, ...approval('1.1.0') });
   await until(() => approve.mock.calls.length === 1);
   expect(texts[0]).toBe('{\n  "command": "make"\n}');
-  expect(said[1]).toBe('the input is unchanged: answer y to run it');
+  expect(said[1]).toBe('input unchanged: answer y to run it');
   expect(approve.mock.calls).toEqual([[session, '1.1.0', { input: { command: 'ls' } }]]);
   await asked.stop();
 });
@@ -236,7 +236,7 @@ test('Escape at a call leaves it for later, and ends no run (L55)', async () => 
 test('where whole lines are typed, a call is left for later by a line, and a question by an empty one (L55)', async () => {
   const { asked, questions, approve, deny, answer } = terminal(['later', ' ', 'y'], {});
   await asked.ask(approval('1.1.0'));
-  await asked.ask({ ...approval('1.1.1'), question: true, input: { question: 'Which?' } });
+  await asked.ask({ ...approval('1.1.1'), question: {}, input: { question: 'Which?' } });
   await asked.ask(approval('1.1.2'));
   expect(questions).toEqual([
     'bash? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt / [l]ater: ',

@@ -29,7 +29,7 @@ test('shows the tool, its whole input, why it is asked and until when (L55)', ()
     '  ┊ ls',
     '  │ timeout: 5',
     '  because: it may change files',
-    '  call 1.1.0, denied without a decision by 2030-01-02 03:04:05 UTC',
+    '  call 1.1.0, auto-denied 2030-01-02 03:04:05 UTC',
   ]);
 });
 
