@@ -71,7 +71,10 @@ export function cliOf(io: Io, { verbose, exit, started = () => undefined }: Proc
   const bottom = out.on && err.on ? openBottomArea(stderr, started) : null;
   const width = ambiguousWidth(env);
   const openKeys = (drawn: BottomArea | null): Keyboard => {
-    const ask = (): void => (width === null ? undefined : drawn ? drawn.query(width.query) : void write(width.query));
+    const ask = (): boolean => {
+      if (width === null || !stderr.isTTY) return false;
+      return drawn ? drawn.query(width.query) : stderr.write(`\r${width.query}\r\u001b[K`) || true;
+    };
     const answer = (column: number): void => void (width?.answer(column) && drawn?.resize());
     return openKeyboard({ stdin, write, query: { ask, answer } });
   };

@@ -13,7 +13,7 @@ const PLAIN = ['--plain', 'print lines in order and redraw nothing: for screen r
  */
 export async function createProgram(cli: Cli, name?: string): Promise<Command> {
   const root = new Command('perdure')
-    .description('A durable agent: its work goes on after crashes, restarts and deploys.')
+    .description('A durable agent: its work continues after crashes, restarts and deploys.')
     .version(VERSION)
     .option(...VERBOSE)
     .option(...PLAIN);

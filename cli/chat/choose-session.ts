@@ -58,7 +58,7 @@ function sessionPicker(cli: Pick<Cli, 'err'>, opened: Opened, there: readonly Se
   }));
   const preview = async (answer: string): Promise<readonly string[]> =>
     previewRows(cli, await readLastWords(opened, answer as SessionId));
-  return { heading: 'Which session?', verb: 'goes on with it', items, preview };
+  return { heading: 'Which session?', verb: 'continues it', items, preview };
 }
 
 function previewRows({ err }: Pick<Cli, 'err'>, { prompt, reply }: LastWords): readonly string[] {

@@ -369,7 +369,7 @@ async function farewellText({ self }: Cli, { workplace, session }: ChatConversat
   try {
     const seen = await workplace.sessions.describe(session);
     if (seen.status !== 'open') return `session ${session} is closed`;
-    return isUnderWay(seen) || seen.unseen ? `the run goes on when a worker runs: ${back}` : back;
+    return isUnderWay(seen) || seen.unseen ? `the run continues while a worker runs: ${back}` : back;
   } catch (error) {
     if (error instanceof ClientProblem) return back;
     throw error;

@@ -38,7 +38,9 @@ export async function sayAgents({ sessions, session, say }: Looking): Promise<vo
   let count = 0;
   for await (const agent of agentsOf({ sessions, session })) {
     const type = agent.facts?.agent?.type ?? 'agent';
-    say(`${oneLine(type, 30)}  ${oneLine(agent.title, 60)}  ${phaseText(agent)}  ${agent.facts?.turns ?? 0} turns`);
+    say(
+      `${oneLine(type, 30)}  ${oneLine(agent.title, 60)}  ${phaseText(agent)}  ${formatCount(agent.facts?.turns ?? 0, 'turn')}`,
+    );
     count += 1;
   }
   if (count === 0) say('no agents');

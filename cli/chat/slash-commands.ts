@@ -24,7 +24,7 @@ type Slash = {
 
 /** Throws UsageError. */
 const requireText = (rest: string, what: string): string => {
-  if (rest === '') throw new UsageError(`name ${what} behind it`);
+  if (rest === '') throw new UsageError(`add ${what} after it`);
   return rest;
 };
 
@@ -77,7 +77,7 @@ const commands: Readonly<Record<string, Slash>> = {
   compact: {
     group: 'Now',
     takes: '[WORDS]',
-    does: 'sums up what was said, and goes on with the summary; what it must keep may follow',
+    does: 'summarizes the conversation and continues with the summary; what it must keep may follow',
     act: async ({ sessions, session, say }, rest) => {
       const text = `/compact ${rest}`.trim();
       await sessions.send(session, text, { compact: rest === '' ? {} : { instructions: rest } });
@@ -243,7 +243,7 @@ const KEYS: readonly (readonly [key: string, does: string])[] = [
   ['Ctrl-S', 'sends at once: it interrupts what runs'],
   ['Shift-Tab', 'the next permission mode, from the next run on'],
   ['Tab', 'completes a command, its argument, or a file behind @'],
-  ['!command', 'runs a command here, as you; your next message takes its output along'],
+  ['!command', 'runs a command here, as you; its output goes with your next message'],
   ['Ctrl-O', 'the output of the newest call; again: of the one before'],
   ['Ctrl-R, ↑', 'what you typed before'],
   ['Ctrl-G', 'your editor'],

@@ -14,7 +14,7 @@ import { withServer, withSession } from '../with-server.ts';
 export function approvalsCommand(program: Command, cli: Cli): void {
   program
     .command('approvals')
-    .description('decide one after the other about what waits; without a terminal, list the calls and questions')
+    .description('decide waiting calls and questions one by one; without a terminal, list them')
     .argument('[id]', 'of this session only')
     .option('--list', 'only list them, at a terminal too')
     .option('--json', 'print one JSON object per call, with its whole input')

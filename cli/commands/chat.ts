@@ -199,5 +199,5 @@ async function greetPerson(cli: Cli, workplace: Workplace, { seen, cwd }: Greete
   const isAlone = (stayingWorkers(cli.env, workplace.workers.taskQueue) ?? 0) === 0;
   if (isAlone && isKeyless(cli.env)) cli.say(NO_KEY);
   else if (before) cli.say(`Resume the newest session of this folder, ${before.session}, with \`${cli.self} -c\`.`);
-  else cli.say('Say what to do; @ completes file names, and ! runs a command of your own.');
+  else cli.say('Say what to do; @ completes file names, and ! runs a shell command.');
 }

@@ -7,7 +7,7 @@ import { sayIfNobodyWorks, showSent, withSession } from '../with-server.ts';
 export function compactCommand(program: Command, cli: Cli): void {
   program
     .command('compact')
-    .description('have a session sum up what was said, as soon as nothing else runs in it')
+    .description('summarize the conversation of a session as soon as nothing else is running in it')
     .argument('<id>', 'the session')
     .argument('[instructions...]', 'what the summary must keep')
     .action(async (id: string, words: readonly string[]) => {

@@ -31,7 +31,7 @@ and with --no-files, in the same folder.`;
 export function forkCommand(program: Command, cli: Cli): void {
   program
     .command('fork')
-    .description('begin a session of its own from a point of another one, and print its id')
+    .description('start a new session from a point in another one, and print its id')
     .argument('<id>', 'the session')
     .argument('[prompt]', 'its first message; - reads standard input')
     .option('--at <point>', 'the position of an entry, as `show --json` prints it, RUN.ITERATION, or a message’s id')

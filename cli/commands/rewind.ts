@@ -33,7 +33,7 @@ What is left behind stays in the store and counts as spent. What calls did apart
 export function rewindCommand(program: Command, cli: Cli): void {
   program
     .command('rewind')
-    .description('take a session back to an earlier point, with its files')
+    .description('rewind a session to an earlier point, with its files')
     .argument('<id>', 'the session')
     .option('--to <point>', 'the position of an entry, as `show --json` prints it, RUN.ITERATION, or a message’s id')
     .option('--conversation', 'only the conversation goes back')

@@ -38,7 +38,7 @@ export function runCommand(program: Command, cli: Cli): void {
   const command = program
     .command('run')
     .description('start a task, follow it, print what it says and does')
-    .argument('[task]', 'the task; - reads standard input, and what is piped in beside a text is put behind it')
+    .argument('[task]', 'the task; - reads standard input, and piped input is added after the text')
     .option('--prompt-file <file>', 'read the task from a file')
     .option(...MEDIA_OPTION)
     .option('--json', 'print one JSON object per event, the session first, the result last')

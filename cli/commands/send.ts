@@ -16,7 +16,7 @@ export function sendCommand(program: Command, cli: Cli): void {
     .command('send')
     .description('send a session another message; the model reads it before its next call')
     .argument('<id>', 'the session')
-    .argument('[text]', 'the message; - reads standard input, and what is piped in beside a text is put behind it')
+    .argument('[text]', 'the message; - reads standard input, and piped input is added after the text')
     .option('--now', 'interrupt the current run for it')
     .option('--prompt-file <file>', 'read the message from a file')
     .option(...MEDIA_OPTION)

@@ -25,7 +25,6 @@ export function ambiguousWidth(env: Env): WidthQuery | null {
   return {
     query: QUERY,
     answer: (column) => {
-      // Shift-F3 comes as another answer would.
       if ((column !== 2 && column !== 3) || isWide === (column === 3)) return false;
       isWide = column === 3;
       setAmbiguousWide(isWide);

@@ -105,15 +105,16 @@ export class BottomArea {
   }
 
   /**
-   * Writes a query to the terminal at the start of an empty row, which is empty again after it; not
-   * while something else is written there.
+   * Writes a query to the terminal at the start of an empty row, which is empty again after it.
+   * Returns false, and writes nothing, while something else is written there.
    */
-  query(text: string): void {
-    if (!this.#isAtLineStart || this.#hiders > 0 || this.#holders > 0) return;
+  query(text: string): boolean {
+    if (!this.#isAtLineStart || this.#hiders > 0 || this.#holders > 0) return false;
     const wasDrawn = this.#erase();
     this.#terminal.write(`\r${text}\r\u001b[K`);
     this.#draw();
     if (wasDrawn) this.#endUnlessDrawn();
+    return true;
   }
 
   /** Must be called when the terminal has another size, or other widths of characters. */

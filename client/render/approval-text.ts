@@ -4,7 +4,7 @@ import type { WaitingApproval } from '../sessions/waiting-approval.ts';
 import { COLUMNS, type Paint, truncateWithCount, oneLine } from '../paint.ts';
 import { showUnseen } from '../../system/text.ts';
 import { changeOf, diffRows, type FileChange } from './diff-rows.ts';
-import { compactInput, inputFields } from './tool-lines.ts';
+import { callWhat, inputFields } from './tool-lines.ts';
 import { markRows, piecesOf } from './width.ts';
 import { formatCount, formatMoment } from '../units.ts';
 
@@ -189,8 +189,8 @@ function fieldRows(input: unknown, room: number): { readonly rows: readonly Row[
 }
 
 /** Formats the input on one line, for a table. */
-export function approvalWhat({ input, problem }: Pick<WaitingApproval, 'input' | 'problem'>): string {
-  const what = compactInput(input ?? '', 60);
+export function approvalWhat({ tool, input, problem }: Pick<WaitingApproval, 'tool' | 'input' | 'problem'>): string {
+  const what = callWhat(tool, input ?? '', 60);
   return problem === undefined ? what : `${what} (not certain)`.trim();
 }
 

@@ -1,5 +1,5 @@
-// What a terminal shows of what is written to it: as much of one as we use, cursor up and right,
-// erasing, and styles passed over.
+// What a terminal shows of what is written to it: as much of one as we use, cursor up, right and to
+// a column, erasing, and styles passed over.
 
 import { eastAsianWidth } from 'get-east-asian-width';
 
@@ -33,6 +33,7 @@ export function terminalScreen(columns: number, { ambiguousAsWide = false } = {}
   const act = (final: string, n: number): void => {
     if (final === 'A') row = Math.max(0, row - n);
     if (final === 'C') column += n;
+    if (final === 'G') column = n - 1;
     if (final === 'K') rows[row]?.splice(column);
     if (final !== 'J') return;
     rows[row]?.splice(column);

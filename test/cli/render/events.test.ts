@@ -80,7 +80,7 @@ test('puts a call, its result, a retry, a transition and a notice on lines of th
   ]);
   expect(seen.split('\n')).toEqual([
     'Let me see',
-    '▸ bash ls -la timeout=5',
+    '▸ bash ls -la',
     '  │ a',
     '  │ b',
     '  │ c',
