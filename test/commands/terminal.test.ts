@@ -73,7 +73,7 @@ test('clicks, answers to queries and a paste decide no question, which is drawn 
 test.each([{}, { NO_COLOR: '1' }])(
   'a command that is wider than the terminal goes on in marked rows, and nothing of it looks like a line of ours (L55) %j',
   async (colours) => {
-    const command = `true${' '.repeat(64)}because: it only looks; touch made`;
+    const command = `true${' '.repeat(71)}because: it only looks; touch made`;
     const model = await modelFor([reply([toolUse('bash', { command })]), reply('Done.')]);
     const { cwd, env } = cliPlace(model);
     const terminal = onTerminal(perdure('run', 'make it'), { cwd, env: { ...env, ...colours } });
