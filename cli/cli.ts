@@ -5,6 +5,7 @@ import { reasonOf, showUnseen } from '../system/text.ts';
 import { createRedactor } from '../worker/redact.ts';
 import { utf8Text } from '../system/read-named-file.ts';
 import { COLUMNS, type Paint, detectPaint } from '../client/paint.ts';
+import { ambiguousWidth } from './terminal/ambiguous-width.ts';
 import { BottomArea } from './terminal/bottom-area.ts';
 import { markRows } from '../client/render/width.ts';
 import { UsageError } from './errors.ts';
@@ -68,6 +69,15 @@ export function cliOf(io: Io, { verbose, exit, started = () => undefined }: Proc
   const [out, err] = [detectPaint(stdout, env), detectPaint(stderr, env)];
   const write = (text: string): unknown => stderr.write(text);
   const bottom = out.on && err.on ? openBottomArea(stderr, started) : null;
+  const width = ambiguousWidth(env);
+  const openKeys = (drawn: BottomArea | null): Keyboard => {
+    const ask = (): boolean => {
+      if (width === null || !stderr.isTTY) return false;
+      return drawn ? drawn.query(width.query) : stderr.write(`\r${width.query}\r\u001b[K`) || true;
+    };
+    const answer = (column: number): void => void (width?.answer(column) && drawn?.resize());
+    return openKeyboard({ stdin, write, query: { ask, answer } });
+  };
   const above = (text: string, to: (text: string) => unknown): void =>
     void (started(), bottom ? bottom.above(text, to) : to(text));
   const redact = createRedactor(env);
@@ -99,8 +109,10 @@ export function cliOf(io: Io, { verbose, exit, started = () => undefined }: Proc
       return piped && inputText(piped);
     },
     openInput:
-      stdin.isTTY && stderr.isTTY ? inputOpener(io, { bottom, style: err.bold, dim: err.dim, say, started }) : null,
-    openKeys: stdin.isTTY ? () => (started(), openKeyboard({ stdin, write })) : null,
+      stdin.isTTY && stderr.isTTY
+        ? inputOpener(io, { bottom, style: err.bold, dim: err.dim, say, started, openKeys })
+        : null,
+    openKeys: stdin.isTTY ? () => (started(), openKeys(null)) : null,
     unread: unread.signal,
     exit,
   };
@@ -141,15 +153,20 @@ const sizeOf = ({ rows, columns }: Pick<Io['stdout'], 'rows' | 'columns'>): Retu
 /** Rows of a terminal that does not report them. */
 const ROWS = 24;
 
-type Place = Pick<Cli, 'bottom' | 'say'> & Pick<TypingPlace, 'style' | 'dim'> & Required<Pick<Process, 'started'>>;
+type Place = Pick<Cli, 'bottom' | 'say'> &
+  Pick<TypingPlace, 'style' | 'dim'> &
+  Required<Pick<Process, 'started'>> & { readonly openKeys: (drawn: BottomArea) => Keyboard };
 
-function inputOpener({ stdin, stderr, env }: Io, { bottom, style, dim, say, started }: Place): (hands: Hands) => Input {
+function inputOpener(
+  { stdin, stderr, env }: Io,
+  { bottom, style, dim, say, started, openKeys }: Place,
+): (hands: Hands) => Input {
   const write = (text: string): unknown => stderr.write(text);
   const runEditor = createPersonsEditor(env, say);
   return (hands) => {
     started();
     if (!bottom) return readTypedLines({ stdin, write, style, runEditor }, hands);
-    const keyboard = openKeyboard({ stdin, write });
+    const keyboard = openKeys(bottom);
     const columns = (): number => sizeOf(stderr).columns;
     return openTypedRows(
       { area: bottom, keyboard, columns, style, dim, say, runEditor, suspend: () => suspendJob(process) },

@@ -73,10 +73,10 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
 }
 
 const goesOnWith = (cli: Cli, session: SessionId): string =>
-  `the session continues when a worker runs: \`${cli.self} watch ${session}\` comes back to it`;
+  `the session continues while a worker runs: follow it with \`${cli.self} watch ${session}\``;
 
 const waitsThere = ({ self }: Cli, session: SessionId): string =>
-  `nobody can be asked here, so the session waits: decide, then \`${self} watch ${session}\` goes on with it (--wait would wait here)`;
+  `the session waits for a decision, and there is no terminal to ask at: decide, then run \`${self} watch ${session}\` (or use --wait)`;
 
 type Rest = { now: boolean; readonly left: AbortController };
 
@@ -85,11 +85,11 @@ async function followRuns(
   cli: Cli,
   follow: FollowRun,
   { stop, rest }: { readonly stop: AbortSignal; readonly rest: Rest },
-  { show, typed }: Pick<RunScreen, 'show' | 'typed'>,
+  { show, typed, takeMessages }: Pick<RunScreen, 'show' | 'typed' | 'takeMessages'>,
 ): Promise<RunOutcome | null> {
   const { workplace, session, messageId, onInterrupt, signals } = follow;
   const signal = AbortSignal.any([stop, rest.left.signal]);
-  const onTrouble = (why: string | null): void => cli.say(why ?? 'the server answers again');
+  const onTrouble = (why: string | null): void => cli.say(why ?? 'the server is back');
   let last: RunOutcome | null = null;
   for (;;) {
     const next = typed.waiting();
@@ -98,7 +98,7 @@ async function followRuns(
     let ended: RunOutcome | null = null;
     for await (const event of workplace.sessions.follow(session, { ...which, signal, onTrouble, onNotice: cli.say })) {
       if (event.type === 'run_start' && which.after !== undefined && !rest.now)
-        cli.say('the session received another message: this process continues with it');
+        cli.say('the session received another message: following it');
       if (event.type === 'run_start') rest.now = false;
       show(event);
       if (event.type === 'result') ended = event;
@@ -116,6 +116,7 @@ async function followRuns(
     if (signals.interrupt.aborted) return (cli.say(goesOnWith(cli, session)), last);
     rest.now = left !== null && left > 0;
     if (rest.now) cli.say(waitsForAgents(left));
+    takeMessages();
   }
 }
 
@@ -137,7 +138,7 @@ async function whatRemains({ sessions, isOurs }: Workplace, session: SessionId, 
 }
 
 const waitsForAgents = (agents: number | null): string =>
-  `${agents === 1 ? '1 agent still works' : `${agents} agents still work`} in the background: this process goes on until none does (Ctrl-C leaves)`;
+  `${agents === 1 ? '1 agent still works' : `${agents} agents still work`} in the background: waiting for them (Ctrl-C leaves)`;
 
 export function endStatus(outcome: RunOutcome): number {
   if (outcome.reason === 'completed') return STATUS.ok;

@@ -2,13 +2,14 @@
 import type { Command, CommanderError } from 'commander';
 import type { Cli, Io } from './cli.ts';
 import { failureOf, failureText, STATUS, UsageError } from './errors.ts';
-import { sayStarting } from './starting.ts';
+import { EVERYWHERE, sayStarting } from './starting.ts';
 import { VERSION } from '../worker/version.ts';
 import { createRedactor } from '../worker/redact.ts';
 
 /** Runs a command. `args` exclude node and the script. Returns the exit status. */
-export async function main(args: readonly string[], io: Io): Promise<number> {
+export async function main(args: readonly string[], given: Io): Promise<number> {
   const verbose = beforeDashes(args).includes('--verbose');
+  const io = beforeDashes(args).includes('--plain') ? plainIo(given) : given;
   let status: number = STATUS.ok;
   // Its answer needs none of what the commands load.
   if (args.length === 1 && ASKS_VERSION.has(args[0] ?? '')) {
@@ -30,6 +31,15 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
   }
 }
 
+/** The variable reaches everything that writes for people, as if it had been set before. */
+const plainIo = ({ stdin, stdout, stderr, env, cwd }: Io): Io => ({
+  stdin,
+  stdout,
+  stderr,
+  cwd,
+  env: { ...env, PERDURE_PLAIN: '1' },
+});
+
 const ASKS_VERSION = new Set(['--version', '-V']);
 
 /** Matches by name, as `failureOf` does: its class is loaded with the commands. */
@@ -39,7 +49,7 @@ const isCommanderError = (error: unknown): error is CommanderError =>
 async function parse(cli: Cli, args: readonly string[]): Promise<void> {
   const { createProgram } = await import('./program.ts');
   const whole = withoutCommand(args) && cli.openInput !== null ? ['chat', ...args] : args;
-  const [named] = whole.filter((arg) => arg !== '--verbose');
+  const [named] = whole.filter((arg) => !EVERYWHERE.has(arg));
   // Shells complete every command, and help lists them all.
   const root = await createProgram(cli, named === 'completions' ? undefined : named);
   const [first, about] = beforeDashes(whole).filter((arg) => !arg.startsWith('-'));
@@ -54,7 +64,7 @@ async function parse(cli: Cli, args: readonly string[]): Promise<void> {
 const OWN = new Set(['--help', '-h', '--version', '-V']);
 
 function withoutCommand(args: readonly string[]): boolean {
-  const [first] = args.filter((arg) => arg !== '--verbose');
+  const [first] = args.filter((arg) => !EVERYWHERE.has(arg));
   return first === undefined || (first.startsWith('-') && first !== '--' && !OWN.has(first));
 }
 

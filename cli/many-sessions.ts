@@ -40,7 +40,7 @@ const MOST = 10_000;
 export function wantsMany(id: string | undefined, { filter, yes }: FilterFlags): string | null {
   if (id !== undefined && filter !== undefined) throw new UsageError('give either an id or --filter, not both');
   if (id === undefined && filter === undefined) throw new UsageError('name a session, or several with --filter');
-  if (filter === undefined && yes === true) throw new UsageError('--yes goes with --filter');
+  if (filter === undefined && yes === true) throw new UsageError('--yes needs --filter');
   // An empty filter means every session: an unset variable must not stop them all.
   if (filter?.trim() === '') throw new UsageError('--filter is empty: status:open means every open session');
   if (filter !== undefined) parseFilter(filter);
@@ -49,8 +49,7 @@ export function wantsMany(id: string | undefined, { filter, yes }: FilterFlags):
 
 export async function actOnMatching(cli: Cli, { filter = '', yes = false }: FilterFlags, many: Many): Promise<number> {
   // Asked before anything is opened: a script would wait for an answer that nobody gives.
-  if (!yes && cli.openInput === null)
-    throw new UsageError('nobody can be asked here: --yes goes on without a question');
+  if (!yes && cli.openInput === null) throw new UsageError('confirmation needs a terminal: pass --yes to skip it');
   return withServer(cli, async (opened) => {
     const deeds: Deed[] = [];
     for await (const session of opened.sessions.list({ open: true, filter, running: true })) {

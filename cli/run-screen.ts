@@ -26,6 +26,8 @@ export type RunScreen = {
   /** Draws the footer anew. */
   redraw(): void;
   readonly typed: Pick<TypedMessages, 'waiting' | 'submit' | 'sent'>;
+  /** Takes messages again after a run has ended: something goes on, and this process with it. */
+  takeMessages(): void;
   /** Asks the person at the terminal; null without one. */
   readonly input: Pick<Input, 'choose' | 'pick' | 'write'> | null;
   /**
@@ -65,10 +67,13 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands, footer 
   const asides = createAsides({ sessions, session, say: cli.say }, typed.submit);
   const showOutput = (): void => {
     const text = render.output();
-    if (text === null) cli.say('there is no output that was not shown');
+    if (text === null) cli.say('no more output to show');
     else cli.print(`${text}\n`);
   };
-  const input = cli.openInput?.({ submit: asides.submit, showOutput, ...hands }) ?? null;
+  let isOver = false;
+  const submit: Hands['submit'] = (text, now) =>
+    isOver ? cli.say(`not sent, since the run has ended: ${text}`) : asides.submit(text, now);
+  const input = cli.openInput?.({ submit, showOutput, ...hands }) ?? null;
   const approvals = askApprovals({ ...cli, input }, sessions, always);
   const sayScripted = sayScriptedOnce(cli);
   return {
@@ -78,6 +83,8 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands, footer 
       typed.hear(event);
       status?.hear(event);
       if (event.type === 'run_start') always.in(event.cwd);
+      // What is typed from here on was mostly meant for the shell.
+      isOver = event.type === 'result' ? typed.waiting() === null : isOver && event.type !== 'run_start';
       if (isApprovalEvent(event)) approvals.hear(event);
     },
     suggest: (text) => input?.suggest?.(text),
@@ -85,6 +92,7 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands, footer 
     status: () => status?.last() ?? null,
     redraw: () => status?.draw(),
     typed,
+    takeMessages: () => (isOver = false),
     input,
     end: async () => {
       status?.end();
@@ -134,6 +142,7 @@ export function jsonScreen(cli: Cli): RunScreen {
     status: () => null,
     redraw: () => undefined,
     input: null,
+    takeMessages: () => undefined,
     typed: { waiting: () => null, submit: () => undefined, sent: () => Promise.resolve() },
     end: () => Promise.resolve(),
   };

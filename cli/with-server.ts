@@ -1,6 +1,6 @@
 // Opens a server for commands that need no worker, does the work, and leaves.
 import { type Log, formatLog } from '../system/log.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
+import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
 import type { Opened } from '../client/runtime/open-server.ts';
 import { personAt, sessionArgument, sessionMeant } from './arguments.ts';
 import type { Cli } from './cli.ts';
@@ -55,6 +55,15 @@ function ifItTakesLong(cli: Cli): (line: string, isDetail?: true) => void {
   if (cli.verbose) return cli.say;
   const begun = Date.now();
   return (line, isDetail) => void (Date.now() - begun > LONG_MS && !isDetail && cli.say(line));
+}
+
+/** Says at a terminal how to follow a sent message; a program gets its id. */
+export function showSent(
+  cli: Pick<Cli, 'isTerminal' | 'print' | 'self'>,
+  session: SessionId,
+  messageId: MessageId,
+): void {
+  cli.print(cli.isTerminal ? `Sent. Follow with \`${cli.self} watch ${session}\`.\n` : `${messageId}\n`);
 }
 
 /** Tells a person that the message is safe but that no worker will act on it for now. */

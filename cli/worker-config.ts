@@ -33,7 +33,7 @@ export function addStayingOptions(command: Command): Command {
     .option(...METRICS_OPTION)
     .option(...DUMP_OPTION)
     .option(...DUMP_READABLE_OPTION)
-    .addOption(new Option('--log-level <level>', 'the least that is worth a line (default: info)').choices(levels))
+    .addOption(new Option('--log-level <level>', 'the lowest level to log (default: info)').choices(levels))
     .addOption(
       new Option('--log-format <format>', 'of a line (default: text on a terminal, else json)').choices(formats),
     )

@@ -17,12 +17,17 @@ export type Paint = {
 
 type Stream = { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined };
 
-/** Detects colours and width. `NO_COLOR` set to anything, or TERM=dumb, turns colours off. */
+/** Tells whether lines are printed in order and none is drawn again: `--plain`, or TERM=dumb. */
+export function isPlain(env: Readonly<Record<string, string | undefined>>): boolean {
+  return !['', '0', undefined].includes(env['PERDURE_PLAIN']) || env['TERM'] === 'dumb';
+}
+
+/** Detects colours and width. `NO_COLOR` set to anything turns colours off, as a plain terminal does. */
 export function detectPaint(stream: Stream, env: Readonly<Record<string, string | undefined>>): Paint {
   const isTerminal = stream.isTTY === true;
   // A terminal that does not know its size says 0.
   const columns = (): number | null => (isTerminal ? stream.columns || COLUMNS : null);
-  return createPaint(isTerminal && !env['NO_COLOR'] && env['TERM'] !== 'dumb', columns);
+  return createPaint(isTerminal && !env['NO_COLOR'] && !isPlain(env), columns);
 }
 
 /** Width of a terminal that does not report one. */

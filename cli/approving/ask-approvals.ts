@@ -27,8 +27,6 @@ type AskApprovals = {
 /** The terminal at which the person is asked; `input` is null without one. */
 type Terminal = Pick<Cli, 'self' | 'say' | 'env'> & {
   readonly input: Pick<Input, 'ask' | 'pick' | 'edit'> | null;
-  /** A call may be left as it is for the next one. */
-  readonly mayLeave?: boolean;
 };
 
 type Sessions = Pick<PerdureClient, 'approve' | 'deny' | 'answer'>;
@@ -82,7 +80,7 @@ async function untilDecided(person: Person, asked: OpenQuestion): Promise<void> 
     if (rule !== null) cli.say(`approved by your rule ${oneLine(rule, 200)}`);
     // A menu was left by the way back.
     if (line === '' && cli.input.pick) continue;
-    if (line === LATER) return;
+    if (line === LATER) return cli.say(approvalHint(approval, cli.self));
     if (line === null) return gone.signal.aborted ? undefined : cli.say(stillWaitsText(approval, cli.self));
     try {
       if (approval.question) return await answerFromLine(person, approval, line);
@@ -100,17 +98,28 @@ async function untilDecided(person: Person, asked: OpenQuestion): Promise<void> 
 }
 
 function askForLine(cli: Terminal, approval: WaitingApproval, gone: AbortSignal): Promise<string | null> {
-  const { tool, question } = approval;
-  const { mayLeave = false } = cli;
   const { ask, pick } = cli.input ?? {};
-  if (ask && pick) return pickDecision({ ask, pick }, { approval, gone, mayLeave });
-  const prompt = question ? 'your answer: ' : `${oneLine(tool, 60)}? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt: `;
-  return cli.input?.ask(prompt, gone) ?? Promise.resolve(null);
+  if (ask && pick) return pickDecision({ ask, pick }, { approval, gone });
+  return askByLine(ask, approval, gone);
+}
+
+/** Asks where only whole lines can be typed; an empty one leaves a question for later. */
+async function askByLine(
+  ask: Input['ask'] | undefined,
+  { tool, question }: WaitingApproval,
+  gone: AbortSignal,
+): Promise<string | null> {
+  const prompt = question
+    ? 'your answer (Enter: later): '
+    : `${oneLine(tool, 60)}? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt / [l]ater: `;
+  const line = (await ask?.(prompt, gone)) ?? null;
+  const leaves = question ? [''] : ['l', 'later'];
+  return line !== null && leaves.includes(line.trim().toLowerCase()) ? LATER : line;
 }
 
 /** Ctrl-D ends the typing here and decides nothing. */
 const stillWaitsText = (approval: WaitingApproval, self: string): string =>
-  `nothing more can be typed here, and call ${oneLine(approval.call, 100)} still waits; ${approvalHint(approval, self)}`;
+  `input has ended, and call ${oneLine(approval.call, 100)} still waits; ${approvalHint(approval, self)}`;
 
 /**
  * Carries out the typed decision and returns false to ask again. The text behind `n` or `i` is the
@@ -136,7 +145,7 @@ async function carryOutLine(
       if (rule === null) return false;
       if (always.misses(rule, approval)) {
         cli.say(
-          `the rule ${oneLine(rule, 200)} is not about this call, and nothing is decided: a rule names the tool, such as ${oneLine(ruleFor(approval) ?? approval.tool, 200)}`,
+          `the rule ${oneLine(rule, 200)} doesn't cover this call, so nothing was decided: name the tool, as in ${oneLine(ruleFor(approval) ?? approval.tool, 200)}`,
         );
         return false;
       }
@@ -160,7 +169,7 @@ async function carryOutLine(
       return true;
     }
     default:
-      cli.say('answer y, a, n, e or i; a reason may follow n and i, a rule may follow a');
+      cli.say('answer y, a, n, e, i or l; a reason may follow n and i, a rule may follow a');
       return false;
   }
 }
@@ -207,7 +216,7 @@ async function editInput(cli: Terminal, input: unknown, given: string, gone: Abo
     const before = JSON.stringify(input, null, 2) ?? '';
     const after = await cli.input.edit(before);
     if (gone.aborted || after === null) return null;
-    if (after.trim() === before.trim()) return (cli.say('the input is unchanged: answer y to run it'), null);
+    if (after.trim() === before.trim()) return (cli.say('input unchanged: answer y to run it'), null);
     return parseCallInput(after);
   }
   cli.say(`current input: ${oneLine(JSON.stringify(input) ?? '', 2_000)}`);

@@ -27,13 +27,14 @@ export async function decideInTurn(cli: Cli, opened: Opened, waiting: readonly W
     deny: (session, ...rest) => carryOut(session, 'denied', () => sessions.deny(session, ...rest)),
     answer: (session, ...rest) => carryOut(session, 'answered', () => sessions.answer(session, ...rest)),
   };
-  const asking = askApprovals({ ...cli, input, mayLeave: true }, deciders);
+  const asking = askApprovals({ ...cli, input }, deciders);
   try {
     for (const [at, approval] of waiting.entries()) {
       if (left.signal.aborted) break;
       const { title } = await sessions.describe(approval.session);
       cli.print(`${cli.out.dim(`── ${at + 1} of ${waiting.length} · ${oneLine(title, 80)} · ${approval.session}`)}\n`);
-      const isLine = approval.question && !isPicked(approval);
+      // Where a line answers, the text says all that a menu would.
+      const isLine = !input?.pick || (approval.question && !isPicked(approval));
       cli.print(`${isLine ? approvalText(cli.out, approval) : callToDecideText(cli.out, approval)}\n`);
       await Promise.race([
         asking.ask(approval),

@@ -16,11 +16,11 @@ const BACK = '\u001b';
 /** Decides nothing: the call waits on. */
 export const LATER = '\u001blater';
 
-type Picking = { readonly approval: WaitingApproval; readonly gone: AbortSignal; readonly mayLeave: boolean };
+type Picking = { readonly approval: WaitingApproval; readonly gone: AbortSignal };
 
 /**
- * Returns null when the question is gone or typing has ended, and an empty line to be asked again.
- * `mayLeave` offers LATER.
+ * Returns null when the question is gone or typing has ended, LATER when it is left, and an empty
+ * line to be asked again.
  */
 export function pickDecision(input: Asking, picking: Picking): Promise<string | null> {
   return picking.approval.question ? pickAnswer(input, picking) : pickForCall(input, picking);
@@ -34,7 +34,7 @@ const KINDS: Readonly<Record<string, string>> = {
   bash: 'this command',
 };
 
-async function pickForCall(input: Asking, { approval, gone, mayLeave }: Picking): Promise<string | null> {
+async function pickForCall(input: Asking, { approval, gone }: Picking): Promise<string | null> {
   const { tool, reason } = approval;
   const [narrow] = rulesToPick(approval);
   const always = narrow === undefined ? 'yes, and choose a rule for others' : 'yes, and not again for …';
@@ -45,19 +45,19 @@ async function pickForCall(input: Asking, { approval, gone, mayLeave }: Picking)
       options: [
         { answer: 'y', words: 'yes', keys: ['y'] },
         { answer: 'a', words: `${always}${narrow === undefined ? '' : ` ${oneLine(narrow, 100)}`}`, keys: ['a'] },
-        { answer: 'why', words: 'no, and say why' },
-        { answer: 'e', words: 'change it first', keys: ['e'] },
+        { answer: 'why', words: 'no, and tell it why' },
+        { answer: 'e', words: 'edit it first', keys: ['e'] },
         { answer: 'n', words: 'no  (n)', keys: ['n'] },
-        { answer: 'i', words: `no, and stop the run  (${mayLeave ? 'i' : 'Esc'})`, keys: ['i'] },
-        ...(mayLeave ? [leaving] : []),
+        { answer: 'i', words: 'no, and stop the run  (i)', keys: ['i'] },
+        leaving,
       ],
-      escape: mayLeave ? LATER : 'i',
+      escape: LATER,
     },
     gone,
   );
   if (answer === 'a') return pickRule(input, approval, gone);
   if (answer !== 'why') return answer;
-  const why = await input.ask('why not (Enter: without a word, Esc: back): ', gone, BACK);
+  const why = await input.ask('why not (Enter: no reason, Esc: back): ', gone, BACK);
   if (why === BACK) return '';
   return why === null ? null : `n ${why}`;
 }
@@ -101,10 +101,9 @@ export function isPicked({ input }: Pick<WaitingApproval, 'input'>): boolean {
   return options.length > 0 && options.length <= MOST_OPTIONS && areNumbered(options);
 }
 
-async function pickAnswer(input: Asking, { approval: question, gone, mayLeave }: Picking): Promise<string | null> {
-  if (!isPicked(question))
-    return mayLeave ? input.ask('your answer (Esc: later): ', gone, LATER) : input.ask('your answer: ', gone);
+async function pickAnswer(input: Asking, { approval: question, gone }: Picking): Promise<string | null> {
+  if (!isPicked(question)) return input.ask('your answer (Esc: later): ', gone, LATER);
   const options = parseQuestion(question.input).options.map((option) => ({ answer: option, words: option }));
   const heading = 'Which one?';
-  return input.pick(mayLeave ? { heading, options: [...options, leaving], escape: LATER } : { heading, options }, gone);
+  return input.pick({ heading, options: [...options, leaving], escape: LATER }, gone);
 }

@@ -13,7 +13,7 @@ type Asking = {
 
 /** Throws ClientProblem. */
 export async function sayAside({ sessions, session, say }: Asking, question: string): Promise<void> {
-  say('asked aside: what runs goes on');
+  say('asked on the side: the run continues');
   const aside = await sessions.askAside(session, question);
   say(aside.answer);
   say(asideCost(aside));
@@ -27,7 +27,7 @@ export function createAsides(asking: Asking, send: (text: string, now: boolean) 
       const found = /^\/btw(?:\s([^]*))?$/.exec(text.trim());
       if (!found) return send(text, now);
       const question = found[1]?.trim();
-      if (question === undefined) return asking.say('name a question behind /btw');
+      if (question === undefined) return asking.say('add a question after /btw');
       const asked = sayAside(asking, question).catch((error: unknown) => asking.say(reasonOf(error)));
       open.add(asked);
       void asked.then(() => open.delete(asked));

@@ -27,7 +27,7 @@ export async function chooseSession(cli: Cli, opened: Opened, there: readonly Se
       ? await input.choose(sessionPicker(cli, opened, there), left.signal)
       : await chooseByNumber(cli, there.slice(0, NUMBERED), (words) => input?.ask(words, left.signal));
     const found = there.find(({ session }) => session === chosen);
-    if (!found) throw new UsageError('no session was chosen');
+    if (!found) throw new UsageError('no session chosen');
     return found.session;
   } finally {
     input?.close();
@@ -58,7 +58,7 @@ function sessionPicker(cli: Pick<Cli, 'err'>, opened: Opened, there: readonly Se
   }));
   const preview = async (answer: string): Promise<readonly string[]> =>
     previewRows(cli, await readLastWords(opened, answer as SessionId));
-  return { heading: 'Which session?', verb: 'goes on with it', items, preview };
+  return { heading: 'Which session?', verb: 'continues it', items, preview };
 }
 
 function previewRows({ err }: Pick<Cli, 'err'>, { prompt, reply }: LastWords): readonly string[] {

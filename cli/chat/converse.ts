@@ -179,7 +179,7 @@ async function oneRound(cli: Cli, { talk, screen, state, stop }: Round): Promise
     return;
   }
   const which = next === null ? { after: state.run } : { messageId: next };
-  const onTrouble = (why: string | null): void => cli.say(why ?? 'the server answers again');
+  const onTrouble = (why: string | null): void => cli.say(why ?? 'the server is back');
   state.running = true;
   try {
     for await (const event of sessions.follow(talk.session, { ...which, signal: stop, onTrouble, onNotice: cli.say })) {
@@ -235,7 +235,7 @@ function onEscape(cli: Cli, round: Round, isEmpty: boolean): void {
 }
 
 async function goBack(cli: Cli, { talk, screen, state, stop }: Round, undoes: boolean): Promise<void> {
-  if (!state.begun) return cli.say('nothing was said yet');
+  if (!state.begun) return cli.say('nothing has been said yet');
   const { workplace, session } = talk;
   const { goBackHere, undoHere } = await import('./rewind-picker.ts');
   const { sessions } = workplace;
@@ -287,7 +287,7 @@ function footerFacts(talk: ChatConversation, { state, branch, now, last }: Foote
 
 /** Runs a command of the person and keeps what it gave for the next message. */
 async function runHere(cli: Cli, { talk, state }: Pick<Submitting, 'talk' | 'state'>, command: string): Promise<void> {
-  if (state.shell) return cli.say('a command of yours still runs: Esc ends it');
+  if (state.shell) return cli.say('your command is still running: press Esc to stop it');
   state.shell = new AbortController();
   cli.print(`${cli.out.bold('!')} ${oneLine(command, 400)}\n`);
   try {
@@ -296,7 +296,7 @@ async function runHere(cli: Cli, { talk, state }: Pick<Submitting, 'talk' | 'sta
     if (!ran.output.endsWith('\n') && ran.output !== '') cli.print('\n');
     state.shellRuns.push(ran);
     const how = ran.status === 0 ? '' : ran.status === null ? 'it was ended; ' : `it ended with status ${ran.status}; `;
-    cli.say(`${how}your next message takes its output along`);
+    cli.say(`${how}its output goes with your next message`);
   } catch (error) {
     cli.say(`the command could not be started: ${reasonOf(error)}`);
   } finally {
@@ -369,7 +369,7 @@ async function farewellText({ self }: Cli, { workplace, session }: ChatConversat
   try {
     const seen = await workplace.sessions.describe(session);
     if (seen.status !== 'open') return `session ${session} is closed`;
-    return isUnderWay(seen) || seen.unseen ? `the run goes on when a worker runs: ${back}` : back;
+    return isUnderWay(seen) || seen.unseen ? `the run continues while a worker runs: ${back}` : back;
   } catch (error) {
     if (error instanceof ClientProblem) return back;
     throw error;

@@ -14,5 +14,5 @@ type Forking = {
 export async function sayFork({ sessions, session, say }: Forking, prompt: string): Promise<void> {
   const fork = await sessions.fork(session, prompt === '' ? {} : { prompt });
   const where = fork.files ? `its files are in ${oneLine(fork.cwd, 300)}` : 'it works in the same folder';
-  say(`forked: ${fork.session}, ${where}; \`perdure chat --session ${fork.session}\` goes on there`);
+  say(`forked: ${fork.session}, ${where}: continue there with \`perdure chat --session ${fork.session}\``);
 }

@@ -27,7 +27,7 @@ export function inputHistory(env: Env, say: (line: string) => void): InputHistor
       return act();
     } catch (error) {
       if (codeOf(error) === undefined) throw error;
-      if (!told && codeOf(error) !== 'ENOENT') say(`what is typed here is not remembered: ${file}: ${codeOf(error)}`);
+      if (!told && codeOf(error) !== 'ENOENT') say(`history is not saved: ${file}: ${codeOf(error)}`);
       told ||= codeOf(error) !== 'ENOENT';
       return otherwise;
     }

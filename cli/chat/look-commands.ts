@@ -38,10 +38,12 @@ export async function sayAgents({ sessions, session, say }: Looking): Promise<vo
   let count = 0;
   for await (const agent of agentsOf({ sessions, session })) {
     const type = agent.facts?.agent?.type ?? 'agent';
-    say(`${oneLine(type, 30)}  ${oneLine(agent.title, 60)}  ${phaseText(agent)}  ${agent.facts?.turns ?? 0} turns`);
+    say(
+      `${oneLine(type, 30)}  ${oneLine(agent.title, 60)}  ${phaseText(agent)}  ${formatCount(agent.facts?.turns ?? 0, 'turn')}`,
+    );
     count += 1;
   }
-  if (count === 0) say('it has no agents');
+  if (count === 0) say('no agents');
 }
 
 export async function sayPermissions({ say, readConfig }: Looking & Pick<Talk, 'readConfig'>): Promise<void> {
@@ -77,7 +79,7 @@ export async function sayFiles({ sessions, session, say }: Looking): Promise<voi
     const before = byPath.get(path) ?? { added: 0, removed: 0 };
     byPath.set(path, { added: before.added + added, removed: before.removed + removed });
   }
-  if (byPath.size === 0) return say('no edit and no write has changed a file; commands may have');
+  if (byPath.size === 0) return say('no file was changed by edit or write; commands may have changed some');
   for (const [path, { added, removed }] of [...byPath].slice(0, MOST_FILES))
     say(`${oneLine(path, 200)}  +${added} −${removed}`);
   if (byPath.size > MOST_FILES) say(`… ${formatCount(byPath.size - MOST_FILES, 'more file')}`);

@@ -42,7 +42,7 @@ export async function goBackHere(place: RewindPlace): Promise<void> {
   const id = await input.choose(
     {
       heading: 'Go back to right before which prompt?',
-      verb: 'goes on',
+      verb: 'continues',
       items: prompts.map(itemOf),
       // A worker looks once a prompt is chosen: the list is moved through faster than that.
       preview: async (to) => previewRows(place.paint, await sessions.rewind(session, { to, dryRun: 'snapshots' })),

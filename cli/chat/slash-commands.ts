@@ -24,13 +24,13 @@ type Slash = {
 
 /** Throws UsageError. */
 const requireText = (rest: string, what: string): string => {
-  if (rest === '') throw new UsageError(`name ${what} behind it`);
+  if (rest === '') throw new UsageError(`add ${what} after it`);
   return rest;
 };
 
 async function setOption({ sessions, session, say }: Talk, changes: OptionChanges): Promise<void> {
   await sessions.setOptions(session, changes);
-  say('set: the next run begins with it');
+  say('set for the next run');
 }
 
 const commands: Readonly<Record<string, Slash>> = {
@@ -77,11 +77,11 @@ const commands: Readonly<Record<string, Slash>> = {
   compact: {
     group: 'Now',
     takes: '[WORDS]',
-    does: 'sums up what was said, and goes on with the summary; what it must keep may follow',
+    does: 'summarizes the conversation and continues with the summary; what it must keep may follow',
     act: async ({ sessions, session, say }, rest) => {
       const text = `/compact ${rest}`.trim();
       await sessions.send(session, text, { compact: rest === '' ? {} : { instructions: rest } });
-      say('asked: it is summed up as soon as nothing else runs');
+      say('compaction requested: it starts when nothing else is running');
     },
   },
   rewind: {
@@ -104,7 +104,7 @@ const commands: Readonly<Record<string, Slash>> = {
     takes: '',
     does: 'tells how full the model’s context is',
     act: ({ contextWords, say }) => {
-      say(contextWords() ?? 'nothing has been counted yet: the next reply tells it');
+      say(contextWords() ?? 'no usage yet: it is known after the next reply');
       return Promise.resolve();
     },
   },
@@ -203,7 +203,7 @@ async function topUp({ sessions, session, say }: Talk, flags: Pick<RunFlags, key
   const problem = topUpProblem(limits);
   if (problem !== undefined) throw new UsageError(problem);
   await sessions.topUp(session, limits);
-  say('raised: the run goes on with it');
+  say('limit raised');
 }
 
 /** Checks options as the command line does. Throws UsageError. */
@@ -243,7 +243,7 @@ const KEYS: readonly (readonly [key: string, does: string])[] = [
   ['Ctrl-S', 'sends at once: it interrupts what runs'],
   ['Shift-Tab', 'the next permission mode, from the next run on'],
   ['Tab', 'completes a command, its argument, or a file behind @'],
-  ['!command', 'runs a command here, as you; your next message takes its output along'],
+  ['!command', 'runs a command here, as you; its output goes with your next message'],
   ['Ctrl-O', 'the output of the newest call; again: of the one before'],
   ['Ctrl-R, ↑', 'what you typed before'],
   ['Ctrl-G', 'your editor'],

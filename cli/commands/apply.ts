@@ -18,7 +18,7 @@ Nothing is written when the folder has changes of the same files that are not co
 export function applyCommand(program: Command, cli: Cli): void {
   program
     .command('apply')
-    .description('write what a session has changed onto another checkout')
+    .description('apply the changes of a session to another checkout')
     .argument('<id>', 'the session')
     .argument('[path...]', 'only these files and folders of the session')
     .option('--from <point>', POINT)

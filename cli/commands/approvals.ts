@@ -14,7 +14,7 @@ import { withServer, withSession } from '../with-server.ts';
 export function approvalsCommand(program: Command, cli: Cli): void {
   program
     .command('approvals')
-    .description('decide one after the other about what waits; without a terminal, list the calls and questions')
+    .description('decide waiting calls and questions one by one; without a terminal, list them')
     .argument('[id]', 'of this session only')
     .option('--list', 'only list them, at a terminal too')
     .option('--json', 'print one JSON object per call, with its whole input')
@@ -33,7 +33,7 @@ async function showApprovals(
   const list = async (opened: Opened, session?: SessionId): Promise<number> => {
     const { sessions } = opened;
     const waiting = await sessions.approvals(session);
-    if (waiting.length > 0 && !json && !only && cli.bottom !== null && cli.openInput !== null) {
+    if (waiting.length > 0 && !json && !only && cli.isTerminal && cli.openInput !== null) {
       const { decideInTurn } = await import('../approving/decide-in-turn.ts');
       await decideInTurn(cli, opened, waiting);
       return STATUS.ok;
@@ -41,8 +41,7 @@ async function showApprovals(
     if (json) for (const approval of waiting) cli.print(`${jsonLine(approval)}\n`);
     else if (waiting.length > 0) cli.print(approvalsTable(cli.out, waiting));
     const decide = `decide with: ${cli.self} approve ID CALL, or ${cli.self} deny ID CALL --reason "why"`;
-    if (waiting.length === 0)
-      cli.say(`there are no calls waiting for a decision${await lastDecisionText(cli, opened)}`);
+    if (waiting.length === 0) cli.say(`no calls are waiting for a decision${await lastDecisionText(cli, opened)}`);
     if (waiting.some(({ question }) => !question)) cli.say(decide);
     if (waiting.some(({ question }) => question)) cli.say(`answer with: ${cli.self} answer ID CALL "your answer"`);
     return STATUS.ok;

@@ -11,7 +11,7 @@ export function btwCommand(program: Command, cli: Cli): void {
   program
     .command('btw')
     .description(
-      'ask the model of a session something aside: its conversation keeps no trace of it, and what runs goes on',
+      'ask the model of a session a side question: the conversation keeps no trace of it, and the run continues',
     )
     .argument('<id>', 'the session')
     .argument('<question...>', 'what you want to know')

@@ -33,8 +33,8 @@ export function chatCommand(program: Command, cli: Cli): void {
     .command('chat')
     .description('talk with a session of this folder; `perdure` alone does the same')
     .argument('[message]', 'the first message')
-    .option('-c, --continue', 'go on with the newest open session of this folder')
-    .option('-r, --resume [id]', 'go on with this session, or with one of this folder that is chosen from a list')
+    .option('-c, --continue', 'continue the newest open session of this folder')
+    .option('-r, --resume [id]', 'continue this session, or choose one of this folder from a list')
     .option(...MEDIA_OPTION)
     .option(...CONFIG_OPTION);
   addRunOptions(command).action(async (message: string | undefined, flags: Flags) => {
@@ -199,5 +199,5 @@ async function greetPerson(cli: Cli, workplace: Workplace, { seen, cwd }: Greete
   const isAlone = (stayingWorkers(cli.env, workplace.workers.taskQueue) ?? 0) === 0;
   if (isAlone && isKeyless(cli.env)) cli.say(NO_KEY);
   else if (before) cli.say(`Resume the newest session of this folder, ${before.session}, with \`${cli.self} -c\`.`);
-  else cli.say('Say what to do; @ completes file names, and ! runs a command of your own.');
+  else cli.say('Say what to do; @ completes file names, and ! runs a shell command.');
 }

@@ -20,7 +20,9 @@ export function devCommand(program: Command, cli: Cli): void {
   const command = addStayingOptions(
     program
       .command('dev')
-      .description('start a server, a worker and the ops page, and say what happens to sessions; runs until stopped'),
+      .description(
+        'start a server, a worker and the ops page, and report what happens to sessions; runs until stopped',
+      ),
   ).option('--ui', "with Temporal's own UI beside it, on this machine, for anyone there");
   addPageOptions(command).action(async ({ config, ...flags }: Flags) => {
     const { withStayingWorker } = await import('../with-staying-worker.ts');

@@ -42,7 +42,7 @@ async function diff(cli: Cli, id: string, paths: readonly string[], { json, ...f
     else if (stat) cli.print(statWithUncaptured(cli, found));
     else printPatch(cli, found);
     if (!stat && json !== true) for (const line of uncapturedLines(found)) cli.say(line.trimEnd());
-    if (!stat && found.patch === null) cli.say('the patch is larger than 64 MB: name some paths, or say --stat');
+    if (!stat && found.patch === null) cli.say('the patch is larger than 64 MB: name some paths, or use --stat');
     return STATUS.ok;
   });
 }

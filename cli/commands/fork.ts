@@ -31,7 +31,7 @@ and with --no-files, in the same folder.`;
 export function forkCommand(program: Command, cli: Cli): void {
   program
     .command('fork')
-    .description('begin a session of its own from a point of another one, and print its id')
+    .description('start a new session from a point in another one, and print its id')
     .argument('<id>', 'the session')
     .argument('[prompt]', 'its first message; - reads standard input')
     .option('--at <point>', 'the position of an entry, as `show --json` prints it, RUN.ITERATION, or a message’s id')
@@ -48,7 +48,7 @@ export function forkCommand(program: Command, cli: Cli): void {
 
 async function fork(cli: Cli, id: string, text: string | undefined, flags: Flags): Promise<number> {
   const { at, worktree, promptFile, json } = flags;
-  if (flags.files === false && worktree) throw new UsageError('say --no-files or --worktree, not both');
+  if (flags.files === false && worktree) throw new UsageError('use --no-files or --worktree, not both');
   const folder = typeof flags.files === 'string' ? flags.files : typeof worktree === 'string' ? worktree : undefined;
   const prompt = text === undefined && promptFile === undefined ? undefined : await readPrompt(cli, text, promptFile);
   const options: ForkOptions = {

@@ -21,7 +21,7 @@ Nothing is deleted when any session cannot be read.`;
 export function gcCommand(program: Command, cli: Cli): void {
   program
     .command('gc')
-    .description('drop what no session reaches from the store')
+    .description('delete stored data that no session uses')
     .option('--dry-run', 'change nothing, and print what would be dropped')
     .option('--older-than <time>', 'leave alone what is younger: 1d or more (default: 1d)')
     .option(

@@ -9,7 +9,7 @@ import { withServer } from '../with-server.ts';
 export function importCommand(program: Command, cli: Cli): void {
   program
     .command('import')
-    .description('take up an exported session here, under its id')
+    .description('import an exported session, under its id')
     .argument('<file>', 'as `export` wrote it')
     .option('--cwd <dir>', 'the folder it works in from now on (default: the current one)')
     .option('--yes', 'also with a mode, rules, folders, variables or a system prompt that let the agent do more')
@@ -30,11 +30,10 @@ async function accept(cli: Cli, path: string, { lines, widens }: ImportedOptions
   const left = new AbortController();
   const leave = (): void => left.abort();
   const input = cli.openInput?.({ submit: () => undefined, interrupt: leave, leave });
-  if (!input)
-    throw new UsageError(`${path} lets the agent do, or tells it, what is said above: give --yes to take it up so`);
+  if (!input) throw new UsageError(`${path} lets the agent do, or tells it, the above: pass --yes to import it`);
   try {
     const line = await input.ask('take it up so? [y]es, Enter: no ', left.signal);
-    if (!/^y(?:es)?$/i.test(line?.trim() ?? '')) throw new UsageError(`${path} was not taken up`);
+    if (!/^y(?:es)?$/i.test(line?.trim() ?? '')) throw new UsageError(`${path} was not imported`);
   } finally {
     input.close();
   }
@@ -62,7 +61,7 @@ async function importIt(cli: Cli, path: string, { cwd, yes }: Required<Flags>): 
     });
     cli.print(`${session}\n`);
     const rest = again
-      ? `it was taken from this file before, and goes on where it is: \`${cli.self} show ${session}\``
+      ? `it was imported from this file before, and is unchanged: \`${cli.self} show ${session}\``
       : `it waits for a message: ${cli.self} send ${session} "…"`;
     cli.say(rest);
     return STATUS.ok;

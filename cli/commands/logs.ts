@@ -55,8 +55,7 @@ async function printSteps(cli: Cli, id: string, { json = false, follow = false }
         if (json) cli.print(`${jsonLine({ ...step, calls })}\n`);
         else for (const line of lines) cli.print(rowsText(cli.out.columns(), line));
       }
-      if (steps.length === 0 && !follow)
-        cli.say('the server has no step of it: nothing has begun, or its history is gone');
+      if (steps.length === 0 && !follow) cli.say('no steps found: nothing has started yet, or the history is gone');
       if (!follow) break;
       await pause(LOOK_MS, cli.unread);
       if (cli.unread.aborted) return STATUS.unread;

@@ -24,7 +24,7 @@ type ServerOffer = Listed | { readonly server: string; readonly why: string };
 export function mcpToolsCommand(program: Command, cli: Cli): void {
   program
     .command('mcp-tools')
-    .description('list the tools of the MCP servers, by the names that rules have for them')
+    .description('list the tools of the MCP servers, by the names that rules use')
     .argument('[server]', 'of this one only')
     .option('--json', 'print one JSON object per tool')
     .option(...CONFIG_OPTION)

@@ -69,13 +69,12 @@ async function editNote(cli: Cli, { folder, notes }: Place, names: readonly stri
   const [name, another] = names;
   if (name === undefined || another !== undefined) throw new UsageError('name one note: `perdure memory edit NAME`');
   if (!isNoteName(name))
-    throw new UsageError(`${JSON.stringify(name)} is no name of a note: use letters, digits, - and _`);
+    throw new UsageError(`${JSON.stringify(name)} is not a valid note name: use letters, digits, - and _`);
   const before = notes.find((note) => note.name === name)?.text ?? '';
   const after = await createPersonsEditor(cli.env, cli.say)(before === '' ? '' : `${before}\n`);
   if (after === null) return STATUS.failed;
-  if (after.trim() === '')
-    throw new UsageError(`an empty note says nothing: \`perdure memory forget ${name}\` removes it`);
-  if (after.trim() === before) return (cli.say(`${name} is as it was`), STATUS.ok);
+  if (after.trim() === '') throw new UsageError(`a note can't be empty: \`perdure memory forget ${name}\` removes it`);
+  if (after.trim() === before) return (cli.say(`${name} is unchanged`), STATUS.ok);
   if (Buffer.byteLength(after) > NOTE_BYTES)
     throw new UsageError(
       `the note has ${Buffer.byteLength(after)} bytes, and ${NOTE_BYTES} are allowed: nothing was changed`,

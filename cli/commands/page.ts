@@ -35,7 +35,7 @@ export function pageCommand(program: Command, cli: Cli): void {
 type Flags = MonitorFlags & HostFlags & { readonly address?: boolean };
 
 async function printAddress(cli: Cli, others: object): Promise<number> {
-  if (Object.keys(others).length > 0) throw new UsageError('--address goes with no other option');
+  if (Object.keys(others).length > 0) throw new UsageError('--address cannot be combined with other options');
   const { entranceOf, servedNow } = await import('../../page/page-address.ts');
   const { root } = openDataFolder(cli.env);
   const address = await servedNow(root);

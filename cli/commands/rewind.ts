@@ -33,7 +33,7 @@ What is left behind stays in the store and counts as spent. What calls did apart
 export function rewindCommand(program: Command, cli: Cli): void {
   program
     .command('rewind')
-    .description('take a session back to an earlier point, with its files')
+    .description('rewind a session to an earlier point, with its files')
     .argument('<id>', 'the session')
     .option('--to <point>', 'the position of an entry, as `show --json` prints it, RUN.ITERATION, or a message’s id')
     .option('--conversation', 'only the conversation goes back')
@@ -47,9 +47,9 @@ export function rewindCommand(program: Command, cli: Cli): void {
     .addHelpText('after', HELP)
     .action(async (id: string, flags: Flags) => {
       const { conversation = false, files = false } = flags;
-      if (conversation && files) throw new UsageError('say --conversation or --files, or neither for both');
+      if (conversation && files) throw new UsageError('use --conversation or --files, or neither for both');
       if (flags.undo && (flags.to ?? (conversation || files || flags.dryRun || flags.all)))
-        throw new UsageError('--undo goes with --force, --now and --json alone');
+        throw new UsageError('--undo can only be combined with --force, --now and --json');
       cli.exit(await withSession(cli, id, (opened, session) => rewind(cli, opened, session, flags)));
     });
 }

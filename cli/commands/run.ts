@@ -38,11 +38,11 @@ export function runCommand(program: Command, cli: Cli): void {
   const command = program
     .command('run')
     .description('start a task, follow it, print what it says and does')
-    .argument('[task]', 'the task; - reads standard input, and what is piped in beside a text is put behind it')
+    .argument('[task]', 'the task; - reads standard input, and piped input is added after the text')
     .option('--prompt-file <file>', 'read the task from a file')
     .option(...MEDIA_OPTION)
     .option('--json', 'print one JSON object per event, the session first, the result last')
-    .option('--wait', 'where nobody can be asked, wait for decisions made elsewhere (default: leave, with status 3)')
+    .option('--wait', 'without a terminal, wait for decisions made elsewhere (default: exit with status 3)')
     .option('--demo', 'run the built-in demo on a scripted model, without an API key; it writes LINES.md')
     .option(...CONFIG_OPTION)
     .option(...DUMP_OPTION)

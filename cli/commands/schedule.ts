@@ -52,12 +52,12 @@ export function scheduleCommand(program: Command, cli: Cli): void {
 function addCreate(group: Command, cli: Cli): void {
   const create = group
     .command('create')
-    .description('make a schedule: each firing opens a session of its own, or is the next prompt of --session')
+    .description('create a schedule: each firing starts a new session, or is the next prompt of --session')
     .argument(
       '<cron>',
       'minute, hour, day of the month, month, day of the week, such as "0 6 * * 1"; or @daily and the like',
     )
-    .argument('[task]', 'the task; - reads standard input, and what is piped in beside a text is put behind it')
+    .argument('[task]', 'the task; - reads standard input, and piped input is added after the text')
     .option('--name <name>', 'the schedule’s name, with which its sessions’ ids begin (default: one is made)')
     .option(...CONFIG_OPTION);
   addRunOptions(addPlanOptions(create))
@@ -86,7 +86,7 @@ function addPlanOptions(command: Command): Command {
 function addUpdate(group: Command, cli: Cli): void {
   const update = group
     .command('update')
-    .description('change a schedule from its next firing on; what is not given stays as it is')
+    .description('change a schedule, from its next firing on; options that you leave out stay the same')
     .argument('<name>', 'the schedule’s name')
     .option('--cron <cron>', 'the times, as `create` takes them')
     .option('--task <task>', 'the task');

@@ -7,7 +7,7 @@ import { addValue } from '../repeatable.ts';
 import { RunFlag, runOptions, type RunFlags } from '../run-options.ts';
 import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../media-argument.ts';
 import { readPrompt } from '../prompt-argument.ts';
-import { sayIfNobodyWorks, withSession } from '../with-server.ts';
+import { sayIfNobodyWorks, showSent, withSession } from '../with-server.ts';
 
 type Flags = MediaFlags & Pick<RunFlags, 'tags'> & { readonly now?: boolean; readonly promptFile?: string };
 
@@ -16,7 +16,7 @@ export function sendCommand(program: Command, cli: Cli): void {
     .command('send')
     .description('send a session another message; the model reads it before its next call')
     .argument('<id>', 'the session')
-    .argument('[text]', 'the message; - reads standard input, and what is piped in beside a text is put behind it')
+    .argument('[text]', 'the message; - reads standard input, and piped input is added after the text')
     .option('--now', 'interrupt the current run for it')
     .option('--prompt-file <file>', 'read the message from a file')
     .option(...MEDIA_OPTION)
@@ -38,7 +38,7 @@ async function send(cli: Cli, id: string, text: string | undefined, flags: Flags
   const prompt = withMedia(await readPrompt(cli, text, promptFile), mediaBlocks(cli, flags));
   return withSession(cli, id, async (opened, session) => {
     const { messageId } = await opened.sessions.send(session, prompt, { now: now ?? false, options });
-    cli.print(`${messageId}\n`);
+    showSent(cli, session, messageId);
     await sayIfNobodyWorks(cli, opened, session);
     return STATUS.ok;
   });

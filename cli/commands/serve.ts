@@ -29,7 +29,7 @@ export function serveCommand(program: Command, cli: Cli): void {
 type Flags = MonitorFlags & PortFlags & { readonly token?: boolean };
 
 async function printToken(cli: Cli, others: object): Promise<number> {
-  if (Object.keys(others).length > 0) throw new UsageError('--token goes with no other option');
+  if (Object.keys(others).length > 0) throw new UsageError('--token cannot be combined with other options');
   const { readApiToken } = await import('../../page/page-address.ts');
   cli.print(`${readApiToken(openDataFolder(cli.env).root)}\n`);
   return STATUS.ok;

@@ -33,8 +33,7 @@ export function showCommand(program: Command, cli: Cli): void {
 
 async function show(cli: Cli, id: string, flags: Flags): Promise<number> {
   const { json = false, full = false, all = false, timeline = false } = flags;
-  if (timeline && (json || full || all))
-    throw new UsageError('--timeline stands alone: leave --json, --full and --all out');
+  if (timeline && (json || full || all)) throw new UsageError('--timeline takes none of --json, --full and --all');
   return withSession(cli, id, async (opened, session) => {
     const { readSession } = await import('../../client/sessions/read.ts');
     const reading = await readSession(opened, session);

@@ -23,7 +23,7 @@ export function startCommand(program: Command, cli: Cli): void {
   const command = program
     .command('start')
     .description('start a task and print the session’s id')
-    .argument('[task]', 'the task; - reads standard input, and what is piped in beside a text is put behind it')
+    .argument('[task]', 'the task; - reads standard input, and piped input is added after the text')
     .option('--prompt-file <file>', 'read the task from a file')
     .option(...MEDIA_OPTION)
     .option(...CONFIG_OPTION);

@@ -15,7 +15,7 @@ const limitNames = Object.keys(LIMITS) as readonly (keyof NewLimits)[];
 export function topUpCommand(program: Command, cli: Cli): void {
   const command = program
     .command('top-up')
-    .description('raise limits of the run under way; each is counted from the beginning of the run')
+    .description('raise limits of the current run; each counts from the start of the run')
     .argument('<id>', 'the session');
   for (const name of limitNames) {
     const { flag = '', raises, hint = '' } = LIMITS[name];
@@ -35,7 +35,7 @@ async function topUp(cli: Cli, id: string, flags: Flags): Promise<number> {
   if (problem !== undefined) throw new UsageError(problem);
   return withSession(cli, id, async ({ sessions }, session) => {
     await sessions.topUp(session, limits);
-    cli.say(`session ${session} goes on with the new limits`);
+    cli.say(`session ${session} continues with the new limits`);
     return STATUS.ok;
   });
 }

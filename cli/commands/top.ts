@@ -7,6 +7,7 @@ import type { Opened } from '../../client/runtime/open-server.ts';
 import { type TopFrame, topLines } from '../render/top.ts';
 import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
+import { isPlain } from '../../client/paint.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';
@@ -22,7 +23,9 @@ const COLUMNS = 120;
 export function topCommand(program: Command, cli: Cli): void {
   program
     .command('top')
-    .description('show all sessions, live, in groups, with keys that act on them; once when there is no terminal')
+    .description(
+      'show all sessions, live, in groups, with keys that act on them; once when there is no terminal, and with --plain',
+    )
     .argument('[filter...]', 'only those that it means')
     .option('--every <seconds>', 'how often it looks', parseWholeNumber, 2)
     .addHelpText('after', FILTER_HELP)
@@ -37,8 +40,14 @@ async function showTop(cli: Cli, filter: string, everyMs: number): Promise<numbe
   const status = await withServer(cli, async (opened) => {
     const look = createLook(opened);
     const frame = await look(filter);
-    if (!cli.isTerminal) {
-      const plain = { now: Date.now(), columns: COLUMNS, sort: 'age', selected: null, note: null } as const;
+    if (!cli.isTerminal || isPlain(cli.env)) {
+      const plain = {
+        now: Date.now(),
+        columns: cli.out.columns() ?? COLUMNS,
+        sort: 'age',
+        selected: null,
+        note: null,
+      } as const;
       cli.print(`${topLines(cli.out, frame, plain).join('\n')}\n`);
       return STATUS.ok;
     }

@@ -160,6 +160,6 @@ function outputText(paint: Paint, { head, content }: EndedCall): string {
   return [
     paint.dim(`┌ ${head}`),
     ...(content === '' ? [paint.dim('  (no output)')] : shown),
-    paint.dim(isCut ? '└ it goes on: `show --full` prints all of it' : '└'),
+    paint.dim(isCut ? '└ cut: `show --full` prints all of it' : '└'),
   ].join('\n');
 }

@@ -46,7 +46,9 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'steered':
       return paint.dim(`• ${steeringText(event.steered)}`);
     case 'notice':
-      return paint.yellow(`! ${noticeText(event.notice)}`);
+      return event.notice.kind === 'attachment'
+        ? paint.dim(`• ${noticeText(event.notice)}`)
+        : paint.yellow(`! ${noticeText(event.notice)}`);
     case 'reply':
       return event.fate === 'whole' ? null : paint.dim(`(the reply was ${event.fate})`);
     case 'compaction_start':

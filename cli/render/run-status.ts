@@ -40,7 +40,7 @@ export function nextStatus(before: RunStatus | null, event: Followed, now: numbe
 }
 
 const newStatus = (now: number, window: number | null = null): RunStatus => ({
-  doing: 'begins',
+  doing: 'starting',
   since: now,
   tools: new Map(),
   asked: new Set(),
@@ -95,7 +95,7 @@ function withSpend(status: RunStatus, spend: Spend): RunStatus {
 
 /** When the last tool has ended, the loop continues. */
 function withTools(status: RunStatus, tools: RunStatus['tools']): RunStatus {
-  const doing = tools.size === 0 ? 'goes on' : `runs ${[...new Set(tools.values())].join(', ')}`;
+  const doing = tools.size === 0 ? 'working' : `runs ${[...new Set(tools.values())].join(', ')}`;
   return { ...status, tools, doing };
 }
 

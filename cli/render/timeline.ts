@@ -6,7 +6,7 @@ import { transitionText } from '../../client/render/words.ts';
 import { type Bar, type SegmentKind, workerName } from '../../client/sessions/history/bars.ts';
 import { oneLine, type Paint } from '../../client/paint.ts';
 import { formatCount, shortTime } from '../../client/units.ts';
-import { wrapLine } from '../../client/render/width.ts';
+import { displayWidth, wrapLine } from '../../client/render/width.ts';
 
 const LOOKS: Readonly<
   Record<SegmentKind, readonly [sign: string, colour: 'cyan' | 'green' | 'yellow' | 'red' | 'dim', name: string]>
@@ -56,7 +56,7 @@ function legendRows(paint: Paint, bars: readonly Bar[], columns: number): readon
 
 function colourSigns(paint: Paint, kind: SegmentKind, columns: number): string {
   const [sign, colour] = LOOKS[kind];
-  return paint[colour]((paint.on ? '█' : sign).repeat(columns));
+  return paint[colour]((paint.on && displayWidth('█') === 1 ? '█' : sign).repeat(columns));
 }
 
 type Place = { readonly before: Bar | undefined; readonly width: number; readonly longest: number };

@@ -2,7 +2,7 @@
 import type { Paint } from '../../client/paint.ts';
 import { oneLine } from '../../client/paint.ts';
 import { nowText } from '../../client/render/now-words.ts';
-import { compactInput } from '../../client/render/tool-lines.ts';
+import { callWhat } from '../../client/render/tool-lines.ts';
 import { endWords } from '../../client/render/ending-words.ts';
 import { displayWidth, truncateToWidth } from '../../client/render/width.ts';
 import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
@@ -284,7 +284,7 @@ function doesText(session: SessionInfo, waiting: readonly WaitingApproval[] = []
   const [first] = waiting;
   const [pending] = approvals;
   if (group === 'NEEDS YOU' && first)
-    return first.question ? `asks: ${compactInput(first.input, 80)}` : `${first.tool} ${compactInput(first.input, 80)}`;
+    return `${first.question ? 'asks:' : first.tool} ${callWhat(first.tool, first.input, 80)}`;
   if (group === 'NEEDS YOU' && pending) return pending.question ? 'asks you' : pending.tool;
   if (waitsFor !== undefined) return `waits for host ${waitsFor}`;
   if (session.phase === 'waiting_worker') return `no worker: ${session.taskQueue}`;

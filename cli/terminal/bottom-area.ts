@@ -19,9 +19,17 @@ type Terminal = {
 /** Marks output that a terminal with support shows at once. */
 const BEGIN = '\u001b[?2026h';
 const END = '\u001b[?2026l';
+/** Cuts a row that is wider than was reckoned, where it would become two and be drawn twice. */
+const CUT = '\u001b[?7l';
+const WRAP = '\u001b[?7h';
 const NARROWEST = 12;
 
-type DrawnRows = { readonly rows: readonly string[]; readonly cursor: CursorPlace };
+type DrawnRows = {
+  readonly rows: readonly string[];
+  readonly cursor: CursorPlace;
+  /** Columns of the terminal when they were drawn. */
+  readonly columns: number;
+};
 type HeldOutput = { readonly text: string; readonly write: (text: string) => void };
 
 type ShownPart = { readonly rows: readonly string[]; readonly cursor?: CursorPlace | undefined };
@@ -96,7 +104,20 @@ export class BottomArea {
     });
   }
 
-  /** Must be called when the terminal has another size. */
+  /**
+   * Writes a query to the terminal at the start of an empty row, which is empty again after it.
+   * Returns false, and writes nothing, while something else is written there.
+   */
+  query(text: string): boolean {
+    if (!this.#isAtLineStart || this.#hiders > 0 || this.#holders > 0) return false;
+    const wasDrawn = this.#erase();
+    this.#terminal.write(`\r${text}\r\u001b[K`);
+    this.#draw();
+    if (wasDrawn) this.#endUnlessDrawn();
+    return true;
+  }
+
+  /** Must be called when the terminal has another size, or other widths of characters. */
   resize(): void {
     if (this.#erase()) this.#endUnlessDrawn();
     this.#draw();
@@ -157,8 +178,12 @@ function composeRows(
   // One column stays free: a full line would wrap.
   const rows = all.slice(above).map((row) => truncateToWidth(row, columns - 1));
   const end = { row: rows.length - 1, column: displayWidth(rows.at(-1) ?? '') };
-  if (cursor === null) return { rows, cursor: end };
-  return { rows, cursor: { row: Math.max(0, cursor.row - above), column: Math.min(cursor.column, columns - 1) } };
+  if (cursor === null) return { rows, cursor: end, columns };
+  return {
+    rows,
+    columns,
+    cursor: { row: Math.max(0, cursor.row - above), column: Math.min(cursor.column, columns - 1) },
+  };
 }
 
 function isSame(one: DrawnRows | null, other: DrawnRows | null): boolean {
@@ -174,7 +199,7 @@ function isSame(one: DrawnRows | null, other: DrawnRows | null): boolean {
 function toTop(drawn: DrawnRows | null, columns: number): string {
   if (drawn === null) return '';
   const { rows, cursor } = drawn;
-  const broken = (width: number): number => Math.max(1, Math.ceil(width / columns));
+  const broken = (width: number): number => Math.max(1, Math.ceil(Math.min(width, drawn.columns) / columns));
   const before = rows.slice(0, cursor.row).reduce((sum, row) => sum + broken(displayWidth(row)), 0);
   return moveUp(before + Math.floor(cursor.column / columns));
 }
@@ -186,5 +211,5 @@ function textOf(next: DrawnRows | null, before: DrawnRows | null): string {
   const { rows, cursor } = next;
   const shorter = before !== null && before.rows.length > rows.length ? '\u001b[J' : '';
   const text = rows.map((row) => `${row}\u001b[K`).join('\n') + shorter;
-  return `${text}${moveUp(rows.length - 1 - cursor.row)}${cursor.column > 0 ? `\u001b[${cursor.column}C` : ''}`;
+  return `${CUT}${text}${WRAP}${moveUp(rows.length - 1 - cursor.row)}${cursor.column > 0 ? `\u001b[${cursor.column}C` : ''}`;
 }

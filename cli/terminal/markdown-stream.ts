@@ -149,7 +149,7 @@ type Block = {
 function blockOf(line: string, paint: Paint, columns: number): Block {
   const none = { lead: '', hang: '', from: 0, text: line };
   if (/^\s{0,3}([-*_])(?:\s*\1){2,}\s*$/.test(line))
-    return { ...none, whole: paint.dim('─'.repeat(Math.min(columns, 40))) };
+    return { ...none, whole: paint.dim('─'.repeat(Math.floor(Math.min(columns, 40) / displayWidth('─')))) };
   const heading = /^\s{0,3}#{1,6}\s+/.exec(line)?.[0];
   if (heading !== undefined)
     return { ...none, text: line.slice(heading.length), from: heading.length, style: paint.bold };

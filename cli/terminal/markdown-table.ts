@@ -25,7 +25,7 @@ export function tableRows(lines: readonly string[], { paint, columns }: Room): r
   const widths = Array.from({ length: most }, (_, at) =>
     Math.max(0, ...rows.map((row) => displayWidth(plainOf(row[at] ?? '')))),
   );
-  const total = widths.reduce((sum, width) => sum + width, 0) + 3 * (most - 1);
+  const total = widths.reduce((sum, width) => sum + width, 0) + displayWidth(BETWEEN) * (most - 1);
   if (total > columns || rows.length === 0 || !lines.some(isRule))
     return lines.flatMap((line) => wrapLine(line, { columns }));
   const drawn = rows.map((row, at) => {
@@ -37,11 +37,17 @@ export function tableRows(lines: readonly string[], { paint, columns }: Room): r
       );
       return (at === 0 ? paint.bold(shown.join('')) : shown.join('')) + pad;
     });
-    return cells.join(paint.dim(' │ ')).trimEnd();
+    return cells.join(paint.dim(BETWEEN)).trimEnd();
   });
-  const rule = paint.dim(widths.map((width) => '─'.repeat(width)).join('─┼─'));
+  const rule = paint.dim(widths.map(ruleOf).join(displayWidth('─') === 1 ? '─┼─' : ' ┼ '));
   return [...drawn.slice(0, 1), rule, ...drawn.slice(1)];
 }
+
+const BETWEEN = ' │ ';
+
+/** Fills a column also where the terminal draws the rule in two columns a character. */
+const ruleOf = (width: number): string =>
+  '─'.repeat(Math.floor(width / displayWidth('─'))) + ' '.repeat(width % displayWidth('─'));
 
 const plainOf = (cell: string): string =>
   inlineSpans(cell)

@@ -14,6 +14,7 @@ import type { Cli } from '../cli.ts';
 import { withDecidingWorker } from '../decide-session.ts';
 import { STATUS } from '../errors.ts';
 import { firstOfTop, orderTop, SORTS, type TopRow, type TopFrame, topLines, type TopSort } from '../render/top.ts';
+import { isForeignLetter, latinKey } from '../typing/latin-key.ts';
 import type { KeyPress } from '../typing/line-editor.ts';
 import { suspendJob } from '../typing/suspend-job.ts';
 import { openOwnScreen, type OwnScreen } from './own-screen.ts';
@@ -171,16 +172,17 @@ class TopScreen {
 
   press(typed: string | undefined, key: KeyPress): void {
     if (key.ctrl && key.name === 'c') return this.#leave.abort();
+    const name = key.name ?? latinKey(typed ?? '', (one) => one === 'q' || one in this.#keys) ?? '';
     if (this.#typed !== null) this.#typeFilter(this.#typed, typed, key);
-    else if (key.name === 'q' || key.name === 'escape') {
+    else if (name === 'q' || name === 'escape') {
       if (this.#shown) this.#shown = null;
       else this.#leave.abort();
     } else if (typed === '/' && this.#shown === null) this.#startFilter();
     else {
-      this.#note = null;
+      this.#note = name === '' && isForeignLetter(typed ?? '') ? LATIN_KEYS : null;
       const session = this.#shown?.session ?? this.#current();
       if (this.#takesSecondKey(typed)) return;
-      if (session) this.#keys[key.name ?? '']?.(session);
+      if (session) this.#keys[name]?.(session);
     }
     this.draw();
   }
@@ -245,9 +247,9 @@ class TopScreen {
    */
   #decide(session: SessionInfo, allow: boolean): void {
     const call = this.#shown ? this.#shown.call : this.#waiting(session);
-    if (!call) return this.#tell('nothing waits for a decision there');
+    if (!call) return this.#tell('nothing is waiting for a decision there');
     if (this.#shown === null) return this.#openLook(session);
-    if (Date.now() - this.#shown.since < READ_MS) return this.#tell('it came on the screen just now: read it first');
+    if (Date.now() - this.#shown.since < READ_MS) return this.#tell('it just appeared: read it first');
     if (allow && this.#shown.seen < this.#shown.lines.length) return this.#showUnseen(this.#shown);
     if (call.question)
       return this.#tell(`it is a question: \`${this.#cli.self} answer ${session.session} ${call.call} "…"\``);
@@ -262,14 +264,14 @@ class TopScreen {
     const shown = this.#shown;
     if (!shown?.isArmed) return false;
     shown.isArmed = false;
-    if (typed !== 'y' || shown.call === undefined) return false;
+    if (latinKey(typed ?? '', () => true) !== 'y' || shown.call === undefined) return false;
     this.#hold(shown.session, shown.call, true);
     return true;
   }
 
   /** Sends the decision after a while in which it can be taken back. */
   #hold(session: SessionInfo, call: WaitingApproval, allow: boolean): void {
-    if (this.#held.some(({ what }) => what === callName(call))) return this.#tell('that is decided already');
+    if (this.#held.some(({ what }) => what === callName(call))) return this.#tell('already decided');
     this.#shown = null;
     const send = (): Promise<string> => this.#send(session, call, allow);
     const timer = setTimeout(() => {
@@ -279,7 +281,7 @@ class TopScreen {
     const held: Held = { what: callName(call), timer, send };
     this.#held.push(held);
     this.#tell(
-      `${allow ? 'allowed' : 'denied'}: ${oneLine(call.tool, 40)} of ${oneLine(session.title, 60)}  (u takes it back)`,
+      `${allow ? 'allowed' : 'denied'}: ${oneLine(call.tool, 40)} of ${oneLine(session.title, 60)}  (u: undo)`,
     );
   }
 
@@ -293,9 +295,9 @@ class TopScreen {
 
   #undo(): void {
     const last = this.#held.pop();
-    if (!last) return this.#tell('nothing can be taken back');
+    if (!last) return this.#tell('nothing to undo');
     clearTimeout(last.timer);
-    this.#tell('taken back: it waits as before');
+    this.#tell('undone: the call is waiting again');
   }
 
   /** Sends what could still be taken back: whoever leaves has decided. */
@@ -353,6 +355,7 @@ class TopScreen {
 
 const callName = ({ session, call }: WaitingApproval): string => `${session} ${call}`;
 
+const LATIN_KEYS = 'keys are Latin letters: switch the layout of the keyboard';
 const LOOK_KEYS = 'a allow  d deny  i interrupt  ↵ follow  o open  q back';
 
 function lookLines(cli: Cli, session: SessionInfo, call: WaitingApproval | undefined): readonly string[] {

@@ -10,6 +10,12 @@ import { type TypedPart, typedSplitter } from './split-typed.ts';
 type Terminal = {
   readonly stdin: Pick<NodeJS.ReadStream, 'on' | 'off' | 'pause' | 'resume' | 'setRawMode'>;
   readonly write: (text: string) => unknown;
+  /** Asks the terminal where the cursor is, once keys are read; the answer is a column from 1. */
+  readonly query?: {
+    /** Returns false where it cannot be asked now. */
+    ask(): boolean;
+    answer(column: number): void;
+  };
 };
 
 /** Milliseconds after which an Escape is a key of its own and not the beginning of another. */
@@ -22,8 +28,15 @@ const ESCAPE = '\u001b';
 const PASTE_ON = '\u001b[?2004h';
 const PASTE_OFF = '\u001b[?2004l';
 
-export function openKeyboard({ stdin, write }: Terminal): Keyboard {
+export function openKeyboard({ stdin, write, query }: Terminal): Keyboard {
   let stop: (() => void) | null = null;
+  let hasAsked = false;
+  let isAnswered = false;
+  // Shift-F3 looks like an answer, so only the first one counts.
+  const answered = (column: number): void => {
+    if (hasAsked && !isAnswered) query?.answer(column);
+    isAnswered = hasAsked;
+  };
   return {
     start: (onKey) => {
       if (stop) return;
@@ -38,6 +51,7 @@ export function openKeyboard({ stdin, write }: Terminal): Keyboard {
         for (const part of parts) {
           if (part.kind === 'keys') keys.emit('data', part.text);
           else if (part.kind === 'paste') onKey(cleanPaste(part.text), { name: 'paste' });
+          else if (part.kind === 'cursor') answered(part.column);
           else if (part.kind === 'escape') onKey(undefined, { name: 'escape' });
           else onKey(undefined, { name: 'enter', meta: true });
         }
@@ -71,6 +85,7 @@ export function openKeyboard({ stdin, write }: Terminal): Keyboard {
       stdin.setRawMode(true);
       stdin.resume();
       write(PASTE_ON);
+      if (query && !hasAsked) hasAsked = query.ask();
     },
     stop: () => stop?.(),
   };

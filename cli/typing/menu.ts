@@ -1,5 +1,6 @@
 // A question that one key answers: its rows, and what a key does to it. Pure.
 import { truncateToWidth } from '../../client/render/width.ts';
+import { latinKey } from './latin-key.ts';
 import type { KeyPress } from './line-editor.ts';
 
 export type MenuOption = {
@@ -34,8 +35,9 @@ export function pressMenuKey(
   if (name === 'return') return { at, answer: options[at]?.answer ?? null };
   if (name === 'up') return { at: (at + options.length - 1) % options.length, answer: null };
   if (name === 'down') return { at: (at + 1) % options.length, answer: null };
-  const key = typed?.toLowerCase() ?? '';
-  const chosen = options.find(({ keys = [] }, index) => key === String(index + 1) || keys.includes(key));
+  const find = (key: string): MenuOption | undefined =>
+    options.find(({ keys = [] }, index) => key === String(index + 1) || keys.includes(key));
+  const chosen = find(latinKey(typed ?? '', (key) => find(key) !== undefined) ?? '');
   return { at, answer: chosen?.answer ?? null };
 }
 

@@ -99,7 +99,7 @@ export function pickerRows(picker: Picker, { query, at }: PickerState, look: Pic
   return [
     ` ${style(picker.heading)}  ${dim(keys)}`,
     ` search: ${query}`,
-    ...(rows.length === 0 ? [dim('   (nothing has these words)')] : rows),
+    ...(rows.length === 0 ? [dim('   (no matches)')] : rows),
     ...(left > 0 ? [dim(`   … ${left} more`)] : []),
     ...(preview === null || preview.length === 0
       ? []

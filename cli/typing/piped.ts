@@ -39,7 +39,7 @@ export async function readPiped({ stdin, say }: Piped): Promise<Buffer | null> {
       );
     return null;
   }
-  const tell = setTimeout(() => say('the end of standard input is waited for'), TELL_MS);
+  const tell = setTimeout(() => say('still reading standard input'), TELL_MS);
   await ended.finally(() => clearTimeout(tell));
   return chunks.length === 0 ? null : Buffer.concat(chunks);
 }

@@ -1,6 +1,7 @@
 // Questions to the person at a terminal, one at a time. A key counts for the question that could be
 // read when it was typed: a question appears only while nothing is being typed, takes no key at
-// once, and takes none for a second when it stands in the place of one that went.
+// once, and takes none for a second when it stands in the place of one that went. A letter that means
+// nothing there begins a text that was meant for something else.
 import type { Editor, KeyPress } from './line-editor.ts';
 import type { Menu } from './menu.ts';
 import { NEW_PICK, type Picker, type PickerState } from './picker.ts';
@@ -57,6 +58,7 @@ export class QuestionQueue {
   #shown: Asked | null = null;
   #isSettled = true;
   #isReplacing = false;
+  #isStray = false;
   #lastKey = 0;
   /** When a question went last without an answer. */
   #goneAt = 0;
@@ -130,11 +132,23 @@ export class QuestionQueue {
     if (isActInMenu(key)) return true;
     if (this.#shown === null) return key.name !== 'escape' || this.#lastKey - this.#goneAt >= REPLACED_MS;
     if (this.#isSettled) return true;
+    if (this.#isStray) return (this.stray(), false);
     if (this.#isReplacing) return false;
     clearTimeout(this.#wake);
     this.#waiting.unshift(this.#shown);
     this.#shown = null;
     return true;
+  }
+
+  /**
+   * A key meant nothing to the shown menu: it takes none until as long has passed as at its begin,
+   * so that no letter of a text answers it.
+   */
+  stray(): void {
+    this.#isStray = true;
+    this.#isSettled = false;
+    clearTimeout(this.#wake);
+    this.#settleAfter(SETTLE_MS);
   }
 
   close(): void {
@@ -149,15 +163,22 @@ export class QuestionQueue {
     this.#shown = asked;
     this.#isReplacing = !isOwn(asked.question) && Date.now() - this.#goneAt < REPLACED_MS;
     this.#isSettled = !this.#isReplacing && (kind === 'line' || isOwn(asked.question));
-    // Timers run before input: keys that came in the meantime are read between the two.
+    this.#isStray = false;
+    if (!this.#isSettled) this.#settleAfter(this.#isReplacing ? REPLACED_MS : SETTLE_MS);
+    this.#place.draw();
+  }
+
+  #settleAfter(ms: number): void {
+    const asked = this.#shown;
     const settle = (): void => {
-      if (this.#shown !== asked) return;
+      if (this.#shown !== asked || this.#wake !== wake) return;
       this.#isSettled = true;
+      this.#isStray = false;
       this.#place.draw();
     };
-    const wait = this.#isReplacing ? REPLACED_MS : SETTLE_MS;
-    if (!this.#isSettled) this.#wake = setTimeout(() => setImmediate(settle), wait);
-    this.#place.draw();
+    // Timers run before input: keys that came in the meantime are read between the two.
+    const wake = setTimeout(() => setImmediate(settle), ms);
+    this.#wake = wake;
   }
 
   #withdraw(asked: Asked): void {

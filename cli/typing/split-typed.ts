@@ -9,7 +9,9 @@ export type TypedPart =
   | { readonly kind: 'paste'; readonly text: string }
   | { readonly kind: 'escape' }
   /** Enter with Shift, Ctrl or Alt. */
-  | { readonly kind: 'line break' };
+  | { readonly kind: 'line break' }
+  /** The answer to a query where the cursor is; columns count from 1. */
+  | { readonly kind: 'cursor'; readonly column: number };
 
 export type TypedSplitter = {
   /** Takes the next piece of the input, and returns the parts that are whole. */
@@ -31,6 +33,8 @@ const STRINGS = new Set(['P', 'X', '^', '_', ']']);
 const STRING_END = /\u0007|\u0018|\u001a|\u009c|\u001b\\|\u001b(?=[^\\])/;
 /** Keys in the forms of xterm, rxvt and the like that mean something here. */
 const KEYS = /^(?:\[(?:1;\d{1,2})?[ABCDFH]|\[[abcdZ]|\[[1-8](?:;\d{1,2})?[~^$@]|O\d?[ABCDFHabcd])$/;
+/** Where the cursor is. Shift-F3 looks alike, and means nothing here. */
+const CURSOR = /^\[\d+;(\d+)R$/;
 /** A key by its number, as fixterms and kitty have it, and as xterm does (modifyOtherKeys). */
 const NUMBERED = /^\[(?:(\d+)(?::\d*)*(?:;(\d*)(?::(\d+))?)?(?:;[\d:]*)?u|27;(\d+);(\d+)~)$/;
 
@@ -152,6 +156,8 @@ function partsOf(body: string): readonly TypedPart[] {
   if (body === '') return [{ kind: 'escape' }];
   const single = body.startsWith(ESCAPE) ? body.slice(1) : body;
   if (KEYS.test(single) || !/^[[O]/.test(single)) return [{ kind: 'keys', text: ESCAPE + body }];
+  const [, column] = CURSOR.exec(body) ?? [];
+  if (column !== undefined) return [{ kind: 'cursor', column: Number(column) }];
   const numbered = NUMBERED.exec(body);
   if (numbered === null) return [];
   const [, code, modifiers, event, otherModifiers, otherCode] = numbered;

@@ -32,6 +32,7 @@ export type TypingPlace = {
  */
 const EARLY_MS = 150;
 const MOST_ROWS = 8;
+const NOT_PASTED = 'not taken: pasted text does not answer a question';
 const WAITS = '(a question waits until this line is sent, or cleared with Ctrl-U)';
 
 export function openTypedRows(place: TypingPlace, hands: Hands): Input {
@@ -191,8 +192,11 @@ class TypedRows implements Input {
   #pressInMenu(open: MenuQuestion, typed: string | undefined, key: KeyPress): boolean {
     if (isActInMenu(key)) return false;
     const pressed = pressMenuKey(open.menu, open.at, typed, key);
+    const isMoved = open.at !== pressed.at;
     open.at = pressed.at;
     if (pressed.answer !== null) this.#questions.answer(pressed.answer);
+    else if (key.name === 'paste') this.#place.say(NOT_PASTED);
+    else if (!isMoved && isText(typed)) this.#questions.stray();
     return true;
   }
 
@@ -289,3 +293,5 @@ class TypedRows implements Input {
     this.#draw();
   }
 }
+
+const isText = (typed: string | undefined): boolean => typed !== undefined && /^\P{Cc}/u.test(typed);

@@ -4,7 +4,7 @@ import type { WaitingApproval } from '../sessions/waiting-approval.ts';
 import { COLUMNS, type Paint, truncateWithCount, oneLine } from '../paint.ts';
 import { showUnseen } from '../../system/text.ts';
 import { changeOf, diffRows, type FileChange } from './diff-rows.ts';
-import { compactInput, inputFields } from './tool-lines.ts';
+import { callWhat, inputFields } from './tool-lines.ts';
 import { markRows, piecesOf } from './width.ts';
 import { formatCount, formatMoment } from '../units.ts';
 
@@ -60,7 +60,7 @@ function callLines(paint: Paint, approval: WaitingApproval): readonly string[] {
     ...inputToShow(paint, tool, input).map((line) => `  ${line}`),
     `  because: ${truncateWithCount(reason, 300)}`,
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
-    paint.dim(`  call ${oneLine(call, 100)}, denied without a decision by ${formatMoment(deadline)}`),
+    paint.dim(`  call ${oneLine(call, 100)}, auto-denied ${formatMoment(deadline)}`),
   ];
 }
 
@@ -119,7 +119,7 @@ function questionLines(paint: Paint, approval: WaitingApproval): readonly string
     ...asked.slice(1).map((line) => `  ${line}`),
     ...options.map((option, at) => `  ${areNumbered(options) ? at + 1 : '-'}  ${oneLine(option, 200)}`),
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
-    paint.dim(`  question ${oneLine(call, 100)}, goes on without an answer by ${formatMoment(deadline)}`),
+    paint.dim(`  question ${oneLine(call, 100)}, continues without an answer at ${formatMoment(deadline)}`),
   ];
 }
 
@@ -175,7 +175,7 @@ function fieldRows(input: unknown, room: number): { readonly rows: readonly Row[
   let beyond = 0;
   let line = 0;
   for (const { name, text } of inputFields(input)) {
-    const label = name === null ? '' : `${oneLine(name, 60)}: `;
+    const label = name === null ? '' : name === 'command' ? '$ ' : `${oneLine(name, 60)}: `;
     // Far more than is shown, in any script.
     const looked = text.slice(0, (LINES + 1) * LINE);
     for (const [at, words] of showUnseen(looked).split('\n').entries()) {
@@ -189,8 +189,8 @@ function fieldRows(input: unknown, room: number): { readonly rows: readonly Row[
 }
 
 /** Formats the input on one line, for a table. */
-export function approvalWhat({ input, problem }: Pick<WaitingApproval, 'input' | 'problem'>): string {
-  const what = compactInput(input ?? '', 60);
+export function approvalWhat({ tool, input, problem }: Pick<WaitingApproval, 'tool' | 'input' | 'problem'>): string {
+  const what = callWhat(tool, input ?? '', 60);
   return problem === undefined ? what : `${what} (not certain)`.trim();
 }
 

@@ -56,12 +56,37 @@ export function briefInput(input: unknown, most = INPUT): string {
   return compactInput(first?.name === 'command' ? { command: first.text } : input, most);
 }
 
+/** What the model says about a call says nothing of what it does. */
+const ABOUT: ReadonlySet<string> = new Set(['description', 'reason', 'explanation']);
+
+/**
+ * Says on one line what a call would do: the command, the file with the lines that change, the
+ * number of tasks, else the fields of its input.
+ */
+export function callWhat(tool: string, input: unknown, most = INPUT): string {
+  const change = changeOf(tool, input);
+  if (change) {
+    const { lines, left } = diffRows(change.before, change.after);
+    const count = (mark: string): number => lines.filter((line) => line.mark === mark).length;
+    const counts = left > 0 ? '' : ` +${count('+')} −${count('-')}`;
+    return `${truncateWithCount(change.path, most)}${counts}`;
+  }
+  const fields = typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.entries(input) : [];
+  const tasks: unknown = tool === 'todo' ? fields.find(([name]) => name === 'tasks')?.[1] : undefined;
+  if (Array.isArray(tasks)) return formatCount(tasks.length, 'task');
+  const about = fields.filter(([name]) => ABOUT.has(name));
+  // For a task of its own, the title says more than the prompt.
+  if (tool === 'agent' && about.length > 0) return compactInput(Object.fromEntries(about.slice(0, 1)), most);
+  const acting = fields.filter((field) => !about.includes(field));
+  return briefInput(acting.length > 0 ? Object.fromEntries(acting) : input, most);
+}
+
 function valueText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
 export function callLine(paint: Paint, name: string, input: unknown): string {
-  return `${paint.cyan('▸')} ${paint.bold(oneLine(name, 60))} ${compactInput(input)}`.trimEnd();
+  return `${paint.cyan('▸')} ${paint.bold(oneLine(name, 60))} ${callWhat(name, input)}`.trimEnd();
 }
 
 /** Formats a call, and below an edit the change that it asks for. */

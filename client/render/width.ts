@@ -10,6 +10,18 @@ const STYLE = /(\u001b\[[\d;]*m)/;
 const STYLES = /\u001b\[[\d;]*m/g;
 /** Made when it is needed: most texts are plain. */
 let segmenter: Intl.Segmenter | undefined;
+/** A process writes to one terminal, which draws these characters in one way. */
+let ambiguousAsWide = false;
+
+/**
+ * Says whether the terminal draws characters of ambiguous width (`…`, `─`, `·`, `α`) in two columns,
+ * as terminals set up for East Asian text do.
+ */
+export function setAmbiguousWide(isWide: boolean): void {
+  ambiguousAsWide = isWide;
+}
+
+const columnsOf = (character: string): number => eastAsianWidth(character.codePointAt(0) ?? 0, { ambiguousAsWide });
 
 /** Splits a text into characters as people count them. */
 export function splitGraphemes(text: string): readonly string[] {
@@ -23,7 +35,7 @@ export function graphemeWidth(grapheme: string): number {
   if (PLAIN.test(grapheme)) return grapheme.length;
   if (/^\p{Mark}/u.test(grapheme)) return 0;
   if (grapheme.includes('\ufe0f') || /^\p{Emoji_Presentation}/u.test(grapheme)) return 2;
-  return eastAsianWidth(grapheme.codePointAt(0) ?? 0);
+  return columnsOf(grapheme);
 }
 
 /** Returns the columns of a line, without our colours. */
@@ -45,7 +57,7 @@ function mostWidth(grapheme: string): number {
   if (PLAIN.test(grapheme)) return grapheme.length;
   const parts = Array.from(grapheme, (part): number => {
     if (/^[\p{Mn}\p{Me}\p{Cf}]/u.test(part)) return 0;
-    return /^\p{Emoji_Presentation}/u.test(part) ? 2 : eastAsianWidth(part.codePointAt(0) ?? 0);
+    return /^\p{Emoji_Presentation}/u.test(part) ? 2 : columnsOf(part);
   });
   return Math.max(
     parts.reduce((sum, part) => sum + part, 0),
@@ -59,7 +71,7 @@ const mostColumns = (line: string): number => widthOf(line, mostWidth);
 export function truncateToWidth(line: string, columns: number): string {
   if (line.length <= columns && PLAIN.test(line)) return line;
   if (mostColumns(line) <= columns) return line;
-  let room = columns - 1;
+  let room = columns - graphemeWidth('…');
   let kept = '';
   for (const [at, part] of line.split(STYLE).entries()) {
     // Keep the styles behind the cut, so that they end there too.

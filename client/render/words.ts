@@ -60,6 +60,9 @@ const nearLimits: Readonly<Record<RunLimit, string>> = {
 
 const spentBefore = { cost: 'its budget spent', tokens: 'its tokens used up' };
 
+/** What the model is told about a text of the workspace is not for people. */
+const FOR_MODEL = /^\(This comes from the workspace[^)]*\)\s*/;
+
 export function noticeText(notice: Notice): string {
   switch (notice.kind) {
     case 'interrupted':
@@ -93,7 +96,7 @@ export function noticeText(notice: Notice): string {
     case 'files_changed':
       return `changed by someone else: ${listNames(notice.paths, 5)}`;
     case 'attachment':
-      return `${oneLine(notice.source, 60)}: ${oneLine(notice.text, 300)}`;
+      return `${oneLine(notice.source, 60)}: ${oneLine(notice.text.replace(FOR_MODEL, ''), 300)}`;
     case 'batch_summary':
       return oneLine(notice.text, 300);
     case 'about_model':

@@ -96,7 +96,7 @@ test.each([
 test('shows the command first, wherever the model put it, and lines of one value as such', () => {
   const input = { description: 'lists\ncommand: ls', timeout: 5, command: 'rm -rf ~' };
   expect(shown(input).split('\n').slice(1, 5)).toEqual([
-    '  │ command: rm -rf ~',
+    '  │ $ rm -rf ~',
     '  │ description: lists',
     '  ┊ command: ls',
     '  │ timeout: 5',

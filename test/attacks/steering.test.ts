@@ -36,7 +36,7 @@ test.each([[['run', '--json', '- begin']], [['watch', '--json']]])(
       { run: 1, text: 'First.' },
       { run: 2, text: 'Second.' },
     ]);
-    expect(command.err()).toContain('the session received another message: this process continues with it');
+    expect(command.err()).toContain('the session received another message: following it');
     expect(jsonLines((await place.run('list', '--json')).out)).toMatchObject([{ session: id, phase: 'idle', runs: 2 }]);
   },
 );

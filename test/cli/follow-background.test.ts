@@ -10,7 +10,7 @@ const oneByOne = (...plays: Play[]): Play => {
   const left = plays.values();
   return (signal, interrupted) => left.next().value!(signal, interrupted);
 };
-const AT_WORK = 'in the background: this process goes on until none does (Ctrl-C leaves)';
+const AT_WORK = 'in the background: waiting for them (Ctrl-C leaves)';
 
 test('goes on while agents work in the background of the session, and says how many (L71)', async () => {
   const run = following(oneByOne(ends(start, completed), ends(start, completed), ends(start, completed)), {
@@ -41,5 +41,5 @@ test('Ctrl-C leaves agents in the background, interrupts nothing, and says how t
   );
   expect(await run.status).toBe(0);
   expect(run.interrupt).not.toHaveBeenCalled();
-  expect(run.said.at(-2)).toContain('`perdure watch s-1` comes back to it');
+  expect(run.said.at(-2)).toContain('follow it with `perdure watch s-1`');
 });

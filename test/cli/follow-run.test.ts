@@ -89,7 +89,7 @@ test('where nobody can be asked it leaves a call that waits, with a status of it
   );
   expect(await run.status).toBe(3);
   expect(run.said[0]).toContain('`perdure approve s-1 1.1.0`');
-  expect(run.said.at(-1)).toContain('so the session waits: decide, then `perdure watch s-1` goes on with it');
+  expect(run.said.at(-1)).toContain('decide, then run `perdure watch s-1`');
 });
 
 test('a program that reads the events decides by itself: with --json it waits (O20)', async () => {
@@ -157,7 +157,7 @@ test.each([
       { onInterrupt },
     );
     expect(await run.status).toBe(status);
-    expect(run.said.at(-1)).toContain('`perdure watch s-1` comes back to it');
+    expect(run.said.at(-1)).toContain('follow it with `perdure watch s-1`');
     expect(run.said).not.toContain(UNSURE);
     expect(run.interrupt).toHaveBeenCalledTimes(names.length - 1);
   },

@@ -61,9 +61,9 @@ test('who forgets a note is told where those lie that were merged (L80)', async 
 
 test.each([
   [['show', 'none'], '', 'there is no note "none.md" of this workspace'],
-  [['edit', '../x'], 'x', 'is no name of a note'],
+  [['edit', '../x'], 'x', 'is not a valid note name'],
   [['edit', 'own'], 'x'.repeat(9_000), '9000 bytes'],
-  [['edit', 'own'], ' ', 'an empty note says nothing'],
+  [['edit', 'own'], ' ', "a note can't be empty"],
   [['forget'], '', 'name the notes to forget'],
   [['burn'], '', 'Allowed choices are'],
 ])('%j is refused with what would be right (L80)', async (args, text, says) => {

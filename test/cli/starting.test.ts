@@ -24,3 +24,8 @@ test('nothing is said where nobody waits, and where a row cannot be taken back (
   expect(shown(['run', 'x'], true, { NO_COLOR: '1' })).toBe('');
   expect(shown(['run', 'x'], true, { TERM: 'dumb' })).toBe('');
 });
+
+test('with --plain nothing is taken back, whatever the terminal can do (O22)', () => {
+  expect(shown(['run', 'x'], true, { PERDURE_PLAIN: '1' })).toBe('');
+  expect(shown(['--plain', 'send'], true)).toBe('');
+});

@@ -36,7 +36,7 @@ describe('a call that waits for a decision', () => {
     const place = cliPlace(await modelFor([bash('echo effect >> effects.log'), reply('Done.')]));
     const run = place.start(['run', '--wait', 'make it']);
     await until(() => run.err().includes('it waits for a decision'));
-    expect(run.out()).toContain('│ command: echo effect >> effects.log');
+    expect(run.out()).toContain('│ $ echo effect >> effects.log');
     const [approval] = jsonLines((await place.run('approvals', '--json')).out);
     expect(approval).toMatchObject({ tool: 'bash', input: { command: 'echo effect >> effects.log' } });
     const [session, call] = [String(approval?.session), String(approval?.call)];

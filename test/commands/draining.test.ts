@@ -108,6 +108,6 @@ test('a run that is told to go where the server does not answer goes, with the s
   });
   run.signal('SIGTERM');
   expect(await run.status).toBe(143);
-  expect(run.err()).toContain('comes back to it');
+  expect(run.err()).toContain('follow it with');
   expect(run.err()).not.toMatch(/unexpected|may not have arrived/);
 });

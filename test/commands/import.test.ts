@@ -18,7 +18,7 @@ test('what a file brings is said before it is taken up, and needs --yes where no
     'it brings permission mode bypass\n',
     'it brings rules that allow: bash(*)\n',
     'it brings a system prompt of 10 characters: You count.\n',
-    `perdure: ${file} lets the agent do, or tells it, what is said above: give --yes to take it up so\n`,
+    `perdure: ${file} lets the agent do, or tells it, the above: pass --yes to import it\n`,
   ])
     expect(refused.err).toContain(line);
   expect((await to.run('list', '--json')).out).toBe('');

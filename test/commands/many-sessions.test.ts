@@ -71,7 +71,7 @@ test('resume with a filter ends the wait of the parked sessions that it means, a
   ];
   await until(async () => (await listed(place, 'phase:parked')).length === 2);
   const asked = await place.run('resume', '--filter', 'tag:team=web');
-  expect(asked).toMatchObject({ status: 2, err: expect.stringContaining('--yes goes on without a question') });
+  expect(asked).toMatchObject({ status: 2, err: expect.stringContaining('pass --yes to skip it') });
   expect(await place.run('resume', '--filter', 'tag:team=web', '--yes')).toMatchObject({
     status: 0,
     err: expect.stringContaining('asked to go on: 1 parked session\n'),

@@ -180,7 +180,9 @@ test('a new address of the page is to be had as long as it is served (O12)', asy
   const [, address = ''] = /^page (\S+)\n$/.exec(first.out) ?? [];
   expect(new URL(address).origin).toBe(new URL(printed).origin);
   expect(address).not.toBe(printed);
-  expect((await place.run('page', '--address', '--metrics', '1')).err).toContain('--address goes with no other option');
+  expect((await place.run('page', '--address', '--metrics', '1')).err).toContain(
+    '--address cannot be combined with other options',
+  );
   command.signal('SIGTERM');
   expect(await command.status).toBe(0);
 });

@@ -173,6 +173,6 @@ test('`show` of a session says how an agent ended while another one of the same 
   const id = String(jsonLines(run.out().split('\n', 1)[0] ?? '')[0]?.sessionId);
   let shown = '';
   await until(async () => (shown = (await place.run('show', id)).out).includes('It ended.'));
-  expect(shown).toMatch(/▸ agent Ends\. .*\n {2}│ It ended\.\n {2}\(agent \S+: completed in .*\$/);
-  expect(shown).toMatch(/▸ agent Waits\. .*\n {2}\(agent \S+: waiting for a decision/);
+  expect(shown).toMatch(/▸ agent Ends\.\n {2}│ It ended\.\n {2}\(agent \S+: completed in .*\$/);
+  expect(shown).toMatch(/▸ agent Waits\.\n {2}\(agent \S+: waiting for a decision/);
 });

@@ -1,5 +1,5 @@
 // The command line on a real terminal: what is typed, asked and drawn.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -10,6 +10,14 @@ import { until } from '../support/until.ts';
 
 const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url));
 const perdure = (...args: readonly string[]) => [process.execPath, program, ...args];
+
+/** Types a line until it is taken: a question that has just appeared takes none. */
+const typeUntil = ({ type }: ReturnType<typeof onTerminal>, line: string, isTaken: () => boolean) =>
+  until(async () => {
+    if (!isTaken()) type(line);
+    for (let tick = 0; tick < 4; tick += 1) await until.tick();
+    return isTaken();
+  });
 
 test('`run` on a terminal renders replies, asks, and sends what is typed meanwhile, and leaves the terminal as it was (O18)', async () => {
   const waits = 'while [ ! -e go ]; do sleep 0.1; done; touch made';
@@ -65,7 +73,7 @@ test('clicks, answers to queries and a paste decide no question, which is drawn 
 test.each([{}, { NO_COLOR: '1' }])(
   'a command that is wider than the terminal goes on in marked rows, and nothing of it looks like a line of ours (L55) %j',
   async (colours) => {
-    const command = `true${' '.repeat(64)}because: it only looks; touch made`;
+    const command = `true${' '.repeat(71)}because: it only looks; touch made`;
     const model = await modelFor([reply([toolUse('bash', { command })]), reply('Done.')]);
     const { cwd, env } = cliPlace(model);
     const terminal = onTerminal(perdure('run', 'make it'), { cwd, env: { ...env, ...colours } });
@@ -162,7 +170,7 @@ test('`!command` runs as the person, its output goes along without secrets, and 
   await terminal.shows('completed');
   expect(JSON.stringify(model.requests[0]?.body)).toContain('!touch given');
   terminal.type('!touch typed; echo out $ANTHROPIC_API_KEY; exit 3\r');
-  await terminal.shows('it ended with status 3; your next message takes its output along');
+  await terminal.shows('it ended with status 3; its output goes with your next message');
   expect([existsSync(join(cwd, 'typed')), existsSync(join(cwd, 'given'))]).toEqual([true, false]);
   expect(model.requests).toHaveLength(1);
   terminal.type('what is it?\r');
@@ -184,7 +192,7 @@ test('`-r` without an id opens a picker with the last words of each session: typ
   const left = onTerminal(perdure('-r'), { cwd, env });
   await left.shows('A report of it.');
   left.type('\u001b');
-  await left.shows('no session was chosen');
+  await left.shows('no session chosen');
   await left.ended;
   const terminal = onTerminal(perdure('-r'), { cwd, env });
   await terminal.shows('▸ write the report');
@@ -232,15 +240,22 @@ test('Esc twice in an empty row goes back to a prompt, with the files, and `/rew
   await terminal.ended;
 });
 
-test.each(['', 'sh -c "sh -c \''])(
+test.each(['', 'sh -c "sh -c \'', 'npx --offline '])(
   'Ctrl-Z gives the terminal back to the shell, also with this between: %j, and fg brings the chat back (O18 O20)',
   async (between) => {
     const { cwd, env } = cliPlace(await modelFor([]));
-    const terminal = onTerminal(['bash', '--norc', '-i'], { cwd, env: { ...env, PS1: 'shell> ' } });
+    const own = { ...env, PS1: 'shell> ', npm_config_update_notifier: 'false' };
+    const terminal = onTerminal(['bash', '--norc', '-i'], { cwd, env: own });
+    const isNpx = between.startsWith('npx');
+    if (isNpx) {
+      const bin = join(cwd, 'node_modules', '.bin');
+      mkdirSync(bin, { recursive: true });
+      symlinkSync(program, join(bin, 'perdure'));
+    }
     // What follows in it keeps a shell from replacing itself by the program.
-    const close = between === '' ? '' : `; true'; true"`;
+    const close = between === '' || isNpx ? '' : `; true'; true"`;
     await terminal.shows('shell>');
-    terminal.type(`${between}${perdure('chat').join(' ')}${close}\r`);
+    terminal.type(`${between}${isNpx ? 'perdure chat' : perdure('chat').join(' ')}${close}\r`);
     await terminal.shows('Ctrl-D leaves');
     terminal.type('draft');
     await terminal.shows('› draft');
@@ -254,6 +269,35 @@ test.each(['', 'sh -c "sh -c \''])(
     await until(() => terminal.lines().filter((line) => line.startsWith('shell>')).length === 4);
     terminal.type('exit\r');
     await terminal.ended;
+  },
+);
+
+test.each([
+  [['--plain'], {}],
+  [[], { PERDURE_PLAIN: '1' }],
+  [[], { TERM: 'dumb' }],
+])(
+  'plain (%j %j): lines in order and nothing drawn, a question is left or answered by a line, also later (O18 L55)',
+  async (flags, more) => {
+    const ask = [toolUse('bash', { command: 'touch made' })];
+    const place = cliPlace(await modelFor([reply([text('I **will**.'), ...ask]), reply('All of it is **done**.')]));
+    const { cwd, env } = place;
+    const settings = { cwd, env: { ...env, ...more } };
+    const run = onTerminal(perdure('run', 'make it', ...flags), settings);
+    await run.shows('[i]nterrupt / [l]ater:');
+    const hints = (): number => run.lines().filter((line) => line.includes('perdure approve s-')).length;
+    await typeUntil(run, 'l\r', () => hints() === 2);
+    const list = onTerminal(perdure('approvals', ...flags), settings);
+    await list.shows('1 of 1');
+    await list.shows('[i]nterrupt / [l]ater:');
+    await typeUntil(list, 'y\r', () => list.lines().some((line) => line.includes('[status 0]')));
+    await run.shows('[status 0]');
+    expect(existsSync(join(cwd, 'made'))).toBe(true);
+    const top = onTerminal(perdure('top', ...flags), settings);
+    await top.shows('[status 0]');
+    const written = [run, list, top].map((terminal) => terminal.raw());
+    for (const raw of written) expect(raw).not.toContain('\u001b');
+    expect(written[0]).toContain('All of it is **done**.');
   },
 );
 

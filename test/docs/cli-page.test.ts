@@ -45,7 +45,7 @@ function meaning({ description, defaultValue, mandatory }: Given): string {
 }
 
 /** In every command alike: told once, above them. */
-const common = new Set(['--verbose']);
+const common = new Set(['--verbose', '--plain']);
 
 function section(command: Command, shared: ReadonlySet<string>): string {
   const own = command.options.filter(({ flags, long }) => !shared.has(flags) && !common.has(long ?? ''));

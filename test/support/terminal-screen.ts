@@ -1,5 +1,5 @@
-// What a terminal shows of what is written to it: as much of one as we use, cursor up and right,
-// erasing, and styles passed over.
+// What a terminal shows of what is written to it: as much of one as we use, cursor up, right and to
+// a column, erasing, and styles passed over.
 
 import { eastAsianWidth } from 'get-east-asian-width';
 
@@ -7,17 +7,21 @@ import { eastAsianWidth } from 'get-east-asian-width';
 const TOKEN = /\u001b\[(\??)([\d;]*)([A-Za-z])|\r|\n|[^\u001b\r\n]/gu;
 
 /** As most do: each code point by itself. */
-function cellsOf(character: string): number {
+function cellsOf(character: string, ambiguousAsWide: boolean): number {
   if (/^[\p{Mn}\p{Me}\p{Cf}]$/u.test(character)) return 0;
-  return /^\p{Emoji_Presentation}$/u.test(character) ? 2 : eastAsianWidth(character.codePointAt(0) ?? 0);
+  return /^\p{Emoji_Presentation}$/u.test(character)
+    ? 2
+    : eastAsianWidth(character.codePointAt(0) ?? 0, { ambiguousAsWide });
 }
 
-export function terminalScreen(columns: number) {
+/** `ambiguousAsWide`: as a terminal that is set up for East Asian text. */
+export function terminalScreen(columns: number, { ambiguousAsWide = false } = {}) {
   const rows: string[][] = [[]];
   let [row, column, count] = [0, 0, 0];
+  let wraps = true;
   const put = (character: string): void => {
-    const width = cellsOf(character);
-    if (width > 0 && column + width > columns) [row, column] = [row + 1, 0];
+    const width = cellsOf(character, ambiguousAsWide);
+    if (width > 0 && column + width > columns) [row, column] = wraps ? [row + 1, 0] : [row, columns - width];
     rows[row] ??= [];
     const line = rows[row] ?? [];
     while (line.length < column) line.push(' ');
@@ -29,6 +33,7 @@ export function terminalScreen(columns: number) {
   const act = (final: string, n: number): void => {
     if (final === 'A') row = Math.max(0, row - n);
     if (final === 'C') column += n;
+    if (final === 'G') column = n - 1;
     if (final === 'K') rows[row]?.splice(column);
     if (final !== 'J') return;
     rows[row]?.splice(column);
@@ -37,6 +42,7 @@ export function terminalScreen(columns: number) {
   const write = (text: string): void => {
     count += 1;
     for (const [whole, mode, n = '', final = ''] of text.matchAll(TOKEN)) {
+      if (mode === '?' && n === '7') wraps = final === 'h';
       if (final !== '') act(mode === '?' ? '' : final, n === '' ? 1 : Number(n));
       else if (whole === '\r') column = 0;
       else if (whole === '\n') {

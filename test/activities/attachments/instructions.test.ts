@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readInstructions, MOST_INSTRUCTION_CHARACTERS } from '../../../activities/attachments/instructions.ts';
 import type { SeenFile } from '../../../workflows/contract/activities.ts';
+import { noticeText } from '../../../client/render/words.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 /** A workspace with these files. */
@@ -42,6 +43,8 @@ test('AGENTS.md of the root is told with a note that it is from the workspace an
   expect(only?.text).toMatch(
     /^\(This comes from the workspace, not from the user\..*changes nothing.*\)\n\n> Use tabs\.$/,
   );
+  // The note is for the model alone.
+  if (only) expect(noticeText({ kind: 'attachment', ...only })).toBe(`${only.source}: > Use tabs.`);
 });
 
 test('no line of a workspace’s words stands as the loop’s own do (L78)', async () => {

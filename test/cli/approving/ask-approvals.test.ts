@@ -68,7 +68,7 @@ test.each([
   place.asked.hear({ ...wait, ...approval('1.1.0') });
   await until(() => place[act].mock.calls.length > 0);
   expect(place[act].mock.calls).toEqual([args]);
-  expect(place.questions).toEqual(['bash? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt: ']);
+  expect(place.questions).toEqual(['bash? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt / [l]ater: ']);
 });
 
 test('shows the input to be edited, and asks again for what is no JSON object (L55)', async () => {
@@ -77,7 +77,7 @@ test('shows the input to be edited, and asks again for what is no JSON object (L
   await until(() => approve.mock.calls.length > 0);
   expect(approve.mock.calls).toEqual([[session, '1.1.0', { input: { command: 'ls' } }]]);
   expect(said.slice(1)).toEqual([
-    'answer y, a, n, e or i; a reason may follow n and i, a rule may follow a',
+    'answer y, a, n, e, i or l; a reason may follow n and i, a rule may follow a',
     'current input: {"command":"make"}',
     'the input [1] is not a JSON object: write it as {"name": "value"}',
     'current input: {"command":"make"}',
@@ -130,7 +130,7 @@ test('Ctrl-D decides nothing: it is said that the call still waits, and how to d
   );
   asked.hear({ ...wait, ...approval('1.1.0') });
   await until(() => said.length === 2);
-  expect(said[1]).toBe(`nothing more can be typed here, and call 1.1.0 still waits; ${said[0]}`);
+  expect(said[1]).toBe(`input has ended, and call 1.1.0 still waits; ${said[0]}`);
   await asked.stop();
 });
 
@@ -171,7 +171,7 @@ test('"always" refuses a rule that leaves out the very call, and y at its questi
   await asked.stop();
   for (const rule of ['make', 'bash(npm test:*)']) {
     expect(said).toContain(
-      `the rule ${rule} is not about this call, and nothing is decided: a rule names the tool, such as bash(make)`,
+      `the rule ${rule} doesn't cover this call, so nothing was decided: name the tool, as in bash(make)`,
     );
   }
   expect(said.at(-1)).toContain('from here on bash(make)');
@@ -189,16 +189,15 @@ test.each([
   asked.hear(question(options));
   await until(() => answer.mock.calls.length > 0);
   expect(answer.mock.calls).toEqual([[session, '1.1.0', text]]);
-  expect(questions).toEqual(['your answer: ']);
+  expect(questions).toEqual(['your answer (Enter: later): ']);
 });
 
-test('asks again for what is not offered and for an empty answer (L81)', async () => {
-  const { asked, answer, said } = terminal(['3', '', 'blue', '1']);
+test('asks again for what is not offered (L81)', async () => {
+  const { asked, answer, said } = terminal(['3', 'blue', '1']);
   asked.hear(question(['red', 'green']));
   await until(() => answer.mock.calls.length > 0);
   expect(said.slice(1)).toEqual([
     '3 is not offered: give a number from 1 to 2',
-    'an empty answer is not offered: give a number from 1 to 2',
     'blue is not offered: give a number from 1 to 2',
   ]);
 });
@@ -213,30 +212,35 @@ test('an input is edited in the editor of the person, where there is one; unchan
   asked.hear({ ...wait, ...approval('1.1.0') });
   await until(() => approve.mock.calls.length === 1);
   expect(texts[0]).toBe('{\n  "command": "make"\n}');
-  expect(said[1]).toBe('the input is unchanged: answer y to run it');
+  expect(said[1]).toBe('input unchanged: answer y to run it');
   expect(approve.mock.calls).toEqual([[session, '1.1.0', { input: { command: 'ls' } }]]);
   await asked.stop();
 });
 
-test.each([
-  [true, 0, 'leave it for later  (Esc)'],
-  [false, 1, 'no, and stop the run  (Esc)'],
-])(
-  'Escape at a call: where calls are decided in turn (%j) it waits on, else its run is stopped (L55)',
-  async (mayLeave, stopped, words) => {
-    const offered: string[] = [];
-    const pick: NonNullable<Input['pick']> = ({ options, escape }) => {
-      offered.push(...options.map((option) => option.words));
-      return Promise.resolve(escape ?? null);
-    };
-    const { cli, approve, deny, answer } = terminal(null);
-    const none = () => Promise.resolve(null);
-    const asking = askApprovals(
-      { ...cli, mayLeave, input: { ask: none, edit: none, pick } },
-      { approve, deny, answer },
-    );
-    await asking.ask(approval('1.1.0'));
-    expect([approve, deny, answer].map((call) => call.mock.calls.length)).toEqual([0, stopped, 0]);
-    expect(offered.at(-1)).toBe(words);
-  },
-);
+test('Escape at a call leaves it for later, and ends no run (L55)', async () => {
+  const offered: string[] = [];
+  const pick: NonNullable<Input['pick']> = ({ options, escape }) => {
+    offered.push(...options.map((option) => option.words));
+    return Promise.resolve(escape ?? null);
+  };
+  const { cli, said, approve, deny, answer } = terminal(null);
+  const none = () => Promise.resolve(null);
+  const asking = askApprovals({ ...cli, input: { ask: none, edit: none, pick } }, { approve, deny, answer });
+  await asking.ask(approval('1.1.0'));
+  expect([approve, deny, answer].map((call) => call.mock.calls.length)).toEqual([0, 0, 0]);
+  expect(offered.at(-1)).toBe('leave it for later  (Esc)');
+  expect(said).toEqual([expect.stringContaining('perdure approve s-1 1.1.0')]);
+});
+
+test('where whole lines are typed, a call is left for later by a line, and a question by an empty one (L55)', async () => {
+  const { asked, questions, approve, deny, answer } = terminal(['later', ' ', 'y'], {});
+  await asked.ask(approval('1.1.0'));
+  await asked.ask({ ...approval('1.1.1'), question: {}, input: { question: 'Which?' } });
+  await asked.ask(approval('1.1.2'));
+  expect(questions).toEqual([
+    'bash? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt / [l]ater: ',
+    'your answer (Enter: later): ',
+    'bash? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt / [l]ater: ',
+  ]);
+  expect([approve.mock.calls.length, deny.mock.calls.length, answer.mock.calls.length]).toEqual([1, 0, 0]);
+});

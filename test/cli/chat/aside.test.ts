@@ -29,8 +29,8 @@ test('what begins with /btw is asked aside and its answer waited for; all else i
     ['by the way', false],
   ]);
   expect(said).toEqual([
-    'asked aside: what runs goes on',
-    'name a question behind /btw',
+    'asked on the side: the run continues',
+    'add a question after /btw',
     'Three.',
     'aside, by claude-a · 2 tokens · cost unknown · the rest of the answer is left out',
   ]);
@@ -40,5 +40,5 @@ test('a question that is not answered says why, and ends nothing (O20)', async (
   const { submit, answered, said } = typing(() => Promise.reject(new Error('session s-1: not answered: Overloaded')));
   submit('/btw why?', false);
   await answered();
-  expect(said).toEqual(['asked aside: what runs goes on', 'session s-1: not answered: Overloaded']);
+  expect(said).toEqual(['asked on the side: the run continues', 'session s-1: not answered: Overloaded']);
 });

@@ -67,13 +67,17 @@ test('each asks of the session what the command line asks (O20)', async () => {
 test('/btw asks aside, and says the answer with what it took (O20)', async () => {
   const { sessions, said } = await run('/btw what have you found?');
   expect(sessions.askAside.mock.calls).toEqual([[session, 'what have you found?']]);
-  expect(said).toEqual(['asked aside: what runs goes on', 'Three\nfiles.', 'aside, by claude-a · 6 tokens · $0.01']);
+  expect(said).toEqual([
+    'asked on the side: the run continues',
+    'Three\nfiles.',
+    'aside, by claude-a · 6 tokens · $0.01',
+  ]);
   expect((await run('/btw what\nelse?')).sessions.askAside.mock.calls).toEqual([[session, 'what\nelse?']]);
-  await expect(async () => run('/btw')).rejects.toThrow('name a question behind it');
+  await expect(async () => run('/btw')).rejects.toThrow('add a question after it');
 });
 
 test('what cannot be is said before anything is sent (O20)', async () => {
-  await expect(async () => run('/model')).rejects.toThrow('name a model behind it');
+  await expect(async () => run('/model')).rejects.toThrow('add a model after it');
   await expect(async () => run('/mode loud')).rejects.toThrow('loud');
   await expect(async () => run('/turns many')).rejects.toThrow('is not a number');
 });

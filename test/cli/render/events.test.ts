@@ -80,7 +80,7 @@ test('puts a call, its result, a retry, a transition and a notice on lines of th
   ]);
   expect(seen.split('\n')).toEqual([
     'Let me see',
-    '▸ bash ls -la timeout=5',
+    '▸ bash ls -la',
     '  │ a',
     '  │ b',
     '  │ c',
@@ -140,7 +140,7 @@ test('shows a call that waits for a decision, on lines of its own (L55)', () => 
   expect(seen.split('\n').slice(0, 4)).toEqual([
     'Let me',
     '? bash waits for a decision',
-    '  │ command: make',
+    '  │ $ make',
     '  because: ask first',
   ]);
 });

@@ -51,7 +51,7 @@ test('the line tells what runs, in which iteration, since when and what it has c
   const use = { type: 'tool_use', iteration: 1, index: 1, id: 't', name: 'bash', input: {}, ...at } as const;
   const events = [start, ask(1), delta, delta, use, reply(1_200, 0.5), tool('tool_start', 1, 'bash')];
   expect(texts(events)).toEqual([
-    'begins',
+    'starting',
     'asks claude-a · iteration 1',
     'the model writes · iteration 1',
     'the model writes, 1 s · iteration 1',
@@ -67,7 +67,7 @@ test('tools that run beside each other are named until each has ended, then the 
     'runs read · iteration 1',
     'runs read, bash · iteration 1',
     'runs bash · iteration 1',
-    'goes on · iteration 1',
+    'working · iteration 1',
     'asks claude-a again, attempt 3 · iteration 2',
   ]);
 });
@@ -75,7 +75,7 @@ test('tools that run beside each other are named until each has ended, then the 
 test('a price that is not known is said, a run that is over has no line, and the next begins anew (O18)', () => {
   const over = { type: 'run_end', ended: {}, head: '', ...at } as unknown as Followed;
   const [, paid, none, next] = texts([start, reply(10, null), over, start]);
-  expect([paid, none, next]).toEqual(['begins, 1 s · 10 tokens · cost unknown', null, 'begins']);
+  expect([paid, none, next]).toEqual(['starting, 1 s · 10 tokens · cost unknown', null, 'starting']);
 });
 
 test('a question keeps the line until the last is decided, then it names what still runs (O18)', () => {
@@ -110,8 +110,8 @@ test('it tells how full the context window is, where it is known, and that a com
 test('where there is not enough room for all of it, the tokens go first, then the cost (O18)', () => {
   const status = nextStatus(nextStatus(null, { ...start, window: 100 }, 0), reply(1_200, 0.5), 0) as RunStatus;
   expect([80, 38, 25].map((columns) => statusText(status, 0, columns).slice(2))).toEqual([
-    'begins · 1,200 tokens · $0.50 · context 1200 %',
-    'begins · $0.50 · context 1200 %',
-    'begins · context 1200 %',
+    'starting · 1,200 tokens · $0.50 · context 1200 %',
+    'starting · $0.50 · context 1200 %',
+    'starting · context 1200 %',
   ]);
 });

@@ -1,5 +1,7 @@
 // The rows at the bottom of a terminal, as a terminal shows them.
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { displayWidth, setAmbiguousWide, truncateToWidth } from '../../../client/render/width.ts';
+import { ambiguousWidth } from '../../../cli/terminal/ambiguous-width.ts';
 import { BottomArea } from '../../../cli/terminal/bottom-area.ts';
 import { terminalScreen } from '../../support/terminal-screen.ts';
 
@@ -76,4 +78,44 @@ test('a row is cut to the width with its colours, more rows than fit show their 
   const narrow = terminal(10);
   narrow.area.show('status', ['asks']);
   expect(narrow.lines()).toEqual(['']);
+});
+
+test('rows that the terminal draws wider than reckoned are drawn again in their places (O18)', () => {
+  const shown = terminalScreen(40, { ambiguousAsWide: true });
+  const area = new BottomArea({ write: shown.write, columns: () => 40, rows: () => 24 });
+  const rows = Array.from({ length: 22 }, (_, at) => `${at} ${'─'.repeat(36)}`);
+  for (let tick = 0; tick < 15; tick += 1) {
+    area.show('said', rows);
+    area.show('status', [`asks, ${tick} s`]);
+  }
+  area.above('done\n', shown.write);
+  expect(shown.lines()).toHaveLength(24);
+  expect(shown.lines()[0]).toBe('done');
+  expect(shown.lines().at(-1)).toBe('asks, 14 s');
+});
+
+test('a query takes a row that is empty again, and rows are laid out by its answer (O18)', () => {
+  const { area, print, lines, write } = terminal();
+  onTestFinished(() => setAmbiguousWide(false));
+  print('one\n');
+  area.show('status', ['─'.repeat(60)]);
+  expect(lines()).toEqual(['one', `${'─'.repeat(38)}…`]);
+  const width = ambiguousWidth({});
+  area.query(width?.query ?? '');
+  expect(lines()).toEqual(['one', `${'─'.repeat(38)}…`]);
+  expect(width?.answer(3)).toBe(true);
+  area.resize();
+  expect(lines()).toEqual(['one', `${'─'.repeat(18)}…`]);
+  write('two');
+  expect(width?.answer(3)).toBe(false);
+});
+
+test('the width of ambiguous characters is said by a variable, and nothing is asked then (O18)', () => {
+  onTestFinished(() => setAmbiguousWide(false));
+  expect(ambiguousWidth({ PERDURE_AMBIGUOUS_WIDTH: '2' })).toBeNull();
+  expect(displayWidth('…─a')).toBe(5);
+  expect(truncateToWidth('──────', 6)).toBe('──…');
+  expect(ambiguousWidth({ PERDURE_AMBIGUOUS_WIDTH: '1' })).toBeNull();
+  expect(displayWidth('…─a')).toBe(3);
+  expect(() => ambiguousWidth({ PERDURE_AMBIGUOUS_WIDTH: 'wide' })).toThrow('set it to 1 or 2');
 });

@@ -53,7 +53,7 @@ function openTop(first: TopFrame, undoMs = 1) {
     stage,
     ended,
     key: (name: string): void => press(name.length > 1 ? undefined : name, { name }),
-    press: (typed: string, key: KeyPress): void => press(typed, key),
+    press: (typed: string, key: KeyPress = {}): void => press(typed, key),
     /** Resolves when a look after now is drawn. */
     show: async (frame: TopFrame): Promise<void> => {
       stage.frame = frame;
@@ -140,7 +140,7 @@ test('a call that is longer than the screen is allowed once its last row was on 
 test('a key that is pressed again at once decides about nothing that came on the screen just now (O19 L55)', async () => {
   const { key, stage, ended } = openTop(asksFor('1.1.0', 'make one'));
   for (const name of 'aaddaa') key(name);
-  expect(stage.screen).toContain('it came on the screen just now');
+  expect(stage.screen).toContain('it just appeared: read it first');
   key('q');
   key('q');
   await ended;
@@ -160,6 +160,21 @@ test('a call that may do harm is allowed by a second, different key alone (O19 L
   await ended;
 });
 
+test('a letter of another script is the key in its place, and none where layouts differ (O19)', async () => {
+  const { press, stage, ended } = openTop(asksFor('1.1.0', 'make one'));
+  press('ф');
+  expect(stage.screen).toContain('$ make one');
+  read();
+  // The key of d on one layout, and of l on another.
+  press('в');
+  expect(stage.screen).toContain('keys are Latin letters: switch the layout of the keyboard');
+  press('δ');
+  await until(() => stage.done.length === 1);
+  expect(stage.done.map((one) => (one as readonly unknown[])[0])).toEqual(['deny']);
+  press('q', { name: 'q' });
+  await ended;
+});
+
 test('a decision is taken back by a key until it is sent, and sent by whoever leaves (O19)', async () => {
   const { key, stage, ended } = openTop(asksFor('1.1.0', 'make one'), 600_000);
   const decide = (name: string): void => {
@@ -168,11 +183,11 @@ test('a decision is taken back by a key until it is sent, and sent by whoever le
     key(name);
   };
   decide('a');
-  expect(stage.screen).toContain('(u takes it back)');
+  expect(stage.screen).toContain('(u: undo)');
   key('u');
-  expect(stage.screen).toContain('taken back');
+  expect(stage.screen).toContain('undone: the call is waiting again');
   key('u');
-  expect(stage.screen).toContain('nothing can be taken back');
+  expect(stage.screen).toContain('nothing to undo');
   decide('d');
   expect(stage.done).toEqual([]);
   key('q');

@@ -73,3 +73,16 @@ test('Enter with Shift or Ctrl breaks a line of a message, and chooses nothing a
   }
   expect(keys).toHaveLength(3);
 });
+
+test('a terminal is asked once, its first answer counts, and no answer presses a key, in however many pieces (O18)', () => {
+  const stdin = Object.assign(new EventEmitter(), { pause: () => stdin, resume: () => stdin, setRawMode: () => stdin });
+  const [pressed, columns, asked]: [string[], number[], string[]] = [[], [], []];
+  const query = { ask: () => asked.push('asked') > 0, answer: (column: number) => void columns.push(column) };
+  const board = openKeyboard({ stdin: stdin as never, write: () => undefined, query });
+  for (let time = 0; time < 2; time += 1) {
+    board.start((typed) => void pressed.push(typed ?? ''));
+    for (const byte of Buffer.from('a\u001b[12;3Rb')) stdin.emit('data', Buffer.from([byte]));
+    board.stop();
+  }
+  expect([asked, columns, pressed]).toEqual([['asked'], [3], ['a', 'b', 'a', 'b']]);
+});

@@ -27,6 +27,22 @@ test('a number, a letter and Enter answer at once; a paste, a chord and another 
   expect(press('x', 'x').answer).toBeNull();
 });
 
+test.each([
+  ['т', 'n'],
+  ['ν', 'n'],
+  ['υ', 'y'],
+  ['\u05de', 'n'],
+  ['ㅛ', 'y'],
+  ['\u0662', 'n'],
+  ['н', null],
+  ['ж', null],
+])(
+  'on a layout without Latin letters %s is the key in its place, and none where layouts differ (O18)',
+  (typed, answer) => {
+    expect(press(typed, '')).toEqual({ at: 0, answer });
+  },
+);
+
 test('a menu is drawn with a pointer, and no row is wider than the terminal (O18)', () => {
   const rows = menuRows({ ...menu, heading: 'word '.repeat(40) }, 1, { columns: 30, style: (text) => text });
   expect(rows.slice(1)).toEqual(['   1 yes', ' ▸ 2 no']);

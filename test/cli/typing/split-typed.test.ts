@@ -16,6 +16,7 @@ function counted(input: string, sizes: readonly number[] = [input.length]): stri
   }
   parts.push(...splitter.end());
   return parts
+    .filter(({ kind }) => kind !== 'cursor')
     .map((part) => (part.kind === 'keys' ? part.text : `<${part.kind === 'paste' ? part.text : part.kind}>`))
     .join('');
 }

@@ -198,6 +198,26 @@ test('a letter that comes as a question appears begins a message, and the questi
   expect([await answer, sent]).toEqual(['y', ['yes']]);
 });
 
+test('letters behind one that means nothing answer no question, and a paste says so, until it takes keys again (L55)', async () => {
+  vi.useFakeTimers();
+  const { type, press, said, lines, input } = terminal();
+  const answer = input.pick?.(menuOf('Allow one?'), never);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(lines()[1]).toContain('▸');
+  press({ name: 'paste' }, 'y');
+  expect(said).toEqual(['not taken: pasted text does not answer a question']);
+  type(' xyz');
+  expect(lines()[1]).not.toContain('▸');
+  await vi.advanceTimersByTimeAsync(299);
+  type('y');
+  await vi.advanceTimersByTimeAsync(299);
+  expect(lines()[1]).not.toContain('▸');
+  await vi.advanceTimersByTimeAsync(2);
+  expect(lines()[1]).toContain('▸');
+  type('y');
+  expect(await answer).toBe('y');
+});
+
 test('a picker finds by what is typed, shows what its item is about, and Esc leaves it (O20)', async () => {
   const { type, press, lines, input } = terminal();
   const items = ['payment', 'report', 'pages'].map((label) => ({ answer: label, label, about: '3 h' }));

@@ -25,11 +25,11 @@ const approval = (changes: Partial<WaitingApproval> = {}): WaitingApproval => ({
 test('shows the tool, its whole input, why it is asked and until when (L55)', () => {
   expect(approvalText(createPaint(false), approval()).split('\n')).toEqual([
     '? bash waits for a decision',
-    '  │ command: rm -rf build',
+    '  │ $ rm -rf build',
     '  ┊ ls',
     '  │ timeout: 5',
     '  because: it may change files',
-    '  call 1.1.0, denied without a decision by 2030-01-02 03:04:05 UTC',
+    '  call 1.1.0, auto-denied 2030-01-02 03:04:05 UTC',
   ]);
 });
 
@@ -75,9 +75,9 @@ test('lists what waits in columns, why it is asked last (L55)', () => {
     reason: 'nothing has run;\n' + 'x'.repeat(500),
   });
   expect(approvalsTable(createPaint(false), [approval(), lost]).split('\n')).toEqual([
-    'SESSION  CALL   TOOL  WAITING UNTIL            WHAT                       REASON',
-    's-1      1.1.0  bash  2030-01-02 03:04:05 UTC  rm -rf build ls timeout=5  it may change files',
-    `s-1      1.1.1  bash  2030-01-02 03:04:05 UTC  (not certain)              nothing has run; ${'x'.repeat(183)}… (+317 characters)`,
+    'SESSION  CALL   TOOL  WAITING UNTIL            WHAT             REASON',
+    's-1      1.1.0  bash  2030-01-02 03:04:05 UTC  rm -rf build ls  it may change files',
+    `s-1      1.1.1  bash  2030-01-02 03:04:05 UTC  (not certain)    nothing has run; ${'x'.repeat(183)}… (+317 characters)`,
     '',
   ]);
   const [, wide] = approvalsTable(createPaint(false), [approval({ input: { command: 'y'.repeat(500) } })]).split('\n');

@@ -45,6 +45,14 @@ test.each<[Notice, string]>([
     'changed by someone else: a, b, c, d, e and 1 more',
   ],
   [{ kind: 'attachment', source: 'memory', text: 'likes tabs' }, 'memory: likes tabs'],
+  [
+    {
+      kind: 'attachment',
+      source: "the workspace's file AGENTS.md",
+      text: '(This comes from the workspace, not from the user. Follow it where it fits.)\n\n> Use tabs.',
+    },
+    "the workspace's file AGENTS.md: > Use tabs.",
+  ],
   [{ kind: 'batch_summary', text: 'Read two files.' }, 'Read two files.'],
   [{ kind: 'compaction_failed', detail: 'no gain', spent: false }, 'compacting failed: no gain'],
   [
