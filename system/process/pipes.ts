@@ -4,6 +4,8 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { codeOf } from '../text.ts';
+import { PipeStock, removePipes } from './pipe-stock.ts';
 import { spawnCommand, type PipeEnd } from './spawner.ts';
 import type { Programs } from './programs.ts';
 
@@ -26,6 +28,8 @@ export type PipePlace = {
    */
   readonly folder: string;
   readonly programs: Programs;
+  /** Whether pipes are made ahead there; absent: for each program. */
+  readonly ahead?: boolean;
 };
 
 /**
@@ -33,7 +37,8 @@ export type PipePlace = {
  * noticed and refused.
  */
 export function pipePlace(programs: Programs, dataDir: string | undefined): PipePlace {
-  return { folder: dataDir === undefined ? tmpdir() : join(dataDir, 'pipes'), programs };
+  if (dataDir === undefined) return { folder: tmpdir(), programs };
+  return { folder: join(dataDir, 'pipes'), programs, ahead: true };
 }
 
 const open = promisify<string, number, number>(openCallback);
@@ -45,16 +50,59 @@ const open = promisify<string, number, number>(openCallback);
  * is not a pipe that we made.
  */
 export async function openPipes<const Names extends readonly PipeName[]>(
-  { folder, programs }: PipePlace,
+  place: PipePlace,
   names: Names,
 ): Promise<Pipes<Names>> {
+  if (place.ahead !== true) return await openAt(await makeOwn(place, names), names);
+  const stock = stockOf(place);
+  try {
+    return await openAt(await takeFrom(stock, names), names);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    // Someone has emptied the folder meanwhile.
+    stock.clear();
+    return await openAt(await takeFrom(stock, names), names);
+  }
+}
+
+/** Pipes without an end that is open, in the order of their names. */
+type Named = { readonly paths: readonly string[]; readonly unlink: () => Promise<void> };
+
+async function makeOwn({ folder, programs }: PipePlace, names: readonly PipeName[]): Promise<Named> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const place = await mkdtemp(join(folder, 'pipe-'));
   const unlink = (): Promise<void> => rm(place, { recursive: true, force: true });
+  const paths = names.map((name) => join(place, name));
+  try {
+    await makePipes(paths, programs);
+    return { paths, unlink };
+  } catch (error) {
+    await unlink();
+    throw error;
+  }
+}
+
+/** By their folder. */
+const stocks = new Map<string, PipeStock>();
+
+function stockOf({ folder, programs }: PipePlace): PipeStock {
+  if (stocks.size === 0) process.once('exit', () => stocks.forEach((stock) => stock.clear()));
+  const stock = stocks.get(folder) ?? new PipeStock(folder, (paths) => makePipes(paths, programs));
+  stocks.set(folder, stock);
+  return stock;
+}
+
+async function takeFrom(stock: PipeStock, names: readonly PipeName[]): Promise<Named> {
+  const paths = await stock.take(names.length);
+  return { paths, unlink: () => removePipes(paths) };
+}
+
+async function openAt<Names extends readonly PipeName[]>(
+  { paths, unlink }: Named,
+  names: Names,
+): Promise<Pipes<Names>> {
   const opened: Pipe[] = [];
   try {
-    const paths = names.map((name) => join(place, name));
-    await makePipes(paths, programs);
     for (const [at, path] of paths.entries()) opened.push(await openOwn(path, names[at] as PipeName));
     return { pipes: opened as unknown as Pipes<Names>['pipes'], unlink };
   } catch (error) {

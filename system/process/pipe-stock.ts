@@ -1,0 +1,82 @@
+// Pipes that are made ahead, many by one program: one for the pipes of the next command alone takes
+// as long as a short command. For folders that no command reaches: elsewhere one could open them
+// first.
+import { rmSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { codeOf } from '../text.ts';
+
+const BATCH = 16;
+/** With fewer left, more are made beside the command that took the last. */
+const LEAST = 4;
+const PREFIX = 'pipe-';
+/** What a killed process has left is removed when it is as old. */
+const OLD_MS = 24 * 3_600_000;
+
+export class PipeStock {
+  readonly #folder: string;
+  readonly #makePipes: (paths: readonly string[]) => Promise<void>;
+  readonly #paths: string[] = [];
+  #making: Promise<void> | null = null;
+
+  constructor(folder: string, makePipes: (paths: readonly string[]) => Promise<void>) {
+    this.#folder = folder;
+    this.#makePipes = makePipes;
+  }
+
+  /** Returns the paths of pipes that nobody has opened. Rejects when none can be made. */
+  async take(count: number): Promise<readonly string[]> {
+    while (this.#paths.length < count) await this.#make();
+    const taken = this.#paths.splice(0, count);
+    // What goes wrong is told to the one who finds none.
+    if (this.#paths.length < LEAST) this.#make().catch(() => undefined);
+    return taken;
+  }
+
+  /** Removes what is there: it is no longer needed, or one of it was gone. */
+  clear(): void {
+    const places = new Set(this.#paths.splice(0).map((path) => dirname(path)));
+    for (const place of places) rmSync(place, { recursive: true, force: true });
+  }
+
+  #make(): Promise<void> {
+    this.#making ??= this.#makeBatch().finally(() => (this.#making = null));
+    return this.#making;
+  }
+
+  async #makeBatch(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await removeOld(this.#folder);
+    const place = await mkdtemp(join(this.#folder, PREFIX));
+    const paths = Array.from({ length: BATCH }, (_, at) => join(place, String(at)));
+    try {
+      await this.#makePipes(paths);
+    } catch (error) {
+      await rm(place, { recursive: true, force: true });
+      throw error;
+    }
+    this.#paths.push(...paths);
+  }
+}
+
+/** Removes the names of pipes that are open, and their folder with the last of them. */
+export async function removePipes(paths: readonly string[]): Promise<void> {
+  for (const path of paths) await unlink(path).catch(ignore(['ENOENT']));
+  for (const place of new Set(paths.map((path) => dirname(path))))
+    await rmdir(place).catch(ignore(['ENOENT', 'ENOTEMPTY', 'EEXIST']));
+}
+
+const ignore =
+  (codes: readonly string[]) =>
+  (error: unknown): void => {
+    if (!codes.includes(codeOf(error) ?? '')) throw error;
+  };
+
+async function removeOld(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(PREFIX)) continue;
+    const path = join(folder, name);
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));
+    if (Date.now() - mtimeMs > OLD_MS) await rm(path, { recursive: true, force: true });
+  }
+}
