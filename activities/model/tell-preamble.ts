@@ -130,12 +130,16 @@ function searchIn({ webSearch, models }: RunConfig, offered: readonly { readonly
 /** Definitions never change, so each is converted once. */
 const storedForms = new WeakMap<Tool, Tool>();
 
+const definitions = new WeakMap<Tool, string>();
+
 /**
  * The name under which the refusal of a definition is remembered. The tool is offered again with
  * another one.
  */
 function definitionOf(tool: Tool): string {
-  return `tool ${JSON.stringify(tool)}`;
+  const known = definitions.get(tool) ?? `tool ${JSON.stringify(tool)}`;
+  definitions.set(tool, known);
+  return known;
 }
 
 /** Returns a definition in the form that a transcript gives back, so that the two compare equal. */
