@@ -9,7 +9,8 @@
 // and of one that takes `--answer` milliseconds (1000), and what rewinds and forks take; `forks`
 // these alone; `slope` the tenths of sessions of `--turns` turns (3,000), with a viewer
 // and, alone with `--unwatched`, without; `peers` turns beside those of an agent in process;
-// `starved`
+// `capacity` a worker with sessions at rest (`--sessions`: counts with commas between them), and
+// starts; `starved`
 // what becomes of workflow tasks where `--busy` processes (16) compute beside `--sessions` (60), in
 // `--seconds` (60) before worker and server are killed and after it.
 import { parseArgs } from 'node:util';
@@ -18,6 +19,7 @@ import { measureSdk, type SdkRow } from './agent-sdk.ts';
 import { benchServer, type BenchServer } from './bench-server.ts';
 import { type BucketRow, measureBucket } from './bucket.ts';
 import { densityTable, measureDensity, type DensityRow } from './density.ts';
+import { measureRest, measureStarts, type RestRow, type StartRow } from './capacity.ts';
 import { type ForkRow, measureForks } from './forks.ts';
 import { measurePage, renderPage } from './page/page.ts';
 import { measurePeers, type PeerRow, PEERS } from './peers.ts';
@@ -78,6 +80,13 @@ async function measured(subject: string): Promise<string> {
     case 'starved': {
       const load = { sessions: Number(flags.sessions ?? 60), busy: Number(flags.busy), seconds: Number(flags.seconds) };
       return shown('starved', await measureStarved(load, say), renderStarved);
+    }
+    case 'capacity': {
+      const counts = (flags.sessions ?? '10,100,300,1000').split(',').map(Number);
+      const starts = await measureStarts(3 * rounds, say);
+      const rest = await withServer((bench) => measureRest(bench, counts, say));
+      if (flags.json) return JSON.stringify({ rest, starts });
+      return [renderRest(rest), renderStarts(starts)].join('\n\n');
     }
     case 'forks':
       return shown('forks', await withServer((bench) => measureForks(bench, say)), renderForks);
@@ -204,6 +213,23 @@ function renderPeers(rows: readonly PeerRow[]): string {
     ratio.toFixed(2),
   ]);
   return renderTable(['', 'floor ms', 'in process ms', 'ours ms', '× in process'], lines);
+}
+
+function renderRest(rows: readonly RestRow[]): string {
+  const head = ['at rest', 'worker MB', 'peak MB', '% of a core', 'begin ms', 'history', 'database', 'folder bytes'];
+  const lines = rows.map((row) => [
+    String(row.sessions),
+    ...[row.memory, row.peak].map((bytes) => (bytes / 1e6).toFixed(0)),
+    (row.core * 100).toFixed(2),
+    row.beginMs.toFixed(1),
+    ...[row.historyBytes, row.databaseBytes, row.folderBytes].map((bytes) => bytes.toFixed(0)),
+  ]);
+  return renderTable(head, lines);
+}
+
+function renderStarts(rows: readonly StartRow[]): string {
+  const of = (name: keyof StartRow): number => median(rows.map((row) => row[name]));
+  return renderTable(['worker ready ms', 'MB'], [[of('readyMs').toFixed(0), (of('memory') / 1e6).toFixed(0)]]);
 }
 
 function renderStarved(rows: readonly StarvedRow[]): string {

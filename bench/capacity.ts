@@ -1,0 +1,118 @@
+// What a machine carries: a worker with sessions at rest, what each of them leaves behind, and what
+// a start takes.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { BenchServer } from './bench-server.ts';
+import { cpuMs, residentBytes } from './page/page-process.ts';
+import type { Usage } from './worker-process.ts';
+
+export type RestRow = {
+  readonly sessions: number;
+  /** Bytes of the worker's memory at rest, and the most that it ever was. */
+  readonly memory: number;
+  readonly peak: number;
+  /** The share of a core that the worker takes at rest. */
+  readonly core: number;
+  /** Of each session: CPU of the worker until it is at rest, and what it leaves. */
+  readonly beginMs: number;
+  readonly historyBytes: number;
+  readonly databaseBytes: number;
+  readonly folderBytes: number;
+};
+
+export type StartRow = { readonly readyMs: number; readonly memory: number };
+
+/** Watched at rest, in milliseconds. */
+const REST_MS = 10_000;
+
+type Say = (line: string) => void;
+
+export async function measureRest(bench: BenchServer, counts: readonly number[], say: Say): Promise<RestRow[]> {
+  const rows: RestRow[] = [];
+  for (const sessions of counts) {
+    say(`${sessions} sessions at rest, load ${loadavg()[0]?.toFixed(1)}`);
+    rows.push(await measureCount(bench, sessions));
+  }
+  return rows;
+}
+
+async function measureCount(bench: BenchServer, sessions: number): Promise<RestRow> {
+  const before = await leftIn(bench);
+  let worker = 0;
+  let rest: Pick<RestRow, 'memory' | 'peak' | 'core'> | undefined;
+  const ran = await bench.run({
+    subject: 'safe',
+    sessions,
+    turns: 1,
+    sealed: true,
+    started: async (_, pid) => void (worker = pid),
+    afterwards: async () => void (rest ??= await watchRest(worker)),
+  });
+  if (!rest) throw new Error('no session came to rest');
+  const after = await leftIn(bench);
+  const used = ({ samples }: Usage): number => samples.at(-1)?.[1] ?? Number.NaN;
+  // Its memo is sealed, which the client of the bench does not read.
+  const { workflowExecutionInfo } = await bench.client.workflowService.describeWorkflowExecution({
+    namespace: 'default',
+    execution: { workflowId: ran.workflowIds[0] ?? '' },
+  });
+  return {
+    sessions,
+    ...rest,
+    beginMs: (used(ran.after) - used(ran.before)) / sessions,
+    historyBytes: Number(workflowExecutionInfo?.historySizeBytes ?? Number.NaN),
+    databaseBytes: (after.database - before.database) / sessions,
+    folderBytes: (after.folder - before.folder) / sessions,
+  };
+}
+
+async function watchRest(pid: number): Promise<Pick<RestRow, 'memory' | 'peak' | 'core'>> {
+  const from = cpuMs(pid);
+  await sleep(REST_MS);
+  const peak = Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024;
+  return { memory: residentBytes(pid), peak, core: (cpuMs(pid) - from) / REST_MS };
+}
+
+/** Bytes of the server's database, and of all else in the data folder. */
+async function leftIn({ folder }: BenchServer): Promise<{ readonly database: number; readonly folder: number }> {
+  const database = statSync(folder.temporalDb).size;
+  const entries = await readdir(folder.root, { recursive: true, withFileTypes: true });
+  let total = 0;
+  for (const { parentPath, name } of entries.filter((entry) => entry.isFile()))
+    if (!join(parentPath, name).startsWith(folder.temporalDb))
+      total += await stat(join(parentPath, name)).then(
+        ({ blocks }) => blocks * 512,
+        () => 0,
+      );
+  return { database, folder: total };
+}
+
+/** Starts a worker with a server of its own in a new data folder, until it polls. */
+export async function measureStarts(rounds: number, say: Say): Promise<StartRow[]> {
+  const rows: StartRow[] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    say(`start ${round} of ${rounds}`);
+    const root = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
+    const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url));
+    const env = { ...process.env, PERDURE_DATA: join(root, 'data'), ANTHROPIC_API_KEY: 'bench', NO_COLOR: '1' };
+    const begun = performance.now();
+    const child = spawn(process.execPath, [program, 'worker'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
+    const ended = once(child, 'exit');
+    try {
+      await once(createInterface(child.stdout), 'line');
+      rows.push({ readyMs: performance.now() - begun, memory: residentBytes(child.pid ?? 0) });
+    } finally {
+      child.kill('SIGTERM');
+      await ended;
+      await rm(root, { recursive: true, force: true, maxRetries: 3 });
+    }
+  }
+  return rows;
+}
