@@ -34,6 +34,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
     'store/transcript/media.ts',
     'store/transcript/pdf-pages.ts',
     'store/transcript/preview.ts',
+    'store/snapshots/binary-patch.ts',
     'store/snapshots/capture-folder.ts',
     'store/snapshots/capture-process.ts',
     'store/snapshots/comparison.ts',
