@@ -21,6 +21,7 @@ import {
 import { FOLDER_MODE, loosePath, ObjectWriter, receivePack, runWithInput, type TreeEntry } from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
 import { moveRef } from './move-ref.ts';
+import { NO_PERSONAL, type PersonalSettings } from './repository-rules.ts';
 import { readContent } from './read-content.ts';
 import {
   collectOmitted,
@@ -67,8 +68,8 @@ export type CaptureRequest = {
   readonly caps: SnapshotCaps;
   /** Patterns of ignored files that are captured all the same, as lines of `.gitignore`. */
   readonly include: readonly string[];
-  /** The person's own rules for all repositories, as lines of `.gitignore`. */
-  readonly personal?: string;
+  /** What the person has set for all repositories. */
+  readonly personal?: PersonalSettings;
   /** The snapshot to compare with. */
   readonly before: string | null;
   /** Snapshots whose files count as captured, whatever rule matches them since. */
@@ -223,7 +224,7 @@ export class FolderCapture {
     };
   }
 
-  async #look({ caps, include, personal = '', trustsWatch = false }: CaptureRequest): Promise<FolderLook> {
+  async #look({ caps, include, personal = NO_PERSONAL, trustsWatch = false }: CaptureRequest): Promise<FolderLook> {
     const now = performance.now();
     const bounds: LookBounds = {
       files: caps.files,

@@ -220,16 +220,33 @@ const PATTERNS: readonly [string, ...string[]] = [
   'e/',
   '*',
   '!e/',
+  'A',
+  '/D/E',
 ];
-const PATHS = ['a', 'b.x', 'd/a', 'd/b.x', 'd/e/a', 'd/e/c', 'n/a', 'n/b.x', 'n/e/a', 'n/d/c', 'e/c'];
+const PATHS = [
+  'A',
+  'a',
+  'b.x',
+  'd/a',
+  'd/b.x',
+  'd/e/a',
+  'd/e/c',
+  'n/a',
+  'n/b.x',
+  'n/e/a',
+  'n/d/c',
+  'n/B.X',
+  'D/E/a',
+  'e/c',
+];
 
 /** Puts rules at random where git reads them, and a nested repository. */
 function makeRules({ nat, pick, bool }: Random): string {
   const lines = (): string => Array.from({ length: nat(3) }, () => pick(PATTERNS)).join('\\n');
   const put = (path: string): string => `mkdir -p "$(dirname ${path})"; printf '${lines()}\\n' > ${path}`;
   return [
-    'git init -q .',
-    ...(bool() ? ['git init -q n', put('n/.git/info/exclude')] : []),
+    `git init -q . && git config core.ignoreCase ${bool()}`,
+    ...(bool() ? ['git init -q n', `git -C n config core.ignoreCase ${bool()}`, put('n/.git/info/exclude')] : []),
     ...['.gitignore', '.git/info/exclude', 'd/.gitignore', 'n/.gitignore', 'd/e/.gitignore'].filter(bool).map(put),
   ].join('; ');
 }
