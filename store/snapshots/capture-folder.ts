@@ -34,6 +34,7 @@ import {
 } from './snapshot-notes.ts';
 import { withPermissionChanges } from './permission-changes.ts';
 import { parseChanges, parseTree, type RawPath, type SnapshotChange } from './listing.ts';
+import { createTemporaryCheck } from './restore/temporary-names.ts';
 import { collectFiles, readSaved, replaceFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import type { RunHeld } from './run-held.ts';
@@ -58,8 +59,11 @@ export type Snapshot = {
   readonly leftOutCount: number;
 };
 
-/** `position` is that of the transcript's next entry. */
-export type CaptureAbout = { readonly session: string; readonly position?: number };
+/**
+ * `position` is that of the transcript's next entry. `rewind` is the step of one that is under way,
+ * before and after which the files are captured.
+ */
+export type CaptureAbout = { readonly session: string; readonly position?: number; readonly rewind?: number };
 
 export type CaptureRequest = {
   readonly place: ShadowPlace;
@@ -230,6 +234,7 @@ export class FolderCapture {
       files: caps.files,
       until: now + LOOKING_MS,
       leaveOut: leaveOutData(this.#place),
+      isTemporary: createTemporaryCheck(this.#place.gitDir),
       include: parseIgnoreFile(include.join('\n')),
       personal,
       isWatched: this.#isWatched && include.length === 0,
@@ -465,9 +470,10 @@ export class FolderCapture {
 }
 
 /** Says in the history of the repository what a snapshot is of. */
-function describeCommit({ root }: ShadowPlace, about: CaptureAbout | undefined): string {
-  const lines = [`snapshot of ${onOneLine(root)}`, '', `Session: ${about?.session ?? 'unknown'}`];
-  return [...lines, ...(about?.position === undefined ? [] : [`Position: ${about.position}`])].join('\n');
+function describeCommit({ root }: ShadowPlace, { session = 'unknown', position, rewind }: Partial<CaptureAbout> = {}) {
+  const place = position === undefined ? [] : [`Position: ${position}`];
+  const step = rewind === undefined ? [] : [`Rewind: step ${rewind}`];
+  return [`snapshot of ${onOneLine(root)}`, '', `Session: ${session}`, ...place, ...step].join('\n');
 }
 
 function whyNot(stats: FoundFile['stats'], caps: SnapshotCaps): OmittedWhy | null {

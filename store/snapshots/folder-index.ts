@@ -10,7 +10,6 @@ import { LinkedFiles } from './linked-files.ts';
 import type { RawPath } from './listing.ts';
 import { readBeginning } from './read-beginning.ts';
 import { type OwnRules, type PersonalSettings, type RulesAbove, RepositoryRules } from './repository-rules.ts';
-import { isTemporaryName } from './restore/temporary-names.ts';
 import { hasTrackedBelow, isTracked, NO_TRACKED, TrackedFiles, type TrackedPaths } from './tracked-files.ts';
 
 /**
@@ -74,6 +73,8 @@ export type RulesInForce = {
   readonly uncaptured: ReadonlyMap<RawPath, readonly IgnoreRule[]>;
   /** The paths of repositories that ignore the case of names; empty for that of the folder. */
   readonly ignoringCase: readonly RawPath[];
+  /** Whether the folder is the top of a repository. */
+  readonly isRepository: boolean;
 };
 
 export type LookBounds = {
@@ -83,6 +84,8 @@ export type LookBounds = {
   readonly until: number;
   /** A folder that is left out, as `data/`; empty for none. */
   readonly leaveOut: RawPath;
+  /** Tells by its name whether Perdure itself is writing a file, or has left it behind. */
+  readonly isTemporary: (name: string) => boolean;
   /** Ignored files that are captured all the same. */
   readonly include: readonly IgnoreRule[];
   /** What the person has set for all repositories. */
@@ -138,7 +141,7 @@ export class FolderIndex {
   readonly #linked = new LinkedFiles<IndexedFolder>();
   /** How it was around the folder at the last look at everything. */
   #above = '';
-  #rulesAbove: OwnRules = { rules: [], ignoresCase: false };
+  #rulesAbove: RulesAbove = { top: null, rules: [], ignoresCase: false };
   #repositoriesBelow: ReadonlySet<RawPath> = new Set();
 
   /** `root` is an absolute path, `git` the path of git. */
@@ -201,7 +204,7 @@ export class FolderIndex {
   rulesInForce(): RulesInForce {
     const uncaptured = new Map<RawPath, readonly IgnoreRule[]>();
     collectUncaptured(this.top, '', uncaptured);
-    const { rules: above, ignoresCase } = this.#rulesAbove;
+    const { top, rules: above, ignoresCase } = this.#rulesAbove;
     const below = [...this.#repositoriesBelow].map((path) => ({ path, ...this.#rulesOf(path) }));
     const ignoring = below.flatMap((one) => (one.ignoresCase ? [one.path] : [])).toSorted();
     return {
@@ -209,6 +212,7 @@ export class FolderIndex {
       repositories: new Map(below.map(({ path, rules }) => [path, rules])),
       uncaptured,
       ignoringCase: [...(ignoresCase ? [''] : []), ...ignoring],
+      isRepository: top === this.#root,
     };
   }
 
@@ -300,7 +304,7 @@ export class FolderIndex {
     const [files, folders] = [new Set<string>(), new Set<string>()];
     for (const entry of entries) {
       const { name } = entry;
-      if (!isMeant(name) || name.toLowerCase() === '.git' || isTemporaryName(name)) continue;
+      if (!isMeant(name) || name.toLowerCase() === '.git' || looking.bounds.isTemporary(name)) continue;
       requireTime(looking.bounds);
       if (isOfGit && isGitsOwn(name)) leave(folder, entry.isDirectory() ? `${name}/` : name, 'git');
       else if (!entry.isDirectory()) {

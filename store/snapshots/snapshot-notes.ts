@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { parseIgnoreFile, parseIgnoreLines, isIgnored, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
 import type { IndexedFolder, OmittedWhy, RulesInForce } from './folder-index.ts';
+import { isGitsOwn } from './git-folders.ts';
 import { foldersOf, namesIn, type RawPath } from './listing.ts';
 
 /**
@@ -89,6 +90,8 @@ type RulesNote = {
   readonly uncaptured: Readonly<Record<RawPath, readonly string[]>>;
   /** Absent without any, and in earlier snapshots. */
   readonly ignoringCase?: readonly RawPath[];
+  /** Absent where the folder is the top of a repository, and in earlier snapshots. */
+  readonly isRepository?: false;
 };
 
 const linesOf = (rules: readonly IgnoreRule[]): readonly string[] => rules.map(({ line }) => line);
@@ -100,7 +103,7 @@ const toStored = ({ prefix, above, rules }: IgnoreRules): StoredRules => ({
 });
 
 export function formatRules(inForce: RulesInForce, include: readonly string[]): string {
-  const { above, repositories, uncaptured, ignoringCase } = inForce;
+  const { above, repositories, uncaptured, ignoringCase, isRepository } = inForce;
   const hasLines = ({ lines }: StoredRules): boolean => lines.length > 0;
   const note: RulesNote = {
     include,
@@ -110,6 +113,7 @@ export function formatRules(inForce: RulesInForce, include: readonly string[]): 
     ),
     uncaptured: Object.fromEntries([...uncaptured].map(([path, rules]) => [path, linesOf(rules)])),
     ...(ignoringCase.length > 0 && { ignoringCase }),
+    ...(!isRepository && { isRepository }),
   };
   return JSON.stringify(note).replace(
     /[\x7f-\uffff]/g,
@@ -139,6 +143,18 @@ export function parseNotes(notes: {
     isOmittedInPart: lines.some((line) => line.startsWith(ALL)),
     rules: notes.rules === '' ? null : (JSON.parse(notes.rules) as RulesNote),
   };
+}
+
+/** Lists git's own folders below the folder: those of repositories, and those by another name. */
+export function listGitFolders({ omitted, rules }: SnapshotNotes): readonly RawPath[] {
+  const own = [...omitted].flatMap(([path, why]) => (why === 'git' ? [ownerOf(path)] : []));
+  return [...Object.keys(rules?.repositories ?? {}).map((path) => `${path}.git`), ...new Set(own)];
+}
+
+/** Git's own files beside others are left out one by one. */
+function ownerOf(path: RawPath): RawPath {
+  const [, folder = '', name = ''] = /^(.*\/)?([^/]+)\/?$/s.exec(path) ?? [];
+  return isGitsOwn(name) && folder !== '' ? folder.slice(0, -1) : `${folder}${name}`;
 }
 
 /** Why a file that a snapshot does not have may have been there all the same. */

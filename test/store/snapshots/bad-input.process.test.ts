@@ -155,6 +155,7 @@ test('a folder that takes too long to look through is given up, and is not looke
     files: 10,
     until: performance.now() - 1,
     leaveOut: '',
+    isTemporary: () => false,
     include: [],
     personal: NO_PERSONAL,
     isWatched: false,
@@ -168,7 +169,15 @@ test('the time to look through a folder ends among its files, for rules may take
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => (now += 1));
   onTestFinished(() => void vi.restoreAllMocks());
-  const bounds = { files: 100, until: 25, leaveOut: '', include: [], personal: NO_PERSONAL, isWatched: false };
+  const bounds = {
+    files: 100,
+    until: 25,
+    leaveOut: '',
+    isTemporary: () => false,
+    include: [],
+    personal: NO_PERSONAL,
+    isWatched: false,
+  };
   expect(() => new FolderIndex(root, 'git').look(bounds)).toThrow(OutOfBounds);
 });
 
