@@ -42,7 +42,7 @@ export async function previewRoots(options: RewindMeans, about: RewindAbout): Pr
 async function previewRoot(options: RewindMeans, about: RewindAbout, asked: RootRewind): Promise<RootPreview> {
   const { root, known, to } = asked;
   const { attempt, force = false } = about;
-  const means = { ...(await openRoot(options, attempt, asked)), held: [known] };
+  const means = { ...(await openRoot(options, about, asked)), held: [known] };
   const { now, leftOut } = await captureNow(means);
   const { changes, untaken, stop } = await previewAnyway(means, { known, now, leftOut, to, force });
   const { dataDir } = options;

@@ -31,23 +31,25 @@ export type RewindMeans = Pick<SnapshotMeans, 'caps' | 'include' | 'personal' | 
 /** Tells whether a rewind is refused with the sentence of an error. */
 export const isStop = (error: unknown): error is Error => error instanceof RestoreProblem || isGitRefusal(error);
 
-export function openMeans(options: RewindMeans, { session, signal }: Attempt, root: string): SnapshotMeans {
+export function openMeans(options: RewindMeans, { attempt, step }: RewindAbout, root: string): SnapshotMeans {
+  const { session, signal } = attempt;
   const git = options.sandbox.programs.at('git');
-  return { ...options, place: placeOfRoot(options.dataDir, session, root), git, run: runGitHeld(options, signal) };
+  const place = placeOfRoot(options.dataDir, session, root);
+  return { ...options, place, git, run: runGitHeld(options, signal), about: { session, rewind: step } };
 }
 
 /** Opens a folder that is to go back. Throws RestoreProblem where it cannot. */
 export async function openRoot(
   options: RewindMeans,
-  attempt: Attempt,
+  about: RewindAbout,
   { root, to }: RootRewind,
 ): Promise<SnapshotMeans> {
   if (realOf(root) !== root)
     throw new RestoreProblem(
       `${root} is not there any longer, or a link is in its place: files go back only where they were. If it has moved, move it back, ` +
-        `or leave files alone (\`perdure rewind --conversation\`) and go on with \`perdure run --session ${attempt.session} --cwd DIR\``,
+        `or leave files alone (\`perdure rewind --conversation\`) and go on with \`perdure run --session ${about.attempt.session} --cwd DIR\``,
     );
-  const means = openMeans(options, attempt, root);
+  const means = openMeans(options, about, root);
   if (!(await hasSnapshot({ ...means, ...means.place }, to)))
     throw new RestoreProblem(`the snapshot of ${root} is not on this machine`);
   return means;
@@ -86,6 +88,12 @@ export async function fetchSnapshots(options: RewindMeans, { from, roots, attemp
   if (store) await fetchPacks(reading, store, entries);
 }
 
+function describeUntaken(why: UntakenFile['why']): string {
+  if (why === 'git_made') return "git's own folder, made since then, stays";
+  if (why === 'git_gone') return "git's own folder, gone since then, is in no snapshot";
+  return describeUncaptured(why, 'it was not captured then');
+}
+
 const MOST_UNTAKEN = 20;
 
 /** Sums up the files that stay; undefined without any. */
@@ -93,8 +101,6 @@ export function sumUntaken(untaken: readonly UntakenFile[]): UntakenFiles | unde
   if (untaken.length === 0) return undefined;
   return {
     count: untaken.length,
-    first: untaken
-      .slice(0, MOST_UNTAKEN)
-      .map(({ path, why }) => ({ path: showPath(path), why: describeUncaptured(why, 'it was not captured then') })),
+    first: untaken.slice(0, MOST_UNTAKEN).map(({ path, why }) => ({ path: showPath(path), why: describeUntaken(why) })),
   };
 }

@@ -89,7 +89,7 @@ async function describeDone(
 
 async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewind): Promise<Prepared> {
   const { root, known, to } = asked;
-  const opened = await openRoot(options, about.attempt, asked);
+  const opened = await openRoot(options, about, asked);
   const { place } = opened;
   const begun = readBegun(place.own, about.step);
   const means = { ...opened, held: begun === null ? [known] : [known, begun, to] };
@@ -129,10 +129,11 @@ async function prepareAgain({ step, force }: RewindAbout, prepared: Prepared): P
  */
 async function takeBack(
   options: RewindMeans,
-  { step, attempt }: RewindAbout,
+  about: RewindAbout,
   { root, to }: RootRewind,
 ): Promise<readonly string[]> {
-  const opened = openMeans(options, attempt, root);
+  const { step, attempt } = about;
+  const opened = openMeans(options, about, root);
   const { place } = opened;
   const begun = readBegun(place.own, step);
   if (begun === null) return [];

@@ -2,7 +2,7 @@
 import type { Paint } from '../../client/paint.ts';
 import { showUnseen } from '../../system/text.ts';
 
-/** Colours a patch for a terminal, and leaves the bytes of files out that are not text. */
+/** Colours a patch for a terminal, and leaves out the bytes of files that are no UTF-8 text. */
 export function colourPatch(paint: Paint, patch: string): string {
   const lines: string[] = [];
   let isBinary = false;
@@ -11,7 +11,7 @@ export function colourPatch(paint: Paint, patch: string): string {
     if (isBinary) continue;
     if (line === 'GIT binary patch') {
       isBinary = true;
-      lines.push(paint.dim('(not text)'));
+      lines.push(paint.dim('(not UTF-8 text)'));
     } else lines.push(colourLine(paint, showUnseen(line)));
   }
   return patch === '' ? 'nothing has changed\n' : `${lines.join('\n')}\n`;

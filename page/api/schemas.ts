@@ -263,7 +263,9 @@ export const rewindBody = z.strictObject({
 export const undoBody = z.strictObject({ force: flag.optional() });
 const untaken = z
   .looseObject({ count, first: z.array(z.looseObject({ path: text, why: text })) })
-  .describe('files that stay, for they were not captured then');
+  .describe(
+    'files that stay, for they were not captured then, and git’s own folders that were made or have gone since',
+  );
 const inUse = z.array(text).describe('programs that have files open, or work there, in words');
 const rewound = z.looseObject({
   from: text.describe('the head that was left'),

@@ -26,7 +26,7 @@ function patchLine(row: string): DiffLine {
 
 /** Says what a patch without lines does. */
 function describeBare(patch: string): string {
-  if (/^(GIT binary patch|Binary files )/m.test(patch)) return 'It is not text.';
+  if (/^(GIT binary patch|Binary files )/m.test(patch)) return 'It is not UTF-8 text.';
   if (/^new file mode/m.test(patch)) return 'An empty file.';
   return /^old mode/m.test(patch) ? 'Its mode alone has changed.' : 'No lines have changed.';
 }

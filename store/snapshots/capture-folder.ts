@@ -21,6 +21,7 @@ import {
 import { FOLDER_MODE, loosePath, ObjectWriter, receivePack, runWithInput, type TreeEntry } from './git-objects.ts';
 import { parseIgnoreFile } from './ignore-rules.ts';
 import { moveRef } from './move-ref.ts';
+import { NO_PERSONAL, type PersonalSettings } from './repository-rules.ts';
 import { readContent } from './read-content.ts';
 import {
   collectOmitted,
@@ -33,6 +34,7 @@ import {
 } from './snapshot-notes.ts';
 import { withPermissionChanges } from './permission-changes.ts';
 import { parseChanges, parseTree, type RawPath, type SnapshotChange } from './listing.ts';
+import { createTemporaryCheck } from './restore/temporary-names.ts';
 import { collectFiles, readSaved, replaceFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import type { RunHeld } from './run-held.ts';
@@ -57,8 +59,11 @@ export type Snapshot = {
   readonly leftOutCount: number;
 };
 
-/** `position` is that of the transcript's next entry. */
-export type CaptureAbout = { readonly session: string; readonly position?: number };
+/**
+ * `position` is that of the transcript's next entry. `rewind` is the step of one that is under way,
+ * before and after which the files are captured.
+ */
+export type CaptureAbout = { readonly session: string; readonly position?: number; readonly rewind?: number };
 
 export type CaptureRequest = {
   readonly place: ShadowPlace;
@@ -67,8 +72,8 @@ export type CaptureRequest = {
   readonly caps: SnapshotCaps;
   /** Patterns of ignored files that are captured all the same, as lines of `.gitignore`. */
   readonly include: readonly string[];
-  /** The person's own rules for all repositories, as lines of `.gitignore`. */
-  readonly personal?: string;
+  /** What the person has set for all repositories. */
+  readonly personal?: PersonalSettings;
   /** The snapshot to compare with. */
   readonly before: string | null;
   /** Snapshots whose files count as captured, whatever rule matches them since. */
@@ -223,12 +228,13 @@ export class FolderCapture {
     };
   }
 
-  async #look({ caps, include, personal = '', trustsWatch = false }: CaptureRequest): Promise<FolderLook> {
+  async #look({ caps, include, personal = NO_PERSONAL, trustsWatch = false }: CaptureRequest): Promise<FolderLook> {
     const now = performance.now();
     const bounds: LookBounds = {
       files: caps.files,
       until: now + LOOKING_MS,
       leaveOut: leaveOutData(this.#place),
+      isTemporary: createTemporaryCheck(this.#place.gitDir),
       include: parseIgnoreFile(include.join('\n')),
       personal,
       isWatched: this.#isWatched && include.length === 0,
@@ -464,9 +470,10 @@ export class FolderCapture {
 }
 
 /** Says in the history of the repository what a snapshot is of. */
-function describeCommit({ root }: ShadowPlace, about: CaptureAbout | undefined): string {
-  const lines = [`snapshot of ${onOneLine(root)}`, '', `Session: ${about?.session ?? 'unknown'}`];
-  return [...lines, ...(about?.position === undefined ? [] : [`Position: ${about.position}`])].join('\n');
+function describeCommit({ root }: ShadowPlace, { session = 'unknown', position, rewind }: Partial<CaptureAbout> = {}) {
+  const place = position === undefined ? [] : [`Position: ${position}`];
+  const step = rewind === undefined ? [] : [`Rewind: step ${rewind}`];
+  return [`snapshot of ${onOneLine(root)}`, '', `Session: ${session}`, ...place, ...step].join('\n');
 }
 
 function whyNot(stats: FoundFile['stats'], caps: SnapshotCaps): OmittedWhy | null {

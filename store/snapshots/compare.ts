@@ -98,17 +98,23 @@ export async function listHeldPairs(reading: ShadowReading, pair: Pair): Promise
   return pairs;
 }
 
-/** Takes files out of a patch, which has a section for each pair, two where a link is no longer one. */
-export function withoutFiles(patch: string, pairs: readonly HeldPair[], left: { has(path: RawPath): boolean }): string {
+/** What a patch says of a file, byte for byte as latin1. */
+export type PatchSection = HeldPair & { readonly text: string };
+
+/** Splits a patch, which has a section for each pair: two where a link is no longer one. */
+export function splitPatch(patch: string, pairs: readonly HeldPair[]): readonly PatchSection[] {
   const sections = patch.split(/(?<=\n)(?=diff --git )/);
-  let at = 0;
-  return pairs
-    .flatMap(({ path, from, to }) => {
-      const isOther = from !== null && to !== null && from.mode.slice(0, 2) !== to.mode.slice(0, 2);
-      const own = sections.slice(at, (at += isOther ? 2 : 1));
-      return left.has(path) ? [] : own;
-    })
-    .join('');
+  const parts = pairs.flatMap((pair): readonly HeldPair[] => {
+    const { path, from, to } = pair;
+    const isOther = from !== null && to !== null && from.mode.slice(0, 2) !== to.mode.slice(0, 2);
+    return isOther
+      ? [
+          { path, from, to: null },
+          { path, from: null, to },
+        ]
+      : [pair];
+  });
+  return parts.map((pair, at) => ({ ...pair, text: sections[at] ?? '' }));
 }
 
 /** Reads the content of a file, or the target of a link. */

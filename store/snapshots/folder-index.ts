@@ -8,9 +8,9 @@ import { isGitFolder, isGitsOwn, isPartOfGit } from './git-folders.ts';
 import { isIgnored, parseIgnoreFile, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
 import { LinkedFiles } from './linked-files.ts';
 import type { RawPath } from './listing.ts';
-import { readBeginning, type RulesAbove, RepositoryRules } from './repository-rules.ts';
-import { isTemporaryName } from './restore/temporary-names.ts';
-import { hasTrackedBelow, isTracked, TrackedFiles, type TrackedPaths } from './tracked-files.ts';
+import { readBeginning } from './read-beginning.ts';
+import { type OwnRules, type PersonalSettings, type RulesAbove, RepositoryRules } from './repository-rules.ts';
+import { hasTrackedBelow, isTracked, NO_TRACKED, TrackedFiles, type TrackedPaths } from './tracked-files.ts';
 
 /**
  * Why something is not captured: it is larger than one file may be, cannot be read, there are too
@@ -45,7 +45,7 @@ export type IndexedFolder = {
   /** Names in it that are not captured although no rule ignores them; a folder's ends with a slash. */
   readonly omitted: Map<string, OmittedWhy>;
   /** Its `.gitignore`, as it was read. */
-  ignore: { readonly text: string; readonly rules: readonly IgnoreRule[] } | null;
+  ignore: { readonly text: string; readonly ignoresCase: boolean; readonly rules: readonly IgnoreRule[] } | null;
   /** Where it was at the last look at all of it, and the rules in it. */
   place: Place | null;
 };
@@ -71,6 +71,10 @@ export type RulesInForce = {
   readonly repositories: ReadonlyMap<RawPath, readonly IgnoreRules[]>;
   /** The `.gitignore` files that are not captured themselves, by their folders. */
   readonly uncaptured: ReadonlyMap<RawPath, readonly IgnoreRule[]>;
+  /** The paths of repositories that ignore the case of names; empty for that of the folder. */
+  readonly ignoringCase: readonly RawPath[];
+  /** Whether the folder is the top of a repository. */
+  readonly isRepository: boolean;
 };
 
 export type LookBounds = {
@@ -80,10 +84,12 @@ export type LookBounds = {
   readonly until: number;
   /** A folder that is left out, as `data/`; empty for none. */
   readonly leaveOut: RawPath;
+  /** Tells by its name whether Perdure itself is writing a file, or has left it behind. */
+  readonly isTemporary: (name: string) => boolean;
   /** Ignored files that are captured all the same. */
   readonly include: readonly IgnoreRule[];
-  /** The person's own rules for all repositories, as lines of `.gitignore`. */
-  readonly personal: string;
+  /** What the person has set for all repositories. */
+  readonly personal: PersonalSettings;
   /** Whether changes are watched for from here on. Ignored folders are not. */
   readonly isWatched: boolean;
 };
@@ -109,6 +115,8 @@ type Place = {
   /** The files that the repository tracks, relative to the folder `base`. */
   readonly tracked: TrackedPaths;
   readonly base: RawPath;
+  /** Whether the repository ignores the case of names. */
+  readonly ignoresCase: boolean;
   /** Only what was captured before, is tracked, or is included by name, is looked at. */
   readonly isIgnored: boolean;
 };
@@ -127,18 +135,19 @@ export class FolderIndex {
   files = 0;
   bytes = 0;
   readonly #root: string;
-  readonly #repositories = new RepositoryRules();
+  readonly #repositories: RepositoryRules;
   readonly #tracked: TrackedFiles;
   readonly #watch = new FolderWatch<IndexedFolder>();
   readonly #linked = new LinkedFiles<IndexedFolder>();
   /** How it was around the folder at the last look at everything. */
   #above = '';
-  #rulesAbove: readonly IgnoreRules[] = [];
+  #rulesAbove: RulesAbove = { top: null, rules: [], ignoresCase: false };
   #repositoriesBelow: ReadonlySet<RawPath> = new Set();
 
   /** `root` is an absolute path, `git` the path of git. */
   constructor(root: string, git: string) {
     this.#root = Buffer.from(root).toString('latin1');
+    this.#repositories = new RepositoryRules(git);
     this.#tracked = new TrackedFiles(git);
   }
 
@@ -153,13 +162,14 @@ export class FolderIndex {
       path: '',
       base: '',
       rules: above.rules,
+      ignoresCase: above.ignoresCase,
       tracked: this.#trackedIn(above),
       depth: 0,
       isIgnored: false,
     };
     this.#lookInto(this.top, here, looking);
     this.#above = this.#describeAbove(above);
-    this.#rulesAbove = above.rules;
+    this.#rulesAbove = above;
     this.#repositoriesBelow = looking.repositories;
     return looking;
   }
@@ -173,8 +183,7 @@ export class FolderIndex {
     this.#repositories.setPersonal(bounds.personal);
     const repositories = new Set(this.#repositoriesBelow);
     for (const path of repositories) {
-      this.#rulesOf(path);
-      this.#tracked.list(this.#topOf(path), this.#topOf(path));
+      this.#trackedBelow(path, this.#rulesOf(path));
     }
     const above = this.#describeAbove(this.#repositories.rulesAbove(this.#root));
     if (changed === null || above !== this.#above) return null;
@@ -195,8 +204,16 @@ export class FolderIndex {
   rulesInForce(): RulesInForce {
     const uncaptured = new Map<RawPath, readonly IgnoreRule[]>();
     collectUncaptured(this.top, '', uncaptured);
-    const below = [...this.#repositoriesBelow].map((path) => [path, this.#rulesOf(path)] as const);
-    return { above: this.#rulesAbove, repositories: new Map(below), uncaptured };
+    const { top, rules: above, ignoresCase } = this.#rulesAbove;
+    const below = [...this.#repositoriesBelow].map((path) => ({ path, ...this.#rulesOf(path) }));
+    const ignoring = below.flatMap((one) => (one.ignoresCase ? [one.path] : [])).toSorted();
+    return {
+      above,
+      repositories: new Map(below.map(({ path, rules }) => [path, rules])),
+      uncaptured,
+      ignoringCase: [...(ignoresCase ? [''] : []), ...ignoring],
+      isRepository: top === this.#root,
+    };
   }
 
   /** Ends the watch over its folders. */
@@ -211,8 +228,13 @@ export class FolderIndex {
     return [dev, ino, above.rules.length, this.#repositories.version, this.#tracked.version].join(' ');
   }
 
-  #trackedIn({ top }: RulesAbove): TrackedPaths {
-    return top === null ? [] : this.#tracked.list(top, this.#root);
+  #trackedIn({ top, ignoresCase }: RulesAbove): TrackedPaths {
+    return top === null ? NO_TRACKED : this.#tracked.list(top, this.#root, ignoresCase);
+  }
+
+  #trackedBelow(path: RawPath, { ignoresCase }: OwnRules): TrackedPaths {
+    const top = this.#topOf(path);
+    return this.#tracked.list(top, top, ignoresCase);
   }
 
   placeOf(path: RawPath): string | Buffer {
@@ -282,7 +304,7 @@ export class FolderIndex {
     const [files, folders] = [new Set<string>(), new Set<string>()];
     for (const entry of entries) {
       const { name } = entry;
-      if (!isMeant(name) || name.toLowerCase() === '.git' || isTemporaryName(name)) continue;
+      if (!isMeant(name) || name.toLowerCase() === '.git' || looking.bounds.isTemporary(name)) continue;
       requireTime(looking.bounds);
       if (isOfGit && isGitsOwn(name)) leave(folder, entry.isDirectory() ? `${name}/` : name, 'git');
       else if (!entry.isDirectory()) {
@@ -323,14 +345,16 @@ export class FolderIndex {
       folder.ignore = null;
       return from;
     }
-    if (folder.ignore?.text !== text) folder.ignore = { text, rules: parseIgnoreFile(text) };
+    const { ignoresCase } = from;
+    if (folder.ignore?.text !== text || folder.ignore.ignoresCase !== ignoresCase)
+      folder.ignore = { text, ignoresCase, rules: parseIgnoreFile(text, ignoresCase) };
     return { ...from, rules: [...from.rules, { prefix: path, rules: folder.ignore.rules }] };
   }
 
   /** What a repository tracks that is ignored as a whole does not count. */
-  #repositoryAt(path: RawPath, { isIgnored: isLeft }: Place): Pick<Place, 'rules' | 'tracked' | 'base'> {
-    const top = this.#topOf(path);
-    return { rules: this.#rulesOf(path), tracked: isLeft ? [] : this.#tracked.list(top, top), base: path };
+  #repositoryAt(path: RawPath, { isIgnored: isLeft }: Place): Omit<Place, 'path' | 'depth' | 'isIgnored'> {
+    const own = this.#rulesOf(path);
+    return { ...own, tracked: isLeft ? NO_TRACKED : this.#trackedBelow(path, own), base: path };
   }
 
   #topOf(path: RawPath): RawPath {
@@ -338,7 +362,7 @@ export class FolderIndex {
   }
 
   /** Reads the rules of a repository below the folder that lie in none of its files. */
-  #rulesOf(path: RawPath): readonly IgnoreRules[] {
+  #rulesOf(path: RawPath): OwnRules {
     return this.#repositories.rulesOf(this.#topOf(path), path);
   }
 

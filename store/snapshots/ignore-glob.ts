@@ -17,13 +17,25 @@ type Token =
 /** Bytes alone are a text to compare with. */
 export type Glob = string | readonly Token[];
 
+export type GlobOptions = {
+  readonly isOfName: boolean;
+  /** The glob is held against texts without capital letters, as `foldCase` makes them. */
+  readonly ignoresCase: boolean;
+};
+
+/** Makes the letters of ASCII small, as git does with `core.ignoreCase`. */
+export const foldCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
 /** Returns null for a glob that can match nothing. */
-export function parseGlob(glob: string, isOfName: boolean): Glob | null {
+export function parseGlob(glob: string, { isOfName, ignoresCase }: GlobOptions): Glob | null {
   const tokens: Token[] = [];
   const wild = glob.search(/[*?[\\]/);
   let at = 0;
   while (at < glob.length) {
-    const part = readStars(glob, at, isOfName ? null : wild) ?? readSet(glob, at) ?? readCharacter(glob, at);
+    const part =
+      readStars(glob, at, isOfName ? null : wild) ??
+      readSet(glob, at, ignoresCase) ??
+      readCharacter(glob, at, ignoresCase);
     if (part.token === null) return null;
     tokens.push(part.token);
     at = part.end;
@@ -82,11 +94,13 @@ const SLASH = 0x2f;
 /** `token` is null where the whole glob matches nothing. */
 type Part = { readonly token: Token | null; readonly end: number };
 
-function readCharacter(glob: string, at: number): Part {
+/** Git compares what a backslash stands before as it is. */
+function readCharacter(glob: string, at: number, ignoresCase: boolean): Part {
   const isEscaped = glob[at] === '\\';
   if (glob[at] === '?') return { token: { kind: 'any' }, end: at + 1 };
   const end = at + (isEscaped ? 2 : 1);
-  const token: Token = { kind: 'byte', byte: glob.charCodeAt(end - 1) };
+  const char = glob.charAt(end - 1);
+  const token: Token = { kind: 'byte', byte: (ignoresCase && !isEscaped ? foldCase(char) : char).charCodeAt(0) };
   return { token: end > glob.length ? null : token, end };
 }
 
@@ -122,12 +136,19 @@ const CLASSES: ReadonlyMap<string, RegExp> = new Map(
   }),
 );
 
-/** A set never matches a slash. */
-function readSet(glob: string, start: number): Part | null {
+/**
+ * A set never matches a slash. Where case is ignored, capital letters count in ranges and classes,
+ * and not by themselves, as git has it.
+ */
+function readSet(glob: string, start: number, ignoresCase: boolean): Part | null {
   if (glob[start] !== '[') return null;
   const isNegated = glob[start + 1] === '!' || glob[start + 1] === '^';
   const first = start + (isNegated ? 2 : 1);
   const bytes = new Set<number>();
+  const add = (byte: number): void => {
+    bytes.add(byte);
+    if (ignoresCase) bytes.add(foldCase(String.fromCharCode(byte)).charCodeAt(0));
+  };
   let before: number | null = null;
   let close = 0;
   let at = first;
@@ -140,7 +161,7 @@ function readSet(glob: string, start: number): Part | null {
       const isEscaped = last === '\\';
       const to = (isEscaped ? glob[at + 2] : last)?.charCodeAt(0);
       if (to === undefined) return { token: null, end: at };
-      for (let byte: number = before; byte <= to; byte += 1) bytes.add(byte);
+      for (let byte: number = before; byte <= to; byte += 1) add(byte);
       before = null;
       at += isEscaped ? 3 : 2;
       continue;
@@ -152,7 +173,7 @@ function readSet(glob: string, start: number): Part | null {
       if (close > at + 2 && glob[close - 1] === ':') {
         const members = CLASSES.get(glob.slice(at + 2, close - 1));
         if (!members) return { token: null, end: at };
-        for (let byte = 0; byte < 128; byte += 1) if (members.test(String.fromCharCode(byte))) bytes.add(byte);
+        for (let byte = 0; byte < 128; byte += 1) if (members.test(String.fromCharCode(byte))) add(byte);
         before = null;
         at = close + 1;
         continue;

@@ -5,8 +5,8 @@ import { findAlreadyThere } from './already-there.ts';
 import type { SnapshotCaps } from './capture-folder.ts';
 import { bytesOf, foldersOf, showPath, type SnapshotChange, type RawPath } from './listing.ts';
 import type { ShadowPlace } from './shadow.ts';
-import { createAbsenceJudge } from './read-notes.ts';
-import type { Omitted, UncapturedWhy } from './snapshot-notes.ts';
+import { createAbsenceJudge, readNotes } from './read-notes.ts';
+import { listGitFolders, type Omitted, type UncapturedWhy } from './snapshot-notes.ts';
 import { compareSnapshots, type SnapshotMeans } from './take-snapshot.ts';
 
 /** `now` is the snapshot of the folder as it is, `known` the last one that the session knows. */
@@ -43,8 +43,11 @@ export class ForeignProblem extends RestoreProblem {
   }
 }
 
-/** A file that stays although the snapshot does not have it, and why: it was not captured then. */
-export type UntakenFile = { readonly path: RawPath; readonly why: UncapturedWhy };
+/**
+ * What stays as it is although it was another then, and why: a file was not captured then, or it is
+ * git's own folder, which no snapshot holds.
+ */
+export type UntakenFile = { readonly path: RawPath; readonly why: UncapturedWhy | 'git_made' | 'git_gone' };
 
 export type RestorePreview = {
   readonly changes: readonly SnapshotChange[];
@@ -66,12 +69,33 @@ export async function previewRestore(
   const first = inTheWay ?? unheld.find((path) => !there.has(path));
   if (first !== undefined) throw new RestoreProblem(describeUnheld(first, leftOut));
   const changes = needed.filter(({ path }) => !there.has(path));
+  const git = now === to ? [] : await findGitFolders(means, { now, to });
   if (!force && known !== now) {
     const others = new Set((await compareSnapshots(means, known, now)).map(({ path }) => path));
     const changed = changes.find(({ path }) => others.has(path));
     if (changed) throw new ForeignProblem(changed.path);
   }
-  return { changes, untaken };
+  return { changes, untaken: [...git, ...untaken] };
+}
+
+/** Finds git's own folders that are there now and were not then, or the other way round. */
+async function findGitFolders(
+  { place, git, run }: SnapshotMeans,
+  { now, to }: Pick<Restoring, 'now' | 'to'>,
+): Promise<readonly UntakenFile[]> {
+  const reading = { ...place, git, run };
+  const [there, then] = [await readNotes(reading, now), await readNotes(reading, to)];
+  // Snapshots were once taken without rules, and of the top it is known alone where it had none.
+  if (then.rules === null) return [];
+  const [has, had] = [new Set(listGitFolders(there)), new Set(listGitFolders(then))];
+  const isTopMade = then.rules.isRepository === false && there.rules?.isRepository === undefined;
+  const found: UntakenFile[] = [];
+  // A rule that ignores one since, or no longer, changes nothing about it.
+  for (const path of [...(isTopMade ? ['.git'] : []), ...has])
+    if (!had.has(path) && (await kindAt(place, path)) !== null) found.push({ path, why: 'git_made' });
+  for (const path of had)
+    if (!has.has(path) && (await kindAt(place, path)) === null) found.push({ path, why: 'git_gone' });
+  return found;
 }
 
 /** Finds the files that the snapshot lacks and that may have been there when it was taken. */

@@ -2,7 +2,7 @@
 import type { ShadowReading } from './run-held.ts';
 import { foldersOf, parseTree, type RawPath, type TreeLine } from './listing.ts';
 import { readBlobs } from './read-blobs.ts';
-import { wholeLines } from './repository-rules.ts';
+import { wholeLines } from './read-beginning.ts';
 import { gitArguments, shadowEnvironment } from './shadow.ts';
 import { nameTree, requireSnapshotId } from './snapshot-ids.ts';
 import { judgeAbsence, parseNotes, type SnapshotNotes, type UncapturedWhy } from './snapshot-notes.ts';

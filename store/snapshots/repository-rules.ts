@@ -1,31 +1,52 @@
 // Reads what a repository ignores by files outside of a captured folder: the `.gitignore` of the
 // folders above it, `info/exclude`, and what a person ignores everywhere, the weakest. Paths are
 // bytes, kept as latin1.
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { isIgnored, parseIgnoreFile, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
 import { bytesOf, type RawPath } from './listing.ts';
+import { readBeginning } from './read-beginning.ts';
+import { RepositoryCase } from './repository-case.ts';
 
-/** Of a longer file only the whole lines up to here count. */
-const MOST_BYTES = 1024 * 1024;
+/** Rules of a repository, and whether it ignores the case of names. */
+export type OwnRules = { readonly rules: readonly IgnoreRules[]; readonly ignoresCase: boolean };
 
 /** The rules that hold for a folder from outside of it, and the top of its repository. */
-export type RulesAbove = { readonly top: RawPath | null; readonly rules: readonly IgnoreRules[] };
+export type RulesAbove = OwnRules & { readonly top: RawPath | null };
+
+/** What a person has set for all repositories. */
+export type PersonalSettings = {
+  /** What is ignored, as the text of a file of rules. */
+  readonly rules: string;
+  /** `core.ignoreCase` for repositories that do not say it themselves. */
+  readonly ignoresCase: boolean;
+};
+
+export const NO_PERSONAL: PersonalSettings = { rules: '', ignoresCase: false };
+
+type Parsed = { readonly text: string; readonly ignoresCase: boolean; readonly rules: readonly IgnoreRule[] };
 
 export class RepositoryRules {
-  readonly #parsed = new Map<RawPath, { readonly text: string; readonly rules: readonly IgnoreRule[] }>();
+  readonly #parsed = new Map<string, Parsed>();
+  readonly #case: RepositoryCase;
   #version = 0;
-  #personal = { text: '', rules: parseIgnoreFile('') };
+  #personal = NO_PERSONAL;
+
+  /** `git` is the path of git. */
+  constructor(git: string) {
+    this.#case = new RepositoryCase(git);
+  }
 
   /** Grows where a file differs from what was read before. */
   get version(): number {
-    return this.#version;
+    return this.#version + this.#case.version;
   }
 
-  /** Takes the rules that hold in all repositories, as the text of their file. */
-  setPersonal(text: string): void {
-    if (text === this.#personal.text) return;
-    this.#personal = { text, rules: parseIgnoreFile(text) };
+  /** Takes what holds in all repositories. */
+  setPersonal(settings: PersonalSettings): void {
+    const { rules, ignoresCase } = this.#personal;
+    if (settings.rules === rules && settings.ignoresCase === ignoresCase) return;
+    this.#personal = settings;
     this.#version += 1;
   }
 
@@ -35,14 +56,18 @@ export class RepositoryRules {
    */
   rulesAbove(root: RawPath): RulesAbove {
     const top = findTop(root);
-    if (top === null) return { top, rules: [{ prefix: '', rules: this.#personal.rules }] };
+    if (top === null) {
+      const { ignoresCase } = this.#personal;
+      return { top, rules: [{ prefix: '', rules: this.#personalRules(ignoresCase) }], ignoresCase };
+    }
+    const { rules: own, ignoresCase } = this.rulesOf(top, '');
     const parts = root.slice(top.length).split('/').filter(Boolean);
     const pathTo = (count: number): RawPath => parts.slice(0, count).join('/');
     const levels = parts.map((_, at): IgnoreRules => {
       const prefix = at === 0 ? '' : `${pathTo(at)}/`;
-      return { prefix, rules: this.#read(`${top}/${prefix}.gitignore`) };
+      return { prefix, rules: this.#read(`${top}/${prefix}.gitignore`, ignoresCase) };
     });
-    const stack = [...this.rulesOf(top, ''), ...levels];
+    const stack = [...own, ...levels];
     const folders = parts.map((_, at) => pathTo(at + 1));
     const ignores = (rules: readonly IgnoreRules[], folder: RawPath): boolean =>
       isIgnored(
@@ -57,26 +82,38 @@ export class RepositoryRules {
       const above = parts.length === 0 ? '' : `${folders.at(-1)}/`.slice(prefix.length);
       return { prefix: '', above, rules: isLeftOut ? rules.filter(counts) : rules };
     });
-    return { top, rules: counting };
+    return { top, rules: counting, ignoresCase };
   }
 
   /**
    * Returns the rules of a repository that lie in none of its files, the weakest first. Its paths
    * begin with `prefix`.
    */
-  rulesOf(top: RawPath, prefix: RawPath): readonly IgnoreRules[] {
-    const own = this.#read(`${findCommonFolder(top)}/info/exclude`);
-    return [this.#personal.rules, own].map((rules) => ({ prefix, rules }));
+  rulesOf(top: RawPath, prefix: RawPath): OwnRules {
+    const gitFolder = findGitFolder(top);
+    const common = findCommonFolder(gitFolder);
+    const ignoresCase = this.#case.ignoresCase({ top, gitFolder, common }) ?? this.#personal.ignoresCase;
+    const own = this.#read(`${common}/info/exclude`, ignoresCase);
+    return { rules: [this.#personalRules(ignoresCase), own].map((rules) => ({ prefix, rules })), ignoresCase };
   }
 
-  #read(path: RawPath): readonly IgnoreRule[] {
-    const text = readBeginning(path) ?? '';
-    const known = this.#parsed.get(path);
-    if (known?.text === text) return known.rules;
-    const rules = parseIgnoreFile(text);
-    this.#version += 1;
-    this.#parsed.set(path, { text, rules });
+  #read(path: RawPath, ignoresCase: boolean): readonly IgnoreRule[] {
+    const { rules, isNew } = this.#parse(path, readBeginning(path) ?? '', ignoresCase);
+    if (isNew) this.#version += 1;
     return rules;
+  }
+
+  #personalRules(ignoresCase: boolean): readonly IgnoreRule[] {
+    return this.#parse(`personal ${ignoresCase}`, this.#personal.rules, ignoresCase).rules;
+  }
+
+  /** Parses a text where it is another than the one before it by that name. */
+  #parse(name: string, text: string, ignoresCase: boolean): { readonly rules: readonly IgnoreRule[]; isNew: boolean } {
+    const known = this.#parsed.get(name);
+    if (known?.text === text && known.ignoresCase === ignoresCase) return { rules: known.rules, isNew: false };
+    const rules = parseIgnoreFile(text, ignoresCase);
+    this.#parsed.set(name, { text, ignoresCase, rules });
+    return { rules, isNew: true };
   }
 }
 
@@ -102,9 +139,8 @@ function kindOf(path: RawPath): 'file' | 'other' | null {
   }
 }
 
-/** Returns the folder that work trees of a repository share. */
-function findCommonFolder(top: RawPath): RawPath {
-  const own = findGitFolder(top);
+/** Returns the folder that work trees of a repository share; `own` is git's own one of a work tree. */
+function findCommonFolder(own: RawPath): RawPath {
   const common = readBeginning(`${own}/commondir`)?.trimEnd();
   return common === undefined || common === '' ? own : resolveFrom(own, common);
 }
@@ -116,32 +152,3 @@ export function findGitFolder(top: RawPath): RawPath {
 }
 
 const resolveFrom = (folder: RawPath, path: RawPath): RawPath => (isAbsolute(path) ? path : join(folder, path));
-
-const toWholeLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1);
-
-/** Returns what counts of the text of a file of rules. */
-export function wholeLines(text: string): string {
-  return text.length > MOST_BYTES ? toWholeLines(text.slice(0, MOST_BYTES)) : text;
-}
-
-/** Returns null for all but a file that can be read. No link is followed to it. */
-export function readBeginning(path: RawPath): string | null {
-  let file: number;
-  try {
-    file = openSync(bytesOf(path), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  } catch {
-    // Git passes over one that it cannot read, too.
-    return null;
-  }
-  try {
-    const stats = fstatSync(file);
-    if (!stats.isFile()) return null;
-    const content = Buffer.allocUnsafe(Math.min(stats.size, MOST_BYTES));
-    const text = content.subarray(0, readSync(file, content, 0, content.length, 0)).toString('latin1');
-    return stats.size > MOST_BYTES ? toWholeLines(text) : text;
-  } catch {
-    return null;
-  } finally {
-    closeSync(file);
-  }
-}

@@ -2,8 +2,9 @@
 // what was not captured and why, and the rules by which files were ignored. A rewind judges by
 // them what was there then and what was not (T7). Paths are bytes, kept as latin1.
 import { createHash } from 'node:crypto';
-import { parseIgnoreFile, isIgnored, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
+import { parseIgnoreFile, parseIgnoreLines, isIgnored, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
 import type { IndexedFolder, OmittedWhy, RulesInForce } from './folder-index.ts';
+import { isGitsOwn } from './git-folders.ts';
 import { foldersOf, namesIn, type RawPath } from './listing.ts';
 
 /**
@@ -87,6 +88,10 @@ type RulesNote = {
   readonly above: readonly StoredRules[];
   readonly repositories: Readonly<Record<RawPath, readonly StoredRules[]>>;
   readonly uncaptured: Readonly<Record<RawPath, readonly string[]>>;
+  /** Absent without any, and in earlier snapshots. */
+  readonly ignoringCase?: readonly RawPath[];
+  /** Absent where the folder is the top of a repository, and in earlier snapshots. */
+  readonly isRepository?: false;
 };
 
 const linesOf = (rules: readonly IgnoreRule[]): readonly string[] => rules.map(({ line }) => line);
@@ -97,7 +102,8 @@ const toStored = ({ prefix, above, rules }: IgnoreRules): StoredRules => ({
   lines: linesOf(rules),
 });
 
-export function formatRules({ above, repositories, uncaptured }: RulesInForce, include: readonly string[]): string {
+export function formatRules(inForce: RulesInForce, include: readonly string[]): string {
+  const { above, repositories, uncaptured, ignoringCase, isRepository } = inForce;
   const hasLines = ({ lines }: StoredRules): boolean => lines.length > 0;
   const note: RulesNote = {
     include,
@@ -106,6 +112,8 @@ export function formatRules({ above, repositories, uncaptured }: RulesInForce, i
       [...repositories].map(([path, rules]) => [path, rules.map(toStored).filter(hasLines)]),
     ),
     uncaptured: Object.fromEntries([...uncaptured].map(([path, rules]) => [path, linesOf(rules)])),
+    ...(ignoringCase.length > 0 && { ignoringCase }),
+    ...(!isRepository && { isRepository }),
   };
   return JSON.stringify(note).replace(
     /[\x7f-\uffff]/g,
@@ -137,6 +145,18 @@ export function parseNotes(notes: {
   };
 }
 
+/** Lists git's own folders below the folder: those of repositories, and those by another name. */
+export function listGitFolders({ omitted, rules }: SnapshotNotes): readonly RawPath[] {
+  const own = [...omitted].flatMap(([path, why]) => (why === 'git' ? [ownerOf(path)] : []));
+  return [...Object.keys(rules?.repositories ?? {}).map((path) => `${path}.git`), ...new Set(own)];
+}
+
+/** Git's own files beside others are left out one by one. */
+function ownerOf(path: RawPath): RawPath {
+  const [, folder = '', name = ''] = /^(.*\/)?([^/]+)\/?$/s.exec(path) ?? [];
+  return isGitsOwn(name) && folder !== '' ? folder.slice(0, -1) : `${folder}${name}`;
+}
+
 /** Why a file that a snapshot does not have may have been there all the same. */
 export type UncapturedWhy = OmittedWhy | 'ignored';
 
@@ -154,7 +174,7 @@ export function judgeAbsence(
 ): (path: RawPath) => UncapturedWhy | null {
   const { omitted, isOmittedInPart, rules } = notes;
   const stackOf = createStacks(rules, ignoreFileOf);
-  const include = [{ prefix: '', rules: parseIgnoreFile((rules?.include ?? []).join('\n')) }];
+  const include = [{ prefix: '', rules: parseIgnoreLines(rules?.include ?? [], false) }];
   const includesPaths = include.some((one) => one.rules.some((rule) => !rule.isOfName));
   const isLeft = (path: RawPath, isFolder: boolean): boolean => {
     const above = path.slice(0, path.lastIndexOf('/') + 1);
@@ -174,27 +194,43 @@ export function judgeAbsence(
   };
 }
 
+type Stack = {
+  readonly rules: readonly IgnoreRules[];
+  /** Whether the repository of the folder ignores the case of names. */
+  readonly ignoresCase: boolean;
+};
+
 /** Stacks the rules for what lies in a folder, the weakest first, as a look does. */
 function createStacks(
   rules: RulesNote | null,
   ignoreFileOf: IgnoreFileOf,
 ): (folder: RawPath) => readonly IgnoreRules[] {
-  const parse = ({ lines, ...where }: StoredRules): IgnoreRules => ({
-    ...where,
-    rules: parseIgnoreFile(lines.join('\n')),
-  });
-  const above = (rules?.above ?? []).map(parse);
-  const stacks = new Map<RawPath, readonly IgnoreRules[]>();
-  const stackOf = (folder: RawPath): readonly IgnoreRules[] => {
+  const ignoring = new Set(rules?.ignoringCase);
+  const stackOfRepository = (path: RawPath, stored: readonly StoredRules[]): Stack => {
+    const ignoresCase = ignoring.has(path);
+    const parse = ({ lines, ...where }: StoredRules): IgnoreRules => ({
+      ...where,
+      rules: parseIgnoreLines(lines, ignoresCase),
+    });
+    return { rules: stored.map(parse), ignoresCase };
+  };
+  const stacks = new Map<RawPath, Stack>();
+  const stackOf = (folder: RawPath): Stack => {
     const known = stacks.get(folder);
     if (known) return known;
-    const own = rules?.repositories[folder];
+    const own = folder === '' ? (rules?.above ?? []) : rules?.repositories[folder];
     const parent = folder.slice(0, folder.lastIndexOf('/', folder.length - 2) + 1);
-    const outer = own ? own.map(parse) : folder === '' ? above : stackOf(parent);
-    const text = rules?.uncaptured[folder]?.join('\n') ?? ignoreFileOf(folder);
-    const stack = text === undefined ? outer : [...outer, { prefix: folder, rules: parseIgnoreFile(text) }];
+    const outer = own ? stackOfRepository(folder, own) : stackOf(parent);
+    const read = readRules(folder, outer.ignoresCase);
+    const stack = read ? { ...outer, rules: [...outer.rules, { prefix: folder, rules: read }] } : outer;
     stacks.set(folder, stack);
     return stack;
   };
-  return stackOf;
+  const readRules = (folder: RawPath, ignoresCase: boolean): readonly IgnoreRule[] | undefined => {
+    const lines = rules?.uncaptured[folder];
+    if (lines) return parseIgnoreLines(lines, ignoresCase);
+    const text = ignoreFileOf(folder);
+    return text === undefined ? undefined : parseIgnoreFile(text, ignoresCase);
+  };
+  return (folder) => stackOf(folder).rules;
 }

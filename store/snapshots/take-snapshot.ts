@@ -9,6 +9,7 @@ import { listChanges } from './compare.ts';
 import type { SnapshotChange } from './listing.ts';
 import { clearLeft } from './restore/run-restore.ts';
 import type { RunHeld } from './run-held.ts';
+import { NO_PERSONAL, type PersonalSettings } from './repository-rules.ts';
 import { openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 
 export type { RunHeld } from './run-held.ts';
@@ -36,8 +37,8 @@ export type SnapshotMeans = {
   readonly include?: readonly string[];
   /** Snapshots whose files count as captured, whatever rule matches them since. */
   readonly held?: readonly string[];
-  /** Reads what the person ignores in all repositories. */
-  readonly personal?: () => Promise<string>;
+  /** Reads what the person has set for all repositories. */
+  readonly personal?: () => Promise<PersonalSettings>;
   /** Leaves packs of what is new beside the index, where hosts share a store. */
   readonly packs?: boolean;
   /** Takes what the system told of changes for all that has changed, where it can be told. */
@@ -58,7 +59,7 @@ export const captureProgram = (): readonly string[] => [
  */
 export async function takeSnapshot(means: SnapshotMeans, before: string | null): Promise<Snapshot> {
   const { place, git, caps, run, about, include = [], packs = false, trustsWatch = false, capture } = means;
-  const personal = (await means.personal?.()) ?? '';
+  const personal = (await means.personal?.()) ?? NO_PERSONAL;
   await clearLeft(means);
   const told = { ...(about && { about }), ...(means.held && { held: means.held }) };
   const request: CaptureRequest = { place, git, caps, include, personal, before, packs, trustsWatch, ...told };

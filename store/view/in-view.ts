@@ -6,6 +6,7 @@ import type { Entry, SignedSummary } from '../log/entries.ts';
 import { type Bounds, type Marks, readMarks, type Stretch } from '../transcript/marks.ts';
 import { type Entries, type EntryAt, entryAt, type ExtendedView, isExtended } from './fold.ts';
 import { mediaOf } from '../log/bodies.ts';
+import type { View } from './shared-view.ts';
 import { summaryFollowUp } from './notices.ts';
 import { taskListOf, withTaskList } from './task-list.ts';
 
@@ -62,15 +63,22 @@ const known = new WeakMap<object, Showing>();
 /** Takes what came since alone, unless that hides or shrinks what was shown. */
 function extendShown(extended: ExtendedView, marks: Marks): InView {
   const { view, added } = extended;
+  const at = entryAt(extended);
   const found = known.get(view.lineage);
   const isBefore = found === undefined || found.until <= view.length;
-  const showing = found && isBefore && showsAlike(found.marks, marks) ? found : beginShowing(marks, view.at);
-  showUntil(showing, view.length, view.at);
-  if (isBefore && showing.until === view.length) known.set(view.lineage, showing);
+  const isTakenOn = isBefore && !endsAmongAdded(marks, view);
+  const showing = found && isTakenOn && showsAlike(found.marks, marks) ? found : beginShowing(marks, at);
+  showUntil(showing, view.length, at);
+  if (isTakenOn && showing.until === view.length) known.set(view.lineage, showing);
   const rest = { ...showing, marks, parts: [] };
-  showUntil(rest, view.length + added.length, entryAt(extended));
+  showUntil(rest, view.length + added.length, at);
   const { parts } = showing;
   return { shown: [...parts, ...rest.parts], marks, settled: { list: parts, count: parts.length } };
+}
+
+/** Tells whether a short form also stands for entries that are not stored: those may change. */
+function endsAmongAdded({ committed }: Marks, { length }: View): boolean {
+  return committed.some(({ from, to }) => from < length && to > length);
 }
 
 /** Tells whether entries that both have seen are shown alike. */

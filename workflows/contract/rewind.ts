@@ -55,7 +55,10 @@ export type RootRewound = {
   readonly packs?: readonly Hash[];
 };
 
-/** Files that stay although the snapshot does not have them, the first of them with the reason. */
+/**
+ * Files that stay although the snapshot does not have them, and git's own folders that are not as
+ * they were then: the first of them with the reason.
+ */
 export type UntakenFiles = {
   readonly count: number;
   readonly first: readonly { readonly path: string; readonly why: string }[];

@@ -115,7 +115,7 @@ export class CheckoutFolder {
   async write({ path, mode, content, before }: NewFile): Promise<Change> {
     return await this.#change(path, true, async (entry, folder) => {
       await this.#clearLeft(folder);
-      const temporary = entryIn(folder, Buffer.from(ownTemporaryName()));
+      const temporary = entryIn(folder, Buffer.from(ownTemporaryName('apply')));
       try {
         const isLike = mode === LINK || (await this.#fill(temporary, { entry, mode, content, before }));
         if (mode === LINK) await symlink(content, temporary);

@@ -1,4 +1,5 @@
 // What an agent has changed in its folders between two points of its session (T11).
+import { isUtf8 } from 'node:buffer';
 import { isAbsolute, relative, resolve } from 'node:path';
 import {
   hasSnapshot,
@@ -7,7 +8,7 @@ import {
   makePatch,
   type Pair,
   type ShadowReading,
-  withoutFiles,
+  splitPatch,
 } from '../../../store/snapshots/compare.ts';
 import { type ChangeKind, type RawPath, showPath } from '../../../store/snapshots/listing.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
@@ -26,6 +27,7 @@ import type { SessionId } from '../../../workflows/contract/ids.ts';
 import type { Abortable } from '../../async.ts';
 import { ClientProblem } from '../../problem.ts';
 import { TooLarge } from './read-shadow.ts';
+import { writeSections } from './write-sections.ts';
 
 /**
  * Options of `diff()`. Points are positions of entries (`412`) or `RUN.ITERATION` (`2.17`). Absent:
@@ -55,7 +57,8 @@ export type SessionDiff = {
   readonly files: readonly ChangedFile[];
   /**
    * As `git diff` prints it, with paths relative to the session's folder, and absolute ones for its
-   * other folders. Null when it was not asked for, or is larger than 64 MB.
+   * other folders; a file whose text or name is no UTF-8 is a binary patch, in ASCII. Null when it
+   * was not asked for, or is larger than 64 MB.
    */
   readonly patch: string | null;
   /** Files that have not changed as far as is known, and are in no patch; absent without any. */
@@ -106,8 +109,10 @@ async function addPatch(
   const prefix = root === cwd ? '' : `${root.replace(/^\//, '')}/`;
   try {
     const whole = await makePatch(reading, pair, { prefix, binary: true });
-    const patch = left.size === 0 ? whole : withoutFiles(whole, await listHeldPairs(reading, pair), left);
-    return `${before}${Buffer.from(patch, 'latin1').toString('utf8')}`;
+    const bytes = Buffer.from(whole, 'latin1');
+    if (left.size === 0 && isUtf8(bytes)) return `${before}${bytes.toString('utf8')}`;
+    const sections = splitPatch(whole, await listHeldPairs(reading, pair)).filter(({ path }) => !left.has(path));
+    return `${before}${await writeSections(reading, sections, prefix)}`;
   } catch (error) {
     if (error instanceof TooLarge) return null;
     throw error;

@@ -16,7 +16,8 @@ import { probeSandbox, type Sandbox } from '../../../tools/sandbox.ts';
 import { ClientProblem } from '../../problem.ts';
 
 const LONGEST_MS = 120_000;
-const MOST_PRINTED = 64 * 1024 * 1024;
+/** Bytes that git prints at most, and that a patch has. */
+export const MOST_PRINTED = 64 * 1024 * 1024;
 
 /** Runs a program in a folder to its end. Throws ClientProblem when it is cut. */
 export type RunInFolder = (
@@ -55,7 +56,7 @@ export function findGit(dataDir: string, env: Environment): FoundGit {
       encoding: 'latin1',
     });
     if (ended.cut === undefined) return ended;
-    if (ended.cut === 'output') throw new TooLarge(`this is more than ${MOST_PRINTED / 1024 ** 2} MB: name some paths`);
+    if (ended.cut === 'output') throw new TooLarge();
     throw new ClientProblem('refused', `git took longer than ${timeoutMs / 1000} s: name some paths`);
   };
   return {
@@ -104,7 +105,7 @@ export function openShadowReading(dataDir: string, env: Environment, willBring =
 
 /** The problem with an answer of git that is too large. */
 export class TooLarge extends ClientProblem {
-  constructor(message: string) {
-    super('refused', message);
+  constructor() {
+    super('refused', `this is more than ${MOST_PRINTED / 1024 ** 2} MB: name some paths`);
   }
 }

@@ -10,6 +10,7 @@ import { pathOfBuiltFile } from '../../../system/process/places.ts';
 import { shadowEnvironment, type ShadowPlace } from '../shadow.ts';
 import { nameTree } from '../snapshot-ids.ts';
 import type { RunHeld } from '../run-held.ts';
+import { REQUESTS } from './temporary-names.ts';
 import type { RestoreAnswer, RestoreRequest } from './restore-folder.ts';
 import type { RestoreLine } from './restore-process.ts';
 
@@ -29,7 +30,7 @@ export async function runRestore(
   for (const id of [asked.to, ...(asked.from === null ? [] : [asked.from])]) nameTree(id, 'files');
   const request: RestoreRequest = { ...asked, place, git, run: randomBytes(4).toString('hex') };
   // The folder of a fork is made anew after a kill.
-  const path = asked.written === null ? join(place.own, 'check-out.json') : requestFile(place);
+  const path = asked.written === null ? join(place.own, REQUESTS.checkOut) : requestFile(place);
   writeJsonFile(path, request, 'not durable');
   const answer = await runProgram(means, { do: 'restore', request: path, root: place.root, to: asked.to });
   await rm(path, { force: true });
@@ -44,7 +45,7 @@ export async function clearLeft(means: RestoreMeans): Promise<void> {
   await rm(path, { force: true });
 }
 
-const requestFile = ({ own }: ShadowPlace): string => join(own, 'restore.json');
+const requestFile = ({ own }: ShadowPlace): string => join(own, REQUESTS.rewind);
 
 async function runProgram({ run, place }: RestoreMeans, line: RestoreLine): Promise<RestoreAnswer> {
   const program = [process.execPath, pathOfBuiltFile('store/snapshots/restore/restore-process.js')];

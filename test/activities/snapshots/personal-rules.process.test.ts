@@ -60,19 +60,19 @@ test.each(CASES.map(([what, files, more]) => ({ what, files, more })))(
   async ({ files, more }) => {
     const { rules, isIgnored } = openHome(files, more);
     expect([isIgnored('mine'), isIgnored('other')]).toEqual([true, false]);
-    expect(await rules.read()).toBe('mine\n');
+    expect((await rules.read()).rules).toBe('mine\n');
   },
 );
 
 test('rules of a person that are not there, a folder or a link hold nothing up (T2)', async () => {
   const none = openHome({});
-  expect(await none.rules.read()).toBe('');
+  expect((await none.rules.read()).rules).toBe('');
   writeFileSync(join(none.home, 'rules'), 'mine\n');
   mkdirSync(join(none.home, '.config', 'git'), { recursive: true });
   symlinkSync(join(none.home, 'rules'), join(none.home, '.config', 'git', 'ignore'));
-  expect(await none.rules.read()).toBe('mine\n');
-  expect(await openHome({ '.gitconfig': named('/') }).rules.read()).toBe('');
-  expect(await openHome({ '.gitconfig': named(''), '.config/git/ignore': 'mine\n' }).rules.read()).toBe('');
+  expect((await none.rules.read()).rules).toBe('mine\n');
+  expect((await openHome({ '.gitconfig': named('/') }).rules.read()).rules).toBe('');
+  expect((await openHome({ '.gitconfig': named(''), '.config/git/ignore': 'mine\n' }).rules.read()).rules).toBe('');
 });
 
 test('rules beside a configuration that git cannot read are refused in its words, until it can (T2)', async () => {
@@ -82,15 +82,27 @@ test('rules beside a configuration that git cannot read are refused in its words
   await expect(rules.read()).rejects.toThrow(/^git cannot read its configuration: .*failed to expand/);
   writeFileSync(join(home, '.gitconfig'), '[user]\n\tname = someone\n');
   expect(isIgnored('mine')).toBe(true);
-  expect(await rules.read()).toBe('mine\n');
+  expect((await rules.read()).rules).toBe('mine\n');
 });
 
 test('a file of rules that each workspace would have for itself is passed over (T2)', async () => {
-  expect(await openHome({ '.gitconfig': named('package.json'), '.config/git/ignore': 'mine\n' }).rules.read()).toBe('');
+  expect(
+    (await openHome({ '.gitconfig': named('package.json'), '.config/git/ignore': 'mine\n' }).rules.read()).rules,
+  ).toBe('');
 });
 
 test('of a long file of rules only whole lines count (T2)', async () => {
   const line = `${'x'.repeat(99)}\n`;
   const { rules } = openHome({ '.config/git/ignore': line.repeat(1_000) });
-  expect(await rules.read()).toBe(line.repeat(655));
+  expect((await rules.read()).rules).toBe(line.repeat(655));
+});
+
+test('whether case counts is read from the configuration of the person, else from that of the machine (T2)', async () => {
+  const on = '[core]\n\tignoreCase\n';
+  const off = '[core]\n\tignoreCase = no\n';
+  const read = async (files: Files): Promise<boolean> => (await openHome(files).rules.read()).ignoresCase;
+  expect(await read({})).toBe(false);
+  expect(await read({ system: on })).toBe(true);
+  expect(await read({ system: on, '.gitconfig': off })).toBe(false);
+  expect(await read({ '.gitconfig': '[include]\n\tpath = more\n', more: on })).toBe(true);
 });

@@ -82,6 +82,20 @@ test('a rewind that git cannot end is refused with its sentence, and takes back 
   expect([read('a'), read('b')]).toEqual(['new a\n', 'new b\n']);
 });
 
+test('each snapshot of a rewind names its session, its step and the folder in the history (T2 T7)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const { options, asked, root, place, write } = await openRewound(sandbox, ['a', 'b']);
+  write('b', 'later b\n');
+  write('.gitignore', 'b\n');
+  await rewindRoots(options, { step: 3, roots: [asked], attempt, force: true });
+  const args = [`--git-dir=${place.gitDir}`, 'log', '--format=%B%x00', place.ref];
+  const commits = spawnSync('git', args, { encoding: 'utf8' })
+    .stdout.split('\0')
+    .map((each) => each.trim());
+  const named = `snapshot of ${root}\n\nSession: ${session}\nRewind: step 3`;
+  expect(commits.filter((each) => each === named)).toHaveLength(2);
+});
+
 test('what a refused rewind has brought back goes again, also where a rule ignores it by now (T7)', async () => {
   const sandbox = await probeSandbox({ kinds: ['group'] });
   const { options, asked, to, root, means, write } = await openRewound(sandbox, ['a', 'c']);

@@ -89,8 +89,34 @@ test('the difference of two points is a patch that git applies, whole or of some
   const last = await diffSession(portsOf(folder), stretch, { from: 1, paths: ['a', join(folder.root, 'same')] });
   expect(last.files).toEqual([{ root: folder.root, path: 'a/list', kind: 'changed', insertions: 1, deletions: 1 }]);
   expect(statText(createPaint(false), last.files)).toBe('a/list  +1 −1\n1 file changed (+1 −1)\n');
-  expect(colourPatch(createPaint(false), all.patch ?? '')).toContain('(not text)\n');
+  expect(colourPatch(createPaint(false), all.patch ?? '')).toContain('(not UTF-8 text)\n');
   expect((await diffSession(portsOf(folder), stretch, { stat: true })).patch).toBeNull();
+});
+
+const ODD_BEFORE = `printf 'a\\nStra\\337e\\n' > latin && printf '\\377' > byte && printf 'gr\\303\\274n\\n' > utf
+  mkdir "$(printf 'd\\377')" && echo x > "$(printf 'd\\377/n"\\n\\\\\\374')" && : > "$(printf 'empty\\377')" && ln -s "$(printf 'l\\377')" link
+  seq 1 20000 | tr 1 '\\337' > long && printf 'x\\377' > to-link && echo run > "$(printf 'run\\377')" && printf '\\337' > gone`;
+const ODD_AFTER = `printf 'a\\nStra\\337e 2\\n' > latin && printf '\\376' > byte && printf 'gr\\303\\274n 2\\n' > utf
+  echo y > "$(printf 'd\\377/n"\\n\\\\\\374')" && rm "$(printf 'empty\\377')" && ln -sfn "$(printf 'm\\377')" link
+  echo end >> long && rm to-link && ln -s "$(printf 'k\\377')" to-link && chmod +x "$(printf 'run\\377')" && rm gone
+  : > "$(printf 'new\\377')" && printf 'n\\303\\266\\377' > "$(printf '\\303\\266\\t')" && echo 'GIT binary patch' > 'diff --git'`;
+
+test('bytes and names that are no UTF-8 are a patch in UTF-8 that git applies with equal bytes, and takes back (T11)', async () => {
+  const folder = shadowed();
+  const entries = await captures(folder, ODD_BEFORE, ODD_AFTER);
+  const { patch, files } = await diffSession(portsOf(folder), { entries, first: 0 }, {});
+  expect(files).toHaveLength(13);
+  expect(patch).not.toContain('\ufffd');
+  expect(patch).toContain('+grün 2\n');
+  const other = tempDir();
+  const run = (script: string, input = '') => spawnSync('sh', ['-ec', script], { cwd: other, input, encoding: 'utf8' });
+  run(ODD_BEFORE);
+  const printed = JSON.parse(JSON.stringify(patch)) as string;
+  const isSame = `diff -r --no-dereference . ${folder.root}`;
+  expect(run(`git apply - && ${isSame} && test -x "$(printf 'run\\377')"`, printed)).toMatchObject({ status: 0 });
+  const before = tempDir();
+  spawnSync('sh', ['-ec', ODD_BEFORE], { cwd: before });
+  expect(run(`git apply -R - && diff -r --no-dereference . ${before}`, printed)).toMatchObject({ status: 0 });
 });
 
 test('points and snapshots that are not there are told in one sentence (T11)', async () => {

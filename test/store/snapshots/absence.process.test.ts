@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { previewRestore, type RestorePreview } from '../../../store/snapshots/preview-restore.ts';
+import { ownTemporaryName } from '../../../store/snapshots/restore/temporary-names.ts';
 import { createAbsenceJudge } from '../../../store/snapshots/read-notes.ts';
 import { restore } from '../../../store/snapshots/restore.ts';
 import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
@@ -220,16 +221,33 @@ const PATTERNS: readonly [string, ...string[]] = [
   'e/',
   '*',
   '!e/',
+  'A',
+  '/D/E',
 ];
-const PATHS = ['a', 'b.x', 'd/a', 'd/b.x', 'd/e/a', 'd/e/c', 'n/a', 'n/b.x', 'n/e/a', 'n/d/c', 'e/c'];
+const PATHS = [
+  'A',
+  'a',
+  'b.x',
+  'd/a',
+  'd/b.x',
+  'd/e/a',
+  'd/e/c',
+  'n/a',
+  'n/b.x',
+  'n/e/a',
+  'n/d/c',
+  'n/B.X',
+  'D/E/a',
+  'e/c',
+];
 
 /** Puts rules at random where git reads them, and a nested repository. */
 function makeRules({ nat, pick, bool }: Random): string {
   const lines = (): string => Array.from({ length: nat(3) }, () => pick(PATTERNS)).join('\\n');
   const put = (path: string): string => `mkdir -p "$(dirname ${path})"; printf '${lines()}\\n' > ${path}`;
   return [
-    'git init -q .',
-    ...(bool() ? ['git init -q n', put('n/.git/info/exclude')] : []),
+    `git init -q . && git config core.ignoreCase ${bool()}`,
+    ...(bool() ? ['git init -q n', `git -C n config core.ignoreCase ${bool()}`, put('n/.git/info/exclude')] : []),
     ...['.gitignore', '.git/info/exclude', 'd/.gitignore', 'n/.gitignore', 'd/e/.gitignore'].filter(bool).map(put),
   ].join('; ');
 }
@@ -261,12 +279,45 @@ test(`a path counts as absent exactly where a capture would have had it (T7; ${W
   }
 });
 
-test('a file that Perdure itself is writing belongs to no snapshot (T7)', async () => {
-  const { sh, take, files } = shadowed();
-  sh(
-    'echo 1 > one; echo 2 > .perdure-0123abcd00000001.tmp; mkdir .perdure-0123abcdffffffff.tmp; echo 3 > .perdure-0123abcdffffffff.tmp/3',
+test("a file that Perdure itself is writing belongs to no snapshot, and a person's of such a name does (T2 T7)", async () => {
+  const { sh, take, files, place } = shadowed();
+  const others = join(place.gitDir, 'sessions', 's-2', '0123456789abcdef');
+  mkdirSync(others, { recursive: true });
+  writeFileSync(join(others, 'restore.json'), JSON.stringify({ run: '0123abcd', written: ['one'] }));
+  sh(`
+    echo 1 > one; echo 2 > .perdure-0123abcd00000001.tmp; mkdir .perdure-0123abcdffffffff.tmp; echo 3 > .perdure-0123abcdffffffff.tmp/3
+    echo 4 > ${ownTemporaryName('write')}; echo 5 > ${ownTemporaryName('apply')}
+    echo 6 > .perdure-0123456789abcdef.tmp; mkdir .perdure-fedcba9876543210.tmp; echo 7 > .perdure-fedcba9876543210.tmp/7
+  `);
+  const own = ['.perdure-0123456789abcdef.tmp', '.perdure-fedcba9876543210.tmp/7', 'one'];
+  expect(await files((await take()).id)).toEqual(own.map((path) => `100644 ${path}`));
+  sh('echo again > .perdure-0123456789abcdef.tmp; echo again > .perdure-0123abcd00000001.tmp');
+  expect((await take((await take()).id, true)).changes).toEqual([]);
+});
+
+test("git's own folders that were made or went since are named, and stay as they are (T2 T7)", async () => {
+  const folder = shadowed();
+  const { sh, take } = folder;
+  sh('echo 1 > one; git init -q old; echo 2 > old/two; git init -q --bare bare.git; printf "ignored\\n" > .gitignore');
+  const { id } = await take();
+  sh(`git init -q .; git init -q made; echo 3 > made/three; git init -q --bare new.git; git init -q ignored
+    git init -q --separate-git-dir apart linked; echo mine > apart/beside; rm -rf old/.git bare.git; echo 4 > one`);
+  const { untaken, changes } = await goBack(folder, id);
+  const said = untaken.map(({ path, why }) => `${why} ${path}`);
+  expect(said.toSorted()).toEqual([
+    'git_gone bare.git',
+    'git_gone old/.git',
+    'git_made .git',
+    'git_made apart',
+    'git_made linked/.git',
+    'git_made made/.git',
+    'git_made new.git',
+  ]);
+  expect(changes.map(({ path }) => path)).toEqual(['apart/beside', 'made/three', 'one']);
+  expect(sh('cat one; git -C made rev-parse --git-dir; git -C linked rev-parse --is-inside-work-tree')).toBe(
+    '1\n.git\ntrue\n',
   );
-  expect(await files((await take()).id)).toEqual(['100644 one']);
+  expect((await goBack(folder, (await take()).id)).untaken).toEqual([]);
 });
 
 test('rules that came with a new folder count from the capture that found it (T2 T7)', async () => {
@@ -280,7 +331,7 @@ test('rules that came with a new folder count from the capture that found it (T2
   expect((await takeAnew(first.id)).id).toBe(told.id);
   sh('rm venv/.gitignore; rm -rf sub/.git');
   const { untaken } = await goBack(folder, told.id);
-  expect(untaken.map(({ path }) => path)).toEqual(['sub/priv', 'venv/data']);
+  expect(untaken.map(({ path }) => path)).toEqual(['sub/.git', 'sub/priv', 'venv/data']);
 });
 
 test('of a large file of rules as much counts later as counted then (T7)', async () => {

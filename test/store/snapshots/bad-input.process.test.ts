@@ -10,6 +10,7 @@ import { FolderCapture } from '../../../store/snapshots/capture-folder.ts';
 import { FolderIndex, OutOfBounds } from '../../../store/snapshots/folder-index.ts';
 import { previewRestore } from '../../../store/snapshots/preview-restore.ts';
 import { restore } from '../../../store/snapshots/restore.ts';
+import { NO_PERSONAL } from '../../../store/snapshots/repository-rules.ts';
 import { takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
@@ -150,7 +151,15 @@ test("a folder that holds Perdure's own data is captured without it (T2)", async
 test('a folder that takes too long to look through is given up, and is not looked through once more (T2)', () => {
   const { root, sh } = shadowed();
   sh('echo 1 > one');
-  const bounds = { files: 10, until: performance.now() - 1, leaveOut: '', include: [], personal: '', isWatched: false };
+  const bounds = {
+    files: 10,
+    until: performance.now() - 1,
+    leaveOut: '',
+    isTemporary: () => false,
+    include: [],
+    personal: NO_PERSONAL,
+    isWatched: false,
+  };
   expect(() => new FolderIndex(root, 'git').look(bounds)).toThrow(OutOfBounds);
 });
 
@@ -160,7 +169,15 @@ test('the time to look through a folder ends among its files, for rules may take
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => (now += 1));
   onTestFinished(() => void vi.restoreAllMocks());
-  const bounds = { files: 100, until: 25, leaveOut: '', include: [], personal: '', isWatched: false };
+  const bounds = {
+    files: 100,
+    until: 25,
+    leaveOut: '',
+    isTemporary: () => false,
+    include: [],
+    personal: NO_PERSONAL,
+    isWatched: false,
+  };
   expect(() => new FolderIndex(root, 'git').look(bounds)).toThrow(OutOfBounds);
 });
 

@@ -48,7 +48,7 @@ test("a rewind leaves git's own alone, also where it was made or has moved on si
   const { id: now } = await take(to, true);
   const { changes, untaken } = await previewRestore(means, { known: now, now, to, force: false });
   expect(changes.map(({ kind, path }) => `${kind} ${path}`)).toEqual(['deleted wt/f']);
-  expect(untaken).toEqual([]);
+  expect(untaken).toEqual([{ path: 'new', why: 'git_made' }]);
 });
 
 test('a repository in which another one tracks files is captured as these (T2)', async () => {

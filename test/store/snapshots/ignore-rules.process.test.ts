@@ -11,41 +11,67 @@ import { tempFolder } from '../../tools/support.ts';
 const SEED = Number(process.env['SEED'] ?? 20_261_128);
 const ROUNDS = Number(process.env['ROUNDS'] ?? 150);
 const PARTS =
-  'a b c * ** ? / / [ab] [!a] [a-c] \\\\* \\\\a . - [[:alpha:]] []a] [^]a] [a-] *** [ ! # [b-a] [[:x:]] [[:constructor:]] [[:__proto__:]] [[:a] **/ /** \\\\ [[:digit:]b]'
+  'a b c * ** ? / / [ab] [!a] [a-c] \\\\* \\\\a . - [[:alpha:]] []a] [^]a] [a-] *** [ ! # [b-a] [[:x:]] [[:constructor:]] [[:__proto__:]] [[:a] **/ /** \\\\ [[:digit:]b] A B \\\\B [A] [A-C] [!A-B] [[:upper:]] [[:lower:]] *.A Ab'
     .replaceAll('\\\\', '\\')
     .split(' ') as [string, ...string[]];
-const NAMES = ['a', 'b', 'c', 'ab', 'abc', 'a b', '*', 'a-b', '.a', '[', 'a ', ']', '-', '!a', '#a'] as const;
+const NAMES = [
+  'a',
+  'b',
+  'c',
+  'ab',
+  'abc',
+  'a b',
+  '*',
+  'a-b',
+  '.a',
+  '[',
+  'a ',
+  ']',
+  '-',
+  '!a',
+  '#a',
+  'A',
+  'B',
+  'Ab',
+  'aB',
+  'b.a',
+  'b.A',
+] as const;
 const ENDS = ['', '', '/', '  ', '\\ ', '\r'] as const;
 
 /** Git asks for the folders of a path first, and what is in an ignored one is ignored. */
-function isPathIgnored(line: string, path: string): boolean {
-  const stack = [{ prefix: '', rules: parseIgnoreFile(`${line}\n`) }];
+function isPathIgnored(line: string, path: string, ignoresCase: boolean): boolean {
+  const stack = [{ prefix: '', rules: parseIgnoreFile(`${line}\n`, ignoresCase) }];
   const parts = path.split('/');
   return parts.some((_, at) => isIgnored(stack, parts.slice(0, at + 1).join('/'), at < parts.length - 1));
 }
 
-test(`a path is ignored exactly where git ignores it (seed ${SEED}) (T2)`, () => {
-  const root = tempFolder();
-  const { pick, nat } = randomFrom(SEED);
-  spawnSync('git', ['init', '-q', root]);
-  let ignored = 0;
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const line = `${Array.from({ length: nat(5) + 1 }, () => pick(PARTS)).join('')}${pick(ENDS)}`;
-    const paths = new Set(
-      Array.from({ length: 60 }, () => Array.from({ length: nat(3) + 1 }, () => pick(NAMES)).join('/')),
-    );
-    writeFileSync(join(root, '.gitignore'), `${line}\n`);
-    const asked = ['-C', root, 'check-ignore', '--no-index', '-z', '--stdin', '-v', '-n'];
-    const fields = spawnSync('git', asked, { input: [...paths].join('\0'), encoding: 'latin1' }).stdout.split('\0');
-    for (let at = 0; at + 3 < fields.length; at += 4) {
-      const [pattern = '', path = ''] = fields.slice(at + 2, at + 4);
-      const isGits = pattern !== '' && !pattern.startsWith('!');
-      ignored += Number(isGits);
-      expect([line, path, isPathIgnored(line, path)]).toEqual([line, path, isGits]);
+test.each([false, true])(
+  `a path is ignored exactly where git ignores it, ignoreCase %s (seed ${SEED}) (T2)`,
+  (ignoresCase) => {
+    const root = tempFolder();
+    const { pick, nat } = randomFrom(SEED);
+    spawnSync('git', ['init', '-q', root]);
+    spawnSync('git', ['-C', root, 'config', 'core.ignoreCase', String(ignoresCase)]);
+    let ignored = 0;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const line = `${Array.from({ length: nat(5) + 1 }, () => pick(PARTS)).join('')}${pick(ENDS)}`;
+      const paths = new Set(
+        Array.from({ length: 60 }, () => Array.from({ length: nat(3) + 1 }, () => pick(NAMES)).join('/')),
+      );
+      writeFileSync(join(root, '.gitignore'), `${line}\n`);
+      const asked = ['-C', root, 'check-ignore', '--no-index', '-z', '--stdin', '-v', '-n'];
+      const fields = spawnSync('git', asked, { input: [...paths].join('\0'), encoding: 'latin1' }).stdout.split('\0');
+      for (let at = 0; at + 3 < fields.length; at += 4) {
+        const [pattern = '', path = ''] = fields.slice(at + 2, at + 4);
+        const isGits = pattern !== '' && !pattern.startsWith('!');
+        ignored += Number(isGits);
+        expect([line, path, isPathIgnored(line, path, ignoresCase)]).toEqual([line, path, isGits]);
+      }
     }
-  }
-  expect(ignored).toBeGreaterThan(100);
-});
+    expect(ignored).toBeGreaterThan(100);
+  },
+);
 
 test('marks of byte order, comments, line ends and blanks are read as git reads them (T2)', () => {
   const rules = parseIgnoreFile('\xef\xbb\xbfa\r\n# b\n\\#c\nd\\ \n\n/e\nf/g\n!h\n//\ni**/j\n');

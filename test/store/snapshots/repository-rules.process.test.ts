@@ -40,7 +40,14 @@ test('what a person ignores everywhere is the weakest rule of each repository, a
   const personal = join(place.gitDir, 'personal');
   mkdirSync(place.gitDir, { recursive: true });
   const take = (before: string | null = null) =>
-    takeSnapshot({ ...means, personal: () => readFile(personal, 'latin1'), trustsWatch: true }, before);
+    takeSnapshot(
+      {
+        ...means,
+        personal: async () => ({ rules: await readFile(personal, 'latin1'), ignoresCase: false }),
+        trustsWatch: true,
+      },
+      before,
+    );
   const folder = { ...plain, take };
   writeFileSync(personal, '*.swp\n.env\n/app/notes\n/build/\n');
   sh(`
@@ -96,4 +103,65 @@ test('rules that are a link, a pipe or very long hold nothing up and lead nowher
     touch seen seenand hidden
   `);
   expect(await files((await take()).id)).toEqual(['.gitignore', 'seen', 'seenand'].map((name) => `100644 ${name}`));
+});
+
+const CASE_SETTINGS = [
+  { what: 'its configuration', on: 'git config core.ignoreCase TRUE', off: 'git config core.ignoreCase no' },
+  {
+    what: 'a key without a value',
+    on: "printf '[core]\\nIgnoreCase\\n' >> .git/config",
+    off: 'git config core.ignoreCase 0',
+  },
+  {
+    what: 'a configuration that it includes',
+    on: 'git config include.path ../../more && git config -f ../more core.ignoreCase true',
+    off: 'git config -f ../more --unset core.ignoreCase',
+  },
+  {
+    what: 'one that it includes on a branch',
+    on: 'git checkout -q -b mac && git config -f .git/mac core.ignoreCase 1 && git config includeIf.onbranch:mac.path mac',
+    off: 'git checkout -q -b other',
+  },
+  {
+    what: 'the configuration of the work tree',
+    on: 'git config extensions.worktreeConfig true && git config --worktree core.ignoreCase on',
+    off: 'git config --worktree core.ignoreCase off',
+  },
+  {
+    what: 'a link to a configuration',
+    on: 'mv .git/config ../real && ln -s ../../real .git/config && git config -f ../real core.ignoreCase true',
+    off: 'git config -f ../real core.ignoreCase false',
+  },
+] as const;
+
+test.each(CASE_SETTINGS)('rules ignore case where $what says so, until it no longer does (T2)', async ({ on, off }) => {
+  const folder = shadowed({}, 'repo');
+  const { sh } = folder;
+  const held = async () => (await folder.files((await folder.take(null, true)).id)).map((line) => line.slice(7));
+  sh(`
+    git init -q . && printf '\\357\\273\\277*.pem\\r\\nbuild/\\r\\n.ENV\\r\\n/Sub/own\\n' > .gitignore
+    printf 'kept.LOG\\n' > .git/info/exclude && mkdir Build sub && printf '\\357\\273\\277Deep\\r\\n' > sub/.gitignore
+    touch Build/tracked Kept.pem && git add -f Build/tracked Kept.pem && mv Kept.pem kept.PEM
+    touch Build/o Secret.PEM .env Sub.pem seen kept.log sub/own sub/deep && ${on}
+  `);
+  expect(sh('git ls-files -o --exclude-standard')).toBe('.gitignore\nseen\nsub/.gitignore\n');
+  expect(await held()).toEqual(['.gitignore', 'Build/tracked', 'kept.PEM', 'seen', 'sub/.gitignore']);
+  sh(`touch new.Pem && ${off}`);
+  const more = ['.env', 'Build/o', 'Secret.PEM', 'kept.log', 'new.Pem', 'sub/deep', 'sub/own'];
+  expect(sh('git ls-files -o --exclude-standard').split('\n')).toEqual(expect.arrayContaining(more));
+  expect(await held()).toEqual(expect.arrayContaining(more));
+});
+
+test('a repository in a folder ignores case by its own configuration, else by that of the person (T2)', async () => {
+  const { sh, means, files } = shadowed();
+  const rules = (where: string): string => `printf '*.pem\\n' > ${where}/.gitignore && touch ${where}/A.PEM`;
+  sh(`mkdir yes no unset none && for each in yes no unset; do git init -q $each; done
+    git -C yes config core.ignoreCase true && git -C no config core.ignoreCase false
+    ${['yes', 'no', 'unset', 'none'].map(rules).join('\n')}`);
+  const take = async (ignoresCase: boolean): Promise<readonly string[]> => {
+    const { id } = await takeSnapshot({ ...means, personal: async () => ({ rules: '', ignoresCase }) }, null);
+    return (await files(id)).flatMap((line) => (line.endsWith('A.PEM') ? [line.slice(7, line.lastIndexOf('/'))] : []));
+  };
+  expect(await take(true)).toEqual(['no']);
+  expect(await take(false)).toEqual(['no', 'none', 'unset']);
 });

@@ -9,6 +9,7 @@ import { createMemo, openProjection, project } from '../../../store/view/project
 import { emptyView, type View } from '../../../store/view/view.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import { steps, transcriptOf } from '../../support/any-transcript.ts';
+import { boundary, outcome, outcomes, reply, textBlock, user } from '../../support/transcript.ts';
 
 const models = [
   undefined,
@@ -55,4 +56,30 @@ test('each request shows what all entries show, however the views before it were
     }),
     { numRuns: 150 },
   );
+});
+
+test('a boundary that is not stored yet shows a prompt that is not stored yet either (L5 L58)', () => {
+  const view = grow(emptyView('s' as SessionId), [user('go'), reply([textBlock('well')])]);
+  const added = [user('and on'), reply([textBlock('done')]), boundary('so far', 3, [0, 2])];
+  const { shown, marks } = inView({ view, added });
+  expect({ shown, marks }).toEqual(inView([...view.entries, ...added]));
+  expect(shown.map(({ position }) => position)).toEqual([3, 0, 2, 3]);
+});
+
+test('a short form of entries that are not stored yet is not kept for others in their place (L9 L58)', () => {
+  const tasks = (content: string): Entry => {
+    const one = outcome(0, content);
+    return outcomes({ ...one, log: { ...one.log, name: 'todo' } });
+  };
+  const marks: readonly Entry[] = [
+    { kind: 'collapse_staged', from: 1, to: 4, short: 'worked' },
+    { kind: 'collapse_committed', count: 1 },
+  ];
+  const view = grow(emptyView('s' as SessionId), [user('go'), reply([textBlock('well')])]);
+  for (const content of ['first list', 'other list']) {
+    const added = [reply([textBlock('so')]), tasks(content), ...marks];
+    const { shown } = inView({ view, added });
+    expect(shown).toEqual(inView([...view.entries, ...added]).shown);
+    expect(JSON.stringify(shown)).toContain(content);
+  }
 });

@@ -2,10 +2,10 @@
 // Every step names its entry through an open folder, so that no swap of a folder for a link can
 // lead it outside. Where nothing can be renamed (a mounted file, a folder that may not be written),
 // or the new file may not get the attributes of the old one, the old one is written in place.
-import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { ownTemporaryName } from '../../../store/snapshots/restore/temporary-names.ts';
 import { copyBy, isReplacingRefused, keepAttributes, runCp } from '../../../system/process/keep-attributes.ts';
 import type { Programs } from '../../../system/process/programs.ts';
 import { ToolFailure } from '../../tool.ts';
@@ -132,7 +132,7 @@ async function replaceFile(
   options: WriteOptions,
 ): Promise<Stats | null> {
   const { folder, path } = place;
-  const temp = entryPath(folder, dirname(path), `.perdure-${randomBytes(8).toString('hex')}.tmp`);
+  const temp = entryPath(folder, dirname(path), ownTemporaryName('write'));
   let written: Stats;
   try {
     const file = await open(temp, 'wx', before === null ? 0o666 : 0o600);
