@@ -2,6 +2,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { openDataFolder } from '../../../connection/data-folder.ts';
 import { rulesFor } from '../../../client/sessions/always-allow.ts';
 import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
 import { inboxItems, offerRules } from '../../../page/inbox/inbox-items.ts';
@@ -200,6 +201,18 @@ test('a file is shown from the session’s folder alone: no link out of it, no o
   expect(await read('in.txt', { id: 'b', name: 'b' })).toMatchObject({
     why: expect.stringContaining('host b') as string,
   });
+});
+
+test('a file of a data folder that lies in the session’s folder is not shown: its tokens are its owner’s (O12)', async () => {
+  const cwd = tempDir();
+  const data = join(cwd, 'deep/data');
+  openDataFolder({ HOME: tempDir(), PERDURE_DATA: data });
+  writeFileSync(join(data, 'page.json'), 'token');
+  symlinkSync(data, join(cwd, 'link'));
+  for (const path of ['deep/data/page.json', 'deep/data/live/new.txt', 'link/page.json'])
+    expect(await readWorkspaceFile({ cwd }, path, undefined)).toMatchObject({
+      why: expect.stringContaining('own data') as string,
+    });
 });
 
 test('an inbox in which nothing waits says who decided last, about which session (O8 O12)', async () => {
