@@ -12,7 +12,7 @@ export type KeyPress = {
    * It came with other characters at once, as a paste does where a terminal does not mark it: no
    * hand decided by it.
    */
-  readonly together?: true;
+  readonly together?: boolean;
 };
 
 export type Editor = {

@@ -224,6 +224,17 @@ test('an inbox in which nothing waits says who decided last, about which session
   expect(await (await stagedPage()).text('/inbox')).not.toContain(' last: ');
 });
 
+test('what is allowed with a call is on the screen with it: the same change elsewhere is named with its path (O8 L55)', async () => {
+  const change = (path: string, call: string) =>
+    waiting('s-1', { path, old_string: 'a', new_string: 'b' }, { tool: 'edit', call });
+  const alike = [change('web/a.txt', '1.1.0'), change('web/a.txt', '1.1.1'), change('../<up>/a.txt', '1.1.2')];
+  const { text } = await stagedPage({ ports: { inbox: () => Promise.resolve(alike) } });
+  const section = /<section class="inbox-alike".*?<\/section>/s.exec(await text('/inbox'))?.[0] ?? '';
+  expect([...section.matchAll(/<code>([^<]*)<\/code>/g)].map(([, what]) => what)).toEqual([
+    '../&lt;up&gt;/a.txt +1 −1',
+  ]);
+});
+
 test('of calls that are alike the first row says what it is, and those below it are marked as the same (O8)', async () => {
   const alike = [waiting('s-1', { command: 'make' }), waiting('s-1', { command: 'make' }, { call: '1.1.1' })];
   const { text } = await stagedPage({ ports: { inbox: () => Promise.resolve(alike) } });
