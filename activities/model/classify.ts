@@ -120,6 +120,7 @@ function classifyApi(error: APIError, now: number, redact: Redact, words: readon
     return { kind: 'media_too_large', detail };
   const part = isRefusal(status) ? findRefusedPart(error.errorCode ?? '', said, { detail, status }) : null;
   if (part) return part;
+  if (isRefusedMedium(status, detail)) return { kind: 'media_too_large', detail };
   if (!isRetryable(status, error.headers?.get('x-should-retry'))) return { kind: 'failed', detail, ...known };
   const afterMs =
     retryAfterMs(error.headers?.get('retry-after-ms')) ?? retryAfter(error.headers?.get('retry-after') ?? null, now);
@@ -153,11 +154,30 @@ const REFUSED_PIXELS = 'image_dimensions_too_large';
 const REFUSED_MEDIA = new RegExp(
   [
     '(image|document|pdf|media).*(exceeds?|too large|too many|maximum|not valid|password|encrypted)',
-    '(too many|maximum of \\d+) .*(image|document|pdf|media)',
+    '(too many|too much|maximum of \\d+) .*(image|document|pdf|media)',
     'could not process (the )?(image|document|pdf)',
   ].join('|'),
   'i',
 );
+
+/**
+ * An image or document is refused by its place in the request, for its kind, or because the model
+ * sees none. Each later request would have it again, and fail as this one did (L24).
+ */
+const REFUSED_MEDIUM = new RegExp(
+  [
+    'content\\.\\d+\\.(image|document)\\.',
+    '(image|document|pdf)\\b.*(does not match|appears to be|not supported|unsupported|invalid|empty|corrupt)',
+    '(invalid|unsupported|corrupt\\w*) (image|document|pdf)',
+    'support\\w* .*\\b(images?|vision|pdfs?|documents?)\\b',
+    'image_url.*support',
+  ].join('|'),
+  'i',
+);
+
+/** A gateway that finds no model which sees images answers 404. */
+const isRefusedMedium = (status: number | undefined, detail: string): boolean =>
+  (isRefusal(status) || status === 404) && REFUSED_MEDIUM.test(detail);
 
 /**
  * Self-hosted servers fail with 500 when the window fills while they write, and an event of a

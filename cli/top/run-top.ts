@@ -35,6 +35,7 @@ type TopEnd = { readonly status: number; readonly follow: SessionId | null };
 /** Milliseconds that a call has to be on the screen before a key decides about it. */
 const READ_MS = 500;
 const UNDO_MS = 4_000;
+const TOO_SOON = 'it just appeared: read it first';
 const DENIED = 'the user denied it';
 /** Rows that a page key moves by. */
 const PAGE = 10;
@@ -77,8 +78,8 @@ type Shown = {
   seen: number;
   /** When its newest row came on the screen. */
   since: number;
-  /** The next key allows a call that may do harm. */
-  isArmed: boolean;
+  /** When it was said that the next key allows a call that may do harm; null where it does not. */
+  armed: number | null;
 };
 
 /** A decision that is not sent yet. */
@@ -174,15 +175,16 @@ class TopScreen {
     if (key.ctrl && key.name === 'c') return this.#leave.abort();
     const name = key.name ?? latinKey(typed ?? '', (one) => one === 'q' || one in this.#keys) ?? '';
     if (this.#typed !== null) this.#typeFilter(this.#typed, typed, key);
-    else if (name === 'q' || name === 'escape') {
+    else if (name === 'escape' || (name === 'q' && isMeant(key))) {
       if (this.#shown) this.#shown = null;
       else this.#leave.abort();
     } else if (typed === '/' && this.#shown === null) this.#startFilter();
     else {
       this.#note = name === '' && isForeignLetter(typed ?? '') ? LATIN_KEYS : null;
       const session = this.#shown?.session ?? this.#current();
-      if (this.#takesSecondKey(typed)) return;
-      if (session) this.#keys[name]?.(session);
+      const acts = isMeant(key) || MOVES.has(name);
+      if (this.#takesSecondKey(acts ? typed : undefined)) return;
+      if (session && acts) this.#keys[name]?.(session);
     }
     this.draw();
   }
@@ -236,7 +238,7 @@ class TopScreen {
       top: 0,
       seen: 0,
       since: 0,
-      isArmed: false,
+      armed: null,
     };
     this.draw();
   }
@@ -249,23 +251,30 @@ class TopScreen {
     const call = this.#shown ? this.#shown.call : this.#waiting(session);
     if (!call) return this.#tell('nothing is waiting for a decision there');
     if (this.#shown === null) return this.#openLook(session);
-    if (Date.now() - this.#shown.since < READ_MS) return this.#tell('it just appeared: read it first');
+    if (Date.now() - this.#shown.since < READ_MS) {
+      // A key that is held down comes again and again, and has read nothing.
+      this.#shown.since = Date.now();
+      return this.#tell(TOO_SOON);
+    }
     if (allow && this.#shown.seen < this.#shown.lines.length) return this.#showUnseen(this.#shown);
     if (call.question)
       return this.#tell(`it is a question: \`${this.#cli.self} answer ${session.session} ${call.call} "…"\``);
     const { risk } = summarizeCall(call);
     if (!allow || risk === undefined) return this.#hold(session, call, allow);
-    this.#shown.isArmed = true;
+    this.#shown.armed = Date.now();
     this.#tell(`it ${risk}: y allows it, any other key does not`);
   }
 
   /** Takes the second key for a call that may do harm; any other goes on to what it does. */
   #takesSecondKey(typed: string | undefined): boolean {
     const shown = this.#shown;
-    if (!shown?.isArmed) return false;
-    shown.isArmed = false;
-    if (latinKey(typed ?? '', () => true) !== 'y' || shown.call === undefined) return false;
-    this.#hold(shown.session, shown.call, true);
+    const armed = shown?.armed ?? null;
+    if (!shown?.call || armed === null) return false;
+    shown.armed = null;
+    if (latinKey(typed ?? '', () => true) !== 'y') return false;
+    // Many words have an "ay".
+    if (Date.now() - armed < READ_MS) this.#tell(TOO_SOON);
+    else this.#hold(shown.session, shown.call, true);
     return true;
   }
 
@@ -352,6 +361,13 @@ class TopScreen {
     void this.refresh();
   }
 }
+
+/** Keys that only move, and may be held. */
+const MOVES = new Set(['up', 'k', 'down', 'j', 'pageup', 'pagedown']);
+
+/** A paste and a chord were meant for something else. */
+const isMeant = ({ name, ctrl = false, meta = false, together = false }: KeyPress): boolean =>
+  !ctrl && !meta && !together && name !== 'paste';
 
 const callName = ({ session, call }: WaitingApproval): string => `${session} ${call}`;
 

@@ -4,6 +4,7 @@ import { EventEmitter } from 'node:events';
 import { emitKeypressEvents } from 'node:readline';
 import { StringDecoder } from 'node:string_decoder';
 import type { Keyboard } from './input.ts';
+import type { KeyPress } from './line-editor.ts';
 import { cleanPaste } from './paste-text.ts';
 import { type TypedPart, typedSplitter } from './split-typed.ts';
 
@@ -42,12 +43,16 @@ export function openKeyboard({ stdin, write, query }: Terminal): Keyboard {
       if (stop) return;
       const keys = new EventEmitter();
       emitKeypressEvents(keys as NodeJS.ReadStream);
-      keys.on('keypress', onKey);
-      const decoder = new StringDecoder('utf8');
+      let isTogether = false;
+      keys.on('keypress', (typed: string | undefined, key: KeyPress) =>
+        onKey(typed, isTogether ? { ...key, together: true } : key),
+      );
+      const decode = keyDecoder();
       const splitter = typedSplitter();
       let waiting: NodeJS.Timeout | undefined;
       let escapedAt = -Infinity;
       const give = (parts: readonly TypedPart[]): void => {
+        isTogether = countCharacters(parts) > 1;
         for (const part of parts) {
           if (part.kind === 'keys') keys.emit('data', part.text);
           else if (part.kind === 'paste') onKey(cleanPaste(part.text), { name: 'paste' });
@@ -58,7 +63,7 @@ export function openKeyboard({ stdin, write, query }: Terminal): Keyboard {
       };
       const take = (bytes: Buffer): void => {
         clearTimeout(waiting);
-        const text = decoder.write(bytes);
+        const text = decode(bytes);
         const isLate = Date.now() - escapedAt < SEQUENCE_MS && LATE.test(text);
         escapedAt = -Infinity;
         give(splitter.take(isLate ? ESCAPE + text : text));
@@ -90,3 +95,31 @@ export function openKeyboard({ stdin, write, query }: Terminal): Keyboard {
     stop: () => stop?.(),
   };
 }
+
+/** Counts what was typed without Ctrl or Alt. */
+function countCharacters(parts: readonly TypedPart[]): number {
+  const texts = parts.flatMap((part) => (part.kind === 'keys' && !part.text.startsWith(ESCAPE) ? [part.text] : []));
+  return Array.from(texts.join('')).filter((character) => !/\p{Cc}/u.test(character)).length;
+}
+
+/**
+ * Reads UTF-8. A terminal may send an introducer as one byte (S8C1T), where no character of UTF-8
+ * has such a byte.
+ */
+function keyDecoder(): (bytes: Buffer) => string {
+  const decoder = new StringDecoder('utf8');
+  let missing = 0;
+  return (bytes) => {
+    const known: number[] = [];
+    for (const byte of bytes) {
+      const isRest = (byte & 0xc0) === 0x80;
+      if (isRest && missing === 0 && byte < 0xa0) known.push(0xc2);
+      missing = isRest ? Math.max(0, missing - 1) : restLength(byte);
+      known.push(byte);
+    }
+    return decoder.write(Buffer.from(known));
+  };
+}
+
+/** Bytes that follow the first of a character. */
+const restLength = (byte: number): number => (byte >= 0xf0 ? 3 : byte >= 0xe0 ? 2 : byte >= 0xc2 ? 1 : 0);

@@ -8,6 +8,11 @@ export type KeyPress = {
   readonly meta?: boolean;
   readonly shift?: boolean;
   readonly sequence?: string;
+  /**
+   * It came with other characters at once, as a paste does where a terminal does not mark it: no
+   * hand decided by it.
+   */
+  readonly together?: boolean;
 };
 
 export type Editor = {

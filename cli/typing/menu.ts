@@ -27,10 +27,10 @@ export function pressMenuKey(
   { options, escape }: Menu,
   at: number,
   typed: string | undefined,
-  { name, ctrl = false, meta = false }: KeyPress,
+  { name, ctrl = false, meta = false, together = false }: KeyPress,
 ): MenuPress {
   // A paste and a chord were meant for something else.
-  if (ctrl || meta || name === 'paste') return { at, answer: null };
+  if (ctrl || meta || together || name === 'paste') return { at, answer: null };
   if (name === 'escape') return { at, answer: escape ?? null };
   if (name === 'return') return { at, answer: options[at]?.answer ?? null };
   if (name === 'up') return { at: (at + options.length - 1) % options.length, answer: null };

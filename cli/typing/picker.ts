@@ -51,13 +51,14 @@ export function pressPickerKey(
   picker: Pick<Picker, 'items'>,
   state: PickerState,
   typed: string | undefined,
-  { name = '', ctrl = false, meta = false }: KeyPress,
+  { name = '', ctrl = false, meta = false, together = false }: KeyPress,
 ): PickerPress {
   const { query, at } = state;
   const last = Math.max(0, fitItems(picker, query).length - 1);
   const moveTo = (to: number): PickerPress => ({ state: { query, at: Math.max(0, Math.min(last, to)) } });
   if (name === 'escape' || (ctrl && ['c', 'd', 'g'].includes(name))) return { state, answer: null };
   if (name === 'return' || name === 'enter') {
+    if (together) return { state };
     const marked = findMarked(picker, state);
     return marked ? { state, answer: marked.answer } : { state };
   }

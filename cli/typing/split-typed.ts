@@ -23,7 +23,9 @@ export type TypedSplitter = {
 };
 
 const ESCAPE = '\u001b';
+/** A paste ends with the kind of introducer that it began with: in its text, the other one is text. */
 const PASTE_END = '\u001b[201~';
+const SHORT_PASTE_END = '\u009b201~';
 /** Introducers, also in the form of one character. */
 /* oxlint-disable-next-line no-control-regex */
 const BEGIN = /[\u001b\u008f\u0090\u0098\u009b\u009d-\u009f]/;
@@ -31,6 +33,8 @@ const BEGIN = /[\u001b\u008f\u0090\u0098\u009b\u009d-\u009f]/;
 const STRINGS = new Set(['P', 'X', '^', '_', ']']);
 /* oxlint-disable-next-line no-control-regex */
 const STRING_END = /\u0007|\u0018|\u001a|\u009c|\u001b\\|\u001b(?=[^\\])/;
+/** Characters that follow the letter of a click in forms without digits. */
+const CLICKS: Readonly<Record<string, number>> = { M: 3, t: 2, T: 6 };
 /** Keys in the forms of xterm, rxvt and the like that mean something here. */
 const KEYS = /^(?:\[(?:1;\d{1,2})?[ABCDFH]|\[[abcdZ]|\[[1-8](?:;\d{1,2})?[~^$@]|O\d?[ABCDFHabcd])$/;
 /** Where the cursor is. Shift-F3 looks alike, and means nothing here. */
@@ -41,6 +45,7 @@ const NUMBERED = /^\[(?:(\d+)(?::\d*)*(?:;(\d*)(?::(\d+))?)?(?:;[\d:]*)?u|27;(\d
 export function typedSplitter(): TypedSplitter {
   let held = '';
   let pasted: string[] | null = null;
+  let pasteEnd = PASTE_END;
   let isInString = false;
   let parts: TypedPart[] = [];
 
@@ -53,18 +58,18 @@ export function typedSplitter(): TypedSplitter {
       parts.push({ kind: 'keys', text: at < 0 ? text : text.slice(0, at) });
       return at < 0 ? '' : text.slice(at);
     }
-    return takeSequence(text.startsWith(ESCAPE) ? text : spellOut(text));
+    return takeSequence(text, text.startsWith(ESCAPE) ? text : spellOut(text));
   };
 
   const takePaste = (text: string): string | null => {
-    const at = text.indexOf(PASTE_END);
-    const kept = at < 0 ? heldLength(text, PASTE_END) : 0;
+    const at = text.indexOf(pasteEnd);
+    const kept = at < 0 ? heldLength(text, pasteEnd) : 0;
     pasted?.push(text.slice(0, at < 0 ? text.length - kept : at));
     held = at < 0 ? text.slice(text.length - kept) : '';
     if (at < 0) return null;
     parts.push({ kind: 'paste', text: pasted?.join('') ?? '' });
     pasted = null;
-    return text.slice(at + PASTE_END.length);
+    return text.slice(at + pasteEnd.length);
   };
 
   const takeString = (text: string): string | null => {
@@ -78,17 +83,19 @@ export function typedSplitter(): TypedSplitter {
     return text.slice(end.index + (end[0] === ESCAPE ? 0 : end[0].length));
   };
 
-  const takeSequence = (text: string): string | null => {
-    const length = sequenceLength(text);
+  const takeSequence = (text: string, spelled: string): string | null => {
+    const length = sequenceLength(spelled);
     if (length === null) {
       held = text;
       return null;
     }
-    const body = text.slice(1, length);
-    if (body === '[200~') pasted = [];
-    else if (STRINGS.has(body)) isInString = true;
+    const body = spelled.slice(1, length);
+    if (body === '[200~') {
+      pasted = [];
+      pasteEnd = text === spelled ? PASTE_END : SHORT_PASTE_END;
+    } else if (STRINGS.has(body)) isInString = true;
     else parts.push(...partsOf(body));
-    return text.slice(length);
+    return spelled.slice(length);
   };
 
   return {
@@ -126,22 +133,33 @@ function sequenceLength(text: string): number | null {
   const second = text[1];
   if (second === undefined) return null;
   if (second === ESCAPE) {
-    // Some terminals tell Alt and an arrow by two Escapes; or a person presses it twice.
+    // Some terminals tell Alt and an arrow by two Escapes; or a person presses it twice, or before
+    // the terminal sends something else.
     if (text.length === 2) return null;
     const more = /^[[O]/.test(text.slice(2)) ? sequenceLength(text.slice(1)) : 0;
-    return more === null ? null : more + 1;
+    return more === null ? null : KEYS.test(text.slice(2, more + 1)) ? more + 1 : 1;
   }
+  if (BEGIN.test(second)) return 1;
   if (second === '[') return controlLength(text);
   if (second === 'O') return wholeLength(text, /^.O[\d;]*/s, /[ -~]/);
   return (text.codePointAt(1) ?? 0) > 0xffff ? 3 : 2;
 }
 
 function controlLength(text: string): number | null {
-  // A click in the oldest form has three characters of any kind.
-  if (text[2] === 'M') return text.length < 6 ? null : 6;
+  // Clicks in the oldest forms have characters of any kind, but for those of control.
+  const clicks = CLICKS[text[2] ?? ''];
+  if (clicks !== undefined) return wholeClick(text, 3 + clicks);
   // rxvt has keys with Shift in a form that is no whole sequence by the standard.
   if (/^.\[[1-8]\$/s.test(text)) return 4;
   return wholeLength(text, /^.\[\[?[0-?]*[ -/]*/s, /[@-~]/);
+}
+
+/** Terminals tell places beyond their bytes by fewer characters, before which something else begins. */
+function wholeClick(text: string, most: number): number | null {
+  /* oxlint-disable-next-line no-control-regex */
+  const early = text.slice(3, most).search(/[\u0000-\u001f]/);
+  if (early >= 0) return 3 + early;
+  return text.length < most ? null : most;
 }
 
 /** Adds the last character, if it can be one: another one belongs to what follows. */

@@ -124,7 +124,7 @@ function fieldsText(fields: Readonly<Record<string, unknown>>): string {
 
 /**
  * Names what makes calls alike: the same change to a file of the same name, the same command, the
- * same host, or the same tool with the same input. Questions are never alike.
+ * same address, or the same tool with the same input. Questions are never alike.
  */
 export function alikeKey({ tool, input, question }: SeenCall): string | null {
   if (question) return null;
@@ -134,7 +134,7 @@ export function alikeKey({ tool, input, question }: SeenCall): string | null {
   const same = wanted
     ? [wanted.path.split('/').at(-1), wanted.replacements, wanted.content]
     : name === 'web_fetch' && typeof url === 'string' && URL.canParse(url)
-      ? new URL(url).host
+      ? new URL(url).href
       : input;
   return createHash('sha256')
     .update(JSON.stringify([name, same]) ?? '')

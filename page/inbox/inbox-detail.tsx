@@ -6,6 +6,7 @@ import type { LastDecision } from '../../client/sessions/find/last-decision.ts';
 import { ofAgent, parseQuestion } from '../../client/render/approval-text.ts';
 import { formatCount } from '../../client/units.ts';
 import { runOf } from '../call-views/call-place.ts';
+import { summarizeCall } from '../call-views/call-summary.ts';
 import { CallView } from '../call-views/call-view.tsx';
 import type { FileNow } from '../call-views/file-change.ts';
 import { LocalTime } from '../figures.tsx';
@@ -124,18 +125,27 @@ function WhatItDoes({ item: { approval }, cwd, file }: DetailProps) {
   );
 }
 
-function Alike({ item: { alike, approval } }: { readonly item: InboxItem }) {
+function Alike({ item }: { readonly item: InboxItem }) {
+  const { alike, approval } = item;
   if (alike.length === 0) return null;
   const all = [approval, ...alike].map(({ session, call, inputHash }) => ({ session, call, inputHash }));
   return (
     <section class="inbox-alike" aria-label="Alike">
       <b>{`${alike.length} more like this`}</b>
       <span class="quiet">{`in ${formatCount(new Set(alike.map(runOf)).size, 'session')}`}</span>
+      <OtherPlaces item={item} />
       <button type="button" data-do="allow-alike" data-needs="decide" data-calls={JSON.stringify(all)}>
         {`Allow all ${all.length}`} <kbd>⇧A</kbd>
       </button>
     </section>
   );
+}
+
+/** A person allows what they have read: the same change to another file is named with its path. */
+function OtherPlaces({ item: { alike, summary } }: { readonly item: InboxItem }) {
+  const others = new Set(alike.map((other) => summarizeCall(other).what));
+  others.delete(summary.what);
+  return [...others].map((what) => <code>{showUnseen(what)}</code>);
 }
 
 function DecisionBar({ item: { approval } }: DetailProps) {

@@ -3,6 +3,7 @@
 import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
+import { findDataFolder } from '../../system/process/data-folders.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import type { FileNow } from '../call-views/file-change.ts';
 
@@ -25,6 +26,7 @@ export async function readWorkspaceFile(
     const named = resolve(root, path);
     const folder = await realpath(dirname(named)).catch(ifMissing);
     if (folder === null) return isInside(root, named) ? { kind: 'new' } : outside;
+    if (findDataFolder(folder, root) !== null) return ofPerdure;
     const inside = isInside(root, `${folder}${sep}`) || folder === root;
     return inside ? await readText(`${folder}${sep}${named.slice(named.lastIndexOf(sep) + 1)}`) : outside;
   } catch (error) {
@@ -35,6 +37,8 @@ export async function readWorkspaceFile(
 
 const unseen = (why: string): FileNow => ({ kind: 'unseen', why });
 const outside = unseen('the file is outside the session’s folder: these are the two texts of the call');
+
+const ofPerdure = unseen('the file is part of Perdure’s own data: these are the two texts of the call');
 
 const isInside = (root: string, path: string): boolean => path.startsWith(root.endsWith(sep) ? root : root + sep);
 

@@ -88,18 +88,25 @@ export function decideByKey({ timeStamp }, decision, { act, harm }) {
   kbd.textContent = SECOND;
   line.append(`Allow? It ${harm}. Press `, kbd, ' to allow, or any other key to cancel.');
   (decision.querySelector('.inbox-bar, .decision-bar') ?? decision).before(line);
-  armed = { decision, act, line, until: timeStamp + ARMED_MS };
+  armed = { decision, act, line, since: timeStamp };
 }
+
+/** Keys that are held with another one. */
+const MODIFIERS = new Set(['Shift', 'Control', 'Alt', 'AltGraph', 'Meta', 'CapsLock', 'Fn', 'Dead', 'Process']);
 
 /** Takes the second key; any other takes the question back and goes on to what it does. */
 export function takesSecondKey(event) {
-  if (!armed || event.key.length > 1 || event.repeat) return false;
-  const { decision, act, until } = armed;
-  disarm();
-  if (latinKey(event) !== SECOND || !decision.isConnected || event.timeStamp > until) return false;
+  if (!armed || event.repeat || MODIFIERS.has(event.key)) return false;
+  const { decision, act, since: asked } = armed;
+  const isSecond = latinKey(event) === SECOND && decision.isConnected && event.timeStamp <= asked + ARMED_MS;
+  // Many words have an "ay": whoever writes one has not read the question between two letters.
+  const isTooSoon = isSecond && event.timeStamp - asked < READ_MS;
+  if (isTooSoon) armed.since = event.timeStamp;
+  else disarm();
+  if (!isSecond) return false;
   event.preventDefault();
   event.stopImmediatePropagation();
-  act();
+  if (!isTooSoon) act();
   return true;
 }
 
@@ -161,21 +168,26 @@ export function undoLast() {
 // Whoever leaves the page has decided, and the browser sends it all the same (keepalive).
 addEventListener('pagehide', () => held.slice().forEach(({ send }) => send()));
 
+/** Bytes: browsers refuse to send more than 64 KiB while a page is left. */
+const MOST_KEPT_ALIVE = 60_000;
+
 /** Resolves with what was said and whether it was done. */
 export async function post(path, body) {
+  const text = JSON.stringify(body);
   try {
     const answer = await fetch(path, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-      keepalive: true,
+      body: text,
+      keepalive: new Blob([text]).size < MOST_KEPT_ALIVE,
     });
-    const text = await answer.text();
-    const done = answer.headers.get('content-type')?.includes('json') ? JSON.parse(text) : { said: plain(text) };
+    const answered = await answer.text();
+    const isJson = answer.headers.get('content-type')?.includes('json');
+    const done = isJson ? JSON.parse(answered) : { said: plain(answered) };
     return { ...done, ok: answer.ok };
   } catch {
-    const text = 'The page’s server couldn’t be reached, so this may not have happened. Check before you try again.';
-    return { said: text, ok: false };
+    const said = 'The page’s server couldn’t be reached, so this may not have happened. Check before you try again.';
+    return { said, ok: false };
   }
 }
 

@@ -22,6 +22,9 @@ document.addEventListener(
     event.preventDefault();
     if (deciding.has(decision.id) || !isReadable(decision, event.timeStamp)) return;
     const body = Object.fromEntries(new FormData(form, submitter));
+    // What nobody has changed the server knows, however large it is.
+    const field = form.elements.namedItem('input');
+    if (field?.value === field?.defaultValue) delete body.input;
     const problem = body.input === undefined ? null : inputProblem(body.input);
     if (problem !== null) return tell(problem, 'bad');
     void sendLater(decision, form.dataset.decides, body);

@@ -4,6 +4,7 @@
 import { lstatSync, readdirSync, type Dirent, type Stats } from 'node:fs';
 import { codeOf } from '../../system/text.ts';
 import { FolderWatch } from './folder-watch.ts';
+import { hasMarks, isMark } from '../../system/process/data-folders.ts';
 import { isGitFolder, isGitsOwn, isPartOfGit } from './git-folders.ts';
 import { isIgnored, parseIgnoreFile, type IgnoreRule, type IgnoreRules } from './ignore-rules.ts';
 import { LinkedFiles } from './linked-files.ts';
@@ -191,7 +192,8 @@ export class FolderIndex {
     const linked = this.#linked.lookAgain();
     for (const [folder, names] of changed) {
       const hasRules = [...names].some((name) => ['.git', '.gitignore'].includes(name.toLowerCase()));
-      if (hasRules || [...names].some(isPartOfGit) || folder.place?.isIgnored === true) return null;
+      const mayBeOther = [...names].some((name) => isPartOfGit(name) || isMark(name));
+      if (hasRules || mayBeOther || folder.place?.isIgnored === true) return null;
       if (folder.place) this.#lookInto(folder, folder.place, looking, names);
     }
     for (const [folder, names] of linked) if (folder.place) this.#lookInto(folder, folder.place, looking, names);
@@ -301,12 +303,14 @@ export class FolderIndex {
     const isMeant = (name: string): boolean => names?.has(name) ?? true;
     // A repository in a folder of another one may be a part of that, as a test's data is.
     const isOfGit = isGitFolder(entries) && !hasTrackedBelow(here.tracked, place.path.slice(here.base.length));
+    const isData = place.path !== '' && hasMarks((name) => entries.some((entry) => entry.name === name));
     const [files, folders] = [new Set<string>(), new Set<string>()];
     for (const entry of entries) {
       const { name } = entry;
       if (!isMeant(name) || name.toLowerCase() === '.git' || looking.bounds.isTemporary(name)) continue;
       requireTime(looking.bounds);
-      if (isOfGit && isGitsOwn(name)) leave(folder, entry.isDirectory() ? `${name}/` : name, 'git');
+      if (isData) leave(folder, entry.isDirectory() ? `${name}/` : name, 'data');
+      else if (isOfGit && isGitsOwn(name)) leave(folder, entry.isDirectory() ? `${name}/` : name, 'git');
       else if (!entry.isDirectory()) {
         if (this.#lookAtFile(folder, entry, here, looking)) files.add(name);
       } else if (this.#lookAtFolder(folder, entry, here, looking)) folders.add(name);
@@ -393,9 +397,9 @@ export class FolderIndex {
     const child = openFolder(folder, name);
     this.#lookInto(child, { ...place, path, isIgnored: isLeft }, looking);
     const hasFiles = child.files.size + child.folders.size > 0 || looking.added.some((one) => one.folder === child);
-    const isOfGit = !hasFiles && [...child.omitted.values()].includes('git');
-    if (isOfGit) leave(folder, `${name}/`, 'git');
-    const isKept = hasFiles || !(isLeft || isOfGit);
+    const own = hasFiles ? undefined : [...child.omitted.values()].find((why) => why === 'git' || why === 'data');
+    if (own) leave(folder, `${name}/`, own);
+    const isKept = hasFiles || !(isLeft || own);
     if (!isKept) this.#removeFolder(folder, name);
     return isKept;
   }

@@ -130,7 +130,8 @@ export function holdArguments(dataDir: string | undefined, places: Places): stri
 
 /** Returns the data folders that exist, where the one of this Perdure is to be hidden. */
 function listHidden(dataDir: string | undefined, places: Places, roots: readonly string[]): readonly string[] {
-  return dataDir === undefined ? [] : keepExisting([dataDir, ...listDataFolders(places, roots)]);
+  if (dataDir === undefined) return [];
+  return keepExisting([dataDir, ...listDataFolders(places, [...roots, dirname(realOf(dataDir) ?? dataDir)])]);
 }
 
 /**

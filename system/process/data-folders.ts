@@ -9,11 +9,12 @@ import {
   mkdirSync,
   opendirSync,
   readdirSync,
+  readlinkSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { codeOf } from '../text.ts';
 import { foldersUp, isInside, realOf, temporaryFolders, type Places } from './places.ts';
 
@@ -67,12 +68,26 @@ function recordLink(register: string, root: string): void {
 
 /**
  * Returns the real paths of the data folders that exist: those of the register, the usual one, and
- * those that lie directly in a temporary folder or in one of `roots`.
+ * those that lie directly in a temporary folder, in one of `roots`, or beside one that is or was
+ * known: people rename and copy folders where they are.
  */
 export function listDataFolders({ data }: Places, roots: readonly string[] = []): readonly string[] {
   const registered = listNewestLinks(data.register);
-  const around = [...new Set([...temporaryFolders(), ...roots])].flatMap(listMarkedIn).slice(0, MOST_FOLDERS);
+  const beside = [...data.usual, ...registered.map(targetOf)].map((path) => dirname(path));
+  const folders = new Set([...temporaryFolders(), ...roots, ...beside]);
+  const around = [...folders].flatMap(listMarkedIn).slice(0, MOST_FOLDERS);
   return [...new Set([...data.usual, ...registered, ...around].map(realOf).filter((path) => path !== null))];
+}
+
+/** Returns where a link of the register leads, or led. */
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch (error) {
+    // Another process has removed it meanwhile.
+    if (['ENOENT', 'EINVAL'].includes(codeOf(error) ?? '')) return link;
+    throw error;
+  }
 }
 
 /** Returns the data folder that a real path lies in, or null; one that holds `workspace` is none. */
@@ -81,8 +96,14 @@ export function findDataFolder(path: string, workspace: string): string | null {
 }
 
 export function isDataFolder(path: string): boolean {
-  return MARKS.every((name) => existsSync(join(path, name))) && !existsSync(join(path, UNREGISTERED));
+  return hasMarks((name) => existsSync(join(path, name)));
 }
+
+/** Tells the same by what a folder has. */
+export const hasMarks = (has: (name: string) => boolean): boolean => MARKS.every(has) && !has(UNREGISTERED);
+
+/** Tells whether an entry of that name may make a folder a data folder, or end that. */
+export const isMark = (name: string): boolean => name === UNREGISTERED || MARKS.includes(name);
 
 function listNewestLinks(register: string): readonly string[] {
   const links = listLinks(register);

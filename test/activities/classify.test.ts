@@ -28,6 +28,14 @@ describe('a failure of the model API', () => {
     'A maximum of 100 PDF pages may be provided.',
     'The PDF specified was not valid.',
     'The PDF specified is password protected.',
+    'Too much media: 0 document pages + 107 images > 100',
+    'messages.2.content.0.image.source.base64: The image was specified using the image/png media type, but the image appears to be a image/jpeg image',
+    'messages.8.content.0.tool_result.content.0.image.source.base64.data: Image does not match the provided media type image/png',
+    "messages.36.content.2.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",
+    'messages.0.content.0.document.source.base64.data: Invalid base64',
+    'Invalid image data',
+    'This model does not support image input',
+    'Invalid content type. image_url is only supported by certain models.',
   ])('that is about an image or a document may do without it: %s (L24 L85)', (message) => {
     const error = APIError.generate(
       400,
@@ -37,6 +45,14 @@ describe('a failure of the model API', () => {
     );
     expect(classifyFailure(error, 0, (text) => text)?.kind).toBe('media_too_large');
   });
+});
+
+test('a gateway that finds no model for images is about them, and one that finds no model at all is not (L24 L85)', () => {
+  const kind = (message: string): string | undefined =>
+    classifyFailure(APIError.generate(404, { error: { message } }, message, new Headers()), 0, (text) => text)?.kind;
+  expect(kind('No endpoints found that support image input')).toBe('media_too_large');
+  expect(kind('No endpoints found that support tool use')).toBe('failed');
+  expect(kind('model: claude-none')).toBe('failed');
 });
 
 test.each([

@@ -1,8 +1,8 @@
 // An agent looks for what Perdure keeps elsewhere: other data folders of the same user hold keys,
 // tokens and transcripts, and whoever has them can steer other sessions.
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { findExtraFolders, findWorkspace } from '../../activities/run/folders.ts';
@@ -37,7 +37,11 @@ function userWithFolders() {
   const unknown = open(join(cwd, 'unknown'));
   rmSync(join(home, '.cache/perdure/data-folders'), { recursive: true });
   for (const path of [usual, elsewhere, inWorkspace]) open(path);
-  return { root, home, cwd, env, own, others: [usual, elsewhere, inWorkspace, unknown], open };
+  /** No register has it, and no folder of the run has it directly. */
+  const deepUnknown = join(cwd, 'as/deep');
+  mkdirSync(dirname(deepUnknown));
+  cpSync(own, deepUnknown, { recursive: true });
+  return { root, home, cwd, env, own, others: [usual, elsewhere, inWorkspace, unknown], deepUnknown, open };
 }
 
 type Argv = readonly string[];
@@ -78,6 +82,21 @@ describe.runIf(works)('in bubblewrap', () => {
       expect(await run(unfiltered(sandbox.hold(['/bin/cat', join(path, 'page.json')], own)))).toMatch(/No such file/);
   });
 
+  test('a data folder that was renamed, or copied beside one, is seen by no command and no MCP server', async () => {
+    const { root, home, cwd, env, own } = userWithFolders();
+    const elsewhere = join(root, 'some/where/data');
+    const [renamed, copied, besideOwn] = [`${elsewhere}.old`, join(home, '.local/share/perdure.bak'), `${own}-2`];
+    renameSync(elsewhere, renamed);
+    cpSync(join(home, '.local/share/perdure'), copied, { recursive: true });
+    cpSync(own, besideOwn, { recursive: true });
+    const sandbox = await bwrapOf(env);
+    for (const path of [renamed, copied, besideOwn]) {
+      const argv = ['/bin/cat', join(path, 'page.json')];
+      expect(await run(unfiltered(sandbox.wrap(argv, { cwd, dataDir: own })))).toMatch(/No such file/);
+      expect(await run(unfiltered(sandbox.hold(argv, own)))).toMatch(/No such file/);
+    }
+  });
+
   test('the data folder that a command makes for itself, to try a program with, stays in its view', async () => {
     const { cwd, env, own } = userWithFolders();
     const sandbox = await bwrapOf(env);
@@ -93,7 +112,7 @@ describe.runIf(works)('in bubblewrap', () => {
 });
 
 test('file tools refuse every data folder in the workspace, and searches leave it out', async () => {
-  const { cwd, env, own, others } = userWithFolders();
+  const { cwd, env, own, others, deepUnknown } = userWithFolders();
   const sandbox = await probeSandbox({ kinds: ['group'], places: findPlaces(env) });
   const tools = createBuiltinTools({ sandbox, dataDir: own });
   const call = async (name: string, input: Readonly<Record<string, unknown>>): Promise<string> => {
@@ -101,7 +120,7 @@ test('file tools refuse every data folder in the workspace, and searches leave i
     if (tool === undefined) throw new Error(`no tool ${name}`);
     return (await tool.call(inputFor(tool, input), toolContext(cwd))).content;
   };
-  for (const folder of others.filter((path) => path.startsWith(`${cwd}/`))) {
+  for (const folder of [...others, deepUnknown].filter((path) => path.startsWith(`${cwd}/`))) {
     const path = join(folder, 'page.json');
     for (const [name, input] of [
       ['read', { path }],
@@ -113,7 +132,8 @@ test('file tools refuse every data folder in the workspace, and searches leave i
       await expect(call(name, input), `${name} ${folder}`).rejects.toThrow(/part of Perdure's own data/);
   }
   writeFileSync(join(cwd, 'notes.txt'), 'the token of mine');
-  expect(await call('grep', { pattern: 'token of' })).not.toMatch(/page\.json/);
+  for (const mode of ['content', 'files', 'count'])
+    expect(await call('grep', { pattern: 'token of', output_mode: mode })).not.toMatch(/page\.json/);
   expect(await call('glob', { pattern: '**/*.json' })).not.toMatch(/page\.json/);
 });
 

@@ -69,7 +69,24 @@ test('a call that may do harm is allowed by a second, different key alone (O8 L5
   await alert.getByText('It removes files.').waitFor();
   await shoot(tab, 'inbox-second-key');
   expect(await axeFindings(tab)).toEqual([]);
-  await tab.keyboard.press('y');
+  await tab.keyboard.press('Escape');
+  expect(await alert.count()).toBe(0);
+  // Whoever writes "always" meant something else, however fast the machine is.
+  await tab.evaluate(`for (const [key, code] of [['a', 'KeyA'], ['y', 'KeyY'], ['y', 'KeyY']]) document.body.dispatchEvent(
+    new KeyboardEvent('keydown', { key, code, bubbles: true, cancelable: true }))`);
+  expect(await held(tab).count()).toBe(0);
+  // The second key counts half a second after the question was asked, and a press at once asks for that again.
+  await expect
+    .poll(
+      async () => {
+        await tab.keyboard.press('a');
+        await tab.waitForTimeout(600);
+        await tab.keyboard.press('y');
+        return held(tab).count();
+      },
+      { timeout: 600_000 },
+    )
+    .toBe(1);
   await held(tab).waitFor();
   await expect
     .poll(async () => (await stage.opened.sessions.result(session))?.text, { timeout: 600_000 })
@@ -132,6 +149,29 @@ test('a click at the foot of a session and above the list decides as in the inbo
     await close();
   }
   expect(existsSync(path)).toBe(true);
+});
+
+test('a call is allowed in its session however large its input is, and is not sent back unchanged (O8)', async () => {
+  const input = (name: string) => ({ path: join(stage.cwd, name), content: 'ü'.repeat(100_000) });
+  const script = [reply([toolUse('write', input('one.txt')), toolUse('write', input('two.txt'))]), reply('Done.')];
+  const session = await stage.play('Write much.', script, { permissionMode: 'default' });
+  await expect.poll(waiting, { timeout: 600_000 }).toBeGreaterThan(0);
+  const { tab, problems, close } = await stage.visit(`/sessions/${session}`);
+  const sizes: number[] = [];
+  tab.on('request', (request) => request.method() === 'POST' && sizes.push(request.postData()?.length ?? 0));
+  const decision = tab.locator('.decision[data-readable]');
+  await decision.filter({ hasText: 'one.txt' }).waitFor();
+  await decision.getByRole('button', { name: /^Allow/ }).click();
+  await expect.poll(() => existsSync(input('one.txt').path), { timeout: 600_000 }).toBe(true);
+  await decision.filter({ hasText: 'two.txt' }).waitFor();
+  await decision.locator('summary', { hasText: 'Edit input' }).click();
+  await decision.locator('textarea').fill(JSON.stringify(input('three.txt')));
+  await decision.getByRole('button', { name: /^Allow/ }).click();
+  await tab.getByText('Done.', { exact: true }).waitFor();
+  expect(['two.txt', 'three.txt'].map((name) => existsSync(input(name).path))).toEqual([false, true]);
+  expect(sizes.map((size) => size > 60_000)).toEqual([false, true]);
+  expect(problems).toEqual([]);
+  await close();
 });
 
 test('whoever leaves the page right after a decision has decided (O8)', async () => {

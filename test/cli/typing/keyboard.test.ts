@@ -86,3 +86,40 @@ test('a terminal is asked once, its first answer counts, and no answer presses a
   }
   expect([asked, columns, pressed]).toEqual([['asked'], [3], ['a', 'b', 'a', 'b']]);
 });
+
+test('an introducer of one byte begins a sequence, and a character that has such a byte is itself (O18)', () => {
+  const { pressed, send, board } = keyboard();
+  const bytes = [
+    0x9b,
+    ...Buffer.from('<0;12;40M'),
+    0x90,
+    ...Buffer.from('1$r0m'),
+    0x9c,
+    ...Buffer.from('🛟ßᛒü', 'utf8'),
+  ];
+  for (const byte of bytes) send(Buffer.from([byte]));
+  board.stop();
+  expect(pressed.map(([typed]) => typed).join('')).toBe('🛟ßᛒü');
+});
+
+test('what comes as several characters at once, as from a terminal that marks no paste, answers no question (O18)', async () => {
+  vi.useFakeTimers();
+  try {
+    const { keys, send, board } = keyboard();
+    send(Buffer.from('hello 1\ry'));
+    // The rest of a click that came in two pieces with a long pause between them.
+    send(Buffer.from('\u001b[<0;'));
+    await vi.advanceTimersByTimeAsync(1_100);
+    send(Buffer.from('1;40M'));
+    const menu = { heading: '', options: [{ answer: 'y', words: 'yes', keys: ['y'] }], escape: 'n' };
+    const answers = (): unknown[] => keys.map(([typed, key]) => pressMenuKey(menu, 0, typed, key).answer);
+    expect(answers().filter((one) => one !== null)).toEqual([]);
+    keys.length = 0;
+    // A key that moves and one that chooses may come together from a busy machine.
+    for (const one of ['1', '\u001b[B\r', 'y']) send(Buffer.from(one));
+    expect(answers()).toEqual(['y', null, 'y', 'y']);
+    board.stop();
+  } finally {
+    vi.useRealTimers();
+  }
+});

@@ -25,6 +25,8 @@ const NOT_TYPED = {
   'a click': '[<0;12;40M',
   'a click that ends': '[<0;12;40m',
   'a click in the oldest form': '[M 1y',
+  'a click in a highlighted region': '[t1y',
+  'the end of a highlighted region': '[T1y1y1y',
   'a click in the form of urxvt': '[32;1;1M',
   'device attributes': '[?1;2c',
   'more device attributes': '[>41;330;0c',
@@ -71,6 +73,26 @@ test.each([
 test('keys in the forms that are known pass as they are', () => {
   const known = ['[A', '[1;5D', 'OB', '[Z', '[3~', '[3;5~', '[7$', 'b', '\r', '\u007f', 'ü', '😀', `${ESC}[A`];
   for (const body of known) for (const sizes of [[1_000], [1]]) expect(counted(ESC + body, sizes)).toBe(ESC + body);
+});
+
+test('a paste right behind Escape is a paste, and Escape a key of its own (O18)', () => {
+  for (const sizes of [[1_000], [1], [2], [3]]) {
+    expect(counted(`${ESC}${ESC}[200~1\ry${ESC}[201~n`, sizes)).toBe('<escape><1\ry>n');
+    expect(counted(`${ESC}\u009b<0;12;40Mn`, sizes)).toBe('<escape>n');
+    expect(counted(`${ESC}${ESC}[<0;12;40Mn`, sizes)).toBe('<escape>n');
+  }
+});
+
+test('a paste ends with the kind of mark that it began with, and has the other one as text (O18)', () => {
+  for (const sizes of [[1_000], [1], [3]]) {
+    expect(counted('\u009b200~1\u009b201~n', sizes)).toBe('<1>n');
+    expect(counted(`${ESC}[200~a\u009b201~1${ESC}[201~n`, sizes)).toBe('<a\u009b201~1>n');
+  }
+});
+
+test('a click beyond what its form can tell leaves the next one whole (O18)', () => {
+  // Column 163 of row 105 are two bytes, which are one character in UTF-8.
+  for (const sizes of [[1_000], [1]]) expect(counted(`${ESC}[M \u00e9${ESC}[M 1Hn`, sizes)).toBe('n');
 });
 
 test('a sequence that is broken off is dropped, and keys after it count', () => {

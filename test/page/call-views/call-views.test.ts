@@ -140,3 +140,10 @@ test('the same change to a file of the same name is alike, another change and a 
   expect(key('bash', { command: 'ls' })).not.toBe(key('bash', { command: 'ls -a' }));
   expect(alikeKey({ tool: 'ask_user', input: {}, question: {} })).toBeNull();
 });
+
+test('pages are alike where their addresses are the same, whatever is asked of them (O8)', () => {
+  const key = (url: string, prompt = '') => alikeKey({ tool: 'web_fetch', input: { url, prompt } });
+  expect(key('https://example.com/a')).toBe(key('https://EXAMPLE.com/a', 'How?'));
+  // An address can carry away what an agent has read.
+  expect(key('https://example.com/a')).not.toBe(key('https://example.com/a?q=secret'));
+});

@@ -2,6 +2,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { openDataFolder } from '../../../connection/data-folder.ts';
 import { rulesFor } from '../../../client/sessions/always-allow.ts';
 import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
 import { inboxItems, offerRules } from '../../../page/inbox/inbox-items.ts';
@@ -202,6 +203,18 @@ test('a file is shown from the session’s folder alone: no link out of it, no o
   });
 });
 
+test('a file of a data folder that lies in the session’s folder is not shown: its tokens are its owner’s (O12)', async () => {
+  const cwd = tempDir();
+  const data = join(cwd, 'deep/data');
+  openDataFolder({ HOME: tempDir(), PERDURE_DATA: data });
+  writeFileSync(join(data, 'page.json'), 'token');
+  symlinkSync(data, join(cwd, 'link'));
+  for (const path of ['deep/data/page.json', 'deep/data/live/new.txt', 'link/page.json'])
+    expect(await readWorkspaceFile({ cwd }, path, undefined)).toMatchObject({
+      why: expect.stringContaining('own data') as string,
+    });
+});
+
 test('an inbox in which nothing waits says who decided last, about which session (O8 O12)', async () => {
   const { ports } = await stagedPage({ seen: { title: 'Mend <it>.' } });
   const decision = { kind: 'deny', call: '1.1.0', reason: 'no', at: 60_000, by: 'ana' } as const;
@@ -209,6 +222,17 @@ test('an inbox in which nothing waits says who decided last, about which session
   const shown = await (await stagedPage({ ports: { lastDecision: () => Promise.resolve(last) } })).text('/inbox');
   expect(shown).toMatch(/ana denied last: <a href="\/sessions\/s-1">Mend &lt;it&gt;\.<\/a>, <time/);
   expect(await (await stagedPage()).text('/inbox')).not.toContain(' last: ');
+});
+
+test('what is allowed with a call is on the screen with it: the same change elsewhere is named with its path (O8 L55)', async () => {
+  const change = (path: string, call: string) =>
+    waiting('s-1', { path, old_string: 'a', new_string: 'b' }, { tool: 'edit', call });
+  const alike = [change('web/a.txt', '1.1.0'), change('web/a.txt', '1.1.1'), change('../<up>/a.txt', '1.1.2')];
+  const { text } = await stagedPage({ ports: { inbox: () => Promise.resolve(alike) } });
+  const section = /<section class="inbox-alike".*?<\/section>/s.exec(await text('/inbox'))?.[0] ?? '';
+  expect([...section.matchAll(/<code>([^<]*)<\/code>/g)].map(([, what]) => what)).toEqual([
+    '../&lt;up&gt;/a.txt +1 −1',
+  ]);
 });
 
 test('of calls that are alike the first row says what it is, and those below it are marked as the same (O8)', async () => {

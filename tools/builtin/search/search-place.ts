@@ -1,9 +1,10 @@
 // Finds the place where a search begins: a folder or file of the workspace, as an argument that
 // cannot be taken for an option.
 import { existsSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { stat } from 'node:fs/promises';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
+import { isDataFolder } from '../../../system/process/data-folders.ts';
 import { foldersUp } from '../../../system/process/places.ts';
 import { type Workspace, confine } from '../files/confine.ts';
 import { toDir } from '../files/working-paths.ts';
@@ -74,17 +75,24 @@ export function createNamer(context: ToolContext, { root }: SearchPlace): (name:
 }
 
 /**
- * Makes a test whether a name relative to the root of a search may be shown. Many names of one file
- * come after each other.
+ * Makes a test whether a name relative to the root of a search may be shown: nothing of a data
+ * folder is. Many names of one file come after each other.
  */
 export function createShowTest(
   { mayShow }: Pick<ToolContext, 'mayShow'>,
   { root }: SearchPlace,
 ): (name: string) => boolean {
-  if (!mayShow) return () => true;
+  const isData = new Map([['.', false]]);
+  const liesInData = (folder: string): boolean => {
+    const known = isData.get(folder);
+    if (known !== undefined) return known;
+    const found = isDataFolder(join(root, folder)) || liesInData(dirname(folder));
+    isData.set(folder, found);
+    return found;
+  };
   let [last, shown]: [string | null, boolean] = [null, true];
   return (name) => {
-    if (name !== last) [last, shown] = [name, mayShow(join(root, name))];
+    if (name !== last) [last, shown] = [name, !liesInData(dirname(name)) && (mayShow?.(join(root, name)) ?? true)];
     return shown;
   };
 }
