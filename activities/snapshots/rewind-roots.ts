@@ -55,7 +55,7 @@ export async function rewindRoots(options: RewindMeans, about: RewindAbout): Pro
       const ready = await prepareAgain(about, each);
       // A worker that was frozen until now may have been replaced.
       if (!(await attempt.fence())) throw createGivenUpError(attempt);
-      await restore(ready.means, { now: ready.now, to: ready.asked.to, changes: ready.changes });
+      await restore(ready.means, { ...ready.asked, now: ready.now, changes: ready.changes });
       done.push(await describeDone(options, about, ready));
     }
     return { kind: 'done', roots: done };
@@ -145,7 +145,8 @@ async function takeBack(
     const own = new Set(brought.map(({ path }) => path));
     const { changes } = await previewRestore(means, { known: to, now, leftOut, to: begun, force: true, kept, own });
     if (!(await attempt.fence())) throw createGivenUpError(attempt);
-    await restore(means, { now, to: begun, changes });
+    // Empty folders of the snapshot that it went to are its own.
+    await restore(means, { now, known: to, to: begun, changes });
     return [];
   } catch (error) {
     attempt.signal.throwIfAborted();

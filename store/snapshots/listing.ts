@@ -22,6 +22,9 @@ export function parseTree(printed: string): readonly TreeLine[] {
 
 export const bytesOf = (path: RawPath): Buffer => Buffer.from(path, 'latin1');
 
+/** Tells whether a change is one of a folder's permissions. */
+export const isFolder = (path: RawPath): boolean => path.endsWith('/');
+
 /** Returns the folders above a path, nearest first. */
 export function foldersOf(path: RawPath): readonly RawPath[] {
   const found: RawPath[] = [];
@@ -39,7 +42,10 @@ export function showPath(path: RawPath): string {
 
 export type ChangeKind = 'added' | 'changed' | 'deleted';
 
-/** `insertions` and `deletions` are lines; null for a file that is not text. */
+/**
+ * `insertions` and `deletions` are lines; null for a file that is not text. The path of a folder,
+ * whose permissions have changed, ends with a slash.
+ */
 export type SnapshotChange = {
   readonly path: RawPath;
   readonly kind: ChangeKind;

@@ -3,7 +3,7 @@ import { lstat, readdir } from 'node:fs/promises';
 import { codeOf } from '../../system/text.ts';
 import { findAlreadyThere } from './already-there.ts';
 import type { SnapshotCaps } from './capture-folder.ts';
-import { bytesOf, foldersOf, showPath, type SnapshotChange, type RawPath } from './listing.ts';
+import { bytesOf, foldersOf, isFolder, showPath, type SnapshotChange, type RawPath } from './listing.ts';
 import type { ShadowPlace } from './shadow.ts';
 import { createAbsenceJudge } from './read-notes.ts';
 import type { Omitted, UncapturedWhy } from './snapshot-notes.ts';
@@ -108,7 +108,7 @@ async function findObstacles(place: ShadowPlace, changes: readonly SnapshotChang
   const deleted = new Set(changes.flatMap(({ kind, path }) => (kind === 'deleted' ? [path] : [])));
   // Below a file or a link that goes lies nothing of this folder.
   const written = changes.filter(
-    ({ kind, path }) => kind !== 'deleted' && !foldersOf(path).some((folder) => deleted.has(folder)),
+    ({ kind, path }) => kind !== 'deleted' && !isFolder(path) && !foldersOf(path).some((folder) => deleted.has(folder)),
   );
   const unheld: RawPath[] = [];
   // Git would remove what stands where a folder is to be.
