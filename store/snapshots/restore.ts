@@ -1,6 +1,6 @@
 // Brings a folder back to a snapshot (T7): exactly the files that differ are written or deleted.
 // What no snapshot holds, ignored files above all, is never touched. Attempted again, it goes on.
-import { isFolder, showPath, type SnapshotChange } from './listing.ts';
+import { isFolder, type RawPath, showPath, type SnapshotChange } from './listing.ts';
 import { RestoreProblem } from './preview-restore.ts';
 import { ITSELF } from './snapshot-notes.ts';
 import { clearLeft, type RestoreMeans, runRestore } from './restore/run-restore.ts';
@@ -11,6 +11,8 @@ export type RestoreStretch = {
   /** The last one that the session knows: of empty folders, those that it has may go. */
   readonly known: string;
   readonly to: string;
+  /** Folders in it that go back by themselves. */
+  readonly apart?: readonly RawPath[] | undefined;
   readonly changes: readonly SnapshotChange[];
 };
 
@@ -19,12 +21,15 @@ export type RestoreStretch = {
  * RestoreProblem where a file is in the way, and before anything is written, or where someone has
  * changed one since `now`, which stays as it is.
  */
-export async function restore(means: RestoreMeans, { now, known, to, changes }: RestoreStretch): Promise<void> {
+export async function restore(
+  means: RestoreMeans,
+  { now, known, to, apart = [], changes }: RestoreStretch,
+): Promise<void> {
   await clearLeft(means);
   const written = changes.filter(({ kind, path }) => kind !== 'deleted' && !isFolder(path)).map(({ path }) => path);
   const deleted = changes.filter(({ kind }) => kind === 'deleted').map(({ path }) => path);
   const permitted = changes.flatMap(({ path }) => (isFolder(path) ? [path === ITSELF ? '' : path.slice(0, -1)] : []));
-  const answer = await runRestore(means, { to, from: now, known, written, deleted, permitted });
+  const answer = await runRestore(means, { to, from: now, known, apart, written, deleted, permitted });
   if (answer.kind === 'done') return;
   if (answer.kind === 'changed')
     throw new RestoreProblem(
@@ -41,6 +46,6 @@ export async function checkOut(means: RestoreMeans, snapshot: string, folder: st
   const place = { ...means.place, root: folder };
   await runRestore(
     { ...means, place },
-    { to: snapshot, from: null, known: null, written: null, deleted: [], permitted: [''] },
+    { to: snapshot, from: null, known: null, apart: [], written: null, deleted: [], permitted: [''] },
   );
 }

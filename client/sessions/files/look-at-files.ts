@@ -1,5 +1,6 @@
 // Says what a rewind would do to files (T7): a worker looks at the folders as they are now. Where
 // none can, the snapshots of the session tell what they know.
+import { isAtOrBelow, waysBelow } from '../../../store/snapshots/nested-roots.ts';
 import { listChanges, type ShadowReading } from '../../../store/snapshots/compare.ts';
 import { showPath } from '../../../store/snapshots/listing.ts';
 import { fetchPacks, hasPacks } from '../../../store/snapshots/packs.ts';
@@ -117,7 +118,10 @@ async function listFiles(
   const lists = await Promise.all(
     files.map(async ({ root, known, to }) => {
       const changes = await listChanges(reading, { from: known, to, paths: [] });
-      return changes.map(({ path, ...change }) => ({ root, path: showPath(path), ...change }));
+      const apart = waysBelow(root, files);
+      return changes.flatMap(({ path, ...change }) =>
+        isAtOrBelow(path, apart) ? [] : [{ root, path: showPath(path), ...change }],
+      );
     }),
   );
   return lists.flat();

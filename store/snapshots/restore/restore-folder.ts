@@ -11,6 +11,7 @@ import { isBelow, parseFolders } from '../empty-folders.ts';
 import { syncFolders, UnsyncedFiles } from './disk-sync.ts';
 import { FoldersBeneath, folderOf } from './folders-beneath.ts';
 import { foldersOf, type RawPath, showPath } from '../listing.ts';
+import { isAtOrBelow } from '../nested-roots.ts';
 import { LINK, putFile, type PutStep } from './put-file.ts';
 import { removeFile } from './remove-file.ts';
 import { ChangedMeanwhile, createKnownCheck, type RequireKnown } from './require-known.ts';
@@ -30,6 +31,8 @@ export type RestoreRequest = {
   readonly from: string | null;
   /** The last snapshot that the session knows: empty folders that came later are somebody else's. */
   readonly known: string | null;
+  /** Folders in it of which nothing is made or removed. */
+  readonly apart: readonly RawPath[];
   /** Files that are written: null stands for all, into a folder that nobody looks into yet. */
   readonly written: readonly RawPath[] | null;
   readonly deleted: readonly RawPath[];
@@ -60,7 +63,7 @@ type OnStep = (step: RestoreStep) => void;
 
 /** Rejects with a sentence. `onStep` is called before each step. */
 export async function restoreFolder(request: RestoreRequest, onStep: OnStep = () => undefined): Promise<RestoreAnswer> {
-  const { place, git, to, from, known } = request;
+  const { place, git, to, from, known, apart } = request;
   const [folders, own] = [new FoldersBeneath(place.root), new FoldersBeneath(place.root)];
   const blobs = new BlobStream(git, place);
   try {
@@ -78,8 +81,8 @@ export async function restoreFolder(request: RestoreRequest, onStep: OnStep = ()
     const order = orderRestore({
       written: writtenOf(request, tree),
       deleted: request.deleted.filter(isBelow),
-      emptyNow: emptyKnown.filter((folder) => !others.has(folder)),
-      emptyThen: emptyThen.filter((folder) => isFree(tree, folder)),
+      emptyNow: emptyKnown.filter((folder) => !others.has(folder) && !isAtOrBelow(folder, apart)),
+      emptyThen: emptyThen.filter((folder) => isFree(tree, folder) && !isAtOrBelow(folder, apart)),
     });
     others.note({ known: emptyKnown, now: await readEmpty(before), then: emptyThen });
     const path = findInTheWay(restoring, order);

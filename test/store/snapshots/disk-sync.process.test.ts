@@ -50,6 +50,7 @@ test.skipIf(process.platform !== 'linux')(
       to,
       from,
       known: from,
+      apart: [],
       written,
       deleted: ['b/new'],
       permitted: [],

@@ -36,7 +36,7 @@ test('a restore that is killed before any of its steps is finished by the next, 
   const paths = (isDeleted: boolean) =>
     changes.flatMap(({ kind, path }) => ((kind === 'deleted') === isDeleted && !path.endsWith('/') ? [path] : []));
   const lists = { written: paths(false), deleted: paths(true), permitted: ['stays', 'locked'] };
-  const request = { place, git: 'git', to, from: known, known, run: '0123abcd', ...lists };
+  const request = { place, git: 'git', to, from: known, known, apart: [], run: '0123abcd', ...lists };
   let steps: readonly string[] = [];
   for (let at = 1; steps.length === 0; at += 1) {
     sh(`${clear}; ${NOW}`);
