@@ -7,8 +7,8 @@ import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { FilesRewound, RootRewind, RootRewound } from '../../workflows/contract/rewind.ts';
 import { present } from '../../workflows/contract/present.ts';
-import type { RawPath, SnapshotChange } from '../../store/snapshots/listing.ts';
-import { isAtOrBelow, waysBelow } from '../../store/snapshots/nested-roots.ts';
+import { isAtOrBelow, type RawPath, type SnapshotChange } from '../../store/snapshots/listing.ts';
+import { waysBelow } from '../../store/snapshots/nested-roots.ts';
 import {
   ForeignProblem,
   previewRestore,

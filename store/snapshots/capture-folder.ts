@@ -26,6 +26,7 @@ import {
   collectOmitted,
   formatOmitted,
   formatPermissions,
+  forgetOdd,
   formatRules,
   guessUmask,
   listPermissions,
@@ -376,20 +377,13 @@ export class FolderCapture {
     // A snapshot of an earlier version does not say what permissions there were.
     if (modes === undefined) return changes;
     const note = parsePermissions(await this.#runGit(['cat-file', 'blob', '--end-of-options', modes]));
-    const listPaths = async (snapshot: string) => await listPathModes(this.#reading, snapshot);
-    return await withPermissionChanges(
-      changes,
-      { note, listPaths: () => listPaths(before) },
-      { note: parsePermissions(this.#modes), listPaths: () => listPaths(last) },
-    );
+    const listPaths = (snapshot: string) => () => listPathModes(this.#reading, snapshot);
+    const now = { note: parsePermissions(this.#modes), listPaths: listPaths(last) };
+    return await withPermissionChanges(changes, { note, listPaths: listPaths(before) }, now);
   }
 
   get #reading(): ShadowReading {
-    return {
-      gitDir: this.#place.gitDir,
-      git: this.#git,
-      run: (argv, { env }) => runWithInput(argv, '', env),
-    };
+    return { ...this.#place, git: this.#git, run: (argv, { env }) => runWithInput(argv, '', env) };
   }
 
   /** Returns the parts of a snapshot; null where it is damaged, or another host's. */
@@ -480,12 +474,6 @@ export class FolderCapture {
       return null;
     }
   }
-}
-
-/** Makes the note on permissions anew. */
-function forgetOdd(folder: IndexedFolder): void {
-  folder.odd = null;
-  for (const child of folder.folders.values()) forgetOdd(child);
 }
 
 /** Says in the history of the repository what a snapshot is of. */

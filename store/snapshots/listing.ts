@@ -32,6 +32,10 @@ export function foldersOf(path: RawPath): readonly RawPath[] {
   return found;
 }
 
+/** Tells whether a path, of a folder with a slash or without, is one of these folders or below it. */
+export const isAtOrBelow = (path: RawPath, folders: readonly RawPath[]): boolean =>
+  folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
+
 /** Shows a name: as UTF-8, or with each byte that is none as `\xNN`. */
 export function showPath(path: RawPath): string {
   const bytes = bytesOf(path);

@@ -42,10 +42,6 @@ const wayTo = (from: string, to: string): RawPath => Buffer.from(relative(from, 
 export const waysBelow = (root: string, others: readonly { readonly root: string }[]): readonly RawPath[] =>
   others.flatMap((other) => (other.root !== root && isInside(root, other.root) ? [wayTo(root, other.root)] : []));
 
-/** Tells whether a path, of a folder with a slash or without, is one of these folders or below it. */
-export const isAtOrBelow = (path: RawPath, folders: readonly RawPath[]): boolean =>
-  folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
-
 /** Returns those of the paths in a folder that are not as one of the nested folders knows them. */
 export async function findUnknown(
   reading: ShadowReading,

@@ -56,6 +56,12 @@ export function listPermissions(
   return [...(isUsual ? [] : [line(ofItself, ITSELF)]), ...own, ...below];
 }
 
+/** Has the lines of a note made anew. */
+export function forgetOdd(folder: IndexedFolder): void {
+  folder.odd = null;
+  for (const child of folder.folders.values()) forgetOdd(child);
+}
+
 export const formatPermissions = (odd: readonly string[], umask: number): string =>
   [`${USUAL} ${umask.toString(8)}`, ...odd.toSorted()].join('\0');
 

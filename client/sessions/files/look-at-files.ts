@@ -1,8 +1,8 @@
 // Says what a rewind would do to files (T7): a worker looks at the folders as they are now. Where
 // none can, the snapshots of the session tell what they know.
-import { isAtOrBelow, waysBelow } from '../../../store/snapshots/nested-roots.ts';
+import { waysBelow } from '../../../store/snapshots/nested-roots.ts';
 import { listChanges, type ShadowReading } from '../../../store/snapshots/compare.ts';
-import { showPath } from '../../../store/snapshots/listing.ts';
+import { isAtOrBelow, showPath } from '../../../store/snapshots/listing.ts';
 import { fetchPacks, hasPacks } from '../../../store/snapshots/packs.ts';
 import { readWithLeftBehind } from '../../../store/log/read-left-behind.ts';
 import type { Entry } from '../../../store/log/entries.ts';

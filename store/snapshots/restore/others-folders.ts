@@ -9,7 +9,7 @@ type EmptyFolders = {
   /** Those that the session knows, those that are there, and those that are to be there. */
   readonly known: readonly RawPath[];
   readonly now: readonly RawPath[];
-  readonly then: readonly RawPath[];
+  readonly toBe: readonly RawPath[];
 };
 
 export class OthersFolders {
@@ -27,8 +27,8 @@ export class OthersFolders {
   }
 
   /** Adds those that came after the session last looked, and forgets those that are gone. */
-  note({ known, now, then }: EmptyFolders): void {
-    const ours = new Set([...known, ...then]);
+  note({ known, now, toBe }: EmptyFolders): void {
+    const ours = new Set([...known, ...toBe]);
     const theirs = now.filter((folder) => this.#folders.has(folder) || !ours.has(folder));
     const isSame = theirs.length === this.#folders.size && theirs.every((folder) => this.#folders.has(folder));
     if (!isSame) replaceFile(this.#path, theirs.join('\0'));

@@ -10,8 +10,7 @@ import { BlobStream, listTree, type TreeFile } from './blob-stream.ts';
 import { isBelow, parseFolders } from '../empty-folders.ts';
 import { syncFolders, UnsyncedFiles } from './disk-sync.ts';
 import { FoldersBeneath, folderOf } from './folders-beneath.ts';
-import { foldersOf, type RawPath, showPath } from '../listing.ts';
-import { isAtOrBelow } from '../nested-roots.ts';
+import { foldersOf, isAtOrBelow, type RawPath, showPath } from '../listing.ts';
 import { LINK, putFile, type PutStep } from './put-file.ts';
 import { removeFile } from './remove-file.ts';
 import { ChangedMeanwhile, createKnownCheck, type RequireKnown } from './require-known.ts';
@@ -69,7 +68,7 @@ export async function restoreFolder(request: RestoreRequest, onStep: OnStep = ()
   try {
     const all = await listTree(git, place, to);
     const tree = filesOf(all);
-    const readEmpty = async (tree: Tree) => parseFolders(await readNote(blobs, tree.get('folders')));
+    const readEmpty = async (listed: Tree) => parseFolders(await readNote(blobs, listed.get('folders')));
     const before: Tree = from === null ? new Map() : await listTree(git, place, from);
     const requireKnown = from === null ? pass : createKnownCheck(folders, filesOf(before));
     const emptyKnown = known === null ? [] : await readEmpty(await listNotes(git, place, known));
@@ -84,7 +83,7 @@ export async function restoreFolder(request: RestoreRequest, onStep: OnStep = ()
       emptyNow: emptyKnown.filter((folder) => !others.has(folder) && !isAtOrBelow(folder, apart)),
       emptyThen: emptyThen.filter((folder) => isFree(tree, folder) && !isAtOrBelow(folder, apart)),
     });
-    others.note({ known: emptyKnown, now: await readEmpty(before), then: emptyThen });
+    others.note({ known: emptyKnown, now: await readEmpty(before), toBe: emptyThen });
     const path = findInTheWay(restoring, order);
     if (path !== null) return { kind: 'in_the_way', path };
     await workOff(restoring, order);

@@ -42,7 +42,7 @@ async function openSession() {
     const before = await capture(root);
     sh(script);
     const entries = [runStarted(chain.length + 1), user('Go.'), before, reply([]), await capture(root)];
-    const parent = (chain.at(-1)?.hash ?? null) as Hash | null;
+    const parent = chain.at(-1)?.hash ?? null;
     chain.push({
       hash: `h-${first}` as Hash,
       bytes: 1,
