@@ -1,6 +1,6 @@
 // Checks a snapshot out into a new folder for a fork (T10). The folder is there with all its files
 // or not at all: it is filled under another name first. A second attempt finds what the first made.
-import { existsSync, lstatSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, type Stats } from 'node:fs';
 import { mkdir, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
@@ -102,11 +102,10 @@ async function makeFolder(means: Means): Promise<void> {
   if (isMade(means.place)) return;
   await requireFree(root);
   await rm(filled, { recursive: true, force: true });
-  await mkdir(filled).catch((error: unknown) => {
-    throw new CheckOutProblem(`${root} cannot be made: ${reasonOf(error)}`);
-  });
+  await makePrivate(filled, root);
   try {
     await checkOut(means, snapshot, filled);
+    closeAs(lstatSync(root, { throwIfNoEntry: false }), filled);
   } catch (error) {
     if (await isRefusedNow(means, error)) await rm(filled, { recursive: true, force: true });
     throw error;
@@ -114,6 +113,18 @@ async function makeFolder(means: Means): Promise<void> {
   await requireCurrent(means);
   noteMade(means.place, filled);
   await rename(filled, root);
+}
+
+/** Nobody else looks into it before it has the permissions that the snapshot has. */
+async function makePrivate(folder: string, root: string): Promise<void> {
+  await mkdir(folder, { mode: 0o700 }).catch((error: unknown) => {
+    throw new CheckOutProblem(`${root} cannot be made: ${reasonOf(error)}`);
+  });
+}
+
+/** A fork's folder that a person has made for it lets in nobody whom that one kept out. */
+function closeAs(given: Stats | undefined, folder: string): void {
+  if (given) chmodSync(folder, lstatSync(folder).mode & 0o7777 & (given.mode | ~0o077));
 }
 
 /** Tells whether no other attempt follows, or is under way already: this one has to tidy up. */
@@ -151,16 +162,16 @@ async function makeWorktree(means: Means, from: string): Promise<string> {
   if (!wasMade) await requireFree(root);
   if (!existsSync(madeFile(place))) await requireNoBranch(means, repository, branch);
   await requireCurrent(means);
+  const given = wasMade ? undefined : lstatSync(root, { throwIfNoEntry: false });
   // Someone may have put files there since, unless it is our own.
   if (wasMade) await rm(root, { recursive: true });
   else if (existsSync(root)) await rmdir(root);
   if (existsSync(madeFile(place))) await clearLeft(means, repository, branch);
-  await mkdir(root).catch((error: unknown) => {
-    throw new CheckOutProblem(`${root} cannot be made: ${reasonOf(error)}`);
-  });
+  await makePrivate(root, root);
   noteMade(place, root);
   try {
     await fillWorktree(means, repository, { branch, from });
+    closeAs(given, root);
   } catch (error) {
     if (await isRefusedNow(means, error)) await dropWorktree(means, repository, branch);
     throw error;

@@ -1,6 +1,7 @@
 // Says what a rewind would do to the folders of a session, and what would stop it (T7). A folder is
 // captured as it is, as before a real one; nothing in it is written.
 import { showPath, type SnapshotChange } from '../../store/snapshots/listing.ts';
+import { waysBelow } from '../../store/snapshots/nested-roots.ts';
 import {
   ForeignProblem,
   previewRestore,
@@ -40,11 +41,12 @@ export async function previewRoots(options: RewindMeans, about: RewindAbout): Pr
 }
 
 async function previewRoot(options: RewindMeans, about: RewindAbout, asked: RootRewind): Promise<RootPreview> {
-  const { root, known, to } = asked;
+  const { root, known, to, nested } = asked;
+  const apart = waysBelow(root, about.roots);
   const { attempt, force = false } = about;
   const means = { ...(await openRoot(options, about, asked)), held: [known] };
   const { now, leftOut } = await captureNow(means);
-  const { changes, untaken, stop } = await previewAnyway(means, { known, now, leftOut, to, force });
+  const { changes, untaken, stop } = await previewAnyway(means, { known, now, leftOut, to, force, apart, nested });
   const { dataDir } = options;
   const { named, writer } = await findProgramsInUse({ dataDir, session: attempt.session, root, changes });
   const problems = [

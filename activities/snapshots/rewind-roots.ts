@@ -7,7 +7,8 @@ import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { FilesRewound, RootRewind, RootRewound } from '../../workflows/contract/rewind.ts';
 import { present } from '../../workflows/contract/present.ts';
-import type { SnapshotChange } from '../../store/snapshots/listing.ts';
+import { isAtOrBelow, type RawPath, type SnapshotChange } from '../../store/snapshots/listing.ts';
+import { waysBelow } from '../../store/snapshots/nested-roots.ts';
 import {
   ForeignProblem,
   previewRestore,
@@ -34,6 +35,8 @@ import { findNamedUpTo, sendNewPacks } from './send-new-packs.ts';
 type Prepared = {
   readonly means: SnapshotMeans;
   readonly asked: RootRewind;
+  /** Folders in it that go back by themselves. */
+  readonly apart: readonly RawPath[];
   /** The files as they were last captured, and right before the rewind. */
   readonly now: string;
   readonly before: string;
@@ -45,7 +48,9 @@ type Prepared = {
 };
 
 export async function rewindRoots(options: RewindMeans, about: RewindAbout): Promise<FilesRewound> {
-  const { attempt, roots } = about;
+  const { attempt } = about;
+  // What lies in another folder goes back first: the capture of that one has it then.
+  const roots = about.roots.toSorted((one, other) => other.root.length - one.root.length);
   try {
     await fetchSnapshots(options, about);
     const prepared: Prepared[] = [];
@@ -55,10 +60,12 @@ export async function rewindRoots(options: RewindMeans, about: RewindAbout): Pro
       const ready = await prepareAgain(about, each);
       // A worker that was frozen until now may have been replaced.
       if (!(await attempt.fence())) throw createGivenUpError(attempt);
-      await restore(ready.means, { now: ready.now, to: ready.asked.to, changes: ready.changes });
+      const { asked, now, apart, changes } = ready;
+      await restore(ready.means, { ...asked, now, apart, changes });
       done.push(await describeDone(options, about, ready));
     }
-    return { kind: 'done', roots: done };
+    const inOrder = about.roots.flatMap(({ root }) => done.filter((one) => one.root === root));
+    return { kind: 'done', roots: inOrder };
   } catch (error) {
     attempt.signal.throwIfAborted();
     if (!isStop(error)) throw error;
@@ -88,7 +95,8 @@ async function describeDone(
 }
 
 async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewind): Promise<Prepared> {
-  const { root, known, to } = asked;
+  const { root, known, to, nested } = asked;
+  const apart = waysBelow(root, about.roots);
   const opened = await openRoot(options, about, asked);
   const { place } = opened;
   const begun = readBegun(place.own, about.step);
@@ -96,27 +104,29 @@ async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewi
   const { now, leftOut } = await captureNow(means);
   // Files that an earlier attempt has written are not foreign.
   if (begun !== null && about.force !== true) {
-    const [foreign] = await findForeignChanges({ ...means, ...place }, { begun, now, to });
+    const changed = await findForeignChanges({ ...means, ...place }, { begun, now, to });
+    const foreign = [...changed].find((path) => !isAtOrBelow(path, apart));
     if (foreign !== undefined) throw new ForeignProblem(foreign);
   }
   const force = about.force === true || begun !== null;
   // The comparison has read what is to be written: nothing of it is missing or damaged.
-  const { changes, untaken } = await previewRestore(means, { known, now, leftOut, to, force });
+  const { changes, untaken } = await previewRestore(means, { known, now, leftOut, to, force, apart, nested });
   const { dataDir } = options;
   const { named: inUse, writer } = await findProgramsInUse({ dataDir, ...about.attempt, root, changes });
   // A program that came while an earlier attempt wrote does not keep this one from ending it.
   if (writer !== null && !force) throw new RestoreProblem(describeWriter(writer));
   if (begun === null) writeBegun(place.own, { step: about.step, before: now });
-  const files = begun === null ? changes.length : (await compareSnapshots(means, begun, to)).length;
-  return { means, asked, now, before: begun ?? now, changes, untaken, files, inUse };
+  const all = begun === null ? changes : await compareSnapshots(means, begun, to);
+  const files = all.filter(({ path }) => !isAtOrBelow(path, apart)).length;
+  return { means, asked, apart, now, before: begun ?? now, changes, untaken, files, inUse };
 }
 
 /** Looks once more right before a folder is written: the others may have taken long. */
 async function prepareAgain({ step, force }: RewindAbout, prepared: Prepared): Promise<Prepared> {
-  const { means, asked, now: known, before } = prepared;
+  const { means, asked, apart, now: known, before } = prepared;
   const { now, leftOut } = await captureNow(means);
   if (now === known) return prepared;
-  const preview = await previewRestore(means, { known, now, leftOut, to: asked.to, force: force === true });
+  const preview = await previewRestore(means, { known, now, leftOut, to: asked.to, force: force === true, apart });
   if (before !== known) return { ...prepared, now, ...preview };
   writeBegun(means.place.own, { step, before: now });
   return { ...prepared, now, before: now, ...preview, files: preview.changes.length };
@@ -132,9 +142,10 @@ async function takeBack(
   about: RewindAbout,
   { root, to }: RootRewind,
 ): Promise<readonly string[]> {
-  const { step, attempt } = about;
+  const { step, attempt, roots } = about;
   const opened = openMeans(options, about, root);
   const { place } = opened;
+  const apart = waysBelow(root, roots);
   const begun = readBegun(place.own, step);
   if (begun === null) return [];
   const means = { ...opened, held: [begun, to] };
@@ -144,9 +155,19 @@ async function takeBack(
     const kept = await findForeignChanges({ ...means, ...place }, { begun, now, to });
     const brought = (await compareSnapshots(means, begun, to)).filter(({ kind }) => kind === 'added');
     const own = new Set(brought.map(({ path }) => path));
-    const { changes } = await previewRestore(means, { known: to, now, leftOut, to: begun, force: true, kept, own });
+    const { changes } = await previewRestore(means, {
+      known: to,
+      now,
+      leftOut,
+      to: begun,
+      force: true,
+      kept,
+      apart,
+      own,
+    });
     if (!(await attempt.fence())) throw createGivenUpError(attempt);
-    await restore(means, { now, to: begun, changes });
+    // Empty folders of the snapshot that it went to are its own.
+    await restore(means, { now, known: to, to: begun, apart, changes });
     return [];
   } catch (error) {
     attempt.signal.throwIfAborted();

@@ -27,7 +27,9 @@ import {
   collectOmitted,
   formatOmitted,
   formatPermissions,
+  forgetOdd,
   formatRules,
+  guessUmask,
   listPermissions,
   type Omitted,
   parsePermissions,
@@ -37,9 +39,10 @@ import { parseChanges, parseTree, type RawPath, type SnapshotChange } from './li
 import { createTemporaryCheck } from './restore/temporary-names.ts';
 import { collectFiles, readSaved, replaceFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
 import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
-import type { RunHeld } from './run-held.ts';
+import type { ShadowReading } from './run-held.ts';
 import { isSnapshotId, nameTree } from './snapshot-ids.ts';
 import { findUncaptured } from './uncaptured.ts';
+import { listPathModes } from './read-notes.ts';
 
 /** The most that is captured of a folder. Bytes. */
 export type SnapshotCaps = { readonly files: number; readonly bytes: number; readonly fileBytes: number };
@@ -112,7 +115,6 @@ const UNREAD = { permissions: -1, size: 0, mtimeMs: 0, ctimeMs: 0, ino: 0, readA
 export class FolderCapture {
   readonly #place: ShadowPlace;
   readonly #git: string;
-  readonly #umask = process.umask();
   #index: FolderIndex;
   #writer: ObjectWriter;
   #last: LastSnapshot | null = null;
@@ -131,10 +133,10 @@ export class FolderCapture {
   #isTaken = false;
   /** A bound over all files may have room for others at any change: all is looked at then. */
   #isWatched = true;
-  /** The empty folders of the last snapshot, as a restore reads them. */
-  #folders: string | null = null;
   /** The note of the last snapshot on permissions, which a comparison of trees does not tell. */
   #modes = '';
+  /** The umask whose permissions are not in it. */
+  #umask: number | null = null;
   #compare: Comparison | null = null;
 
   constructor({ place, git }: Pick<CaptureRequest, 'place' | 'git'>) {
@@ -186,7 +188,6 @@ export class FolderCapture {
   #forget(): void {
     this.close();
     this.#isSaved = true;
-    this.#folders = null;
     this.#index = new FolderIndex(this.#place.root, this.#git);
     this.#writer = this.#openWriter();
     this.#last = this.#previous = null;
@@ -277,10 +278,13 @@ export class FolderCapture {
     collect: ((pack: Buffer) => void) | undefined,
   ): Promise<LastSnapshot> {
     const [empty, odd]: [RawPath[], string[]] = [[], []];
+    const umask = guessUmask(this.#index.permissions);
+    if (umask !== this.#umask) forgetOdd(this.#index.top);
+    this.#umask = umask;
     const files = this.#treeOf(this.#index.top, '', { empty, odd }) || this.#writer.addTree([]);
     const folders = empty.toSorted().join('\0');
     const rules = formatRules(this.#index.rulesInForce(), request.include);
-    this.#modes = formatPermissions(odd, this.#umask);
+    this.#modes = formatPermissions(odd, umask);
     const modes = this.#addText(this.#modes);
     const notes = { omitted: this.#addText(formatOmitted(leftOut)), rules: this.#addText(rules) };
     const id = this.#writer.addTree([
@@ -290,8 +294,6 @@ export class FolderCapture {
       { mode: '100644', name: 'omitted', id: notes.omitted },
       { mode: '100644', name: 'rules', id: notes.rules },
     ]);
-    if (folders !== this.#folders) replaceFile(join(this.#place.own, 'folders'), folders);
-    this.#folders = folders;
     if (this.#last?.id === id) return this.#last;
     // Commits are of this repository alone.
     await this.#writer.flush(collect);
@@ -317,7 +319,7 @@ export class FolderCapture {
       if (id === '') found.empty.push(`${path}${name}/`);
       else if (folder.tree === null) entries.push({ mode: FOLDER_MODE, name, id });
     }
-    folder.odd ??= listPermissions(folder, path, this.#umask);
+    folder.odd ??= listPermissions(folder, path, this.#umask ?? 0);
     for (const line of folder.odd) found.odd.push(line);
     if (folder.tree !== null) return folder.tree;
     for (const [name, { mode, id }] of folder.files) entries.push({ mode, name, id });
@@ -344,7 +346,10 @@ export class FolderCapture {
     const from = before === null ? null : await this.#partsOf(before, last);
     if (from === null) return { before: null, changes: [] };
     const changes = from.files === last.files ? [] : await this.#compareTrees(from.files, last.files);
-    const all = from.modes === last.modes ? changes : await this.#addModes(from.modes, changes);
+    const all =
+      from.modes === last.modes
+        ? changes
+        : await this.#addModes(before ?? '', { modes: from.modes, last: last.id }, changes);
     const isDecidedAlike = from.deciding === last.deciding && !all.some(({ path }) => IGNORE_FILE.test(path));
     return { before, changes: isDecidedAlike ? all : await this.#withoutUncaptured(before, last.id, all) };
   }
@@ -355,10 +360,8 @@ export class FolderCapture {
     to: string,
     changes: readonly SnapshotChange[],
   ): Promise<readonly SnapshotChange[]> {
-    const run: RunHeld = (argv, { env }) => runWithInput(argv, '', env);
-    const reading = { gitDir: this.#place.gitDir, git: this.#git, run };
     // Where the notes of a snapshot are damaged, all counts as changed.
-    const uncaptured = await findUncaptured(reading, { from: from ?? '', to }, changes).catch(() => null);
+    const uncaptured = await findUncaptured(this.#reading, { from: from ?? '', to }, changes).catch(() => null);
     return changes.filter(({ path }) => {
       const found = uncaptured?.get(path);
       // A captured file is looked at whatever rule ignores it since: it is gone.
@@ -372,11 +375,21 @@ export class FolderCapture {
     return parseChanges(await this.#compare.compare(from, to));
   }
 
-  async #addModes(from: string | undefined, changes: readonly SnapshotChange[]): Promise<readonly SnapshotChange[]> {
+  async #addModes(
+    before: string,
+    { modes, last }: { readonly modes: string | undefined; readonly last: string },
+    changes: readonly SnapshotChange[],
+  ): Promise<readonly SnapshotChange[]> {
     // A snapshot of an earlier version does not say what permissions there were.
-    if (from === undefined) return changes;
-    const before = await this.#runGit(['cat-file', 'blob', '--end-of-options', from]);
-    return withPermissionChanges(changes, parsePermissions(before), parsePermissions(this.#modes));
+    if (modes === undefined) return changes;
+    const note = parsePermissions(await this.#runGit(['cat-file', 'blob', '--end-of-options', modes]));
+    const listPaths = (snapshot: string) => () => listPathModes(this.#reading, snapshot);
+    const now = { note: parsePermissions(this.#modes), listPaths: listPaths(last) };
+    return await withPermissionChanges(changes, { note, listPaths: listPaths(before) }, now);
+  }
+
+  get #reading(): ShadowReading {
+    return { ...this.#place, git: this.#git, run: (argv, { env }) => runWithInput(argv, '', env) };
   }
 
   /** Returns the parts of a snapshot; null where it is damaged, or another host's. */

@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs';
 import type { SnapshotChange, RawPath } from './listing.ts';
 import { parseChanges } from './listing.ts';
 import { gitArguments, shadowEnvironment } from './shadow.ts';
-import { withPermissionChanges } from './permission-changes.ts';
+import { type NotedSnapshot, withPermissionChanges } from './permission-changes.ts';
+import { listPathModes } from './read-notes.ts';
 import { readBlobs } from './read-blobs.ts';
 import { isSnapshotId, nameTree, requireSnapshotId } from './snapshot-ids.ts';
 import { parsePermissions, type PermissionsNote } from './snapshot-notes.ts';
@@ -44,9 +45,13 @@ export async function listChanges(
   for await (const [, note] of readBlobs(reading, [before, after]))
     notes.push(parsePermissions(note.toString('latin1')));
   const [had, has] = notes as [PermissionsNote, PermissionsNote];
+  const noted = (note: PermissionsNote, snapshot: string): NotedSnapshot => ({
+    note,
+    listPaths: () => listPathModes(reading, snapshot),
+  });
   const isMeant = ({ path }: SnapshotChange): boolean =>
     paths.length === 0 || paths.some((one) => path === one || path.startsWith(`${one}/`));
-  return withPermissionChanges(changes, had, has).filter(isMeant);
+  return (await withPermissionChanges(changes, noted(had, from ?? ''), noted(has, to))).filter(isMeant);
 }
 
 export type PatchOptions = {

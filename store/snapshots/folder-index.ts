@@ -23,7 +23,7 @@ export type OmittedWhy = 'large' | 'unreadable' | 'files' | 'bytes' | 'no_file' 
 /** A captured file. */
 export type IndexedFile = {
   readonly mode: string;
-  /** Its nine permission bits. */
+  /** Its nine permission bits: what makes it a program of another user's is not captured. */
   readonly permissions: number;
   readonly size: number;
   readonly mtimeMs: number;
@@ -135,6 +135,8 @@ export class FolderIndex {
   /** The number and bytes of all captured files. */
   files = 0;
   bytes = 0;
+  /** Numbers of captured files that are no programs, by their permissions. */
+  readonly permissions = new Map<number, number>();
   readonly #root: string;
   readonly #repositories: RepositoryRules;
   readonly #tracked: TrackedFiles;
@@ -188,6 +190,8 @@ export class FolderIndex {
     }
     const above = this.#describeAbove(this.#repositories.rulesAbove(this.#root));
     if (changed === null || above !== this.#above) return null;
+    // The system tells of the folder itself under no name in it.
+    this.#notePermissions(this.top, '');
     const looking: Looking = { bounds, known: [], added: [], repositories };
     const linked = this.#linked.lookAgain();
     for (const [folder, names] of changed) {
@@ -247,6 +251,8 @@ export class FolderIndex {
   set(folder: IndexedFolder, name: string, file: IndexedFile): void {
     const held = folder.files.get(name);
     folder.files.set(name, file);
+    this.#count(held, -1);
+    this.#count(file, 1);
     this.files += held ? 0 : 1;
     this.bytes += file.size - (held?.size ?? 0);
     folder.omitted.delete(name);
@@ -264,10 +270,16 @@ export class FolderIndex {
     const held = folder.files.get(name);
     if (!held) return;
     folder.files.delete(name);
+    this.#count(held, -1);
     this.files -= 1;
     this.bytes -= held.size;
     folder.odd = null;
     invalidate(folder);
+  }
+
+  #count(file: IndexedFile | undefined, by: number): void {
+    if (file?.mode === '100644')
+      this.permissions.set(file.permissions, (this.permissions.get(file.permissions) ?? 0) + by);
   }
 
   /** Returns the folder of a path, which is made where it is missing. */
@@ -291,11 +303,13 @@ export class FolderIndex {
   /** `names`: looks at these alone, where the last look at the folder has left its place. */
   #lookInto(folder: IndexedFolder, place: Place, looking: Looking, names?: ReadonlySet<string>): void {
     requireTime(looking.bounds);
-    if (!names) this.#watch.add(folder, this.placeOf(place.path));
+    if (!names) {
+      this.#watch.add(folder, this.placeOf(place.path));
+      this.#notePermissions(folder, place.path);
+    }
     const entries = this.#list(folder, place.path);
     // What was captured of a folder that may not be read stays.
     if (entries === null) return;
-    if (!names) this.#notePermissions(folder, place.path);
     for (const name of folder.omitted.keys())
       if (names?.has(name.replace(/\/$/, '')) ?? true) folder.omitted.delete(name);
     const here = names ? place : this.#rulesIn(folder, place, entries, looking);
@@ -331,10 +345,10 @@ export class FolderIndex {
   }
 
   #notePermissions(folder: IndexedFolder, path: RawPath): void {
-    const stats = lstatSync(this.placeOf(path.slice(0, -1)), { throwIfNoEntry: false });
-    if (!stats || folder.permissions === (stats.mode & PERMISSIONS)) return;
-    folder.permissions = stats.mode & PERMISSIONS;
-    if (folder.parent) folder.parent.odd = null;
+    const stats = this.#statOf(path.slice(0, -1));
+    if (typeof stats !== 'object' || folder.permissions === (stats.mode & FOLDER_PERMISSIONS)) return;
+    folder.permissions = stats.mode & FOLDER_PERMISSIONS;
+    (folder.parent ?? folder).odd = null;
   }
 
   /** A repository, or a work tree, has rules of its own alone. */
@@ -476,6 +490,8 @@ function invalidate(folder: IndexedFolder): void {
 }
 
 export const PERMISSIONS = 0o777;
+/** Those of a folder: also whether only owners remove names in it, and whether its group is kept. */
+export const FOLDER_PERMISSIONS = 0o3777;
 
 export function modeOf(stats: Pick<Stats, 'isSymbolicLink' | 'mode'>): string {
   if (stats.isSymbolicLink()) return '120000';

@@ -22,12 +22,19 @@ export function parseTree(printed: string): readonly TreeLine[] {
 
 export const bytesOf = (path: RawPath): Buffer => Buffer.from(path, 'latin1');
 
+/** Tells whether a change is one of a folder's permissions. */
+export const isFolder = (path: RawPath): boolean => path.endsWith('/');
+
 /** Returns the folders above a path, nearest first. */
 export function foldersOf(path: RawPath): readonly RawPath[] {
   const found: RawPath[] = [];
   for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) found.push(path.slice(0, at));
   return found;
 }
+
+/** Tells whether a path, of a folder with a slash or without, is one of these folders or below it. */
+export const isAtOrBelow = (path: RawPath, folders: readonly RawPath[]): boolean =>
+  folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
 
 /** Shows a name: as UTF-8, or with each byte that is none as `\xNN`. */
 export function showPath(path: RawPath): string {
@@ -39,7 +46,10 @@ export function showPath(path: RawPath): string {
 
 export type ChangeKind = 'added' | 'changed' | 'deleted';
 
-/** `insertions` and `deletions` are lines; null for a file that is not text. */
+/**
+ * `insertions` and `deletions` are lines; null for a file that is not text. The path of a folder,
+ * whose permissions have changed, ends with a slash.
+ */
 export type SnapshotChange = {
   readonly path: RawPath;
   readonly kind: ChangeKind;

@@ -1,25 +1,45 @@
 // Changes of permissions alone, which git's comparison of trees does not tell.
-import type { RawPath, SnapshotChange } from './listing.ts';
-import type { PermissionsNote } from './snapshot-notes.ts';
+import { isFolder, type RawPath, type SnapshotChange } from './listing.ts';
+import { ITSELF, permissionsAt, type PermissionsNote } from './snapshot-notes.ts';
+
+/** The paths of a snapshot with their modes as git has them, or `folder`; a folder's ends with a slash. */
+export type PathModes = ReadonlyMap<RawPath, string>;
+
+/** A snapshot's note on permissions, and what it has, which costs more to be asked for. */
+export type NotedSnapshot = { readonly note: PermissionsNote; readonly listPaths: () => Promise<PathModes> };
 
 /**
- * Adds the files and folders of which only the permissions differ. A path whose note is there on one
- * side alone has the usual ones on the other; one that came or went is among the changes. Where
- * the usual ones are others, nothing is told apart.
+ * Adds the files and folders of which only the permissions differ. One that came or went is among
+ * the changes, or goes with what is in it.
  */
-export function withPermissionChanges(
+export async function withPermissionChanges(
   changes: readonly SnapshotChange[],
-  from: PermissionsNote,
-  to: PermissionsNote,
-): readonly SnapshotChange[] {
-  if (from.umask !== to.umask) return changes;
+  from: NotedSnapshot,
+  to: NotedSnapshot,
+): Promise<readonly SnapshotChange[]> {
+  if (from.note.umask === null || to.note.umask === null) return changes;
   const told = new Set(changes.map(({ path }) => path));
-  const isNew = (path: RawPath): boolean => path.endsWith('/') || told.has(path);
-  const differing = [...new Set([...from.odd.keys(), ...to.odd.keys()])].filter(
-    (path) => !isNew(path) && from.odd.get(path) !== to.odd.get(path) && isKnown(from, path) && isKnown(to, path),
-  );
+  const isLike = from.note.umask === to.note.umask;
+  // Where the usual ones are the same, only what is noted can differ.
+  const noted = new Set([...from.note.odd.keys(), ...to.note.odd.keys()]);
+  const differing = [...noted].filter((path) => from.note.odd.get(path) !== to.note.odd.get(path));
+  const isOnBoth = (path: RawPath): boolean => from.note.odd.has(path) && to.note.odd.has(path);
+  const isClear = isLike && differing.every((path) => !isFolder(path) || isOnBoth(path) || path === ITSELF);
+  const [before, after] = isClear ? [null, null] : [await from.listPaths(), await to.listPaths()];
+  const asked = isLike ? differing : [...(after as PathModes).keys()];
   const counts = { kind: 'changed', insertions: 0, deletions: 0 } as const;
-  return [...changes, ...differing.map((path) => ({ path, ...counts }))];
+  const changed = asked.filter((path) => {
+    if (told.has(path) || (before && !before.has(path)) || (after && !after.has(path))) return false;
+    const mode = isFolder(path) ? 'folder' : (after?.get(path) ?? '100644');
+    return isOther(from.note, to.note, path, mode);
+  });
+  return [...changes, ...changed.map((path) => ({ path, ...counts }))];
 }
 
-const isKnown = ({ odd }: PermissionsNote, path: RawPath): boolean => (odd.get(path) ?? 0) >= 0;
+function isOther(from: PermissionsNote, to: PermissionsNote, path: RawPath, mode: string): boolean {
+  const bare = path === ITSELF ? '' : path.replace(/\/$/, '');
+  const [had, has] = [permissionsAt(from, bare, mode), permissionsAt(to, bare, mode)];
+  if (had === undefined || has === undefined) return false;
+  const known = from.isOfOldKind || to.isOfOldKind ? 0o777 : 0o7777;
+  return (had & known) !== (has & known);
+}

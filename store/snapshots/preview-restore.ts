@@ -3,8 +3,9 @@ import { lstat, readdir } from 'node:fs/promises';
 import { codeOf } from '../../system/text.ts';
 import { findAlreadyThere } from './already-there.ts';
 import type { SnapshotCaps } from './capture-folder.ts';
-import { bytesOf, foldersOf, showPath, type SnapshotChange, type RawPath } from './listing.ts';
+import { bytesOf, foldersOf, isAtOrBelow, isFolder, showPath, type SnapshotChange, type RawPath } from './listing.ts';
 import type { ShadowPlace } from './shadow.ts';
+import { findUnknown, type NestedRoot } from './nested-roots.ts';
 import { createAbsenceJudge, readNotes } from './read-notes.ts';
 import { listGitFolders, type Omitted, type UncapturedWhy } from './snapshot-notes.ts';
 import { compareSnapshots, type SnapshotMeans } from './take-snapshot.ts';
@@ -18,6 +19,10 @@ export type Restoring = {
   readonly force: boolean;
   /** Files that are left as they are. */
   readonly kept?: ReadonlySet<RawPath>;
+  /** Folders in it that go back by themselves. */
+  readonly apart?: readonly RawPath[] | undefined;
+  /** Other folders of the session that lie in it or around it: what they know, nobody else did. */
+  readonly nested?: readonly NestedRoot[] | undefined;
   /** Files that the caller itself has put there: they go, whatever was captured then. */
   readonly own?: ReadonlySet<RawPath>;
   /** Says of files that are not in `now` why. */
@@ -57,9 +62,11 @@ export type RestorePreview = {
 /** Returns what would change. Throws RestoreProblem when a file stands in the way. */
 export async function previewRestore(
   means: SnapshotMeans,
-  { known, now, to, force, kept, own, leftOut }: Restoring,
+  { known, now, to, force, kept, apart = [], nested = [], own, leftOut }: Restoring,
 ): Promise<RestorePreview> {
-  const differing = (await compareSnapshots(means, now, to)).filter(({ path }) => kept?.has(path) !== true);
+  const differing = (await compareSnapshots(means, now, to)).filter(
+    ({ path }) => kept?.has(path) !== true && !isAtOrBelow(path, apart),
+  );
   const untaken = await findUntaken(means, to, differing, own);
   const stays = new Set(untaken.map(({ path }) => path));
   const needed = differing.filter(({ path }) => !stays.has(path));
@@ -72,8 +79,10 @@ export async function previewRestore(
   const git = now === to ? [] : await findGitFolders(means, { now, to });
   if (!force && known !== now) {
     const others = new Set((await compareSnapshots(means, known, now)).map(({ path }) => path));
-    const changed = changes.find(({ path }) => others.has(path));
-    if (changed) throw new ForeignProblem(changed.path);
+    const changed = changes.filter(({ path }) => others.has(path)).map(({ path }) => path);
+    const { root } = means.place;
+    const [foreign] = await findUnknown({ ...means, ...means.place }, { root, now, nested }, changed);
+    if (foreign !== undefined) throw new ForeignProblem(foreign);
   }
   return { changes, untaken: [...git, ...untaken] };
 }
@@ -132,7 +141,7 @@ async function findObstacles(place: ShadowPlace, changes: readonly SnapshotChang
   const deleted = new Set(changes.flatMap(({ kind, path }) => (kind === 'deleted' ? [path] : [])));
   // Below a file or a link that goes lies nothing of this folder.
   const written = changes.filter(
-    ({ kind, path }) => kind !== 'deleted' && !foldersOf(path).some((folder) => deleted.has(folder)),
+    ({ kind, path }) => kind !== 'deleted' && !isFolder(path) && !foldersOf(path).some((folder) => deleted.has(folder)),
   );
   const unheld: RawPath[] = [];
   // Git would remove what stands where a folder is to be.

@@ -1,11 +1,13 @@
 // Reads what a snapshot says of itself beside its files.
 import type { ShadowReading } from './run-held.ts';
+import { parseFolders } from './empty-folders.ts';
 import { foldersOf, parseTree, type RawPath, type TreeLine } from './listing.ts';
 import { readBlobs } from './read-blobs.ts';
+import type { PathModes } from './permission-changes.ts';
 import { wholeLines } from './read-beginning.ts';
 import { gitArguments, shadowEnvironment } from './shadow.ts';
 import { nameTree, requireSnapshotId } from './snapshot-ids.ts';
-import { judgeAbsence, parseNotes, type SnapshotNotes, type UncapturedWhy } from './snapshot-notes.ts';
+import { ITSELF, judgeAbsence, parseNotes, type SnapshotNotes, type UncapturedWhy } from './snapshot-notes.ts';
 
 const NOTES = ['modes', 'omitted', 'rules'] as const;
 
@@ -49,16 +51,35 @@ export async function createAbsenceJudge(
 
 const IGNORE_FILE = '.gitignore';
 
+/** Lists what a snapshot has, empty folders included. Rejects with what git said. */
+export async function listPathModes(reading: ShadowReading, snapshot: string): Promise<PathModes> {
+  const files = await listLines(reading, nameTree(snapshot, 'files'), ['-r', '-t']);
+  const { id } = (await listLines(reading, snapshot, [])).find(({ path }) => path === 'folders') ?? {};
+  const empty = id === undefined ? '' : ((await readTexts(reading, [id])).get(id) ?? '');
+  const named = files.map(({ path, kind, mode }) =>
+    kind === 'tree' ? ([`${path}/`, 'folder'] as const) : ([path, mode] as const),
+  );
+  return new Map([...named, ...parseFolders(empty).map((path) => [`${path}/`, 'folder'] as const), [ITSELF, 'folder']]);
+}
+
 /** Returns the ids of the files of a tree, but for links. */
 async function listBlobs(
-  { gitDir, git, run }: ShadowReading,
+  reading: ShadowReading,
   tree: string,
   how: readonly string[],
 ): Promise<ReadonlyMap<RawPath, string>> {
-  const args = gitArguments(git, { gitDir }, ['ls-tree', '-z', '--full-tree', ...how, '--end-of-options', tree]);
-  const lines = parseTree(await run(args, { env: shadowEnvironment(), cwd: gitDir }));
+  const lines = await listLines(reading, tree, how);
   const isFile = ({ mode, kind }: TreeLine): boolean => kind === 'blob' && mode.startsWith('100');
   return new Map(lines.filter(isFile).map(({ path, id }) => [path, id]));
+}
+
+async function listLines(
+  { gitDir, git, run }: ShadowReading,
+  tree: string,
+  how: readonly string[],
+): Promise<readonly TreeLine[]> {
+  const args = gitArguments(git, { gitDir }, ['ls-tree', '-z', '--full-tree', ...how, '--end-of-options', tree]);
+  return parseTree(await run(args, { env: shadowEnvironment(), cwd: gitDir }));
 }
 
 /** Returns the texts of blobs, as latin1, by their ids. */

@@ -8,48 +8,90 @@ import { isGitsOwn } from './git-folders.ts';
 import { foldersOf, namesIn, type RawPath } from './listing.ts';
 
 /**
- * Permissions by path; a folder's ends with a slash. What is missing has those that the umask gives
- * to a new one. Without a umask nothing is known of permissions.
+ * Permissions by path; a folder's ends with a slash, and `./` is the captured one. What is missing
+ * has those that the umask gives to a new one. Without a umask nothing is known of permissions.
  */
-export type PermissionsNote = { readonly umask: number | null; readonly odd: ReadonlyMap<RawPath, number> };
+export type PermissionsNote = {
+  readonly umask: number | null;
+  readonly odd: ReadonlyMap<RawPath, number>;
+  /** Earlier versions noted neither the captured folder itself nor sticky and set-group-ID bits. */
+  readonly isOfOldKind: boolean;
+};
+
+/** The captured folder in a note. */
+export const ITSELF: RawPath = './';
 
 /** The permissions that a new file, or a new folder, gets where nobody says otherwise. */
 const usualPermissions = (mode: string, umask: number): number =>
-  (mode === 'folder' || mode === '100755' ? 0o777 : 0o666) & ~umask;
+  (mode === FOLDER || mode === '100755' ? 0o777 : 0o666) & ~umask;
 
 const LINK = '120000';
+const FOLDER = 'folder';
+
+/** The umasks that people have, the most common first. */
+const UMASKS = [0o022, 0o002, 0o077, 0o027, 0o007];
+
+/**
+ * Returns the umask under which most files seem to have been made, whatever that of this process is:
+ * a note is short with it. `counts` are numbers of files by their permissions.
+ */
+export function guessUmask(counts: ReadonlyMap<number, number>): number {
+  const countOf = (umask: number): number => counts.get(usualPermissions('100644', umask)) ?? 0;
+  return UMASKS.reduce((best, umask) => (countOf(umask) > countOf(best) ? umask : best));
+}
 
 /** Collects what is unusual in one folder, as lines of the note. */
-export function listPermissions({ files, folders }: IndexedFolder, path: RawPath, umask: number): readonly string[] {
+export function listPermissions(
+  { files, folders, parent, permissions: ofItself }: IndexedFolder,
+  path: RawPath,
+  umask: number,
+): readonly string[] {
   const line = (permissions: number, name: RawPath): string => `${permissions.toString(8)} ${path}${name}`;
+  const isUsual = parent !== null || ofItself === usualPermissions(FOLDER, umask);
   const own = [...files].flatMap(([name, { mode, permissions }]) =>
     mode === LINK || permissions === usualPermissions(mode, umask) ? [] : [line(permissions, name)],
   );
   const below = [...folders].flatMap(([name, { permissions }]) =>
-    permissions === usualPermissions('folder', umask) ? [] : [line(permissions, `${name}/`)],
+    permissions === usualPermissions(FOLDER, umask) ? [] : [line(permissions, `${name}/`)],
   );
-  return [...own, ...below];
+  return [...(isUsual ? [] : [line(ofItself, ITSELF)]), ...own, ...below];
+}
+
+/** Has the lines of a note made anew. */
+export function forgetOdd(folder: IndexedFolder): void {
+  folder.odd = null;
+  for (const child of folder.folders.values()) forgetOdd(child);
 }
 
 export const formatPermissions = (odd: readonly string[], umask: number): string =>
-  [`${UMASK} ${umask.toString(8)}`, ...odd.toSorted()].join('\0');
+  [`${USUAL} ${umask.toString(8)}`, ...odd.toSorted()].join('\0');
 
+/** Begins a note. */
+const USUAL = 'usual';
+/** Began the notes of earlier versions. */
 const UMASK = 'umask';
 
 export function parsePermissions(note: string): PermissionsNote {
   const lines = namesIn(note).flatMap(parseLine);
   const [first] = lines;
-  if (first?.[0] !== UMASK) return { umask: null, odd: new Map() };
+  const isOfOldKind = first?.[0] === UMASK;
+  if (!first || (!isOfOldKind && first[0] !== USUAL)) return { umask: null, odd: new Map(), isOfOldKind };
   return {
+    isOfOldKind,
     umask: parseInt(first[1], 8),
     odd: new Map(lines.slice(1).map(([bits, path]) => [path, parseInt(bits, 8)])),
   };
 }
 
 /** Returns what a path had; `mode` is that of git, or `folder`. Undefined where nothing is known. */
-export function permissionsAt({ umask, odd }: PermissionsNote, path: RawPath, mode: string): number | undefined {
-  if (umask === null || mode === LINK) return undefined;
-  const noted = odd.get(mode === 'folder' ? `${path}/` : path) ?? usualPermissions(mode, umask);
+export function permissionsAt(
+  { umask, odd, isOfOldKind }: PermissionsNote,
+  path: RawPath,
+  mode: string,
+): number | undefined {
+  if (umask === null || mode === LINK || (path === '' && isOfOldKind)) return undefined;
+  const name = mode !== FOLDER ? path : path === '' ? ITSELF : `${path}/`;
+  const noted = odd.get(name) ?? usualPermissions(mode, umask);
   // Of a file that could not be looked at nobody knows.
   return noted < 0 ? undefined : noted;
 }

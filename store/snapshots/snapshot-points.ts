@@ -30,9 +30,14 @@ export function findPosition({ entries, first }: TranscriptStretch, point: Point
 }
 
 /** Returns the snapshots of the files as they were at a position. */
-export function snapshotsAt({ entries, first }: TranscriptStretch, position: number): SnapshotsAt {
+export function snapshotsAt(stretch: TranscriptStretch, position: number): SnapshotsAt {
+  return lastSnapshots(entriesUpTo(stretch, position));
+}
+
+/** Returns the entries that tell of these snapshots. */
+export function entriesUpTo({ entries, first }: TranscriptStretch, position: number): readonly Entry[] {
   const index = position - first;
-  return lastSnapshots(entries.slice(0, (findCapture(entries, index) ?? index) + 1));
+  return entries.slice(0, (findCapture(entries, index) ?? index) + 1);
 }
 
 /**

@@ -65,7 +65,7 @@ function makeChange({ pick, nat }: Random): string {
 async function restoreTo({ means, take }: Shadowed, to: string): Promise<void> {
   const { id: now } = await take();
   const { changes } = await previewRestore(means, { known: now, now, to, force: false });
-  await restore(means, { now, to, changes });
+  await restore(means, { now, known: now, to, changes });
 }
 
 test.each(Array.from({ length: WALKS }, (_, walk) => SEED + walk))(

@@ -91,6 +91,7 @@ test.each([
       // It is refused where it meets the link.
       await restore(means, {
         now: ways[round % 3]?.[0] ?? '',
+        known: ways[round % 3]?.[0] ?? '',
         to: ways[round % 3]?.[1] ?? '',
         changes: lists[round % 3] ?? [],
       }).catch((error: unknown) => expect(error).toBeInstanceOf(Error));
@@ -107,11 +108,11 @@ test('nothing is deleted or made where a link leads that is in the place of a fo
     const before = look(target);
     rmSync(join(root, 'd'), { recursive: true });
     symlinkSync(target, join(root, 'd'));
-    await restore(means, { now: changed, to: none, changes: await compareSnapshots(means, changed, none) }).catch(
+    await restore(means, { now: changed, known: changed, to: none, changes: await compareSnapshots(means, changed, none) }).catch(
       () => undefined,
     );
     await expect(
-      restore(means, { now: old, to: changed, changes: await compareSnapshots(means, old, changed) }),
+      restore(means, { now: old, known: old, to: changed, changes: await compareSnapshots(means, old, changed) }),
     ).rejects.toThrow('d is in the way');
     expect(lstatSync(join(root, 'd')).isSymbolicLink()).toBe(true);
     expect(look(target)).toBe(before);

@@ -14,7 +14,7 @@ const PROGRAM = join(import.meta.dirname, '../store/snapshots/restore-killed.mjs
  * what puts all back.
  */
 export function holdRestore(own: string): () => void {
-  const [path, aside] = [join(own, 'folders'), join(own, 'folders.aside')];
+  const [path, aside] = [join(own, 'others-folders'), join(own, 'others-folders.aside')];
   if (existsSync(path)) renameSync(path, aside);
   expect(spawnSync('mkfifo', [path]).status).toBe(0);
   return () => {

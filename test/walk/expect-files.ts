@@ -237,10 +237,8 @@ function checkFolders({ now, past }: Going, after: FolderLook): readonly string[
     const was = past.look.entries.get(path);
     if (seen.kind !== 'folder' || was?.kind !== 'folder') continue;
     const is = after.entries.get(path);
-    // It is closed to those whom it kept out, and its owner may do in it what they could before.
-    const closed = seen.mode & ~(0o077 & ~was.mode);
     if (is?.kind !== 'folder') problems.push(`the folder ${show(path)} is gone`);
-    else if (![seen.mode, was.mode, closed].includes(is.mode))
+    else if (![seen.mode, was.mode].includes(is.mode))
       problems.push(`the mode of the folder ${show(path)} became ${is.mode.toString(8)}`);
   }
   return problems;
@@ -259,6 +257,10 @@ export function expectDifference(
     // Permissions alone may be told as a change.
     if (was === 'maybe' || is === 'maybe' || (isSame(a, b) && a?.mode !== b?.mode)) may.add(path);
     else if (!isSame(a, b)) must.set(path, a === undefined ? 'added' : b === undefined ? 'deleted' : 'changed');
+  }
+  for (const [path, { kind, mode }] of from.look.entries) {
+    const is = to.look.entries.get(path);
+    if (kind === 'folder' && is?.kind === 'folder' && mode !== is.mode) may.add(`${path}/`);
   }
   return { must, may };
 }

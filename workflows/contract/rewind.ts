@@ -23,8 +23,16 @@ export type Rewind = {
   readonly force?: true;
 };
 
-/** `root` is an absolute real path; `known` is the newest snapshot that the session knows of it. */
-export type RootRewind = { readonly root: string; readonly known: string; readonly to: string };
+/**
+ * `root` is an absolute real path; `known` is the newest snapshot that the session knows of it, and
+ * `nested` has those of folders that lie in it or around it.
+ */
+export type RootRewind = {
+  readonly root: string;
+  readonly known: string;
+  readonly to: string;
+  readonly nested?: readonly { readonly root: string; readonly known: string }[];
+};
 
 /**
  * A folder and its newest snapshot. `first`: its first one, where the conversation that is kept
@@ -125,8 +133,13 @@ function isListOf(value: unknown, most: number, isOne: (one: unknown) => boolean
 }
 
 function isRootRewind(value: unknown): value is RootRewind {
-  const { root, known, to } = (value ?? {}) as Partial<Record<keyof RootRewind, unknown>>;
-  return isPath(root) && isSnapshotId(known) && isSnapshotId(to);
+  const { root, known, to, nested = [] } = (value ?? {}) as Partial<Record<keyof RootRewind, unknown>>;
+  return isPath(root) && isSnapshotId(known) && isSnapshotId(to) && isListOf(nested, MOST_KNOWN, isNestedRoot);
+}
+
+function isNestedRoot(value: unknown): boolean {
+  const { root, known } = (value ?? {}) as Partial<Record<keyof RootRewind, unknown>>;
+  return isPath(root) && isSnapshotId(known);
 }
 
 function isKnownFolder(value: unknown): value is KnownFolder {

@@ -11,6 +11,7 @@ import {
   showPath,
   type SnapshotChange,
 } from '../../../store/snapshots/listing.ts';
+import { readNotes } from '../../../store/snapshots/read-notes.ts';
 import { readBlobs } from '../../../store/snapshots/read-blobs.ts';
 import { describeUnchanged, findUncaptured } from '../../../store/snapshots/uncaptured.ts';
 import { foldersUp } from '../../../system/process/places.ts';
@@ -63,7 +64,7 @@ export async function applyChanges(
     plans.filter(({ kind }) => kind !== 'same').map(({ path }) => path),
   );
   const uncaptured = [...left].map(([path, found]) => ({ path: showPath(path), why: describeUnchanged(found) }));
-  const applied = describePlans(dryRun ? plans : await carryOut(ports, checkout, plans));
+  const applied = describePlans(dryRun ? plans : await carryOut(ports, checkout, { plans, to: pair.to }));
   return { ...applied, ...(uncaptured.length > 0 && { uncaptured }) };
 }
 
@@ -142,11 +143,14 @@ async function planMerges(
   });
 }
 
-/** Deletes first: a file may take the place of a folder. What has changed meanwhile is left. */
+/**
+ * Deletes first: a file may take the place of a folder. What has changed meanwhile is left. New
+ * files are no more open than in the snapshot `to`.
+ */
 async function carryOut(
   { reading }: ChangePorts,
   checkout: CheckoutFolder,
-  plans: readonly Plan[],
+  { plans, to }: { readonly plans: readonly Plan[]; readonly to: string },
 ): Promise<readonly Plan[]> {
   const left = new Map<RawPath, Exclude<Change, 'done'>>();
   const note = (path: RawPath, change: Change): void => {
@@ -154,6 +158,8 @@ async function carryOut(
   };
   for (const plan of plans) if (plan.kind === 'delete') note(plan.path, await checkout.remove(plan.path, plan.before));
   const writes = plans.filter((plan) => plan.kind === 'write');
+  const isNew = writes.some(({ before }) => before === null);
+  const permissions = isNew ? (await readNotes(reading, to)).permissions : undefined;
   const contents = readBlobs(
     reading,
     writes.flatMap(({ content }) => (typeof content === 'string' ? [content] : [])),
@@ -161,7 +167,7 @@ async function carryOut(
   for (const { content, ...file } of writes) {
     const bytes =
       typeof content === 'string' ? ((await contents.next()).value as readonly [string, Buffer])[1] : content;
-    note(file.path, await checkout.write({ ...file, content: bytes }));
+    note(file.path, await checkout.write({ ...file, content: bytes, permissions }));
   }
   return plans.map((plan): Plan => {
     const why = left.get(plan.path);

@@ -2,7 +2,7 @@
 // the effects of calls begin that no snapshot holds yet (T8, T10).
 import { type Entry, rewoundIn } from '../../../store/log/entries.ts';
 import { lastSnapshots, type SnapshotsAt } from '../../../store/snapshots/folder-knowledge.ts';
-import { isAfterCalls, snapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
+import { entriesUpTo, isAfterCalls } from '../../../store/snapshots/snapshot-points.ts';
 import { findChangingCall } from './calls-behind.ts';
 
 /**
@@ -10,11 +10,15 @@ import { findChangingCall } from './calls-behind.ts';
  * outcomes of calls has captured what they left, so before it is before them; before a rewind the
  * files were as the conversation before it tells.
  */
-export function snapshotsBefore(entries: readonly Entry[], position: number): SnapshotsAt {
+export const snapshotsBefore = (entries: readonly Entry[], position: number): SnapshotsAt =>
+  lastSnapshots(entriesBefore(entries, position));
+
+/** Returns the entries that tell of these snapshots. */
+export function entriesBefore(entries: readonly Entry[], position: number): readonly Entry[] {
   const entry = entries[position];
   return isAfterCalls(entry) || rewoundIn(entry)
-    ? lastSnapshots(entries.slice(0, position))
-    : snapshotsAt({ entries, first: 0 }, position);
+    ? entries.slice(0, position)
+    : entriesUpTo({ entries, first: 0 }, position);
 }
 
 /**

@@ -18,6 +18,7 @@ import { isBelow } from '../../../store/snapshots/empty-folders.ts';
 import { startObjectHash } from '../../../store/snapshots/git-objects.ts';
 import { bytesOf, foldersOf, type RawPath } from '../../../store/snapshots/listing.ts';
 import { ownTemporaryName, writerOf } from '../../../store/snapshots/restore/temporary-names.ts';
+import { type PermissionsNote, permissionsAt } from '../../../store/snapshots/snapshot-notes.ts';
 import { startTimeOf } from '../../../system/process/identity.ts';
 import { hasProc } from '../../../system/process/proc.ts';
 import type { Programs } from '../../../system/process/programs.ts';
@@ -42,12 +43,17 @@ export type NewFile = {
   readonly content: Buffer;
   /** The file as it was looked at; null where there was none. */
   readonly before: Stats | null;
+  /** New files and folders are no more open than it says; absent: as the umask has them. */
+  readonly permissions?: PermissionsNote | undefined;
 };
 
 const NEVER_FOLLOW = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | NEVER_FOLLOW;
 /** Something else is in the place of a folder or a file. */
 const IN_THE_WAY: readonly (string | undefined)[] = ['ENOTDIR', 'ELOOP', 'EISDIR', 'ENOTEMPTY', 'EEXIST'];
+
+/** Folders on the way are made. */
+type Making = Pick<NewFile, 'permissions'>;
 
 type OpenFolder = { readonly handle: FileHandle; readonly path: Buffer };
 
@@ -112,12 +118,13 @@ export class CheckoutFolder {
    * of it: owner, group, access list and extended attributes, and the mode but for its being a
    * program.
    */
-  async write({ path, mode, content, before }: NewFile): Promise<Change> {
-    return await this.#change(path, true, async (entry, folder) => {
+  async write(file: NewFile): Promise<Change> {
+    const { path, mode, content, before, permissions } = file;
+    return await this.#change(path, { permissions }, async (entry, folder) => {
       await this.#clearLeft(folder);
       const temporary = entryIn(folder, Buffer.from(ownTemporaryName('apply')));
       try {
-        const isLike = mode === LINK || (await this.#fill(temporary, { entry, mode, content, before }));
+        const isLike = mode === LINK || (await this.#fill(temporary, { ...file, entry }));
         if (mode === LINK) await symlink(content, temporary);
         if (!isUnchanged(await lookOnce(entry), before)) return 'changed_here';
         if (isLike) {
@@ -148,10 +155,11 @@ export class CheckoutFolder {
   /** Tells whether the new file has the attributes of the one whose place it takes. */
   async #fill(
     temporary: Buffer,
-    { entry, mode, content, before }: Omit<NewFile, 'path'> & { readonly entry: Buffer },
+    { entry, path, mode, content, before, permissions }: NewFile & { readonly entry: Buffer },
   ): Promise<boolean> {
     const isReplacing = before?.isFile() === true;
-    const first = mode === PROGRAM ? 0o777 : 0o666;
+    const usual = mode === PROGRAM ? 0o777 : 0o666;
+    const first = (permissions && permissionsAt(permissions, path, mode)) ?? usual;
     const to = await open(temporary, 'wx', isReplacing ? 0o600 : first);
     try {
       await to.writeFile(content);
@@ -169,7 +177,7 @@ export class CheckoutFolder {
 
   async #change(
     path: RawPath,
-    makes: boolean,
+    makes: Making | false,
     act: (entry: Buffer, folder: OpenFolder) => Promise<Change>,
   ): Promise<Change> {
     try {
@@ -184,15 +192,16 @@ export class CheckoutFolder {
   /** Opens the folders to a path one inside the other, and passes the path's name in the last. */
   async #inFolderOf<T>(
     path: RawPath,
-    makes: boolean,
+    makes: Making | false,
     act: (entry: Buffer, folder: OpenFolder) => Promise<T>,
   ): Promise<T> {
+    const above = foldersOf(path).toReversed();
     const names = path.split('/').map(bytesOf);
     let folder: OpenFolder = { handle: await open(this.#root, FOLDER), path: Buffer.from(this.#root) };
     try {
-      for (const name of names.slice(0, -1)) {
+      for (const [at, name] of names.slice(0, -1).entries()) {
         const entry = entryIn(folder, name);
-        if (makes) await makeFolder(entry);
+        if (makes) await makeFolder(entry, makes, above[at] ?? '');
         const below = { handle: await open(entry, FOLDER), path: joined(folder.path, name) };
         await folder.handle.close();
         folder = below;
@@ -210,8 +219,10 @@ const joined = (folder: Buffer, name: Buffer): Buffer => Buffer.concat([folder, 
 const entryIn = ({ handle, path }: OpenFolder, name: Buffer): Buffer =>
   joined(hasProc ? Buffer.from(`/proc/self/fd/${handle.fd}`) : path, name);
 
-async function makeFolder(entry: Buffer): Promise<void> {
-  await mkdir(entry).catch((error: unknown) => {
+/** Its owner may write there: files are yet to be put into it. */
+async function makeFolder(entry: Buffer, { permissions }: Making, path: RawPath): Promise<void> {
+  const mode = (permissions && permissionsAt(permissions, path, 'folder')) ?? 0o777;
+  await mkdir(entry, (mode & 0o777) | 0o700).catch((error: unknown) => {
     if (codeOf(error) !== 'EEXIST') throw error;
   });
 }

@@ -1,7 +1,8 @@
 // Says what a rewind would do to files (T7): a worker looks at the folders as they are now. Where
 // none can, the snapshots of the session tell what they know.
+import { waysBelow } from '../../../store/snapshots/nested-roots.ts';
 import { listChanges, type ShadowReading } from '../../../store/snapshots/compare.ts';
-import { showPath } from '../../../store/snapshots/listing.ts';
+import { isAtOrBelow, showPath } from '../../../store/snapshots/listing.ts';
 import { fetchPacks, hasPacks } from '../../../store/snapshots/packs.ts';
 import { readWithLeftBehind } from '../../../store/log/read-left-behind.ts';
 import type { Entry } from '../../../store/log/entries.ts';
@@ -117,7 +118,10 @@ async function listFiles(
   const lists = await Promise.all(
     files.map(async ({ root, known, to }) => {
       const changes = await listChanges(reading, { from: known, to, paths: [] });
-      return changes.map(({ path, ...change }) => ({ root, path: showPath(path), ...change }));
+      const apart = waysBelow(root, files);
+      return changes.flatMap(({ path, ...change }) =>
+        isAtOrBelow(path, apart) ? [] : [{ root, path: showPath(path), ...change }],
+      );
     }),
   );
   return lists.flat();

@@ -3,12 +3,13 @@
 import type { Entry, ReplyEntry, Segment } from '../../../store/log/entries.ts';
 import { forkIn, type StoredSegment } from '../../../store/log/read-chain.ts';
 import { firstSnapshots, lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
+import { nestedWith, withoutOutdated } from '../../../store/snapshots/nested-roots.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
 import { findPosition, parsePoint } from '../../../store/snapshots/snapshot-points.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { type KnownFolder, MOST_KNOWN, type Rewind, type RootRewind } from '../../../workflows/contract/rewind.ts';
 import { ClientProblem } from '../../problem.ts';
-import { snapshotsBefore } from './captured-files.ts';
+import { entriesBefore } from './captured-files.ts';
 import { type LeftEffect, listLeftEffects } from './left-effects.ts';
 
 /** `conversation: false` leaves the conversation as it is, `files: false` the files. */
@@ -107,9 +108,19 @@ export function goBack(kept: readonly Entry[], to: Hash | null): Pick<Rewind, 't
 }
 
 function rootsToRewind(entries: readonly Entry[], position: number): readonly RootRewind[] {
-  const then = snapshotsBefore(entries, position);
+  const before = entriesBefore(entries, position);
+  const then = lastSnapshots(before);
   const known = lastSnapshots(entries);
-  return [...then].map(([root, to]) => ({ root, known: known.get(root) ?? to, to }));
+  return withoutOutdated([...then.keys()], before).map((root): RootRewind => {
+    const to = then.get(root) as string;
+    return { root, known: known.get(root) ?? to, to, ...nestedIn(root, known) };
+  });
+}
+
+/** Says what is known of folders that lie in one that goes back, or around it. */
+export function nestedIn(root: string, known: ReadonlyMap<string, string>): Pick<RootRewind, 'nested'> {
+  const nested = nestedWith(root, known).slice(-MOST_KNOWN);
+  return nested.length > 0 ? { nested } : {};
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Store } from '../../../store/values/store.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import type { Rewind, RootRewind } from '../../../workflows/contract/rewind.ts';
 import { ClientProblem } from '../../problem.ts';
-import { entriesIn, goBack, knownAfter } from './plan-rewind.ts';
+import { entriesIn, goBack, knownAfter, nestedIn } from './plan-rewind.ts';
 
 /** `turns`: replies since the rewind, which are left behind. */
 export type UndoPlan = { readonly rewind: Rewind; readonly turns: number };
@@ -25,6 +25,7 @@ export async function planUndo(store: Store, session: SessionId, from: Hash): Pr
     root,
     known: newest.get(root) ?? after,
     to: before,
+    ...nestedIn(root, newest),
   }));
   const folders = files && { files };
   if (last.to === undefined) return { rewind: { from, ...folders }, turns: 0 };

@@ -81,9 +81,15 @@ export class BlobStream {
 /** A file of a snapshot: its mode as git writes it, and the hash of its content. */
 export type TreeFile = { readonly mode: string; readonly id: string };
 
-/** Lists the files of a tree by their paths. Throws what git said. */
-export async function listTree(git: string, place: GitPlace, tree: string): Promise<ReadonlyMap<string, TreeFile>> {
-  const child = spawnGit(git, place, ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', tree]);
+/** Lists the files of a tree by their paths, or what is right in it. Throws what git said. */
+export async function listTree(
+  git: string,
+  place: GitPlace,
+  tree: string,
+  which: 'all' | 'not below' = 'all',
+): Promise<ReadonlyMap<string, TreeFile>> {
+  const how = [...(which === 'all' ? ['-r'] : []), '-z', '--full-tree', '--end-of-options'];
+  const child = spawnGit(git, place, ['ls-tree', ...how, tree]);
   child.stdin.end();
   let [printed, said] = ['', ''];
   child.stdout.setEncoding('latin1').on('data', (text: string) => (printed += text));

@@ -134,7 +134,7 @@ async function putContent(means: PutMeans, file: FileToPut, blob: Blob, before: 
     for await (const piece of means.blobs.read(blob)) writeAll(fd, piece);
     onStep('keep', file.path);
     const isLike = isStaged || before === null || (await takeAttributes(means, file.path, before, fd));
-    if (isPrivate) permit(fd, permissionsOf(file, before));
+    if (isPrivate) permit(fd, forOther(permissionsOf(file, before)));
     if (fresh) isInPlace = true;
     else if (isLike) isInPlace = replaceBy(means, file.path, { fd, temporary, before });
     if (!isInPlace) overwrite(means, file, before as Stats, fd);
@@ -236,7 +236,7 @@ function overwrite({ folders, requireKnown, onStep }: PutMeans, file: FileToPut,
     const piece = Buffer.allocUnsafe(PIECE);
     for (let at = 0, read = 0; (read = readSync(from, piece, 0, PIECE, at)) > 0; at += read)
       writeAll(fd, piece.subarray(0, read));
-    permit(fd, permissionsOf(file, before));
+    permit(fd, forOther(permissionsOf(file, before)));
     fdatasyncSync(fd);
   } finally {
     closeSync(fd);
@@ -252,6 +252,9 @@ function permit(fd: number, wanted: number): void {
     if (codeOf(error) !== 'EPERM') throw error;
   }
 }
+
+/** Another content is not run as the owner or the group of the file, as when a program writes it. */
+const forOther = (permissions: number): number => permissions & 0o1777;
 
 /** Keeps what the file in its place has, but for what git keeps of it: who may write may run it. */
 function permissionsOf({ mode, permissions }: FileToPut, before: Stats | null): number {

@@ -2,7 +2,6 @@
 // anything, and may be killed at any point: attempted again with what differs then, it goes on.
 // Nothing is written through a link, and nothing outside of the folder.
 import { fchmodSync, fstatSync, rmdirSync, unlinkSync } from 'node:fs';
-import { join } from 'node:path';
 import { getSystemErrorMap } from 'node:util';
 import { nameFullDisk } from '../../../system/full-disk.ts';
 import { copyBy, runCp } from '../../../system/process/keep-attributes.ts';
@@ -11,12 +10,12 @@ import { BlobStream, listTree, type TreeFile } from './blob-stream.ts';
 import { isBelow, parseFolders } from '../empty-folders.ts';
 import { syncFolders, UnsyncedFiles } from './disk-sync.ts';
 import { FoldersBeneath, folderOf } from './folders-beneath.ts';
-import { foldersOf, type RawPath, showPath } from '../listing.ts';
+import { foldersOf, isAtOrBelow, type RawPath, showPath } from '../listing.ts';
 import { LINK, putFile, type PutStep } from './put-file.ts';
 import { removeFile } from './remove-file.ts';
 import { ChangedMeanwhile, createKnownCheck, type RequireKnown } from './require-known.ts';
+import { OthersFolders } from './others-folders.ts';
 import { orderRestore, type RestoreOrder } from './restore-plan.ts';
-import { readText } from '../saved-files.ts';
 import type { ShadowPlace } from '../shadow.ts';
 import { parsePermissions, permissionsAt, type PermissionsNote } from '../snapshot-notes.ts';
 import { clearStaged, StagedFiles } from './staged-files.ts';
@@ -29,9 +28,15 @@ export type RestoreRequest = {
   readonly to: string;
   /** The snapshot of what lies there; null for a folder that nobody looks into yet. */
   readonly from: string | null;
+  /** The last snapshot that the session knows: empty folders that came later are somebody else's. */
+  readonly known: string | null;
+  /** Folders in it of which nothing is made or removed. */
+  readonly apart: readonly RawPath[];
   /** Files that are written: null stands for all, into a folder that nobody looks into yet. */
   readonly written: readonly RawPath[] | null;
   readonly deleted: readonly RawPath[];
+  /** Folders that get the permissions of the snapshot, without a slash at the end. */
+  readonly permitted: readonly RawPath[];
   /** The first part of the names of temporary files: eight hexadecimal digits. */
   readonly run: string;
 };
@@ -48,7 +53,8 @@ export type RestoreAnswer =
 
 /** What is about to be done. */
 export type RestoreStep = {
-  readonly kind: PutStep | 'delete' | 'remove_folder' | 'make_folder' | 'close_folder' | 'clear' | 'end';
+  readonly kind:
+    PutStep | 'delete' | 'remove_folder' | 'make_folder' | 'close_folder' | 'permit_folder' | 'clear' | 'end';
   readonly path: RawPath;
 };
 
@@ -56,22 +62,28 @@ type OnStep = (step: RestoreStep) => void;
 
 /** Rejects with a sentence. `onStep` is called before each step. */
 export async function restoreFolder(request: RestoreRequest, onStep: OnStep = () => undefined): Promise<RestoreAnswer> {
-  const { place, git, to, from } = request;
+  const { place, git, to, from, known, apart } = request;
   const [folders, own] = [new FoldersBeneath(place.root), new FoldersBeneath(place.root)];
   const blobs = new BlobStream(git, place);
   try {
     const all = await listTree(git, place, to);
     const tree = filesOf(all);
-    const requireKnown = from === null ? pass : createKnownCheck(folders, filesOf(await listTree(git, place, from)));
+    const readEmpty = async (listed: Tree) => parseFolders(await readNote(blobs, listed.get('folders')));
+    const before: Tree = from === null ? new Map() : await listTree(git, place, from);
+    const requireKnown = from === null ? pass : createKnownCheck(folders, filesOf(before));
+    const emptyKnown = known === null ? [] : await readEmpty(await listNotes(git, place, known));
+    const others = new OthersFolders(place.own);
     const permissions = parsePermissions(await readNote(blobs, all.get('modes')));
-    const emptyThen = parseFolders(await readNote(blobs, all.get('folders')));
-    const restoring = { ...request, folders, own, blobs, tree, permissions, requireKnown, onStep };
+    const emptyThen = await readEmpty(all);
+    const open = new Map<RawPath, number>();
+    const restoring = { ...request, folders, own, blobs, tree, permissions, open, requireKnown, onStep };
     const order = orderRestore({
       written: writtenOf(request, tree),
       deleted: request.deleted.filter(isBelow),
-      emptyNow: parseFolders(readText(join(place.own, 'folders')) ?? ''),
-      emptyThen: emptyThen.filter((folder) => isFree(tree, folder)),
+      emptyNow: emptyKnown.filter((folder) => !others.has(folder) && !isAtOrBelow(folder, apart)),
+      emptyThen: emptyThen.filter((folder) => isFree(tree, folder) && !isAtOrBelow(folder, apart)),
     });
+    others.note({ known: emptyKnown, now: await readEmpty(before), toBe: emptyThen });
     const path = findInTheWay(restoring, order);
     if (path !== null) return { kind: 'in_the_way', path };
     await workOff(restoring, order);
@@ -120,6 +132,8 @@ type Restoring = RestoreRequest & {
   readonly blobs: BlobStream;
   readonly tree: Tree;
   readonly permissions: PermissionsNote;
+  /** Folders that were made, or may be written for now, and the permissions that they had. */
+  readonly open: Map<RawPath, number>;
   readonly requireKnown: RequireKnown;
   readonly onStep: OnStep;
 };
@@ -137,6 +151,10 @@ function writtenOf({ written }: RestoreRequest, tree: Tree): readonly RawPath[] 
 
 /** Tells whether no file of a snapshot is a folder, or on the way to it. */
 const isFree = (tree: Tree, folder: RawPath): boolean => ![folder, ...foldersOf(folder)].some((path) => tree.has(path));
+
+/** Lists the notes of a snapshot; nothing where it is not here any longer. */
+const listNotes = (git: string, place: ShadowPlace, snapshot: string): Promise<Tree> =>
+  listTree(git, place, snapshot, 'not below').catch((): Tree => new Map());
 
 /** Returns the text of a note; empty where the snapshot has none. */
 async function readNote(blobs: BlobStream, note: TreeFile | undefined): Promise<string> {
@@ -168,6 +186,9 @@ async function workOff(restoring: Restoring, order: RestoreOrder): Promise<void>
   for (const path of order.made) makeFolder(restoring, path);
   const touched = [...order.first, ...order.written, ...order.last, ...order.emptied, ...order.left, ...order.made];
   syncFolders(restoring.folders, ['', ...touched.flatMap(foldersOf)]);
+  const permitted = restoring.permitted.filter((path) => path === '' || isBelow(path));
+  for (const path of [...new Set([...restoring.open.keys(), ...permitted])].toSorted().toReversed())
+    permitFolder(restoring, path);
 }
 
 async function putFiles(restoring: Restoring, paths: readonly RawPath[]): Promise<void> {
@@ -191,6 +212,7 @@ async function putFiles(restoring: Restoring, paths: readonly RawPath[]): Promis
   try {
     for (const path of paths) {
       makeFolder(restoring, folderOf(path));
+      openFolder(restoring, folderOf(path));
       const temporary = temporaryName(run, numbers.get(path) ?? 0);
       const file = tree.get(path) as TreeFile;
       const permitted = permissionsAt(permissions, path, file.mode);
@@ -210,9 +232,11 @@ async function putFiles(restoring: Restoring, paths: readonly RawPath[]): Promis
 const stagingFolder = (run: string): RawPath => temporaryName(run, 0xffff_ffff);
 
 /** Ignores a file that is gone already, with the folder it lay in. */
-function deleteFile({ folders, requireKnown, onStep }: Restoring, path: RawPath): void {
+function deleteFile(restoring: Restoring, path: RawPath): void {
+  const { folders, requireKnown, onStep } = restoring;
   try {
     if (folders.look(path) === null) return;
+    openFolder(restoring, folderOf(path));
     onStep({ kind: 'delete', path });
     requireKnown(path);
     unlinkSync(folders.entry(path));
@@ -222,9 +246,11 @@ function deleteFile({ folders, requireKnown, onStep }: Restoring, path: RawPath)
 }
 
 /** A folder in which something lies, or which cannot be removed, stays. */
-function removeFolder({ folders, onStep }: Restoring, path: RawPath): void {
+function removeFolder(restoring: Restoring, path: RawPath): void {
+  const { folders, onStep } = restoring;
   try {
     if (folders.look(path)?.isDirectory() !== true) return;
+    openFolder(restoring, folderOf(path));
     onStep({ kind: 'remove_folder', path });
     rmdirSync(folders.entry(path));
   } catch (error) {
@@ -232,13 +258,16 @@ function removeFolder({ folders, onStep }: Restoring, path: RawPath): void {
   }
 }
 
-function makeFolder({ folders, permissions, onStep }: Restoring, path: RawPath): void {
+function makeFolder(restoring: Restoring, path: RawPath): void {
+  const { folders, permissions, open, onStep } = restoring;
+  if (path !== '') openFolder(restoring, folderOf(path));
   const make = (at: RawPath): void => onStep({ kind: 'make_folder', path: at });
   try {
-    folders.make(path, make, (made, fd) => {
-      const wanted = permissionsAt(permissions, made, 'folder');
+    folders.make(path, make, (at, fd) => {
+      const wanted = permissionsAt(permissions, at, 'folder');
       // Files are yet to be put there.
       if (wanted !== undefined) fchmodSync(fd, (wanted & 0o777) | 0o700 | (fstatSync(fd).mode & 0o7000));
+      open.set(at, fstatSync(fd).mode & 0o7777);
     });
   } catch (error) {
     throw toProblem(error, path, 'made');
@@ -261,6 +290,38 @@ function closeFolder({ folders, permissions, onStep }: Restoring, path: RawPath)
   } catch (error) {
     // Another owner's folder has permissions of theirs.
     if (codeOf(error) !== 'EPERM') throw toProblem(error, path, 'closed');
+  }
+}
+
+/** Lets its owner, who may not, write in a folder until all is done. */
+function openFolder({ folders, open, onStep }: Restoring, path: RawPath): void {
+  if (open.has(path) || !folders.has(path)) return;
+  const fd = folders.fdOf(path);
+  const { mode, uid } = fstatSync(fd);
+  if ((mode & 0o300) === 0o300 || uid !== process.geteuid?.()) return;
+  onStep({ kind: 'permit_folder', path });
+  open.set(path, mode & 0o7777);
+  fchmodSync(fd, (mode & 0o7777) | 0o300);
+}
+
+/** Gives a folder the permissions of then, once nothing is put there any longer. */
+function permitFolder({ folders, permissions, written, open, onStep }: Restoring, path: RawPath): void {
+  if (!folders.has(path)) return;
+  const fd = folders.fdOf(path);
+  const has = fstatSync(fd).mode & 0o7777;
+  const then = permissionsAt(permissions, path, 'folder');
+  const kept = permissions.isOfOldKind ? has & 0o7000 : has & 0o4000;
+  // What an earlier version has captured may not say how the folder itself was.
+  const isNew = written === null && path === '';
+  const wanted = then !== undefined ? then | kept : isNew ? 0o777 & ~process.umask() : (open.get(path) ?? has);
+  if (has === wanted) return;
+  onStep({ kind: 'permit_folder', path });
+  try {
+    fchmodSync(fd, wanted);
+    syncFolders(folders, [path]);
+  } catch (error) {
+    // Another owner's folder has permissions of theirs.
+    if (codeOf(error) !== 'EPERM') throw toProblem(error, path, 'permitted');
   }
 }
 

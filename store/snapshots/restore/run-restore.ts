@@ -27,7 +27,7 @@ export async function runRestore(
   asked: Omit<RestoreRequest, 'place' | 'git' | 'run'>,
 ): Promise<RestoreAnswer> {
   const { place, git } = means;
-  for (const id of [asked.to, ...(asked.from === null ? [] : [asked.from])]) nameTree(id, 'files');
+  for (const id of [asked.to, asked.from, asked.known]) if (id !== null) nameTree(id, 'files');
   const request: RestoreRequest = { ...asked, place, git, run: randomBytes(4).toString('hex') };
   // The folder of a fork is made anew after a kill.
   const path = asked.written === null ? join(place.own, REQUESTS.checkOut) : requestFile(place);

@@ -1,5 +1,5 @@
 // Files of a fork that cannot be checked out.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
@@ -112,6 +112,28 @@ test('a fork on a host without its snapshot brings it from the store, or says wh
   expect(await checkOutRoot(there, from(null))).toMatchObject({ kind: 'refused' });
   expect(await checkOutRoot(there, from(head))).toMatchObject({ kind: 'done' });
   expect(readFileSync(join(about.to, 'b'), 'utf8')).toBe('b\n');
+});
+
+test('the folder of a fork is as private as its origin, or as the folder that a person has made for it (T10)', async () => {
+  const { options, about } = await openForked();
+  const modeOf = (folder: string) => (statSync(folder).mode & 0o7777).toString(8);
+  const forkOf = async (mode: number, given: number | null, worktree: boolean) => {
+    chmodSync(about.from, mode);
+    const { id } = await takeSnapshot(about.means, null);
+    const to = `${about.to}-${mode}-${given}-${worktree}`;
+    if (given !== null) mkdirSync(to);
+    if (given !== null) chmodSync(to, given);
+    const attempt = { ...about.attempt, session: `s-${mode}-${given}` as SessionId };
+    const fork = { ...about, to, snapshot: id, attempt, ...(worktree && { worktree }) };
+    expect(await checkOutRoot(options, fork)).toMatchObject({ kind: 'done', folder: to });
+    return modeOf(to);
+  };
+  for (const worktree of [false, true]) {
+    expect(await forkOf(0o700, null, worktree)).toBe('700');
+    expect(await forkOf(0o775, null, worktree)).toBe('775');
+    expect(await forkOf(0o755, 0o700, worktree)).toBe('700');
+    expect(await forkOf(0o750, 0o755, worktree)).toBe('750');
+  }
 });
 
 test('a git that is killed while it looks for a snapshot is no sign that it is missing (T10)', async () => {

@@ -78,6 +78,16 @@ test.runIf(isRoot)('a file keeps owner, group, mode and attributes when changes 
   expect(look(run)).toEqual([1000, 1001, '750']);
 });
 
+test('a new file is no more open than the one of the session, and neither is its folder (T11)', async () => {
+  const { other, apply } = await changed(
+    'umask 022; echo 1 > a; mkdir -m 755 d; echo 1 > d/a',
+    'umask 022; echo key > id_rsa; chmod 600 id_rsa; mkdir -m 700 keys; echo k > keys/k; echo run > d/run; chmod 700 d/run; echo 2 > b; chmod 444 b',
+  );
+  expect((await apply()).written).toEqual(['b', 'd/run', 'id_rsa', 'keys/k']);
+  const modeOf = (name: string) => (statSync(join(other, name)).mode & 0o777).toString(8);
+  expect(['id_rsa', 'keys', 'keys/k', 'd/run', 'b'].map(modeOf)).toEqual(['600', '700', '644', '700', '444']);
+});
+
 test.runIf(isRoot)('a file that is a mount is written in place when changes are applied to it (T11)', async () => {
   const { other, apply } = await changed('echo a long text > a', 'echo new > a');
   const [path, outside] = [join(other, 'a'), join(tempDir(), 'a')];

@@ -18,7 +18,7 @@ type Shadowed = ReturnType<typeof shadowed>;
 async function goBack({ means, take }: Shadowed, to: string): Promise<RestorePreview> {
   const { id: now } = await take();
   const preview = await previewRestore(means, { known: now, now, to, force: false });
-  await restore(means, { now, to, changes: preview.changes });
+  await restore(means, { now, known: now, to, changes: preview.changes });
   return preview;
 }
 

@@ -279,7 +279,7 @@ test('devices, and a link to an endless one, hold nothing up, and are never over
   await expect(previewRestore(means, { ...back, force: true })).rejects.toThrow('d is in the way');
   sh('rm d');
   const { changes } = await previewRestore(means, { ...back, force: false });
-  await restore(means, { now, to: first.id, changes });
+  await restore(means, { now, known: now, to: first.id, changes });
   expect(sh('cat two d/three; test -c zero; test -b disk')).toBe('2\n3\n');
 });
 

@@ -44,7 +44,18 @@ test.skipIf(process.platform !== 'linux')(
     const { id: from } = await take();
     const calls = noteCalls();
     const written = [...names, 'a/old'];
-    const request = { place, git: 'git', to, from, written, deleted: ['b/new'], run: '0123abcd' };
+    const request = {
+      place,
+      git: 'git',
+      to,
+      from,
+      known: from,
+      apart: [],
+      written,
+      deleted: ['b/new'],
+      permitted: [],
+      run: '0123abcd',
+    };
     expect(await restoreFolder(request)).toEqual({ kind: 'done' });
     const synced = written.map((name) => `file ${join(root, name)}`).toSorted();
     expect(calls.slice(0, synced.length).toSorted()).toEqual(synced);

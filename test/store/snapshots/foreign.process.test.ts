@@ -53,7 +53,7 @@ test('empty folders that lead out of the folder, into .git or over a link are no
   expectMade(copy);
   const { id: now } = await take();
   const { changes } = await previewRestore(means, { known: now, now, to: evil, force: false });
-  await restore(means, { now, to: evil, changes });
+  await restore(means, { now, known: now, to: evil, changes });
   expectMade(root);
 });
 
@@ -75,7 +75,9 @@ test('an id that is an option of git, or names a revision, is refused and writes
       await expect(compareSnapshots(means, from, to)).rejects.toThrow('is no id of a snapshot');
     }
     await expect(checkOut(means, other, tempFolder())).rejects.toThrow('is no id of a snapshot');
-    await expect(restore(means, { now: id, to: other, changes: [] })).rejects.toThrow('is no id of a snapshot');
+    await expect(restore(means, { now: id, known: id, to: other, changes: [] })).rejects.toThrow(
+      'is no id of a snapshot',
+    );
     expect(await take(other)).toMatchObject({ id, before: null, changes: [] });
   }
   expect(readdirSync(outside)).toEqual([]);

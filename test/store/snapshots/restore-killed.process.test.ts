@@ -17,11 +17,11 @@ function look(root: string): string {
 
 const THEN = `
   echo old > changed; chmod 640 changed; echo old > d; mkdir -p keep/deep; chmod 700 keep; echo 1 > keep/deep/one; ln -s changed link
-  echo run > run; chmod 755 run; mkdir -p was/empty; mkdir f; echo in > f/in; chmod 600 f/in
+  echo run > run; chmod 755 run; mkdir -p was/empty; mkdir f; echo in > f/in; chmod 600 f/in; mkdir -m 755 stays; echo s > stays/s; mkdir locked; echo 1 > locked/in; chmod 500 locked
 `;
 const NOW = `
   echo new > changed; chmod 640 changed; mkdir -p d/x; echo in > d/in; mkdir keep; echo 2 > keep/two; ln -s keep link
-  echo run > run; chmod 644 run; mkdir -p new/nested/empty; echo n > new/n; echo f > f
+  echo run > run; chmod 644 run; mkdir -p new/nested/empty; echo n > new/n; echo f > f; mkdir -m 777 stays; echo s > stays/s; mkdir locked; echo 2 > locked/in; chmod 555 locked
 `;
 
 test('a restore that is killed before any of its steps is finished by the next, and leaves no file of its own (T7 T9)', async () => {
@@ -34,8 +34,9 @@ test('a restore that is killed before any of its steps is finished by the next, 
   const { id: known } = await take();
   const { changes } = await previewRestore(means, { known, now: known, to, force: false });
   const paths = (isDeleted: boolean) =>
-    changes.filter(({ kind }) => (kind === 'deleted') === isDeleted).map(({ path }) => path);
-  const request = { place, git: 'git', to, from: known, run: '0123abcd', written: paths(false), deleted: paths(true) };
+    changes.flatMap(({ kind, path }) => ((kind === 'deleted') === isDeleted && !path.endsWith('/') ? [path] : []));
+  const lists = { written: paths(false), deleted: paths(true), permitted: ['stays', 'locked'] };
+  const request = { place, git: 'git', to, from: known, known, apart: [], run: '0123abcd', ...lists };
   let steps: readonly string[] = [];
   for (let at = 1; steps.length === 0; at += 1) {
     sh(`${clear}; ${NOW}`);
@@ -55,7 +56,7 @@ test('a restore that is killed before any of its steps is finished by the next, 
       readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.perdure')),
     ).toEqual([]);
     const left = await previewRestore(means, { known: now, now, to, force: false });
-    await restore(means, { now, to, changes: left.changes });
+    await restore(means, { now, known: now, to, changes: left.changes });
     expect(look(root)).toBe(target);
     expect(readdirSync(place.own)).not.toContain('restore.json');
   }
@@ -69,6 +70,7 @@ test('a restore that is killed before any of its steps is finished by the next, 
     'remove_folder',
     'make_folder',
     'close_folder',
+    'permit_folder',
     'end',
   ];
   expect([...new Set(steps)].toSorted()).toEqual(kinds.toSorted());
