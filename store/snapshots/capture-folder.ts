@@ -2,8 +2,7 @@
 // the folder is kept in memory, and beside the snapshots for the process after this one.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
-import { isInside, realOf } from '../../system/process/places.ts';
+import { dirname, join } from 'node:path';
 import { codeOf, onOneLine, reasonOf } from '../../system/text.ts';
 import { Comparison } from './comparison.ts';
 import {
@@ -38,7 +37,7 @@ import { withPermissionChanges } from './permission-changes.ts';
 import { parseChanges, parseTree, type RawPath, type SnapshotChange } from './listing.ts';
 import { createTemporaryCheck } from './restore/temporary-names.ts';
 import { collectFiles, readSaved, replaceFile, type LastSnapshot, type SavedFile } from './saved-files.ts';
-import { gitArguments, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
+import { gitArguments, leaveOutData, openShadow, shadowEnvironment, type ShadowPlace } from './shadow.ts';
 import type { ShadowReading } from './run-held.ts';
 import { isSnapshotId, nameTree } from './snapshot-ids.ts';
 import { findUncaptured } from './uncaptured.ts';
@@ -492,11 +491,4 @@ function describeCommit({ root }: ShadowPlace, { session = 'unknown', position, 
 function whyNot(stats: FoundFile['stats'], caps: SnapshotCaps): OmittedWhy | null {
   if (!stats.isFile() && !stats.isSymbolicLink()) return 'no_file';
   return stats.size > caps.fileBytes ? 'large' : null;
-}
-
-/** Leaves our own data folder out, where it lies in what is captured; empty where it does not. */
-function leaveOutData({ gitDir, root }: ShadowPlace): RawPath {
-  const data = realOf(dirname(gitDir));
-  if (data === null || data === root || !isInside(root, data)) return '';
-  return `${Buffer.from(relative(root, data)).toString('latin1')}/`;
 }

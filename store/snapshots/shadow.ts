@@ -4,10 +4,12 @@
 // conversions off.
 import { createHash } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { gitEnvironment } from '../../system/process/git-environment.ts';
+import { isInside, realOf } from '../../system/process/places.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { keySegment } from '../values/store.ts';
+import type { RawPath } from './listing.ts';
 import { requireOwnSettings } from './require-own-settings.ts';
 
 /** The snapshots of one folder of one session. */
@@ -89,4 +91,11 @@ export function gitArguments(
 export function shadowEnvironment(): Readonly<Record<string, string>> {
   const own = { GIT_OPTIONAL_LOCKS: '0', GIT_NO_REPLACE_OBJECTS: '1', GIT_CONFIG_COUNT: '0', LC_ALL: 'C' };
   return { ...gitEnvironment(), ...own };
+}
+
+/** Leaves our own data folder out, where it lies in what is captured; empty where it does not. */
+export function leaveOutData({ gitDir, root }: ShadowPlace): RawPath {
+  const data = realOf(dirname(gitDir));
+  if (data === null || data === root || !isInside(root, data)) return '';
+  return `${Buffer.from(relative(root, data)).toString('latin1')}/`;
 }
