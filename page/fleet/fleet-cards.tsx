@@ -50,7 +50,7 @@ export function FleetCards({ working, of, waiting, plots, span, isFiltered }: Ca
       <Card name="Cost" span={span} wide note={sums}>
         <Figure value={formatMoney((cents ?? 0) / 100)}>
           {time}
-          {plots.rate === null || plots.rate === 0 ? '' : ` · ${perMinute(plots.rate)}`}
+          {plots.rate === null || plots.rate < LEAST_RATE ? '' : ` · ${perMinute(plots.rate)}`}
         </Figure>
         <BarPlot values={plots.cents} tone="park" />
       </Card>
@@ -67,6 +67,9 @@ export function FleetCards({ working, of, waiting, plots, span, isFiltered }: Ca
     </div>
   );
 }
+
+/** Cents a minute that money shows as more than zero. */
+const LEAST_RATE = 0.01;
 
 const perMinute = (cents: number): string => `${formatMoney(cents / 100)}/min`;
 
