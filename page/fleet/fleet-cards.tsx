@@ -60,7 +60,14 @@ export function FleetCards({ working, of, waiting, plots, span, isFiltered }: Ca
       </Card>
       <Card name="Errors" span={span} wide note={`${sums} Failed model calls: ${known}`}>
         <Figure value={formatNumber(failed ?? 0)} tone={(failed ?? 0) > 0 ? 'bad' : undefined}>
-          {`failed · ${formatCount(Math.round(calls ?? 0), 'failed model call')}${whole}`}
+          {`failed · ${formatCount(Math.round(calls ?? 0), 'failed model call')}`}
+          {isSeenInPart(plots) ? (
+            <>
+              {' '}
+              <Since at={plots.since} />
+            </>
+          ) : null}
+          {whole}
         </Figure>
         <BarPlot values={plots.failed} tone="fail" above={{ values: plots.failedCalls, tone: 'wait' }} />
       </Card>
@@ -74,6 +81,10 @@ const LEAST_RATE = 0.01;
 const perMinute = (cents: number): string => `${formatMoney(cents / 100)}/min`;
 
 const spanText = (span: ViewSpan): string => span.replace(/(\d+)/, '$1 ');
+
+/** Failed calls are known of the time alone in which this page looked. */
+const isSeenInPart = (plots: Plots): plots is Plots & { readonly since: number } =>
+  plots.source !== 'prometheus' && plots.since !== null && plots.since > plots.from;
 
 /** In place of a span that is not known whole. */
 function Since({ at }: { readonly at: number }) {

@@ -146,6 +146,17 @@ test('what a session had before it was first seen counts where it began since th
   expect((await read('1h')).points.at(-1)).toMatchObject(point);
 });
 
+test('failed calls, which a page alone sees, stand with the time since when it looks (O4)', async () => {
+  const { note, read } = fleetHistorian(
+    { count: () => Promise.resolve(0), prometheus: null, startedSince: () => Promise.resolve([]) },
+    () => START,
+  );
+  note({ at: START - MINUTE, counts, sessions: [] });
+  const plots = plotsOf(await read('24h'));
+  const cards = htmlOf(FleetCards({ working: 1, of: 1, waiting: [], plots, span: '24h', isFiltered: false }));
+  expect(cards.replaceAll(/<[^>]+>/g, '')).toContain('0 failed model calls since 2026-11-23 23:59');
+});
+
 test('a rate of spending that money shows as nothing is left out (O4)', async () => {
   const { read } = fleetHistorian(
     { count: () => Promise.resolve(0), prometheus: null, startedSince: unknown },
