@@ -12,7 +12,7 @@ const itemsOf = (...entries: Entry[]) => {
   return items.all;
 };
 
-test('an ended run has the cost and turns that its end says, with compactions and agents; one under way at least its replies (O4)', () => {
+test('an ended run has the cost and turns its end says, with compactions and agents; an open one at least its replies (O4)', () => {
   const one = reply([textBlock('a')]);
   const total = { usage: { input: 9_000, output: 1, cacheRead: 0, cacheWrite: 0 }, usd: 3 };
   const end = runEnded(1) as Extract<Entry, { kind: 'run_ended' }>;
