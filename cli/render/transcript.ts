@@ -56,7 +56,20 @@ export function transcriptText(
     lines.push('', `the transcript cannot be read; run ${last.run} ended: ${endWords(last.terminal)}`);
   lines.push(...taskLines(paint, entries));
   if (isUnderWay(description)) lines.push(paint.dim(`(a run is under way: perdure watch ${description.session})`));
+  lines.push(...decideLines(paint, description));
   return `${lines.join('\n')}\n`;
+}
+
+/** Says by which commands the first call that waits is decided. */
+function decideLines(paint: Paint, { session, status, approvals = [] }: SessionReading['description']): string[] {
+  const [first] = approvals;
+  if (first === undefined || status !== 'open') return [];
+  const at = first.agent ?? { session, call: first.call };
+  const name = `${at.session} ${at.call}`;
+  const commands = first.question
+    ? `perdure answer ${name} "your answer"`
+    : `perdure approve ${name}, or perdure deny ${name} --reason "why"`;
+  return [paint.dim(`(decide with: ${commands})`)];
 }
 
 /** Formats what a rewind has left behind, which waits for nobody. */

@@ -1,5 +1,5 @@
 // A question that one key answers: its rows, and what a key does to it. Pure.
-import { truncateToWidth } from '../../client/render/width.ts';
+import { truncateToWidth, wrapLine } from '../../client/render/width.ts';
 import { latinKey } from './latin-key.ts';
 import type { KeyPress } from './line-editor.ts';
 
@@ -56,5 +56,15 @@ export function menuRows(
     const row = truncateToWidth(`${index === at ? '▸' : ' '} ${index + 1} ${words}`, columns - 2);
     return ` ${index === at ? style(row) : row}`;
   });
-  return [` ${truncateToWidth(heading, columns - 2)}`, ...rows];
+  return [...headingRows(heading, columns - 2).map((row) => ` ${row}`), ...rows];
+}
+
+const MOST_HEADING_ROWS = 4;
+
+/** Why it is asked stands at the end of a heading: it is wrapped before it is cut. */
+function headingRows(heading: string, columns: number): readonly string[] {
+  const rows = wrapLine(heading, { columns });
+  if (rows.length <= MOST_HEADING_ROWS) return rows;
+  const last = rows.slice(MOST_HEADING_ROWS - 1).join(' ');
+  return [...rows.slice(0, MOST_HEADING_ROWS - 1), truncateToWidth(last, columns)];
 }

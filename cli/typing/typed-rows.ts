@@ -147,7 +147,8 @@ class TypedRows implements Input {
   #drawMenu({ menu, at }: MenuQuestion): void {
     const { area, columns, style } = this.#place;
     const marked = this.#questions.isSettled ? at : null;
-    area.show('input', menuRows(menu, marked, { columns: columns(), style }), { row: at + 1, column: 1 });
+    const rows = menuRows(menu, marked, { columns: columns(), style });
+    area.show('input', rows, { row: rows.length - menu.options.length + at, column: 1 });
   }
 
   #drawPicker(question: PickQuestion): void {

@@ -5,7 +5,7 @@ import { noticeText, transitionText } from '../../client/render/words.ts';
 import { compactionText, describeStaged, shortenedText } from '../../client/render/context-words.ts';
 import { searchLine } from '../../client/render/search-words.ts';
 import { steeringText } from '../../client/render/steered-words.ts';
-import { formatCount, shortTime } from '../../client/units.ts';
+import { shortTime } from '../../client/units.ts';
 import { htmlOf } from '../layout.tsx';
 import { CallCard, type Progress } from '../transcript/call-card.tsx';
 import { transitionMeaning } from '../transcript/meanings.ts';
@@ -115,7 +115,7 @@ function lineText(event: Exclude<Line, { type: 'user' | 'transition' }>): string
     case 'notice':
       return noticeText(event.notice);
     case 'retry':
-      return `Failed ${formatCount(event.failures, 'time')}, the next try comes after ${shortTime(event.delayMs)}: ${showUnseen(event.error.slice(0, 500))}`;
+      return `Attempt ${event.failures} failed: ${showUnseen(event.error.slice(0, 500))} · retry after ${shortTime(event.delayMs)}`;
     case 'compaction_start':
       return event.trigger === 'auto' ? 'Compacting' : 'Prompt too long · compacting';
     case 'compaction_end':

@@ -50,7 +50,7 @@ export function FleetCards({ working, of, waiting, plots, span, isFiltered }: Ca
       <Card name="Cost" span={span} wide note={sums}>
         <Figure value={formatMoney((cents ?? 0) / 100)}>
           {time}
-          {plots.rate === null || plots.rate === 0 ? '' : ` · ${perMinute(plots.rate)}`}
+          {plots.rate === null || plots.rate < LEAST_RATE ? '' : ` · ${perMinute(plots.rate)}`}
         </Figure>
         <BarPlot values={plots.cents} tone="park" />
       </Card>
@@ -60,7 +60,14 @@ export function FleetCards({ working, of, waiting, plots, span, isFiltered }: Ca
       </Card>
       <Card name="Errors" span={span} wide note={`${sums} Failed model calls: ${known}`}>
         <Figure value={formatNumber(failed ?? 0)} tone={(failed ?? 0) > 0 ? 'bad' : undefined}>
-          {`failed · ${formatCount(Math.round(calls ?? 0), 'failed model call')}${whole}`}
+          {`failed · ${formatCount(Math.round(calls ?? 0), 'failed model call')}`}
+          {isSeenInPart(plots) ? (
+            <>
+              {' '}
+              <Since at={plots.since} />
+            </>
+          ) : null}
+          {whole}
         </Figure>
         <BarPlot values={plots.failed} tone="fail" above={{ values: plots.failedCalls, tone: 'wait' }} />
       </Card>
@@ -68,9 +75,16 @@ export function FleetCards({ working, of, waiting, plots, span, isFiltered }: Ca
   );
 }
 
+/** Cents a minute that money shows as more than zero. */
+const LEAST_RATE = 0.01;
+
 const perMinute = (cents: number): string => `${formatMoney(cents / 100)}/min`;
 
 const spanText = (span: ViewSpan): string => span.replace(/(\d+)/, '$1 ');
+
+/** Failed calls are known of the time alone in which this page looked. */
+const isSeenInPart = (plots: Plots): plots is Plots & { readonly since: number } =>
+  plots.source !== 'prometheus' && plots.since !== null && plots.since > plots.from;
 
 /** In place of a span that is not known whole. */
 function Since({ at }: { readonly at: number }) {

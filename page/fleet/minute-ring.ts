@@ -82,6 +82,7 @@ export function minuteRing(): MinuteRing {
   const minutes = new Map<number, Minute>();
   const known = new Map<string, Known>();
   let since: number | null = null;
+  let hasForgotten = false;
   const minuteAt = (at: number): Minute => {
     const name = Math.floor(at / MINUTE);
     const minute = minutes.get(name) ?? { working: 0, waiting: 0, cost: {}, tokens: 0, badRuns: 0, failedCalls: 0 };
@@ -103,13 +104,17 @@ export function minuteRing(): MinuteRing {
       minute.waiting = Math.max(minute.waiting, counts.waiting_approval);
       for (const session of sessions) {
         const before = known.get(session.session);
-        countSession(minute, session, before);
+        // Since the first look falls all of a session that began after it, unless it was forgotten
+        // since, or has taken over what another had spent.
+        const isNew = session.startedAt >= since && !hasForgotten && session.forkedFrom === undefined;
+        countSession(minute, session, before ?? (isNew ? NOTHING : undefined));
         known.delete(session.session);
         known.set(session.session, numbersOf(session, before));
       }
       for (const old of known.keys()) {
         if (known.size <= MOST_SESSIONS) break;
         known.delete(old);
+        hasForgotten = true;
       }
     },
     points: (now, step, count) =>
@@ -131,7 +136,9 @@ function numbersOf({ facts, last, running }: SessionInfo, before: Known | undefi
   return { ...spent, run: last?.run ?? 0, failures: running ? attempt - 1 : (before?.failures ?? 0) };
 }
 
-/** A session that is seen for the first time has spent at an unknown time. */
+const NOTHING: Known = { cents: 0, tokens: 0, run: 0, failures: 0 };
+
+/** An older session that is seen for the first time has spent at an unknown time. */
 function countSession(minute: Minute, session: SessionInfo, before: Known | undefined): void {
   if (!before) return;
   const { cents, tokens, run, failures } = numbersOf(session, before);
@@ -141,7 +148,11 @@ function countSession(minute: Minute, session: SessionInfo, before: Known | unde
   minute.tokens += Math.max(0, tokens - before.tokens);
   // Fewer than before are those of another request.
   minute.failedCalls += failures < before.failures ? failures : failures - before.failures;
-  if (run > before.run && session.last && isBadEnd(session.last.terminal)) minute.badRuns += 1;
+  if (run <= before.run || !session.last) return;
+  const { terminal } = session.last;
+  if (isBadEnd(terminal)) minute.badRuns += 1;
+  // The request that ended a run was not tried again.
+  if (terminal.reason === 'model_error') minute.failedCalls += 1;
 }
 
 function joinMinutes(at: number, minutes: readonly Minute[]): FleetPoint {

@@ -10,6 +10,7 @@ import { callsText } from '../../client/render/files-words.ts';
 import { type FileEdit, listCommands, listReadFiles } from '../../client/sessions/history/changed-files.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { EmptyCard } from '../empty-card.tsx';
+import { formatCount } from '../../client/units.ts';
 import { formatNumber } from '../figures.tsx';
 import { Icon } from '../icons.tsx';
 import { Copy, htmlOf } from '../layout.tsx';
@@ -156,7 +157,8 @@ function fileWords({ change, edits, cause }: SessionFile): string {
   const last = edits.at(-1);
   const kind = change ? KINDS[change.kind] : '';
   const by = last ? [last.tool, `#${last.anchor.split('-')[1] ?? ''}`, editWords(last)] : [showUnseen(cause)];
-  const count = edits.length > 1 ? `${edits.length} changes` : '';
+  const made = edits.filter(({ done }) => done === true).length;
+  const count = made > 1 ? formatCount(made, 'change') : '';
   return [...by, count, kind].filter((part) => part !== '').join(' · ');
 }
 

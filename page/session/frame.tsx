@@ -2,7 +2,6 @@
 // waits for a decision, what may be done now, what is on its way, and what is wrong. Each part has
 // an id and is drawn again when it has changed.
 import { showUnseen } from '../../system/text.ts';
-import { isUnderWay } from '../../client/sessions/info.ts';
 import type { Frame, PendingMessage, Standing } from '../feed/standing.tsx';
 import { formatNumber } from '../figures.tsx';
 import { htmlOf } from '../layout.tsx';
@@ -11,7 +10,7 @@ import { DecisionForm, decisionId } from './decision-form.tsx';
 import { Actions, Gauges, StateChip } from './head.tsx';
 import { SpendPart, ToolsPart } from './inspector.tsx';
 import { NowPart } from './now-part.tsx';
-import { transcriptFacts } from './session-facts.ts';
+import { isOpening, transcriptFacts } from './session-facts.ts';
 import { LimitsNow } from './steer-forms.tsx';
 
 /** Containers of the session's page that parts go into. */
@@ -60,12 +59,6 @@ export const sessionFrame: Frame = (standing) => {
     ...pending.map((message, at) => pendingPart(message, at === 0 && isOpening(standing))),
   ];
 };
-
-/** Tells whether the run under way began with a prompt that the transcript does not have yet. */
-function isOpening({ seen, items }: Standing): boolean {
-  const { begunAt, endedAt } = transcriptFacts(items);
-  return isUnderWay(seen) && (begunAt === null || endedAt !== null);
-}
 
 /** The prompt that opens a run stands above what is told of the run, others below. */
 function pendingPart({ id, text, now, compact }: PendingMessage, opens: boolean) {

@@ -15,7 +15,7 @@ import { AgentState } from './agent-state.tsx';
 import { BackgroundList } from './background.tsx';
 import { ContextLines } from './inspector.tsx';
 import { RequestList } from './lately.tsx';
-import { transcriptFacts } from './session-facts.ts';
+import { isOpening, transcriptFacts } from './session-facts.ts';
 import { listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
 
 export function NowPart({ standing }: { readonly standing: Standing }) {
@@ -145,7 +145,9 @@ function StepList({ running, isSilent }: { readonly running: RunningRow; readonl
   );
 }
 
-function nowText({ seen, agents, pending }: Standing): string {
+function nowText(standing: Standing): string {
+  const { seen, agents, pending } = standing;
+  const queued = pending.length - Number(pending.length > 0 && isOpening(standing));
   const waits = seen.approvals?.length ?? 0;
   const parts = [
     isSilentSession(seen, Date.now()) ? 'running, no activity' : phaseText(seen),
@@ -153,7 +155,7 @@ function nowText({ seen, agents, pending }: Standing): string {
     ...(agents.some(({ phase }) => phase === 'running')
       ? [`${agents.filter(({ phase }) => phase === 'running').length} of ${agents.length} agents running`]
       : []),
-    ...(pending.length > 0 ? [`${formatNumber(pending.length)} queued`] : []),
+    ...(queued > 0 ? [`${formatNumber(queued)} queued`] : []),
   ];
   return parts.join(' · ');
 }

@@ -8,6 +8,8 @@ import { type AgentCallRecord, findAgentCalls } from '../../client/sessions/hist
 import { foldItems, type ItemFold, type OpenCalls, takeCalls } from '../../client/sessions/history/fold-items.ts';
 import { isReply, type Items, type ReplyItem } from '../../client/sessions/history/items.ts';
 import { isForked, type SessionSpend, sumSpend } from '../../client/sessions/history/spend.ts';
+import { isUnderWay } from '../../client/sessions/info.ts';
+import type { Standing } from '../feed/standing.tsx';
 import { countTouchedFiles } from '../../client/sessions/history/changed-files.ts';
 
 export type ToolFacts = {
@@ -163,4 +165,10 @@ function toolFacts(tools: ReadonlyMap<string, ToolSums>): readonly ToolFacts[] {
   return [...tools]
     .map(([name, { calls, failed, times }]) => ({ name, calls, failed, median: median(times) }))
     .toSorted((one, other) => other.calls - one.calls);
+}
+
+/** Tells whether the run under way began with a prompt that the transcript does not have yet. */
+export function isOpening({ seen, items }: Pick<Standing, 'seen' | 'items'>): boolean {
+  const { begunAt, endedAt } = transcriptFacts(items);
+  return isUnderWay(seen) && (begunAt === null || endedAt !== null);
 }

@@ -159,7 +159,8 @@ test('what an attempt said that died is struck; the prompt and why it waits stay
   live.push({ type: 'tombstone', step: 3, attempt: 1, iteration: 1, why: 'it was cut' });
   await until(() => feed.voided.length === 1);
   expect(feed.voided[0]?.html).toContain('never counted');
-  for (const part of ['the prompt', '429 slow down', '30.0 s']) expect(feed.pieces.html).toContain(part);
+  for (const part of ['the prompt', 'Attempt 1 failed: 429 slow down', 'retry after 30.0 s'])
+    expect(feed.pieces.html).toContain(part);
   expect(feed.pieces.html).not.toContain('never counted');
   leave();
   page.close();

@@ -89,6 +89,18 @@ test('the files of a session are shown by its snapshots with a patch, and by its
   expect(calls).toContain('Only changes made by calls are listed: no files of session s-1 were captured.');
 });
 
+test('a call that was not carried out is none of the changes of its file (T11)', async () => {
+  const input = { path: 'c.py', old_string: 'one', new_string: 'two' };
+  const calls = ['a', 'b'].map((id) => callBlock(id, input, 'edit'));
+  const failed = outcome(1, 'not found', { isError: true });
+  const ran = [runStarted(1), user('x'), reply(calls), outcomes(outcome(0, 'edited'), failed)];
+  const refused = (): Promise<never> => Promise.reject(new ClientProblem('refused', 'none were captured'));
+  const { text } = await stagedPage({ entries: ran, ports: { diffOf: refused } });
+  const html = await text('/sessions/s-1/files');
+  expect(html).toContain('failed or denied');
+  expect(html).not.toContain('2 changes');
+});
+
 test('a step says in the transcript which call has changed files, and leads to its change alone (T5)', async () => {
   const steps = [
     runStarted(1),

@@ -9,6 +9,7 @@ import { clockScale, groupRows, rowsOf } from '../../page/timeline/clock-rows.ts
 import { barOf } from '../../client/sessions/history/bars.ts';
 import { listCommands, listReadFiles, listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
 import { iterationsOf } from '../../client/sessions/history/iterations.ts';
+import { noRecentRequests } from '../../client/sessions/history/recent.ts';
 import { transcriptItems } from '../../client/sessions/history/items.ts';
 import { patchOf } from '../../page/session/files-page.tsx';
 import { PAGE_HOST, stagedPage } from '../support/page-ports.ts';
@@ -145,6 +146,17 @@ test('what a session does now has its tasks as a list, its cost as a curve, and 
     'Read done Mend in progress Test open',
   );
   expect(now).toMatch(/<h2 class="row">Cost.*class="drawn tone-park".*files\?file=c\.py/s);
+});
+
+test('the prompt that opened the run under way is not counted as queued, those after it are', async () => {
+  const sent = (id: string) => ({ id, body: { kind: 'text', text: id } }) as never;
+  const now = async (...ids: string[]): Promise<string> => {
+    const recent = () => Promise.resolve({ ...noRecentRequests, messages: ids.map(sent) });
+    const { text } = await stagedPage({ seen: { phase: 'parked' }, ports: { recent } });
+    return (/<div id="now"(.*?)<div id="spend-part"/s.exec(await text('/sessions/s-1')) ?? [])[1] ?? '';
+  };
+  expect(await now('first')).not.toContain('queued');
+  expect(await now('first', 'second')).toContain('1 queued');
 });
 
 test('reads that follow each other are one row; a change stands open with its counts', async () => {

@@ -90,6 +90,10 @@ function suggestField(name: string, known: readonly string[]): string {
     : `did you mean ${near}?`;
 }
 
+/** Lists call a session so whose last run ended badly, whatever its phase. */
+const FAILED_HINT =
+  'there is no phase "failed": filter by how the run ended, such as reason:model_error,max_turns,budget_exceeded';
+
 function readSort(reader: QueryReader): SortTerm['sort'] {
   const from = reader.at;
   const descending = reader.take(/-/y) !== null;
@@ -127,6 +131,7 @@ function valueOf(field: FieldName, text: string): ParsedValue {
     const short = field === 'phase' && Object.hasOwn(shortChoices, name) ? shortChoices[name] : undefined;
     const value = choices.includes(name) ? name : short;
     if (value !== undefined) return { value };
+    if (field === 'phase' && name === 'failed') return { problem: FAILED_HINT };
     return { problem: `there is no ${field} ${JSON.stringify(text)}: ${didYouMean(name, choices)}` };
   }
   if (kind === 'text' || kind === 'tag') return { value: text };

@@ -45,7 +45,11 @@ const sums: ItemFold<Sums> = {
         (block) => block.type === 'tool_use' && block.name === AGENT_TOOL,
       );
     } else if (entry.kind === 'boundary' || entry.kind === 'collapse_staged') run.isLeast = true;
-    else if (entry.kind === 'run_ended') [run.spend, run.isLeast] = [entry.ended.spend, false];
+    else if (entry.kind === 'run_ended') {
+      const { spend, turns } = entry.ended;
+      // A turn whose request failed has no reply.
+      Object.assign(run, { spend, turns, isLeast: false });
+    }
     if (run !== state.order.at(-1)) state.before = state.order.slice(0, -1).reduce(addSums, NOTHING);
   },
 };

@@ -45,6 +45,7 @@ test('sessions stand in groups, what needs a person first, with turns and cost w
     's-idle',
   ]);
   expect(shown[3]).toMatch(/^ {2}s-asks +bash make deploy .* 7 +≥\$4\.12$/);
+  expect(shown.find((line) => line.includes('s-parked'))).toContain('resumes at ');
   expect(shown.every((line) => displayWidth(line) < 80)).toBe(true);
 });
 

@@ -131,11 +131,18 @@ test('says of the call that waits for a decision that it does, why, and by which
     '▸ read b',
     why,
     '(a run is under way: perdure watch s-1)',
+    '(decide with: perdure approve s-1 1.1.0+2, or perdure deny s-1 1.1.0+2 --reason "why")',
     '',
   ]);
   expect(lines.filter((line) => line.includes('waits for a decision'))).toEqual([why]);
   const closed = description({ status: 'terminated', phase: 'closed', approvals: [pending] });
-  expect(show([both], { description: closed })).not.toContain('waits for a decision');
+  expect(show([both], { description: closed })).not.toMatch(/waits for a decision|decide with/);
+  const agent = { session: 's-1.agent-1' as never, call: '1.2.0', path: ['Audit'] };
+  const question = { kind: 'form', question: 'Which?' } as never;
+  const asks = description({ phase: 'waiting_approval', approvals: [{ ...pending, question, agent }] });
+  expect(show([both], { description: asks })).toContain(
+    '(decide with: perdure answer s-1.agent-1 1.2.0 "your answer")',
+  );
 });
 
 const call = { key: null, name: 'bash', decision: 'allowed', duration: 34, outcome: 'ok' } as const;
@@ -284,7 +291,8 @@ test.each([120, 80, 60, 40])(
 
 test('a session that rests after a failure is called failed', () => {
   const last = { ...ended({ run: 1, terminal: { reason: 'max_turns' } as never }), head: null };
-  expect(sessionTable(createPaint(false), [description({ phase: 'idle', last })], 0)).toMatch(/^s-1 +failed /m);
+  for (const phase of [{ phase: 'idle' }, { phase: 'closed', status: 'completed' }] as const)
+    expect(sessionTable(createPaint(false), [description({ ...phase, last })], 0)).toMatch(/^s-1 +failed /m);
 });
 
 test('shows what the API searched the web for and what it found, on a line each (L88)', () => {

@@ -45,8 +45,16 @@ test.each([
 
 test('a menu is drawn with a pointer, and no row is wider than the terminal (O18)', () => {
   const rows = menuRows({ ...menu, heading: 'word '.repeat(40) }, 1, { columns: 30, style: (text) => text });
-  expect(rows.slice(1)).toEqual(['   1 yes', ' ▸ 2 no']);
+  expect(rows.slice(4)).toEqual(['   1 yes', ' ▸ 2 no']);
+  expect(rows[3]).toMatch(/…$/);
   expect(rows.every((row) => row.length < 30)).toBe(true);
+});
+
+test('the reason at the end of a question can be read on 40 columns (O18)', () => {
+  const why = 'bash would run a command that may change things; the rule "bash(rm:*)" asks before it';
+  const heading = `Allow this command?  ${why}`;
+  const rows = menuRows({ ...menu, heading }, 0, { columns: 40, style: (text) => text });
+  expect(rows.slice(0, -2).join(' ').replaceAll(/ +/g, ' ')).toContain(why);
 });
 
 test('Ctrl-R finds the newest text that has what is typed, then older ones, and Enter takes it (O20)', () => {

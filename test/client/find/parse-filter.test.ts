@@ -36,6 +36,7 @@ test('sort says by what, and a minus puts the largest first (O3)', () => {
 
 test.each([
   ['phase:wating', 6, 'there is no phase "wating"'],
+  ['phase:failed', 6, 'such as reason:model_error,max_turns'],
   ['-phase:constructor', 7, 'there is no phase "constructor"'],
   ['a fhase:idle', 2, 'unknown field “fhase”: did you mean phase?'],
   ['fase:waiting', 0, 'unknown field “fase”: did you mean phase?'],

@@ -132,6 +132,43 @@ test('requests that failed are counted once, however often a look sees them (O4)
   expect((await read('1h')).points.at(-1)?.failedCalls).toBe(3);
 });
 
+test('what a session had before it was first seen counts where it began since the first look (O4)', async () => {
+  const { note, read } = fleetHistorian(
+    { count: () => Promise.resolve(0), prometheus: null, startedSince: unknown },
+    () => START,
+  );
+  const old = session(900, 900, badEnd);
+  const fresh = { ...old, session: 's-new' as SessionId, startedAt: START };
+  const fork = { ...fresh, session: 's-fork' as SessionId, forkedFrom: { session: old.session, position: 1 } };
+  note({ at: START, counts, sessions: [old] });
+  for (let look = 0; look < 2; look += 1) note({ at: START, counts, sessions: [old, fresh, fork] });
+  const point = { cost: { 'claude-a': 9 }, tokens: { all: 900 }, badRuns: 1, failedCalls: 1 };
+  expect((await read('1h')).points.at(-1)).toMatchObject(point);
+});
+
+test('failed calls, which a page alone sees, stand with the time since when it looks (O4)', async () => {
+  const { note, read } = fleetHistorian(
+    { count: () => Promise.resolve(0), prometheus: null, startedSince: () => Promise.resolve([]) },
+    () => START,
+  );
+  note({ at: START - MINUTE, counts, sessions: [] });
+  const plots = plotsOf(await read('24h'));
+  const cards = htmlOf(FleetCards({ working: 1, of: 1, waiting: [], plots, span: '24h', isFiltered: false }));
+  expect(cards.replaceAll(/<[^>]+>/g, '')).toContain('0 failed model calls since 2026-11-23 23:59');
+});
+
+test('a rate of spending that money shows as nothing is left out (O4)', async () => {
+  const { read } = fleetHistorian(
+    { count: () => Promise.resolve(0), prometheus: null, startedSince: unknown },
+    () => START,
+  );
+  const plots = plotsOf(await read('1h'));
+  const cards = (rate: number): string =>
+    htmlOf(FleetCards({ working: 1, of: 1, waiting: [], plots: { ...plots, rate }, span: '1h', isFiltered: false }));
+  expect(cards(0.004)).not.toContain('/min');
+  expect(cards(0.5)).toContain('$0.0050/min');
+});
+
 test('stretches that are over are counted once by visibility, and one that cannot be counted is unknown (O4)', async () => {
   let asked = 0;
   let fails = false;
