@@ -7,8 +7,6 @@ import { dirname, join } from 'node:path';
 import { codeOf } from '../text.ts';
 
 const BATCH = 16;
-/** With fewer left, more are made beside the command that took the last. */
-const LEAST = 4;
 const PREFIX = 'pipe-';
 /** What a killed process has left is removed when it is as old. */
 const OLD_MS = 24 * 3_600_000;
@@ -27,10 +25,7 @@ export class PipeStock {
   /** Returns the paths of pipes that nobody has opened. Rejects when none can be made. */
   async take(count: number): Promise<readonly string[]> {
     while (this.#paths.length < count) await this.#make();
-    const taken = this.#paths.splice(0, count);
-    // What goes wrong is told to the one who finds none.
-    if (this.#paths.length < LEAST) this.#make().catch(() => undefined);
-    return taken;
+    return this.#paths.splice(0, count);
   }
 
   /** Removes what is there: it is no longer needed, or one of it was gone. */

@@ -6,7 +6,6 @@ import { expect, test } from 'vitest';
 import { openPipes, type PipePlace } from '../../../system/process/pipes.ts';
 import { findPrograms } from '../../../system/process/programs.ts';
 import { tempFolder } from '../../tools/support.ts';
-import { until } from '../../support/until.ts';
 
 const found = findPrograms(process.env);
 
@@ -34,7 +33,7 @@ test('the pipes of many commands are made by one program, each is used once, and
   const taken: string[] = [];
   for (let count = 0; count < 40; count += 1) taken.push(await take(place));
   expect(new Set(taken).size).toBe(40);
-  await until(() => made() === 3);
+  expect(made()).toBe(3);
   const left = readdirSync(place.folder).flatMap((name) => readdirSync(join(place.folder, name)));
   expect(left).toHaveLength(8);
 });
