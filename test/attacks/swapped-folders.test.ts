@@ -108,9 +108,12 @@ test('nothing is deleted or made where a link leads that is in the place of a fo
     const before = look(target);
     rmSync(join(root, 'd'), { recursive: true });
     symlinkSync(target, join(root, 'd'));
-    await restore(means, { now: changed, known: changed, to: none, changes: await compareSnapshots(means, changed, none) }).catch(
-      () => undefined,
-    );
+    await restore(means, {
+      now: changed,
+      known: changed,
+      to: none,
+      changes: await compareSnapshots(means, changed, none),
+    }).catch(() => undefined);
     await expect(
       restore(means, { now: old, known: old, to: changed, changes: await compareSnapshots(means, old, changed) }),
     ).rejects.toThrow('d is in the way');

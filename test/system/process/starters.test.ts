@@ -16,7 +16,8 @@ const starters: Readonly<Record<string, string>> = {
   'cli/typing/persons-editor.ts': 'the editor on a person’s own terminal',
   'store/snapshots/comparison.ts': 'git in a process that is itself held as commands are, and ends with it',
   'store/snapshots/restore/blob-stream.ts': 'git in a process that is itself held as commands are, and ends with it',
-  'store/snapshots/ask-repository.ts': 'git in a process that is held as commands are, which answers one question and ends',
+  'store/snapshots/ask-repository.ts':
+    'git in a process that is held as commands are, which answers one question and ends',
   'store/snapshots/git-objects.ts': 'git in that same process',
   'worker/embedded/binary-version.ts': 'asks a Temporal server for its version, which tells it and ends',
   'worker/embedded/server-record.ts': 'asks ps, which looks once and ends',
