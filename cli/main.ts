@@ -95,7 +95,7 @@ function reportUsage({ exitCode, message }: CommanderError, { stderr }: Io): num
   if (exitCode === 0) return STATUS.ok;
   const sentence = message
     .replace(/^error: /, '')
-    .replace('(outputHelp)', 'a command of its own is missing')
+    .replace('(outputHelp)', 'name a command')
     .split('\n')
     .map((line) => line.trim())
     .join(' ');

@@ -32,7 +32,7 @@ test.each<[string, readonly string[], string]>([
   ['a session to change to', ['update', 'deps', '--session', 's-1'], "unknown option '--session'"],
   ['no name', ['pause'], "missing required argument 'name'"],
   ['an unknown command', ['stop', 'deps'], "unknown command 'stop'"],
-  ['no command', [], 'a command of its own is missing'],
+  ['no command', [], 'name a command'],
 ])('%s is refused in a line (L87)', async (_, args, sentence) => {
   const cwd = tempDir();
   const env = { PATH: process.env['PATH'], HOME: cwd, PERDURE_DATA: cwd };

@@ -43,7 +43,7 @@ test('a call that would ask runs nothing, claims nothing and records nothing (L5
     kind: 'ask',
     ask: {
       tool: 'simple',
-      reason: 'simple would run a command that may change things; permission mode "default" asks before that',
+      reason: 'simple would run a command that may change things. Default mode asks first.',
       inputHash: inputOfX,
     },
   });

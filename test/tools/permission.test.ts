@@ -44,9 +44,12 @@ test('deny > ask > allow: a deny holds in every mode, also bypass (L55)', () => 
 
 test('who is asked reads what would happen, and which rule, hook or mode asks (L55)', () => {
   const reason = (asks: object): string => describeQuestion('default', 'write', 'edit', { kind: 'ask', ...asks });
-  expect(reason({})).toBe('edit would change files; permission mode "default" asks before that');
-  expect(reason({ rule: 'e*' })).toBe('edit would change files; the rule "e*" asks before it');
-  expect(reason({ hook: 'why' })).toBe('edit would change files; a hook asks before it: why');
+  expect(reason({})).toBe('edit would change files. Default mode asks first.');
+  expect(reason({ rule: 'e*' })).toBe('edit would change files. The rule "e*" asks first.');
+  expect(reason({ hook: 'why' })).toBe('edit would change files. A hook asks first: why');
+  expect(describeQuestion('acceptEdits', 'execute', 'bash', { kind: 'ask' })).toBe(
+    'This command may change files. Mode acceptEdits asks first.',
+  );
 });
 
 test('a hook that allows overrules the mode and the tool, not a rule or plan mode; one that asks is a rule (L33 L55)', () => {
@@ -116,6 +119,6 @@ test('a refusal names its rule or its mode (L55)', () => {
   expect(whyIn('bypass', { deny: ['a*'] })).toEqual({ kind: 'deny', why: 'the rule "a*" denies it' });
   expect(whyIn('plan', {})).toEqual({ kind: 'deny', why: 'in permission mode "plan" only reads run' });
   expect(whyIn('dontAsk', { ask: ['a*'] })).toMatchObject({
-    why: 'the rule "a*" asks before it, and in permission mode "dontAsk" what would ask is denied',
+    why: 'the rule "a*" asks first, and in permission mode "dontAsk" what would ask is denied',
   });
 });

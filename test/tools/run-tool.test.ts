@@ -26,7 +26,7 @@ test('the activity returns what must be asked and leaves no outcome; with the de
   expect(await run()).toEqual({
     ask: {
       tool: 'touch',
-      reason: 'touch would change files; permission mode "default" asks before that',
+      reason: 'touch would change files. Default mode asks first.',
       inputHash: hash,
     },
   });

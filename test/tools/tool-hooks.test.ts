@@ -64,7 +64,7 @@ test('a hook that allows spares asking; one that asks makes it asked (L55)', asy
     { mode: 'default' },
   );
   expect(await asking.run()).toMatchObject({
-    ask: { reason: expect.stringContaining('a hook asks before it: it is late') as string },
+    ask: { reason: expect.stringContaining('A hook asks first: it is late') as string },
   });
 });
 

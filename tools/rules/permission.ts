@@ -84,8 +84,8 @@ function pickReasons({ rule, why }: AskDecision): Omit<AskDecision, 'kind'> {
 
 function describeCause(risk: Risk, { rule, hook, why }: Omit<AskDecision, 'kind'>): string {
   if (why !== undefined) return `it would ${DEEDS[risk]}, and ${why}`;
-  if (hook !== undefined) return `a hook asks before it (${hook})`;
-  return rule === undefined ? `it would ${DEEDS[risk]}` : `the rule ${JSON.stringify(rule)} asks before it`;
+  if (hook !== undefined) return `a hook asks first (${hook})`;
+  return rule === undefined ? `it would ${DEEDS[risk]}` : `the rule ${JSON.stringify(rule)} asks first`;
 }
 
 /** Words the question for a person: what would happen, and who wants it asked (L55). */
@@ -95,12 +95,14 @@ export function describeQuestion(
   tool: string,
   { rule, hook, why }: AskDecision,
 ): string {
-  const would = `${tool} would ${DEEDS[risk]}`;
-  if (hook !== undefined) return `${would}; a hook asks before it: ${hook}`;
-  if (why !== undefined) return `${would}; ${why}`;
-  if (rule !== undefined) return `${would}; the rule ${JSON.stringify(rule)} asks before it`;
-  return `${would}; permission mode "${mode}" asks before that`;
+  const would = tool === 'bash' && risk === 'execute' ? COMMAND : `${tool} would ${DEEDS[risk]}`;
+  if (hook !== undefined) return `${would}. A hook asks first: ${hook}`;
+  if (why !== undefined) return `${would}: ${why}`;
+  if (rule !== undefined) return `${would}. The rule ${JSON.stringify(rule)} asks first.`;
+  return `${would}. ${mode === 'default' ? 'Default mode' : `Mode ${mode}`} asks first.`;
 }
+
+const COMMAND = 'This command may change files';
 
 export function describeDenial(tool: string, why: string): string {
   return `Not run: ${tool} was denied: ${why}`;

@@ -51,7 +51,7 @@ test('a menu is drawn with a pointer, and no row is wider than the terminal (O18
 });
 
 test('the reason at the end of a question can be read on 40 columns (O18)', () => {
-  const why = 'bash would run a command that may change things; the rule "bash(rm:*)" asks before it';
+  const why = 'This command may change files. The rule "bash(rm:*)" asks first.';
   const heading = `Allow this command?  ${why}`;
   const rows = menuRows({ ...menu, heading }, 0, { columns: 40, style: (text) => text });
   expect(rows.slice(0, -2).join(' ').replaceAll(/ +/g, ' ')).toContain(why);
