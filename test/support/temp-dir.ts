@@ -6,6 +6,6 @@ import { onTestFinished } from 'vitest';
 
 export function tempDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'perdure-test-'));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 3 }));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 20 }));
   return dir;
 }

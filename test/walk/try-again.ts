@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'no
 import { join } from 'node:path';
 import type { Entry } from '../../store/log/entries.ts';
 import { showPath } from '../../store/snapshots/listing.ts';
+import { until } from '../support/until.ts';
 import { checkMade, expectDifference, type IsHeld, type Moment } from './expect-files.ts';
 import { compareLooks, foldersOf, isSame, lookAtFolder, pathIn, show, type RawPath } from './look-folder.ts';
 import type { Operation } from './operations.ts';
@@ -31,20 +32,31 @@ export async function fork(walk: Walk, session: WalkSession, { at, how }: Fork, 
     ...compareLooks(now, lookAtFolder(session.folder, walk.contents)),
   ];
   problems.push(...changed.filter((what) => how === 'files' || !isOfWorktrees(what)));
-  if (ran.status !== 0) {
+  const made = ran.status === 0 ? (JSON.parse(ran.out) as MadeFork) : null;
+  if (made === null || (await areFilesRefused(walk, made))) {
     if (existsSync(folder)) problems.push(`the fork was refused, and its folder is there`);
     const isEmpty = keysIn(entries).length === 0 && ran.err.includes('nothing to fork');
     const isFine = how === 'worktree' || isEmpty || (place && /nothing was before|the fork begins/i.test(ran.err));
     if (!isFine) problems.push(`the fork was refused: ${ran.err}`);
     return;
   }
-  const made = JSON.parse(ran.out) as { readonly session: string; readonly forkedFrom: { readonly position: number } };
   const { position } = made.forkedFrom;
   const then = place ? momentBefore(session, entries, position) : session.known;
   if (!then) return void problems.push(`no moment was seen before ${position}`);
   const look = lookAtFolder(folder, walk.contents);
   problems.push(...checkMade(then, look).map((what) => `in the fork ${what}`));
   await noteFork(walk, session, { id: made.session, folder, shared: entries.slice(0, position) });
+}
+
+type MadeFork = { readonly session: string; readonly forkedFrom: { readonly position: number } };
+
+/** The command waits for the files only so long, and a busy machine takes longer. */
+async function areFilesRefused({ product }: Walk, { session }: MadeFork): Promise<boolean> {
+  const { forkFiles } = await until(async () => {
+    const seen = await product.sessions.describe(session);
+    return seen.forkFiles?.state !== 'pending' && seen;
+  });
+  return forkFiles?.state === 'refused';
 }
 
 /** A work tree has a branch and its place in the repository, where git may pack refs meanwhile. */
