@@ -96,12 +96,26 @@ export function isNeverBuilt(said: string, argv: readonly string[]): boolean {
   if (complaint === undefined) return false;
   // What it would have made a folder for was gone, and another sandbox may have made it since.
   const wasGone = complaint.startsWith("bwrap: Can't mkdir ");
+  const named = namedIn(complaint);
+  const dir = argv[argv.indexOf('--chdir') + 1] ?? sep;
   return argv.some(
     (path, at) =>
       isAbsolute(path) &&
       path !== sep &&
       complaint.includes(path) &&
-      (wasGone || argv[at - 1] === '/dev/null' || !existsSync(path)),
+      (wasGone || argv[at - 1] === '/dev/null' || !existsSync(path) || (named.has(path) && !isInside(path, dir))),
+  );
+}
+
+/** The places of others that a complaint names: one that was gone may be there again. */
+function namedIn(complaint: string): ReadonlySet<string> {
+  if (!/Can't (?:find source path|get type of source|bind mount|mount tmpfs on|remount) /.test(complaint))
+    return new Set();
+  return new Set(
+    complaint
+      .replace('/oldroot/dev/null', '')
+      .split(/[ :]+/)
+      .map((word) => word.replace(/^\/(?:newroot|oldroot)(?=\/)/, '')),
   );
 }
 

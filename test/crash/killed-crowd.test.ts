@@ -74,6 +74,11 @@ test(
     await deciding;
     const ends = await Promise.all(sessions.map((session) => session.ended(1)));
     await second.kill();
+    // A command that fails takes those after it along (L36): none has a reason to.
+    const stored = (await Promise.all(sessions.map(({ entries }) => entries()))).flat();
+    const outcomes = stored.flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+    const failed = outcomes.filter(({ isError, log }) => isError && log.decision === 'allowed');
+    expect(failed.map(({ content }) => content).filter((said) => !said.startsWith('outcome unknown'))).toEqual([]);
     expect(ends.map(({ terminal }) => terminal.reason)).toEqual(sessions.map(() => 'completed'));
     expect([...seen].toSorted()).toEqual(everyCall.toSorted());
     const ran = h.effects();

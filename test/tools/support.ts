@@ -1,6 +1,6 @@
 // What tests of tools share: a workspace folder that goes away, a bench over a store in memory,
 // simple tools.
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdtempSync, realpathSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,13 +23,14 @@ import { memoryStore } from '../../store/values/memory-store.ts';
 import { StoreError, type Store } from '../../store/values/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { noHooks } from '../support/no-hooks.ts';
+import { removeFolder } from '../support/temp-dir.ts';
 
 export type Executed = CallDone | VoidAttempt | ApprovalNeeded | DelegationNeeded;
 
 /** A fresh folder by real path, removed when the test ends. */
 export function tempFolder(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'perdure-test-')));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
+  onTestFinished(() => removeFolder(folder));
   return folder;
 }
 

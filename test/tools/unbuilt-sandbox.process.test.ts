@@ -2,7 +2,7 @@
 // in one is run all the same. The sandbox is the real one; its first arguments name a socket that
 // is gone.
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runHookCommand } from '../../activities/hooks/run-command.ts';
 import { CapturePool } from '../../activities/snapshots/capture-pool.ts';
@@ -156,4 +156,14 @@ test('a place that was gone when the sandbox was built may be there again, as an
   const argv = ['bwrap', '--tmpfs', place, '--', 'sh', '-c', 'x'];
   expect(isNeverBuilt(`bwrap: Can't mkdir ${place}: Read-only file system\n`, argv)).toBe(true);
   expect(isNeverBuilt(`bwrap: Can't open ${place}: Permission denied\n`, argv)).toBe(false);
+});
+
+test('so are places of others that were gone and are there again, but none that the command itself may name', () => {
+  const [other, cwd] = [tempFolder(), tempFolder()];
+  const argv = ['bwrap', '--bind', other, other, '--bind', cwd, cwd, '--chdir', cwd, '--', 'bash'];
+  const failed = (path: string): string => `bwrap: Can't find source path ${path}: No such file or directory\n`;
+  expect(isNeverBuilt(failed(other), argv)).toBe(true);
+  expect(isNeverBuilt(`bwrap: Can't bind mount /oldroot${other} on /newroot${other}: No such file\n`, argv)).toBe(true);
+  expect(isNeverBuilt(failed(`${other}/of-a-command`), argv)).toBe(false);
+  for (const path of [cwd, dirname(cwd)]) expect(isNeverBuilt(failed(path), argv)).toBe(false);
 });
