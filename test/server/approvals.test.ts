@@ -48,7 +48,7 @@ describe('a call that must be asked about', () => {
     const h = await playing(reply([touch('made')]));
     const session = await h.open('Go.', asking);
     const approval = await one(session);
-    expect(approval).toMatchObject({ tool: 'bash', index: 0, reason: expect.stringContaining('"default"') });
+    expect(approval).toMatchObject({ tool: 'bash', index: 0, reason: expect.stringContaining('Default mode') });
     expect((await session.handle.describe()).raw.pendingActivities ?? []).toHaveLength(0);
     expect(await session.handle.query(QUERIES.view)).toMatchObject({
       phase: 'waiting_approval',
