@@ -1,11 +1,12 @@
 // What `perdure/agent-sdk` costs beside `query()`: the same task, turn for turn, alternately by the
 // one and by the other in one process.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { query as agentQuery } from '../client/agent-sdk/query.ts';
 import { openServer } from '../client/runtime/open-server.ts';
 import { query } from '../client/runtime/query.ts';
+import { makeWorkspace } from './fill-folder.ts';
 import { spawnModel } from './processes.ts';
 import { median } from './table.ts';
 
@@ -30,8 +31,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 export async function measureSdk(pairs: number, say: (line: string) => void): Promise<readonly SdkRow[]> {
   const root = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
   const cwd = join(root, 'workspace');
-  await mkdir(cwd);
-  await writeFile(join(cwd, 'small.txt'), 'a small file\n');
+  await makeWorkspace(cwd);
   const model = await spawnModel('safe', { turns: TURNS });
   const { PATH, HOME, XDG_CACHE_HOME } = process.env;
   const own = { PERDURE_DATA: join(root, 'data'), ANTHROPIC_API_KEY: 'bench', ANTHROPIC_BASE_URL: model.url };

@@ -1,7 +1,7 @@
 // The embedded server as the product starts it, on a data folder of its own, and what runs of a
 // subject left there.
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,7 +23,7 @@ import {
 import { profiles } from '../workflows/contract/profiles.ts';
 import { present } from '../workflows/contract/present.ts';
 import { spawnModel, spawnWorker } from './processes.ts';
-import { fillFolder } from './fill-folder.ts';
+import { fillFolder, makeWorkspace } from './fill-folder.ts';
 import { type Floor, isFloor, type Subject } from './subjects.ts';
 import type { Usage } from './worker-process.ts';
 
@@ -153,8 +153,7 @@ export async function startSession(
 ): Promise<string> {
   const workflowId = `bench-${randomUUID()}`;
   const cwd = join(root, workflowId);
-  await mkdir(cwd);
-  await writeFile(join(cwd, 'small.txt'), 'a small file\n');
+  await makeWorkspace(cwd);
   await fillFolder(cwd, files);
   const input: SessionInput = { options: { cwd }, title: 'bench', visibility: true, ...(sealed && { sealed }) };
   await client.workflow.signalWithStart(WORKFLOW_TYPE, {

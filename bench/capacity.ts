@@ -1,16 +1,12 @@
 // What a machine carries: a worker with sessions at rest, what each of them leaves behind, and what
 // a start takes.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import type { BenchServer } from './bench-server.ts';
-import { cpuMs, residentBytes } from './page/page-process.ts';
+import { cpuMs, peakBytes, residentBytes, spawnPerdure } from './page/page-process.ts';
 import type { Usage } from './worker-process.ts';
 
 export type RestRow = {
@@ -76,8 +72,7 @@ async function measureCount(bench: BenchServer, sessions: number): Promise<RestR
 async function watchRest(pid: number): Promise<Pick<RestRow, 'memory' | 'peak' | 'core'>> {
   const from = cpuMs(pid);
   await sleep(REST_MS);
-  const peak = Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024;
-  return { memory: residentBytes(pid), peak, core: (cpuMs(pid) - from) / REST_MS };
+  return { memory: residentBytes(pid), peak: peakBytes(pid), core: (cpuMs(pid) - from) / REST_MS };
 }
 
 /** Bytes of the server's database, and of all else in the data folder. */
@@ -100,17 +95,13 @@ export async function measureStarts(rounds: number, say: Say): Promise<StartRow[
   for (let round = 1; round <= rounds; round += 1) {
     say(`start ${round} of ${rounds}`);
     const root = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
-    const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url));
     const env = { ...process.env, PERDURE_DATA: join(root, 'data'), ANTHROPIC_API_KEY: 'bench', NO_COLOR: '1' };
     const begun = performance.now();
-    const child = spawn(process.execPath, [program, 'worker'], { env, stdio: ['ignore', 'pipe', 'ignore'] });
-    const ended = once(child, 'exit');
     try {
-      await once(createInterface(child.stdout), 'line');
-      rows.push({ readyMs: performance.now() - begun, memory: residentBytes(child.pid ?? 0) });
+      const { pid, stop } = await spawnPerdure('worker', env, 'ignore');
+      rows.push({ readyMs: performance.now() - begun, memory: residentBytes(pid) });
+      await stop();
     } finally {
-      child.kill('SIGTERM');
-      await ended;
       await rm(root, { recursive: true, force: true, maxRetries: 3 });
     }
   }

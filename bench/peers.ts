@@ -4,12 +4,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cacheFolderOf } from '../connection/data-folder.ts';
 import type { BenchServer } from './bench-server.ts';
+import { makeWorkspace } from './fill-folder.ts';
 import { turnsOf } from './history.ts';
 import { spawnCaller } from './processes.ts';
 import { opensTurn, type Subject } from './subjects.ts';
@@ -86,8 +87,7 @@ async function floorMs({ client, run: runLoad }: BenchServer): Promise<number> {
 async function peerMs(packages: string, subject: PeerRow['subject']): Promise<number> {
   const root = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
   const cwd = join(root, 'workspace');
-  await mkdir(cwd);
-  await writeFile(join(cwd, 'small.txt'), 'a small file\n');
+  await makeWorkspace(cwd);
   const [tool, input] = PEER_CALLS[subject];
   const inside = JSON.stringify(input).replace('"file_path":"', `"file_path":"${cwd}/`);
   const model = await spawnCaller([tool, inside], { turns: TURNS });

@@ -52,9 +52,10 @@ export class PersonalRules {
 
   async #find(): Promise<Found> {
     const { env, home } = this.#options;
-    const path = await this.#askAll('core.excludesFile', 'path');
-    const ignoresCase = (await this.#askAll('core.ignoreCase', 'bool')) === 'true';
-    return { path: path ?? join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'git', 'ignore'), ignoresCase };
+    const asked = [this.#askAll('core.excludesFile', 'path'), this.#askAll('core.ignoreCase', 'bool')] as const;
+    const [path, ignoresCase] = await Promise.all(asked);
+    const usual = join(env['XDG_CONFIG_HOME'] || join(home, '.config'), 'git', 'ignore');
+    return { path: path ?? usual, ignoresCase: ignoresCase === 'true' };
   }
 
   async #askAll(...asked: Asked): Promise<string | null> {

@@ -14,8 +14,25 @@ export type PageProcess = {
 
 /** Resolves when the page answers. */
 export async function spawnPage(env: NodeJS.ProcessEnv): Promise<PageProcess> {
+  const { line, ...page } = await spawnPerdure('page', env, 'inherit');
+  return { ...page, entry: new URL(line.replace(/^page /, '')) };
+}
+
+type StayingProcess = {
+  readonly pid: number;
+  /** The first that it printed. */
+  readonly line: string;
+  stop(): Promise<void>;
+};
+
+/** Starts a command that stays, and resolves with its first line. */
+export async function spawnPerdure(
+  command: 'page' | 'worker',
+  env: NodeJS.ProcessEnv,
+  errors: 'inherit' | 'ignore',
+): Promise<StayingProcess> {
   const program = fileURLToPath(new URL('../../../bin/perdure.mjs', import.meta.url));
-  const child = spawn(process.execPath, [program, 'page'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [program, command], { env, stdio: ['ignore', 'pipe', errors] });
   const stop = async (): Promise<void> => {
     if (child.exitCode !== null) return;
     child.kill('SIGTERM');
@@ -23,15 +40,21 @@ export async function spawnPage(env: NodeJS.ProcessEnv): Promise<PageProcess> {
   };
   try {
     const [line = ''] = (await once(createInterface(child.stdout), 'line')) as string[];
-    return { pid: child.pid ?? 0, entry: new URL(line.replace(/^page /, '')), stop };
+    return { pid: child.pid ?? 0, line, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-export function residentBytes(pid: number): number {
-  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024;
+export const residentBytes = (pid: number): number => memoryOf(pid, 'VmRSS');
+
+/** The most that it ever was. */
+export const peakBytes = (pid: number): number => memoryOf(pid, 'VmHWM');
+
+function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1_024;
 }
 
 /** CPU of all threads, in ticks of a hundredth of a second. */

@@ -9,7 +9,7 @@ import { readNotes } from './read-notes.ts';
 import type { ShadowReading } from './run-held.ts';
 import { gitArguments, shadowEnvironment } from './shadow.ts';
 import { nameTree } from './snapshot-ids.ts';
-import { ITSELF, permissionsAt, type PermissionsNote } from './snapshot-notes.ts';
+import { barePath, ITSELF, permissionsAt, type PermissionsNote } from './snapshot-notes.ts';
 
 /** A folder and a snapshot of it that the session knows. */
 export type NestedRoot = { readonly root: string; readonly known: string };
@@ -79,8 +79,9 @@ async function createComparison(
   try {
     const printed = await run(gitArguments(git, { gitDir }, args), { env: shadowEnvironment(), cwd: gitDir });
     const contents = new Set(parseChanges(printed).map(({ path }) => path));
-    const [has, had] = [(await readNotes(reading, now)).permissions, (await readNotes(reading, known)).permissions];
-    return (here, there) => contents.has(isOuter ? here : there) || isOther([has, here], [had, there]);
+    const [has, had] = await Promise.all([readNotes(reading, now), readNotes(reading, known)]);
+    return (here, there) =>
+      contents.has(isOuter ? here : there) || isOther([has.permissions, here], [had.permissions, there]);
   } catch {
     return () => true;
   }
@@ -90,8 +91,7 @@ type Noted = readonly [note: PermissionsNote, path: RawPath];
 
 /** Which of the modes a file has is told apart with its content. */
 function isOther(one: Noted, other: Noted): boolean {
-  const at = ([note, path]: Noted, mode: string): number | undefined =>
-    permissionsAt(note, path === ITSELF ? '' : path.replace(/\/$/, ''), mode);
+  const at = ([note, path]: Noted, mode: string): number | undefined => permissionsAt(note, barePath(path), mode);
   const modes = isFolder(one[1]) ? ['folder'] : ['100644', '100755'];
   return modes.every((mode) => at(one, mode) !== at(other, mode));
 }

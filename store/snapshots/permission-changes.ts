@@ -1,6 +1,6 @@
 // Changes of permissions alone, which git's comparison of trees does not tell.
 import { isFolder, type RawPath, type SnapshotChange } from './listing.ts';
-import { ITSELF, permissionsAt, type PermissionsNote } from './snapshot-notes.ts';
+import { barePath, ITSELF, permissionsAt, type PermissionsNote } from './snapshot-notes.ts';
 
 /** The paths of a snapshot with their modes as git has them, or `folder`; a folder's ends with a slash. */
 export type PathModes = ReadonlyMap<RawPath, string>;
@@ -37,8 +37,7 @@ export async function withPermissionChanges(
 }
 
 function isOther(from: PermissionsNote, to: PermissionsNote, path: RawPath, mode: string): boolean {
-  const bare = path === ITSELF ? '' : path.replace(/\/$/, '');
-  const [had, has] = [permissionsAt(from, bare, mode), permissionsAt(to, bare, mode)];
+  const [had, has] = [from, to].map((note) => permissionsAt(note, barePath(path), mode));
   if (had === undefined || has === undefined) return false;
   const known = from.isOfOldKind || to.isOfOldKind ? 0o777 : 0o7777;
   return (had & known) !== (has & known);

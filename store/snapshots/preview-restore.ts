@@ -93,7 +93,7 @@ async function findGitFolders(
   { now, to }: Pick<Restoring, 'now' | 'to'>,
 ): Promise<readonly UntakenFile[]> {
   const reading = { ...place, git, run };
-  const [there, then] = [await readNotes(reading, now), await readNotes(reading, to)];
+  const [there, then] = await Promise.all([readNotes(reading, now), readNotes(reading, to)]);
   // Snapshots were once taken without rules, and of the top it is known alone where it had none.
   if (then.rules === null) return [];
   const [has, had] = [new Set(listGitFolders(there)), new Set(listGitFolders(then))];

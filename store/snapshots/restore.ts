@@ -2,7 +2,7 @@
 // What no snapshot holds, ignored files above all, is never touched. Attempted again, it goes on.
 import { isFolder, type RawPath, showPath, type SnapshotChange } from './listing.ts';
 import { RestoreProblem } from './preview-restore.ts';
-import { ITSELF } from './snapshot-notes.ts';
+import { barePath } from './snapshot-notes.ts';
 import { clearLeft, type RestoreMeans, runRestore } from './restore/run-restore.ts';
 
 export type RestoreStretch = {
@@ -28,7 +28,7 @@ export async function restore(
   await clearLeft(means);
   const written = changes.filter(({ kind, path }) => kind !== 'deleted' && !isFolder(path)).map(({ path }) => path);
   const deleted = changes.filter(({ kind }) => kind === 'deleted').map(({ path }) => path);
-  const permitted = changes.flatMap(({ path }) => (isFolder(path) ? [path === ITSELF ? '' : path.slice(0, -1)] : []));
+  const permitted = changes.flatMap(({ path }) => (isFolder(path) ? [barePath(path)] : []));
   const answer = await runRestore(means, { to, from: now, known, apart, written, deleted, permitted });
   if (answer.kind === 'done') return;
   if (answer.kind === 'changed')

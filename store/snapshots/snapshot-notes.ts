@@ -21,6 +21,9 @@ export type PermissionsNote = {
 /** The captured folder in a note. */
 export const ITSELF: RawPath = './';
 
+/** Returns a path of a note without the slash of a folder; empty for the captured one. */
+export const barePath = (path: RawPath): RawPath => (path === ITSELF ? '' : path.replace(/\/$/, ''));
+
 /** The permissions that a new file, or a new folder, gets where nobody says otherwise. */
 const usualPermissions = (mode: string, umask: number): number =>
   (mode === FOLDER || mode === '100755' ? 0o777 : 0o666) & ~umask;

@@ -1,6 +1,6 @@
-// Pipes that are made ahead, many by one program: one for the pipes of the next command alone takes
-// as long as a short command. For folders that no command reaches: elsewhere one could open them
-// first.
+// Folders of named pipes, which one program makes, and pipes that are made ahead, many at a time: a
+// program for those of the next command alone takes as long as a short command. Ahead only where no
+// command reaches: elsewhere one could open them first.
 import { rmSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -11,13 +11,15 @@ const PREFIX = 'pipe-';
 /** What a killed process has left is removed when it is as old. */
 const OLD_MS = 24 * 3_600_000;
 
+export type MakePipes = (paths: readonly string[]) => Promise<void>;
+
 export class PipeStock {
   readonly #folder: string;
-  readonly #makePipes: (paths: readonly string[]) => Promise<void>;
+  readonly #makePipes: MakePipes;
   readonly #paths: string[] = [];
   #making: Promise<void> | null = null;
 
-  constructor(folder: string, makePipes: (paths: readonly string[]) => Promise<void>) {
+  constructor(folder: string, makePipes: MakePipes) {
     this.#folder = folder;
     this.#makePipes = makePipes;
   }
@@ -40,17 +42,27 @@ export class PipeStock {
   }
 
   async #makeBatch(): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await removeOld(this.#folder);
-    const place = await mkdtemp(join(this.#folder, PREFIX));
-    const paths = Array.from({ length: BATCH }, (_, at) => join(place, String(at)));
-    try {
-      await this.#makePipes(paths);
-    } catch (error) {
-      await rm(place, { recursive: true, force: true });
-      throw error;
-    }
-    this.#paths.push(...paths);
+    const names = Array.from({ length: BATCH }, (_, at) => String(at));
+    this.#paths.push(...(await makeNamedPipes(this.#folder, names, this.#makePipes)));
+  }
+}
+
+/** Makes pipes in a folder of their own below `folder`, and returns their paths. */
+export async function makeNamedPipes(
+  folder: string,
+  names: readonly string[],
+  makePipes: MakePipes,
+): Promise<readonly string[]> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const place = await mkdtemp(join(folder, PREFIX));
+  const paths = names.map((name) => join(place, name));
+  try {
+    await makePipes(paths);
+    return paths;
+  } catch (error) {
+    await rm(place, { recursive: true, force: true });
+    throw error;
   }
 }
 
@@ -67,8 +79,13 @@ const ignore =
     if (!codes.includes(codeOf(error) ?? '')) throw error;
   };
 
+function none(error: unknown): readonly string[] {
+  if (codeOf(error) === 'ENOENT') return [];
+  throw error;
+}
+
 async function removeOld(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
+  for (const name of await readdir(folder).catch(none)) {
     if (!name.startsWith(PREFIX)) continue;
     const path = join(folder, name);
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }));

@@ -1,11 +1,10 @@
 // Makes true pipes for a child's input and output, on a system without pipe(2) in Node.
 import { closeSync, constants, fstatSync, open as openCallback } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { codeOf } from '../text.ts';
-import { PipeStock, removePipes } from './pipe-stock.ts';
+import { makeNamedPipes, type MakePipes, PipeStock, removePipes } from './pipe-stock.ts';
 import { spawnCommand, type PipeEnd } from './spawner.ts';
 import type { Programs } from './programs.ts';
 
@@ -53,54 +52,35 @@ export async function openPipes<const Names extends readonly PipeName[]>(
   place: PipePlace,
   names: Names,
 ): Promise<Pipes<Names>> {
-  if (place.ahead !== true) return await openAt(await makeOwn(place, names), names);
-  const stock = stockOf(place);
+  const { folder, programs } = place;
+  const makeThem = (paths: readonly string[]): Promise<void> => makePipes(paths, programs);
+  if (place.ahead !== true) return await openAt(await makeNamedPipes(folder, names, makeThem), names);
+  const stock = stockOf(folder, makeThem);
   try {
-    return await openAt(await takeFrom(stock, names), names);
+    return await openAt(await stock.take(names.length), names);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
     // Someone has emptied the folder meanwhile.
     stock.clear();
-    return await openAt(await takeFrom(stock, names), names);
-  }
-}
-
-/** Pipes without an end that is open, in the order of their names. */
-type Named = { readonly paths: readonly string[]; readonly unlink: () => Promise<void> };
-
-async function makeOwn({ folder, programs }: PipePlace, names: readonly PipeName[]): Promise<Named> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const place = await mkdtemp(join(folder, 'pipe-'));
-  const unlink = (): Promise<void> => rm(place, { recursive: true, force: true });
-  const paths = names.map((name) => join(place, name));
-  try {
-    await makePipes(paths, programs);
-    return { paths, unlink };
-  } catch (error) {
-    await unlink();
-    throw error;
+    return await openAt(await stock.take(names.length), names);
   }
 }
 
 /** By their folder. */
 const stocks = new Map<string, PipeStock>();
 
-function stockOf({ folder, programs }: PipePlace): PipeStock {
+function stockOf(folder: string, makeThem: MakePipes): PipeStock {
   if (stocks.size === 0) process.once('exit', () => stocks.forEach((stock) => stock.clear()));
-  const stock = stocks.get(folder) ?? new PipeStock(folder, (paths) => makePipes(paths, programs));
+  const stock = stocks.get(folder) ?? new PipeStock(folder, makeThem);
   stocks.set(folder, stock);
   return stock;
 }
 
-async function takeFrom(stock: PipeStock, names: readonly PipeName[]): Promise<Named> {
-  const paths = await stock.take(names.length);
-  return { paths, unlink: () => removePipes(paths) };
-}
-
 async function openAt<Names extends readonly PipeName[]>(
-  { paths, unlink }: Named,
+  paths: readonly string[],
   names: Names,
 ): Promise<Pipes<Names>> {
+  const unlink = (): Promise<void> => removePipes(paths);
   const opened: Pipe[] = [];
   try {
     for (const [at, path] of paths.entries()) opened.push(await openOwn(path, names[at] as PipeName));
