@@ -85,6 +85,8 @@ export type Going = {
   readonly now: Moment;
   readonly known: Moment;
   readonly past: Moment;
+  /** Empty folders that others have made before the rewinds so far. */
+  readonly others: ReadonlySet<RawPath>;
   readonly force: boolean;
 };
 
@@ -220,8 +222,16 @@ function checkKept({ now, past }: Going, path: RawPath, is: Seen | undefined): r
     : [`the mode of ${show(path)} is ${is.mode.toString(8)}, and was ${before.mode.toString(8)}`];
 }
 
-function checkFolders({ now, past }: Going, after: FolderLook): readonly string[] {
+/** Empty folders that others have made: a rewind leaves them (T7). */
+export function findOthersFolders({ now, known, past, others }: Going): ReadonlySet<RawPath> {
+  const ours = new Set([...emptyFolders(known), ...emptyFolders(past)]);
+  return new Set([...emptyFolders(now)].filter((folder) => others.has(folder) || !ours.has(folder)));
+}
+
+function checkFolders(going: Going, after: FolderLook): readonly string[] {
+  const { now, known, past } = going;
   const problems: string[] = [];
+  const others = findOthersFolders(going);
   const isFolder = (look: FolderLook, path: RawPath): boolean => look.entries.get(path)?.kind === 'folder';
   for (const path of emptyFolders(past))
     if (!isFolder(after, path)) problems.push(`the empty folder ${show(path)} is not there again`);
@@ -231,7 +241,10 @@ function checkFolders({ now, past }: Going, after: FolderLook): readonly string[
   const inside = (path: RawPath): RawPath => `${path}/inside`;
   const ignoredThen = past.rules(appeared.map(inside));
   for (const path of appeared)
-    if (isFolder(after, path) && !filled.has(path) && !ignoredThen.has(inside(path)) && !past.isBeyond)
+    if (others.has(path)) {
+      if (!isFolder(after, path) && !known.look.entries.has(path))
+        problems.push(`the folder ${show(path)}, which others made, is gone`);
+    } else if (isFolder(after, path) && !filled.has(path) && !ignoredThen.has(inside(path)) && !past.isBeyond)
       problems.push(`the folder ${show(path)} was not there then, and stayed`);
   for (const [path, seen] of now.look.entries) {
     const was = past.look.entries.get(path);

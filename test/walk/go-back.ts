@@ -2,7 +2,15 @@
 // refusals that name a file and change nothing (T6, T7).
 import type { Entry } from '../../store/log/entries.ts';
 import { showPath } from '../../store/snapshots/listing.ts';
-import { checkFiles, expectFiles, type Expected, type Going, type IsHeld, type Moment } from './expect-files.ts';
+import {
+  checkFiles,
+  expectFiles,
+  findOthersFolders,
+  type Expected,
+  type Going,
+  type IsHeld,
+  type Moment,
+} from './expect-files.ts';
 import { compareLooks, isSame, lookAtFolder, type RawPath } from './look-folder.ts';
 import type { Operation } from './operations.ts';
 import type { Ran } from './product.ts';
@@ -78,7 +86,8 @@ async function carryOut(walk: Walk, session: WalkSession, run: RunRewind, asked:
   const { problems } = walk;
   const { folder } = session;
   const [now, around] = [lookNow(walk, folder, session), lookAround(walk, folder)];
-  const going = asked.past && { now, known: session.known, past: asked.past, force: asked.force };
+  const { known, others } = session;
+  const going = asked.past && { now, known, past: asked.past, others, force: asked.force };
   const expected = going && expectFiles(going);
   const ran = await run('rewind', session.id, ...asked.args);
   const after = lookAtFolder(folder, walk.contents);
@@ -134,6 +143,7 @@ function noteGone(walk: Walk, session: WalkSession, asked: Asked, going: Going |
   });
   // A folder that stayed for what it has is in no snapshot.
   const folders = [...is.folders].filter((path) => going.past.folders.has(path));
+  session.others = findOthersFolders(going);
   session.known = { ...is, held: new Map(held), folders: new Set(folders) };
   session.isNext = false;
 }

@@ -134,6 +134,7 @@ function noteTurn(walk: Walk, session: WalkSession | null, { id, folder, key, mo
     isNext: true,
     floor: 0,
     last: null,
+    others: new Set(),
     wentOn: false,
   };
   of.turns.set(key, moments);

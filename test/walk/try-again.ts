@@ -80,6 +80,7 @@ async function noteFork(walk: Walk, session: WalkSession, { id, folder, shared }
     isNext: false,
     floor: shared.length + 1,
     last: null,
+    others: new Set(),
     wentOn: false,
   });
 }

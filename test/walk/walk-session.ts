@@ -2,6 +2,7 @@
 // conversation, and what it last did.
 import type { Entry } from '../../store/log/entries.ts';
 import type { Moment } from './expect-files.ts';
+import type { RawPath } from './look-folder.ts';
 
 /** The moments of a turn: before its first step, and after each step that had an effect. */
 export type TurnMoments = { begin: Moment | null; readonly steps: Moment[] };
@@ -23,6 +24,8 @@ export type WalkSession = {
   /** Of the first snapshot of its conversation, and the newest one. */
   readonly first: Moment;
   known: Moment;
+  /** Empty folders that others have made before its rewinds so far. */
+  others: ReadonlySet<RawPath>;
   /** Whether nothing but captures happened since `known`. */
   isNext: boolean;
   /** Positions of entries below it are those of its origin. */
