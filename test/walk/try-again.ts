@@ -147,6 +147,11 @@ export async function apply(walk: Walk, session: WalkSession, { edit }: Apply, r
   if (ran.status !== 0 && edit === null)
     problems.push(`nothing was changed in the copy, and yet: ${ran.out}${ran.err}`);
   const after = lookAtFolder(copy, walk.contents);
+  // A repository that was made there has files that are not committed.
+  if (ran.status === 2 && edit !== null && / has changes that are not committed of \S+: /.test(ran.err)) {
+    problems.push(...compareLooks(before, after).map((what) => `refused, and yet ${what}`));
+    return;
+  }
   const topOf = (path: RawPath): string => path.split('/')[0] ?? path;
   const edited = new Set(
     [...made.entries.keys(), ...before.entries.keys()]
