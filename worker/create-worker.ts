@@ -18,6 +18,7 @@ import { bundlePath } from './bundle.ts';
 import { createWorkerConverter } from '../connection/payloads/data-converter.ts';
 import type { KeyRing } from '../connection/payloads/key-ring.ts';
 import { createSeenSinks } from './monitor/watchers.ts';
+import { TimedWorker } from './timed-worker.ts';
 import { workflowTaskSlots, workflowTime } from './workflow-tasks.ts';
 
 export type WorkerSettings = {
@@ -105,7 +106,7 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
     activities: registerActivities(activities),
   };
   const createMain = (): Promise<Worker> =>
-    Worker.create({
+    TimedWorker.create({
       ...shared,
       ...workflowTime,
       ...workflowTaskSlots(profile, maxCachedWorkflows),

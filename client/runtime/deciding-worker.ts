@@ -1,7 +1,7 @@
 // Starts a worker that takes decisions and does no work: it runs workflows and no activity. A
 // command that ends at once can use one, since nothing that it begins can be cut off; a staying
 // worker carries the decision out.
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { NativeConnection } from '@temporalio/worker';
 import type { Log } from '../../system/log.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
 import { bundlePath } from '../../worker/bundle.ts';
@@ -9,6 +9,7 @@ import { connectionOptions } from '../../connection/connect-client.ts';
 import { createSeenSinks } from '../../worker/monitor/watchers.ts';
 import { createWorkerConverter } from '../../connection/payloads/data-converter.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
+import { TimedWorker } from '../../worker/timed-worker.ts';
 import { workflowTaskSlots, workflowTime } from '../../worker/workflow-tasks.ts';
 import type { Opened } from './open-server.ts';
 import { prepareWorker } from './own-worker.ts';
@@ -20,7 +21,7 @@ export async function startDecidingWorker(
 ): Promise<Pick<RunningWorker, 'done' | 'stop'>> {
   await prepareWorker({ log });
   const connection = await NativeConnection.connect(connectionOptions(target));
-  const worker = await Worker.create({
+  const worker = await TimedWorker.create({
     ...workflowTime,
     connection,
     namespace: target.namespace,

@@ -1,5 +1,5 @@
 // Workflows of a user's own, in a worker of the user's own, with an activity beside the agent.
-import { condition, defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
+import { condition, defineSignal, proxyActivities, setHandler, sleep } from '@temporalio/workflow';
 import { runAgent, startAgent } from '../../dist/workflows/parent/run-agent.js';
 
 const { shout } = proxyActivities({ startToCloseTimeout: '1 minute' });
@@ -47,4 +47,14 @@ export async function stream() {
 /** Knows nothing of agents: it is a tool of one. */
 export async function loudly(text, times) {
   return (await shout(text)).repeat(times);
+}
+
+/** A defect: it never gives its thread back. */
+export async function computeForever() {
+  for (;;);
+}
+
+export async function waitFor(time) {
+  await sleep(time);
+  return 'waited';
 }

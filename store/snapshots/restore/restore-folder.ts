@@ -17,7 +17,14 @@ import { ChangedMeanwhile, createKnownCheck, type RequireKnown } from './require
 import { OthersFolders } from './others-folders.ts';
 import { orderRestore, type RestoreOrder } from './restore-plan.ts';
 import type { ShadowPlace } from '../shadow.ts';
-import { parsePermissions, permissionsAt, type PermissionsNote } from '../snapshot-notes.ts';
+import {
+  judgeAbsence,
+  parseNotes,
+  permissionsAt,
+  type PermissionsNote,
+  type SnapshotNotes,
+} from '../snapshot-notes.ts';
+import { wholeLines } from '../read-beginning.ts';
 import { clearStaged, StagedFiles } from './staged-files.ts';
 import { temporaryName } from './temporary-names.ts';
 
@@ -73,14 +80,19 @@ export async function restoreFolder(request: RestoreRequest, onStep: OnStep = ()
     const requireKnown = from === null ? pass : createKnownCheck(folders, filesOf(before));
     const emptyKnown = known === null ? [] : await readEmpty(await listNotes(git, place, known));
     const others = new OthersFolders(place.own);
-    const permissions = parsePermissions(await readNote(blobs, all.get('modes')));
+    const textOf = (name: string) => readNote(blobs, all.get(name));
+    const [modes, omitted, rules] = [await textOf('modes'), await textOf('omitted'), await textOf('rules')];
+    const notes = parseNotes({ modes, omitted, rules });
+    const { permissions } = notes;
     const emptyThen = await readEmpty(all);
     const open = new Map<RawPath, number>();
     const restoring = { ...request, folders, own, blobs, tree, permissions, open, requireKnown, onStep };
+    const then = new Set(emptyThen);
+    const gone = emptyKnown.filter((folder) => !then.has(folder) && !others.has(folder) && !isAtOrBelow(folder, apart));
     const order = orderRestore({
       written: writtenOf(request, tree),
       deleted: request.deleted.filter(isBelow),
-      emptyNow: emptyKnown.filter((folder) => !others.has(folder) && !isAtOrBelow(folder, apart)),
+      emptyNow: await findAbsent(gone, { tree, notes, blobs }),
       emptyThen: emptyThen.filter((folder) => isFree(tree, folder) && !isAtOrBelow(folder, apart)),
     });
     others.note({ known: emptyKnown, now: await readEmpty(before), toBe: emptyThen });
@@ -157,6 +169,25 @@ const listNotes = (git: string, place: ShadowPlace, snapshot: string): Promise<T
   listTree(git, place, snapshot, 'not below').catch((): Tree => new Map());
 
 /** Returns the text of a note; empty where the snapshot has none. */
+type Absence = { readonly tree: Tree; readonly notes: SnapshotNotes; readonly blobs: BlobStream };
+
+/** Finds those of folders that were not there: one that was ignored then, or left out, may have been. */
+async function findAbsent(folders: readonly RawPath[], { tree, notes, blobs }: Absence): Promise<readonly RawPath[]> {
+  const asked = folders.filter((folder) => isFree(tree, folder));
+  const texts = new Map<RawPath, string>();
+  const above = asked.length === 0 ? [] : asked.flatMap((folder) => [folder, ...foldersOf(folder)]).map(asFolder);
+  for (const folder of new Set(['', ...above])) {
+    const file = tree.get(`${folder}.gitignore`);
+    if (file && file.mode !== LINK) texts.set(folder, wholeLines(await readNote(blobs, file)));
+  }
+  const judge = judgeAbsence(notes, (folder) => texts.get(folder));
+  // A rule for folders alone is asked about what lies in one.
+  const stays = new Set(asked.filter((folder) => judge(`${asFolder(folder)}inside`) !== null));
+  return folders.filter((folder) => !stays.has(folder));
+}
+
+const asFolder = (path: RawPath): RawPath => `${path}/`;
+
 async function readNote(blobs: BlobStream, note: TreeFile | undefined): Promise<string> {
   if (!note) return '';
   blobs.ask([note.id]);

@@ -158,6 +158,19 @@ test('folders that only the agent made go, and an empty one that someone has sta
   expect(sh('stat -c "%Y %Z %i" theirs')).toBe(times);
 });
 
+test('an empty folder that was ignored stays where it no longer is, and one where a file was goes (T7)', async () => {
+  const folder = shadowed();
+  const { sh, take } = folder;
+  sh('git init -q .; echo build/ > .gitignore; mkdir -p build/deep; echo a > taken');
+  const { id } = await take();
+  sh(': > .gitignore; rm taken; mkdir -p taken more/deep');
+  const { id: known } = await take();
+  await goBack(folder, id, known);
+  expect(sh('cat .gitignore taken; find . -path ./.git -prune -o -type d -print | sort')).toBe(
+    'build/\na\n.\n./build\n./build/deep\n',
+  );
+});
+
 test('names that git refuses to check out come back, links and files (T7)', async () => {
   const folder = shadowed();
   const { sh, take, root, means } = folder;
