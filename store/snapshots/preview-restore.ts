@@ -41,10 +41,13 @@ export class RestoreProblem extends Error {
   override readonly name = 'RestoreProblem';
 }
 
-/** Says that someone else has changed a file. */
+/** Says that someone else has changed a file, or may have. */
 export class ForeignProblem extends RestoreProblem {
-  constructor(path: RawPath) {
-    super(`${showPath(path)} was changed by someone else since the last step: use force to overwrite it`);
+  constructor(path: RawPath, wasCaptured = true) {
+    const what = wasCaptured
+      ? 'was changed by someone else since the last step'
+      : 'was not captured at the last step, and someone else may have changed it since';
+    super(`${showPath(path)} ${what}: use force to overwrite it`);
   }
 }
 
@@ -78,11 +81,14 @@ export async function previewRestore(
   const changes = needed.filter(({ path }) => !there.has(path));
   const git = now === to ? [] : await findGitFolders(means, { now, to });
   if (!force && known !== now) {
-    const others = new Set((await compareSnapshots(means, known, now)).map(({ path }) => path));
+    const others = new Map((await compareSnapshots(means, known, now)).map(({ path, kind }) => [path, kind]));
     const changed = changes.filter(({ path }) => others.has(path)).map(({ path }) => path);
     const { root } = means.place;
     const [foreign] = await findUnknown({ ...means, ...means.place }, { root, now, nested }, changed);
-    if (foreign !== undefined) throw new ForeignProblem(foreign);
+    if (foreign !== undefined) {
+      const judge = await createAbsenceJudge({ ...means, ...means.place }, known, [foreign]);
+      throw new ForeignProblem(foreign, others.get(foreign) !== 'added' || judge(foreign) === null);
+    }
   }
   return { changes, untaken: [...git, ...untaken] };
 }

@@ -148,7 +148,11 @@ function seenAt({ look }: Moment, path: RawPath): Seen | undefined {
 /** A file that others have changed since the session knew it stops what would overwrite it (T7). */
 function findForeign({ now, known, force }: Going, path: RawPath, found: (why: string, isSure: boolean) => void): void {
   const isUnsure = known.meanwhile?.has(path) ?? false;
-  if (force || (!isUnsure && isSame(now.look.entries.get(path), known.look.entries.get(path)))) return;
+  if (force) return;
+  if (!isUnsure && isSame(now.look.entries.get(path), known.look.entries.get(path))) {
+    if (known.held.get(path) === 'maybe') found('it may not have been captured', false);
+    return;
+  }
   const isSure = !isUnsure && (now.held.get(path) ?? 'yes') === 'yes';
   found('someone else has changed it', isSure);
 }

@@ -100,6 +100,20 @@ test('a file that someone else has changed stops it with its name, and force ove
   expect(await content(safety, 'files/one')).toBe('2\nmine\n');
 });
 
+test('of a file that the last step could not capture nothing says that someone else has changed it (T7)', async () => {
+  const folder = shadowed({ bytes: 1_000 });
+  const { sh, take } = folder;
+  sh('echo 1 > a');
+  const first = await take();
+  sh('head -c 700 /dev/zero > big; mkdir b; head -c 700 /dev/zero > b/more');
+  const known = await take();
+  sh('rm -r b');
+  const problem = 'big was not captured at the last step, and someone else may have changed it since';
+  await expect(goBack(folder, first.id, known.id)).rejects.toThrow(problem);
+  await goBack(folder, first.id, known.id, true);
+  expect(sh('ls')).toBe('a\n');
+});
+
 test('what no snapshot holds is never overwritten (T7)', async () => {
   const folder = shadowed({ fileBytes: 100 });
   const { sh, take } = folder;
