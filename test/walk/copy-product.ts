@@ -76,7 +76,8 @@ function placesOfMarks(base: string, data: string): readonly string[] {
 }
 
 function listFolders(folder: string): readonly string[] {
-  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
+  const entries = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : [];
+  return entries.flatMap((entry) => (entry.isDirectory() ? [join(folder, entry.name)] : []));
 }
 
 /** The file may be there before what it says. */
