@@ -52,6 +52,8 @@ export async function openRoot(
   const means = openMeans(options, about, root);
   if (!(await hasSnapshot({ ...means, ...means.place }, to)))
     throw new RestoreProblem(`the snapshot of ${root} is not on this machine`);
+  // Someone may have removed the folder of the session, and left the repository.
+  await openShadow(means.place);
   return means;
 }
 

@@ -92,9 +92,11 @@ async function findUnknown(gitDir: string, { known, olderThan }: CleanSnapshots)
   const gone: string[] = [];
   for (const segment of await namesIn(sessions)) {
     if (known.has(segment)) continue;
-    const roots = (await namesIn(join(sessions, segment))).filter((name) => name !== STORE_NOTE);
-    const times = await Promise.all(roots.map(async (root) => (await stat(join(sessions, segment, root))).mtimeMs));
-    if (times.every((time) => time < olderThan)) gone.push(segment);
+    const own = join(sessions, segment);
+    // A session that has just begun has a note and no folder yet.
+    const roots = (await namesIn(own)).filter((name) => name !== STORE_NOTE).map((name) => join(own, name));
+    const stats = await Promise.all([own, ...roots].map(statIfThere));
+    if (stats.every((one) => one === undefined || one.mtimeMs < olderThan)) gone.push(segment);
   }
   return gone;
 }

@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { rewindRoots } from '../../../activities/snapshots/rewind-roots.ts';
+import { openRoot } from '../../../activities/snapshots/rewind-means.ts';
 import { fetchPacks } from '../../../store/snapshots/packs.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import { fileStore } from '../../../store/values/file-store.ts';
@@ -281,6 +282,16 @@ test("what is beyond a bound and already as it is to be is in nobody's way, and 
   expect(await rewind(6, after, found)).toMatchObject({ kind: 'done' });
   expect([read('a'), ...['x1', 'x2', 'x3'].map(read)]).toEqual(['newer a\n', 'new x1\n', 'new x2\n', 'new x3\n']);
   expect(statSync(join(root, 'x1'))).toMatchObject({ ino: before.ino, mtimeMs: before.mtimeMs });
+});
+
+test('the folder of a session that someone has removed is there again before files go back (T7)', async () => {
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const { options, place, asked, read } = await openRewound(sandbox, ['a']);
+  rmSync(place.own, { recursive: true });
+  const about = { step: 3, roots: [asked], attempt };
+  expect((await openRoot(options, about, asked)).place).toEqual(place);
+  expect(await rewindRoots(options, about)).toMatchObject({ kind: 'done' });
+  expect(read('a')).toBe('old a\n');
 });
 
 test('what a rewind found and left is stored for other hosts, what it leaves waiting is sent once (T4 T7)', async () => {

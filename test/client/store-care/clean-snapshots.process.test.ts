@@ -59,6 +59,21 @@ test('gc frees the snapshots of a session that is gone, and those of the others 
   expect((await take(kept.id)).changes.map(({ path }) => path)).toEqual(['later']);
 });
 
+test('gc leaves the folder of a session that has just begun and has captured nothing yet (T4)', async () => {
+  const { place, take, sh } = shadowed();
+  sh('echo one > one');
+  await take();
+  const dataDir = join(place.gitDir, '..');
+  const begun = placeOfRoot(dataDir, 's-new' as SessionId, place.root);
+  noteStore(begun, store.id);
+  const known = new Set(['s-1']);
+  const cleaning = { dataDir, env: process.env, store, known, olderThan: Date.now() - 60_000, dryRun: false };
+  expect(await cleanSnapshots(cleaning)).toMatchObject({ sessions: 0 });
+  expect(existsSync(join(begun.own, '..'))).toBe(true);
+  age(join(place.gitDir, 'sessions'));
+  expect(await cleanSnapshots(cleaning)).toMatchObject({ sessions: 1 });
+});
+
 test('gc leaves the snapshots of sessions whose transcripts are in another store, and counts them (T4)', async () => {
   const { place, take, sh } = shadowed();
   sh('echo one > one');
