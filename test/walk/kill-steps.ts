@@ -26,6 +26,8 @@ export type KillMeans = {
   readonly bounds: Bounds;
   /** Every so manieth step alone. */
   readonly stride: number;
+  /** The first of them: 1 at least. */
+  readonly first: number;
   readonly say: (line: string) => void;
 };
 
@@ -107,7 +109,7 @@ export async function killAtSteps(
   for (const operation of OPERATIONS.filter(({ name }) => name.includes(chosen)))
     for (const program of operation.programs) {
       let scene = await openScene(means, `${operation.name}, ${program}`);
-      for (let step = 1; ; step += means.stride) {
+      for (let step = means.first; ; step += means.stride) {
         const reached = await killAt(means, scene, operation, program, step);
         if (reached === null) break;
         steps += 1;

@@ -26,6 +26,7 @@ const { values } = parseArgs({
     kills: { type: 'boolean', default: false },
     operation: { type: 'string', default: '' },
     stride: { type: 'string', default: '1' },
+    first: { type: 'string', default: '1' },
     /** Walks in a copy of this folder instead, with so many turns as there are operations. */
     repository: { type: 'string' },
     report: { type: 'string' },
@@ -111,7 +112,15 @@ const product = await open(stepping);
 let counted: Counted;
 try {
   const { repository } = values;
-  const killing = stepping && { product, bounds, stepping, folder, stride: Number(values.stride), say };
+  const killing = stepping && {
+    product,
+    bounds,
+    stepping,
+    folder,
+    stride: Number(values.stride),
+    first: Number(values.first),
+    say,
+  };
   if (repository !== undefined) counted = await walkInCopy(product, repository);
   else counted = killing ? await killAtSteps(killing, values.operation) : await walkAtRandom(product);
 } finally {
