@@ -78,6 +78,7 @@ export async function restoreFolder(request: RestoreRequest, onStep: OnStep = ()
     const readEmpty = async (listed: Tree) => parseFolders(await readNote(blobs, listed.get('folders')));
     const before: Tree = from === null ? new Map() : await listTree(git, place, from);
     const requireKnown = from === null ? pass : createKnownCheck(folders, filesOf(before));
+    const emptyNow = await readEmpty(before);
     const emptyKnown = known === null ? [] : await readEmpty(await listNotes(git, place, known));
     const others = new OthersFolders(place.own);
     const textOf = (name: string) => readNote(blobs, all.get(name));
@@ -87,15 +88,16 @@ export async function restoreFolder(request: RestoreRequest, onStep: OnStep = ()
     const emptyThen = await readEmpty(all);
     const open = new Map<RawPath, number>();
     const restoring = { ...request, folders, own, blobs, tree, permissions, open, requireKnown, onStep };
+    const ours = [...emptyKnown, ...(await findEmptied(request, emptyNow, [...emptyKnown, ...emptyThen]))];
     const then = new Set(emptyThen);
-    const gone = emptyKnown.filter((folder) => !then.has(folder) && !others.has(folder) && !isAtOrBelow(folder, apart));
+    const gone = ours.filter((folder) => !then.has(folder) && !others.has(folder) && !isAtOrBelow(folder, apart));
     const order = orderRestore({
       written: writtenOf(request, tree),
       deleted: request.deleted.filter(isBelow),
       emptyNow: await findAbsent(gone, { tree, notes, blobs }),
       emptyThen: emptyThen.filter((folder) => isFree(tree, folder) && !isAtOrBelow(folder, apart)),
     });
-    others.note({ known: emptyKnown, now: await readEmpty(before), toBe: emptyThen });
+    others.note({ known: ours, now: emptyNow, toBe: emptyThen });
     const path = findInTheWay(restoring, order);
     if (path !== null) return { kind: 'in_the_way', path };
     await workOff(restoring, order);
@@ -167,6 +169,20 @@ const isFree = (tree: Tree, folder: RawPath): boolean => ![folder, ...foldersOf(
 /** Lists the notes of a snapshot; nothing where it is not here any longer. */
 const listNotes = (git: string, place: ShadowPlace, snapshot: string): Promise<Tree> =>
   listTree(git, place, snapshot, 'not below').catch((): Tree => new Map());
+
+/** Finds folders that had files when the session last knew them: an attempt that was killed has emptied them. */
+async function findEmptied(
+  { git, place, known }: RestoreRequest,
+  emptyNow: readonly RawPath[],
+  listed: readonly RawPath[],
+): Promise<readonly RawPath[]> {
+  const told = new Set(listed);
+  const asked = emptyNow.filter((folder) => !told.has(folder));
+  if (known === null || asked.length === 0) return [];
+  const tree = filesOf(await listTree(git, place, known).catch((): Tree => new Map()));
+  const full = new Set([...tree.keys()].flatMap(foldersOf));
+  return asked.filter((folder) => full.has(folder));
+}
 
 /** Returns the text of a note; empty where the snapshot has none. */
 type Absence = { readonly tree: Tree; readonly notes: SnapshotNotes; readonly blobs: BlobStream };

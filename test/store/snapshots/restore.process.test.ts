@@ -185,6 +185,18 @@ test('an empty folder that was ignored stays where it no longer is, and one wher
   );
 });
 
+test('folders that an attempt has emptied before it was killed go with the next one (T7 T9)', async () => {
+  const folder = shadowed();
+  const { sh, take } = folder;
+  sh('echo file > b');
+  const { id } = await take();
+  sh('rm b; mkdir -p b/deep c/deep; echo 1 > b/deep/one; echo 2 > c/deep/two');
+  const { id: known } = await take();
+  sh('rm b/deep/one c/deep/two; mkdir mine');
+  await goBack(folder, id, known);
+  expect(sh('cat b; ls -d */')).toBe('file\nmine/\n');
+});
+
 test('names that git refuses to check out come back, links and files (T7)', async () => {
   const folder = shadowed();
   const { sh, take, root, means } = folder;
