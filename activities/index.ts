@@ -20,7 +20,6 @@ import { lookAtFiring } from './run/look-at-firing.ts';
 import { readResult } from './run/read-result.ts';
 import { storeText } from './run/store-text.ts';
 import { tellAlert } from './run/tell-alert.ts';
-import { besideRuns } from './beside-runs.ts';
 import { checkOutFiles } from './snapshots/check-out-files.ts';
 import { previewRewind, rewindFiles } from './snapshots/rewind-files.ts';
 import { runTool } from './run-tool.ts';
@@ -46,9 +45,9 @@ export function createActivities(deps: Deps, stops: StopOrder | null = null): Ac
     runTool: createActivity(work(runTool(deps), { unless: (_session, { stopped }) => stopped === true })),
     endWorktree: createActivity(work(endWorktree(deps), { unless: isStopped })),
     commit: createActivity(commit(deps)),
-    checkOutFiles: createActivity(work(besideRuns(deps, checkOutFiles(deps)), { unless: isStopped })),
-    rewindFiles: createActivity(work(besideRuns(deps, rewindFiles(deps)), { unless: isStopped })),
-    previewRewind: createActivity(work(limitTries(2, besideRuns(deps, previewRewind(deps))), { unless: isStopped })),
+    checkOutFiles: createActivity(work(checkOutFiles(deps), { unless: isStopped })),
+    rewindFiles: createActivity(work(rewindFiles(deps), { unless: isStopped })),
+    previewRewind: createActivity(work(limitTries(2, previewRewind(deps)), { unless: isStopped })),
     compact: createActivity(work(compact(deps))),
     prepareCompaction: createActivity(work(limitTries(3, prepareCompaction(deps)))),
     collapse: createActivity(work(collapse(deps))),

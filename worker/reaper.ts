@@ -11,7 +11,6 @@ import { isElicited } from '../workflows/contract/people.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
 import { LockHeld, withLock } from '../system/process/file-lock.ts';
 import { GRPC, readGrpcFailure } from '../connection/grpc-failure.ts';
-import { type LeftNote, readLeftNotes } from '../activities/beside-runs.ts';
 import { joinWorkers } from './host-workers.ts';
 
 /** PENDING_ACTIVITY_STATE_STARTED and _CANCEL_REQUESTED: an attempt was begun. */
@@ -84,10 +83,10 @@ export function startReaper(options: StartReaper): Reaper {
  * Looks for dead workers' work under the lock, and reports failures. An activity is failed by its
  * id alone: without the lock a second look could fail an attempt that has just begun elsewhere.
  */
-async function reapSafely({ client, taskQueues, lockDir, workersDir, log }: StartReaper): Promise<void> {
+async function reapSafely({ client, taskQueues, lockDir, log }: StartReaper): Promise<void> {
   try {
     await withLock(lockDir, { doing: "taking over dead workers' work", waitMs: LOCK_MS }, () =>
-      reapSessions(client, taskQueues, readLeftNotes(workersDir)),
+      reapSessions(client, taskQueues),
     );
   } catch (error) {
     if (error instanceof LockHeld) return;
@@ -98,15 +97,13 @@ async function reapSafely({ client, taskQueues, lockDir, workersDir, log }: Star
   }
 }
 
-async function reapSessions(client: Client, taskQueues: readonly string[], left: readonly LeftNote[]): Promise<void> {
+async function reapSessions(client: Client, taskQueues: readonly string[]): Promise<void> {
   await endOrphans();
-  const waiting = left.map(({ session }) => session);
+  const waiting: string[] = [];
   for (const taskQueue of taskQueues) waiting.push(...(await runningSessions(client, taskQueue)));
   const next = async (): Promise<void> => {
-    for (let session = waiting.pop(); session !== undefined; session = waiting.pop()) {
-      const hasFound = await reapSession(client, session).catch(unlessTaken);
-      for (const note of left) if (note.session === session) note.settle(hasFound === true);
-    }
+    for (let session = waiting.pop(); session !== undefined; session = waiting.pop())
+      await reapSession(client, session).catch(unlessTaken);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, next));
 }
@@ -125,10 +122,9 @@ async function runningSessions(client: Client, taskQueue: string): Promise<strin
   return running;
 }
 
-/** Returns whether there was work of a dead worker. */
-async function reapSession(client: Client, workflowId: string): Promise<boolean> {
+async function reapSession(client: Client, workflowId: string): Promise<void> {
   const before = await findOrphans(client, workflowId);
-  if (before.length === 0) return false;
+  if (before.length === 0) return;
   await client.workflowService.resetStickyTaskQueue({
     namespace: client.options.namespace,
     execution: { workflowId },
@@ -137,7 +133,6 @@ async function reapSession(client: Client, workflowId: string): Promise<boolean>
   const now = await findOrphans(client, workflowId);
   const gone = ApplicationFailure.create({ type: 'WorkerGone', message: 'its worker is dead', nextRetryDelay: 1 });
   for (const activityId of now) await client.activity.fail({ workflowId, activityId }, gone).catch(unlessTaken);
-  return true;
 }
 
 /** Ignores that another worker was faster, or the session is over: nothing is left to take. */

@@ -1,9 +1,5 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
-import type { Attempt } from '../../activities/attempt.ts';
-import { besideRuns } from '../../activities/beside-runs.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
 import { takeFileLock } from '../../system/process/file-lock.ts';
 import { startReaper } from '../../worker/reaper.ts';
@@ -136,27 +132,4 @@ test('while another worker of the machine looks, it looks for this one as well (
   await reaper.stop();
   release();
   expect([failed, warnings]).toEqual([[], []]);
-});
-
-test('an idle session whose files a dead worker was putting back is looked at, and its note goes (L50 T9)', async () => {
-  const { client, failed } = server({ 's-1': ['1'], 's-2': ['2'] }, [], undefined, { 's-1': 'idle', 's-2': 'idle' });
-  const dataDir = tempDir();
-  const dirs = { lockDir: join(dataDir, 'reaper'), workersDir: join(dataDir, 'workers') };
-  let end = (): void => undefined;
-  const ended = new Promise<void>((resolve) => (end = resolve));
-  const working = besideRuns({ dataDir }, () => ended)({ session: 's-1' } as Attempt, {});
-  const [name = ''] = readdirSync(join(dirs.workersDir, 'beside-runs'));
-  const note = join(dirs.workersDir, 'beside-runs', name);
-  const look = async () => {
-    const reaper = startReaper({ client, taskQueues: ['own'], ...dirs, log: () => {} });
-    await reaper.first;
-    await reaper.stop();
-    return failed.map(({ activityId }) => activityId);
-  };
-  expect(await look()).toEqual([]);
-  writeFileSync(note, readFileSync(note, 'utf8').replace(/"startTime":"\d+"/, '"startTime":"1"'));
-  expect(await look()).toEqual(['1']);
-  expect(existsSync(note)).toBe(false);
-  end();
-  await working;
 });
