@@ -1,10 +1,8 @@
 // Asks a server at an address whether it still answers, each time this machine has slept: its
 // connection may have died meanwhile, and nobody would notice before the time of a call is over.
-import { z } from 'zod';
 import { pause } from '../../system/async.ts';
 import { listenForWakes } from '../../system/wakes.ts';
 import { McpError } from './failures.ts';
-import type { Link } from './link.ts';
 
 /**
  * Tries that share the time: the first may go over a connection that died, and a network needs some
@@ -12,35 +10,42 @@ import type { Link } from './link.ts';
  */
 const TRIES = 4;
 
+type AskedServer = {
+  /** Throws McpError. `timeout` is in milliseconds. */
+  readonly ping: (how: { readonly signal: AbortSignal; readonly timeout: number }) => Promise<unknown>;
+  /** Resolves when the connection is over. */
+  readonly closed: Promise<unknown>;
+};
+
 /**
- * Asks until the link is closed. `lose` is called with the end of a sentence when no answer came
+ * Asks until the connection is over. `lose` is called with the end of a sentence when no answer came
  * `withinMs` after a sleep.
  */
-export function askOnWake(link: Link, withinMs: number, lose: (why: string) => void): void {
+export function askOnWake(server: AskedServer, withinMs: number, lose: (why: string) => void): void {
   const closed = new AbortController();
   let isAsking = false;
   const wakes = listenForWakes((ms) => {
     if (isAsking) return;
     isAsking = true;
-    void ask(link, withinMs / TRIES, closed.signal).then((failure) => {
+    void ask(server, withinMs / TRIES, closed.signal).then((failure) => {
       isAsking = false;
       if (failure === null) return;
       lose(`this machine slept, or its clock was set, by ${Math.round(ms / 1_000)} s, and after that: ${failure}`);
     });
   });
-  void link.closed.then(() => {
+  void server.closed.then(() => {
     wakes.stop();
     closed.abort();
   });
 }
 
-/** Returns why the server is of no use, or null where it answers, or the link is closed. */
-async function ask(link: Link, tryMs: number, closed: AbortSignal): Promise<string | null> {
+/** Returns why the server is of no use, or null where it answers, or its connection is over. */
+async function ask({ ping }: AskedServer, tryMs: number, closed: AbortSignal): Promise<string | null> {
   let failure: string | null = null;
   for (let tries = 0; tries < TRIES; tries += 1) {
     const rest = pause(tryMs, closed);
     try {
-      await link.request('ping', {}, z.looseObject({}), { signal: closed, timeout: tryMs });
+      await ping({ signal: closed, timeout: tryMs });
       return null;
     } catch (error) {
       if (closed.aborted || !(error instanceof McpError)) return null;

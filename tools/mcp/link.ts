@@ -1,7 +1,7 @@
 // One connection to an MCP server, from the handshake to its end, by the official client library
 // (L74). Nothing here outlives it.
 import type { Client, Progress, Transport } from '@modelcontextprotocol/client';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { awaitInTime } from '../../system/async.ts';
 import type { Network } from '../../system/network.ts';
 import { clip, reasonOf } from '../../system/text.ts';
@@ -103,7 +103,8 @@ export function createLinkOpener(
       isHeard: server.type !== 'http',
       asks,
     });
-    if (chosen.lose) askOnWake(link, bounds.wakeMs, chosen.lose);
+    const ping = (how: RequestOptions) => link.request('ping', {}, z.looseObject({}), how);
+    if (chosen.lose) askOnWake({ ping, closed: link.closed }, bounds.wakeMs, chosen.lose);
     return link;
   };
 }
