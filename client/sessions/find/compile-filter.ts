@@ -3,6 +3,7 @@
 // workflow, are always found.
 import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import { WORKFLOW_TYPE } from '../../../workflows/contract/session.ts';
+import { FAILED } from './fields.ts';
 import type { FieldTerm, Filter, Operator } from './parse-filter.ts';
 
 /** Matches all sessions. One that has continued as new goes on in another run of its workflow. */
@@ -53,7 +54,7 @@ function clauseOf(term: FieldTerm, options: CompileOptions): string | null {
   if (term.field === 'idle') return term.not ? null : phaseClause(runningPhase, attributes);
   if (looks && grows.has(term.field)) return null;
   if (term.field === 'status') return oneOf('ExecutionStatus', term.values.map(statusOf), term.not);
-  if (term.field === 'phase') return phaseClause(term, attributes);
+  if (term.field === 'phase') return failedOrPhaseClause(term, attributes);
   if (term.field === 'age') return ageClause(term, now);
   if (term.field === 'id' && term.operator === '=' && !term.not) return oneOfTexts('WorkflowId', term.values);
   return attributes ? attributeClause(term, now) : null;
@@ -76,7 +77,7 @@ const WAITS = 'waiting_approval';
 
 /** A session whose agent waits counts as waiting, which its memo says beside its own phase. */
 const isSeenOnly = (phase: string | number): boolean =>
-  phase === RUNNING || phase === 'waiting_worker' || phase === WAITS || phase === 'parked';
+  [RUNNING, 'waiting_worker', WAITS, 'parked', FAILED].includes(String(phase));
 
 /** The server knows when an execution began, which may go on with an older session. */
 const needsMemo = ({ field, values }: FieldTerm): boolean =>
@@ -86,6 +87,18 @@ const needsMemo = ({ field, values }: FieldTerm): boolean =>
  * The memo of a session that waits for a worker says `running`: the observer decides which it is.
  */
 const memoPhase = (phase: string): string => (phase === 'waiting_worker' ? RUNNING : phase);
+
+/** Memos decide what has failed: the server only leaves out what ended well. */
+function failedOrPhaseClause(term: FieldTerm, attributes: boolean): string | null {
+  const values = term.values.filter((value) => value !== FAILED);
+  if (values.length === term.values.length) return phaseClause(term, attributes);
+  const others = values.length === 0 ? null : phaseClause({ ...term, values }, attributes);
+  if (term.not || !attributes) return term.not ? others : null;
+  const failed = `ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut')`;
+  const ended = oneOf(ATTRIBUTES.reason.name, ['completed', 'aborted_streaming', 'aborted_tools'], true);
+  const clause = orIsNull(ATTRIBUTES.turns.name, `${failed} OR ${ended}`);
+  return others === null ? clause : `(${clause} OR ${others})`;
+}
 
 /** A session that was ended by force could not report its phase, so its status decides. */
 function phaseClause({ values, not }: FieldTerm, attributes: boolean): string | null {
