@@ -182,7 +182,6 @@ test.each([
   ['watch', '--replay', 'nope'],
   ['show', 'nope'],
   ['logs', 'nope'],
-  ['chat', '--resume', 'nope'],
 ])('that a server was started for `%s %s` is a detail, and the fault alone is told (D)', async (...args) => {
   const { status, err } = await cliPlace(null).run(...args.filter((each) => each !== undefined));
   expect([status, err]).toEqual([2, expect.stringMatching(/^perdure: [^\n]*nope[^\n]*\n$/)]);
