@@ -92,7 +92,7 @@ test('a chat says that no key was found before it opens anything, which may take
   const terminal = onTerminal(perdure(), { cwd, env });
   await terminal.shows('New session s-');
   const lines = terminal.lines();
-  const rowOf = (text: string): number => lines.findIndex((line) => line.includes(text));
+  const rowOf = (words: string): number => lines.findIndex((line) => line.includes(words));
   expect(rowOf('No API key found.')).toBeGreaterThanOrEqual(0);
   expect(rowOf('No API key found.')).toBeLessThan(rowOf('New session s-'));
   terminal.type('\u0004');
