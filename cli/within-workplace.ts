@@ -49,7 +49,7 @@ export async function withinWorkplace(
 }
 
 /** Leaves out details, unless the person wants to know more. */
-function sayProgress({ say, verbose }: Cli): (line: string, isDetail?: true) => void {
+export function sayProgress({ say, verbose }: Cli): (line: string, isDetail?: true) => void {
   return (line, isDetail) => {
     if (!isDetail || verbose) say(line);
   };

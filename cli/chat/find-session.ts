@@ -7,6 +7,7 @@ import type { SessionInfo } from '../../client/sessions/info.ts';
 import { isWholeId, personAt, sessionArgument, sessionMeant } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { UsageError } from '../errors.ts';
+import { sayProgress } from '../within-workplace.ts';
 import { chooseSession } from './choose-session.ts';
 
 export type Wanted =
@@ -36,7 +37,8 @@ export async function findSession(cli: Cli, wanted: Wanted): Promise<Found> {
   const opens = wanted.kind !== 'id' || wanted.opens === true;
   if (given !== null && isWholeId(given) && !opens)
     return { session: given, opened: null, close: () => Promise.resolve() };
-  const opened = await openServer({ env: cli.env, role: 'command', worker: false, say: cli.say, ...personAt(cli) });
+  const say = sayProgress(cli);
+  const opened = await openServer({ env: cli.env, role: 'command', worker: false, say, ...personAt(cli) });
   try {
     const session = given !== null ? await sessionMeant(opened, given) : await sessionOfFolder(cli, opened, wanted);
     return { session, opened, close: () => opened.close() };

@@ -18,7 +18,7 @@ import { UsageError } from '../errors.ts';
 import { refuseMistakenRules } from '../refuse-mistaken-rules.ts';
 import { addRunOptions, type RunFlags, runOptions, parseWorkspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
-import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig } from '../worker-config.ts';
+import { CONFIG_OPTION, type ConfigFlags, ofNewSession, workerConfig, workersOfNew } from '../worker-config.ts';
 import { isKeyless } from '../../worker/keyless.ts';
 import { NO_KEY, refuseToSpoil, refuseWithoutKey } from '../refuse-keyless.ts';
 import { createConfigReader, type RunConfig } from '../../store/configuration.ts';
@@ -68,6 +68,9 @@ async function holdOne(cli: Cli, first: string | undefined, flags: Flags): Promi
   const cwd = options.cwd ?? parseWorkspace('.', cli.cwd());
   const media = mediaBlocks(cli, flags);
   const found = await findChosenSession(cli, flags, cwd);
+  const { taskQueue } = await workersOfNew(cli, chosen, '');
+  // Opening may take minutes the first time: what is missing is said before.
+  if (found === null && lacksKey(cli, taskQueue)) cli.say(NO_KEY);
   const source = new EventEmitter();
   const forward = (name: NodeJS.Signals): void => void source.emit(name, name);
   const keys = { press: (): void => forward('SIGINT') };
@@ -184,6 +187,10 @@ function createRefusal({ env }: Cli, { workers }: Workplace): ChatConversation['
   };
 }
 
+/** Tells whether nobody but the scripted model would answer. */
+const lacksKey = ({ env }: Cli, taskQueue: string): boolean =>
+  isKeyless(env) && (stayingWorkers(env, taskQueue) ?? 0) === 0;
+
 type Greeted = { readonly seen: SessionDescription | null; readonly cwd: string };
 
 async function greetPerson(cli: Cli, workplace: Workplace, { seen, cwd }: Greeted): Promise<void> {
@@ -196,8 +203,7 @@ async function greetPerson(cli: Cli, workplace: Workplace, { seen, cwd }: Greete
   cli.say(`New session ${workplace.session} in ${cwd}`);
   cli.say(keys);
   const [before] = await newestIn(workplace.sessions, cwd, 1);
-  const isAlone = (stayingWorkers(cli.env, workplace.workers.taskQueue) ?? 0) === 0;
-  if (isAlone && isKeyless(cli.env)) cli.say(NO_KEY);
-  else if (before) cli.say(`Resume the newest session of this folder, ${before.session}, with \`${cli.self} -c\`.`);
+  if (lacksKey(cli, workplace.workers.taskQueue)) return;
+  if (before) cli.say(`Resume the newest session of this folder, ${before.session}, with \`${cli.self} -c\`.`);
   else cli.say('Say what to do; @ completes file names, and ! runs a shell command.');
 }

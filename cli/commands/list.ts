@@ -1,7 +1,7 @@
 // perdure list: lists all sessions, or those that match a filter, from visibility alone.
 import { type Command, InvalidArgumentError } from 'commander';
 import type { PerdureClient } from '../../client/perdure-client.ts';
-import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
+import { parseFilter, stateMeant } from '../../client/sessions/find/parse-filter.ts';
 import { type PlacedSession, plantTrees, rowsOfTree } from '../../client/sessions/trees.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { jsonLine } from '../../system/text.ts';
@@ -14,7 +14,7 @@ import { present } from '../../workflows/contract/present.ts';
 type Flags = { readonly json?: boolean; readonly limit: number };
 
 export const FILTER_HELP = `
-A filter is one or more of: phase:waiting  status:open  reason:max_turns  model:sonnet  tag:team=web  error:overloaded  folder:checkout
+A filter is one or more of: failed  waiting  phase:running  status:open  reason:max_turns  model:sonnet  tag:team=web  error:overloaded  folder:checkout
 id:s-4k  title:report  cost>1  tokens>100k  turns>=20  runs>1  waiting>10m  idle>5m  age<2h  "a text". A minus before one turns it around. A comma
 gives a choice: phase:waiting,parked. sort:cost sorts, sort:-cost with the largest first.`;
 
@@ -38,7 +38,7 @@ export function asTyped(words: readonly string[]): string {
 }
 
 async function list(cli: Cli, filter: string, { json, limit }: Flags): Promise<number> {
-  parseFilter(filter);
+  const meant = stateMeant(parseFilter(filter));
   return withServer(cli, async ({ sessions }) => {
     const { shown, more, note } = await firstOf(sessions, filter, limit);
     if (json) for (const session of shown) cli.print(`${jsonLine(session)}\n`);
@@ -47,7 +47,7 @@ async function list(cli: Cli, filter: string, { json, limit }: Flags): Promise<n
     const none =
       filter === ''
         ? `No sessions yet. Start one with \`${cli.self} run "your task"\`.`
-        : 'No sessions match this filter';
+        : `No sessions match this filter${meant === undefined ? '' : `: did you mean ${meant}?`}`;
     if (shown.length === 0) cli.say(none);
     if (more) cli.say(`more sessions exist: use --limit ${limit * 10}`);
     return STATUS.ok;

@@ -8,9 +8,10 @@ import type { Step } from '../../client/sessions/history/steps.ts';
 import { oneLine, type Paint } from '../../client/paint.ts';
 import { formatMoment, shortTime } from '../../client/units.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { PendingApproval } from '../../workflows/contract/session.ts';
+import type { SessionDescription } from '../../client/sessions/info.ts';
 import { endWord } from '../../client/render/outcome-words.ts';
-import { compactInput } from '../../client/render/tool-lines.ts';
+import { callWhat } from '../../client/render/tool-lines.ts';
 import { pause } from '../../system/async.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
@@ -36,14 +37,14 @@ const LOOK_MS = 1_000;
 async function printSteps(cli: Cli, id: string, { json = false, follow = false }: Flags): Promise<number> {
   return withSession(cli, id, async ({ temporal, sessions }, session) => {
     // Reports an unknown session before it reports that nothing happened in it.
-    await sessions.describe(session);
+    let seen = await sessions.describe(session);
     const { stepReader } = await import('../../client/sessions/history/steps.ts');
     const read = stepReader(temporal.client);
     const printed = new Set<string>();
     const oneOf = (step: Step): string => `${step.run}.${step.name}.${step.askedAt}`;
     for (;;) {
       const steps = await read(session, 0, null);
-      const { named, callsOf } = await readTranscript(sessions, session, steps);
+      const { named, callsOf, hasAsked } = await readTranscript(sessions, seen, steps);
       for (const step of steps) {
         if (cli.unread.aborted) return STATUS.unread;
         // While it is followed, a step is printed when it has ended.
@@ -51,7 +52,10 @@ async function printSteps(cli: Cli, id: string, { json = false, follow = false }
         printed.add(oneOf(step));
         const calls = callsOf(step).filter((call) => !printed.has(call.id));
         for (const call of calls) printed.add(call.id);
-        const lines = [stepLine(cli.out, step, named(step)), ...calls.map((call) => callLine(cli.out, call))];
+        const lines = [
+          stepLine(cli.out, step, named(step), hasAsked(step)),
+          ...calls.map((call) => callLine(cli.out, call)),
+        ];
         if (json) cli.print(`${jsonLine({ ...step, calls })}\n`);
         else for (const line of lines) cli.print(rowsText(cli.out.columns(), line));
       }
@@ -59,6 +63,7 @@ async function printSteps(cli: Cli, id: string, { json = false, follow = false }
       if (!follow) break;
       await pause(LOOK_MS, cli.unread);
       if (cli.unread.aborted) return STATUS.unread;
+      seen = await sessions.describe(session);
     }
     return STATUS.ok;
   });
@@ -84,26 +89,37 @@ export type LoggedCall = {
   readonly id: string;
   readonly tool: string;
   readonly input: unknown;
+  /** Milliseconds that it took, or that it has waited. */
   readonly durationMs: number;
   readonly outcome: string;
+  /** It waits for a person. */
+  readonly waits?: true;
 };
 
 type ToldByTranscript = {
   /** The model of a step that called one, and the tool of a step that ran a call. */
   readonly named: (step: Step) => string | null;
-  /** The calls of the step's iteration that have an outcome. */
+  /** The calls of the step's iteration that have an outcome, or wait for a person. */
   readonly callsOf: (step: Step) => readonly LoggedCall[];
+  /** Tells whether all that the step did was to find that a person must be asked. */
+  readonly hasAsked: (step: Step) => boolean;
 };
 
 type Reply = { readonly model: string; readonly tools: readonly string[] };
 
+type Waiting = Pick<SessionDescription, 'session' | 'approvals'>;
+
 /** What the transcript has, by run and iteration. */
 type ReadCalls = { readonly replies: Map<string, Reply>; readonly calls: Map<string, LoggedCall[]> };
 
-async function readCalls(sessions: Pick<PerdureClient, 'transcript'>, session: SessionId): Promise<ReadCalls> {
+async function readCalls(
+  sessions: Pick<PerdureClient, 'transcript'>,
+  { session, approvals = [] }: Waiting,
+): Promise<ReadCalls> {
   const read: ReadCalls = { replies: new Map(), calls: new Map() };
   const inputs = new Map<string, unknown>();
   let [run, place] = [0, ''];
+  let last: readonly unknown[] = [];
   for await (const { entry } of sessions.transcript(session)) {
     if (entry.kind === 'run_started') run = entry.run;
     if (entry.kind === 'outcomes') {
@@ -116,19 +132,30 @@ async function readCalls(sessions: Pick<PerdureClient, 'transcript'>, session: S
     }
     if (entry.kind !== 'reply') continue;
     place = `${run}.${entry.iteration}`;
+    last = entry.message.content.map((block) => (block.type === 'tool_use' ? block.input : undefined));
     const blocks = entry.message.content.filter((block) => block.type === 'tool_use');
     for (const { id, input } of blocks) inputs.set(id, input);
     read.replies.set(place, { model: entry.message.model, tools: blocks.map(({ name }) => name) });
   }
+  // What waits is of the last reply; what waits in an agent is a call of another session.
+  const waiting = approvals.filter(({ agent }) => agent === undefined);
+  const waits = waiting.map((each) => waitingCall(each, last[each.index]));
+  if (waits.length > 0) read.calls.set(place, [...(read.calls.get(place) ?? []), ...waits]);
   return read;
 }
 
-async function readTranscript(
+function waitingCall({ call, tool, askedAt, question }: PendingApproval, input: unknown): LoggedCall {
+  const outcome = question ? 'waits for an answer' : 'waits for a decision';
+  const durationMs = askedAt === undefined ? 0 : Math.max(0, Date.now() - askedAt);
+  return { id: `waits.${call}`, tool, input, durationMs, outcome, waits: true };
+}
+
+export async function readTranscript(
   sessions: Pick<PerdureClient, 'transcript'>,
-  session: SessionId,
+  seen: Waiting,
   steps: readonly Step[],
 ): Promise<ToldByTranscript> {
-  const { replies, calls } = await readCalls(sessions, session).catch((error: unknown): ReadCalls => {
+  const { replies, calls } = await readCalls(sessions, seen).catch((error: unknown): ReadCalls => {
     // A transcript that cannot be read leaves the steps their general names.
     if (!(error instanceof Error) || !['StoreError', 'ClientProblem'].includes(error.name)) throw error;
     return { replies: new Map(), calls: new Map() };
@@ -146,20 +173,33 @@ async function readTranscript(
   return {
     named: (step) => named.get(step) ?? null,
     callsOf: (step) => (isOfCalls(step) ? (calls.get(placeOf(step)) ?? []) : []),
+    hasAsked: (step) => hasOnlyAsked(step, steps, calls.get(placeOf(step)) ?? []),
   };
+}
+
+/**
+ * Each call that waits was asked about by a step, and each that was decided by a step before. Where
+ * these are all the steps of the iteration that nobody had decided about, each of them asked.
+ */
+function hasOnlyAsked(step: Step, steps: readonly Step[], calls: readonly LoggedCall[]): boolean {
+  if (step.name !== 'runTool' || step.decided || step.delegated) return false;
+  const others = steps.filter((other) => other.name === 'runTool' && placeOf(other) === placeOf(step));
+  const decided = others.filter((other) => other.decided).length + calls.filter(({ waits }) => waits).length;
+  return others.filter((other) => !other.decided && !other.delegated).length === decided;
 }
 
 const placeOf = ({ run, iteration }: Step): string => `${run}.${iteration}`;
 
 /** Stands below the step of its iteration. */
-export function callLine(paint: Paint, { tool, input, durationMs, outcome }: LoggedCall): string {
-  const words = `${oneLine(tool, 60)} ${compactInput(input, 80)}`.trimEnd();
+export function callLine(paint: Paint, { tool, input, durationMs, outcome, waits }: LoggedCall): string {
+  const words = `${oneLine(tool, 60)} ${callWhat(tool, input, 80)}`.trimEnd();
   const how = outcome === 'ok' ? outcome : paint.yellow(outcome);
-  return `    └ ${words}  ${shortTime(durationMs)}  ${how}`;
+  if (!waits) return `    └ ${words}  ${shortTime(durationMs)}  ${how}`;
+  return `    └ ${words}  ${how}${durationMs === 0 ? '' : `, for ${shortTime(durationMs)} so far`}`;
 }
 
 /** `named` is the model or the tool of the step, where it is known. */
-export function stepLine(paint: Paint, step: Step, named: string | null = null): string {
+export function stepLine(paint: Paint, step: Step, named: string | null = null, hasAsked = false): string {
   const { name, run, iteration, askedAt, beganAt, endedAt, attempt, worker, failure } = step;
   const took = endedAt === null ? (beganAt === null ? 'waits' : 'runs') : shortTime(endedAt - (beganAt ?? askedAt));
   const place = `run ${run}${iteration === null ? '' : ` #${iteration}`}`;
@@ -171,7 +211,7 @@ export function stepLine(paint: Paint, step: Step, named: string | null = null):
     paint.dim(formatMoment(beganAt ?? askedAt)),
     place.padEnd(10),
     oneLine(named ?? WORDS[name] ?? name, 40).padEnd(18),
-    took,
+    hasAsked && endedAt !== null ? 'asked' : took,
     ...waited,
     ...again,
     ...by,

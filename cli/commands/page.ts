@@ -18,6 +18,7 @@ import { openDataFolder } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { listenForSignals } from '../signals.ts';
+import { sayProgress } from '../within-workplace.ts';
 import { waitForAbort, openUnlessTold } from '../open-unless-told.ts';
 
 export function pageCommand(program: Command, cli: Cli): void {
@@ -86,7 +87,7 @@ async function servePage(cli: Cli, { monitor, place, told }: Serving): Promise<n
     ]);
   const opened = await openUnlessTold(
     signals,
-    openServer({ env: cli.env, role: 'command', say: cli.say, ...personAt(cli) }),
+    openServer({ env: cli.env, role: 'command', say: sayProgress(cli), ...personAt(cli) }),
   );
   if (opened === null) return STATUS.ok;
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));

@@ -11,6 +11,7 @@ import type { LeftBehind } from '../../client/sessions/history/left-behind.ts';
 import type { SessionReading } from '../../client/sessions/read.ts';
 import { epochText } from '../../client/render/epoch-words.ts';
 import { isOrdinary, noticeText, reasonText, transitionText } from '../../client/render/words.ts';
+import { approvalHint } from '../../client/render/approval-text.ts';
 import { contextText, fullCommand } from '../../client/render/context-words.ts';
 import { endingText, endWords } from '../../client/render/ending-words.ts';
 import { filesLines } from '../../client/render/files-words.ts';
@@ -64,12 +65,9 @@ export function transcriptText(
 function decideLines(paint: Paint, { session, status, approvals = [] }: SessionReading['description']): string[] {
   const [first] = approvals;
   if (first === undefined || status !== 'open') return [];
-  const at = first.agent ?? { session, call: first.call };
-  const name = `${at.session} ${at.call}`;
-  const commands = first.question
-    ? `perdure answer ${name} "your answer"`
-    : `perdure approve ${name}, or perdure deny ${name} --reason "why"`;
-  return [paint.dim(`(decide with: ${commands})`)];
+  const { call, question, agent } = first;
+  const where = { ...(agent ?? { session, call }), ...(question && { question }) };
+  return [paint.dim(`(${approvalHint(where, 'perdure')})`)];
 }
 
 /** Formats what a rewind has left behind, which waits for nobody. */

@@ -7,6 +7,11 @@ import type { Hands, Input } from './input.ts';
 const EARLY_MS = 150;
 /** The same for a line that was meant for a question which was decided elsewhere. */
 const REPLACED_MS = 1_000;
+/**
+ * Milliseconds within which another line makes a line part of a paste, which answers nothing: no
+ * mark tells of one here, and nobody types so fast.
+ */
+const PASTE_MS = 100;
 
 export type TypedLines = {
   readonly stdin: NodeJS.ReadableStream;
@@ -28,8 +33,13 @@ export function readTypedLines({ stdin, write, style, runEditor }: TypedLines, h
   let question: Question | null = null;
   let over = false;
   let goneAt = 0;
+  const answering = holdLines((held) => {
+    const [line = ''] = held;
+    if (held.length === 1) question?.answer(line);
+    else if (question) write(`(not taken: pasted text answers no question)\n${style(question.words)}`);
+  });
   lines.on('line', (line) => {
-    if (question?.listening) question.answer(line);
+    if (question?.listening || answering.holds) answering.add(line);
     else if (question?.replaces)
       write(`(not taken: the question before was decided elsewhere)\n${style(question.words)}`);
     else if (line.trim() !== '') hands.submit(line, false);
@@ -37,6 +47,7 @@ export function readTypedLines({ stdin, write, style, runEditor }: TypedLines, h
   lines.once('close', () => {
     if (over) return;
     over = true;
+    answering.end();
     question?.answer(null);
     hands.leave();
   });
@@ -53,6 +64,7 @@ export function readTypedLines({ stdin, write, style, runEditor }: TypedLines, h
         const replaces = Date.now() - goneAt < REPLACED_MS;
         const asked: Question = { words, answer, replaces, listening: false };
         const stop = (): void => {
+          answering.drop();
           write('\n');
           goneAt = Date.now();
           answer(null);
@@ -69,9 +81,42 @@ export function readTypedLines({ stdin, write, style, runEditor }: TypedLines, h
     },
     close: () => {
       over = true;
+      answering.drop();
       lines.close();
       question?.answer(null);
       return '';
     },
+  };
+}
+
+type HeldLines = { readonly holds: boolean; add(line: string): void; end(): void; drop(): void };
+
+/** Holds lines until none has come for a moment, and passes on those that came together. */
+function holdLines(pass: (lines: readonly string[]) => void): HeldLines {
+  let held: string[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  const take = (): readonly string[] => {
+    clearTimeout(timer);
+    const taken = held;
+    held = [];
+    return taken;
+  };
+  const end = (): void => {
+    const taken = take();
+    if (taken.length > 0) pass(taken);
+  };
+  return {
+    get holds() {
+      return held.length > 0;
+    },
+    add: (line) => {
+      held.push(line);
+      clearTimeout(timer);
+      // Timers run before input: a line that has arrived by then is read first.
+      const count = held.length;
+      timer = setTimeout(() => setImmediate(() => void (held.length === count && end())), PASTE_MS);
+    },
+    end,
+    drop: () => void take(),
   };
 }

@@ -78,7 +78,8 @@ type QueryContext = {
 };
 
 async function* openQuery(prompt: QueryPrompt, asked: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
-  const say = asked.stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
+  const tell = asked.stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
+  const say = (line: string, isDetail?: true): void => void (isDetail || tell(line));
   const written = withSettings(withExtraArgs(asked, say), say);
   const env = ownEnv(written.env);
   let cleared = 0;

@@ -21,6 +21,7 @@ import {
   type FleetView,
   fleetAddress,
   filterTerms,
+  findMeantState,
   readFleetView,
   sortOf,
   type Tab,
@@ -297,6 +298,7 @@ function EmptyState({ looked: { page, all, without }, view }: { readonly looked:
       </div>
     );
   const filter = wholeFilter(view);
+  const meant = findMeantState(view.filter);
   return (
     <div id="empty" class="card empty">
       <Icon name="search" />
@@ -304,6 +306,11 @@ function EmptyState({ looked: { page, all, without }, view }: { readonly looked:
       {filter === '' ? null : (
         <p>
           <code>{filter}</code>
+        </p>
+      )}
+      {meant === undefined ? null : (
+        <p>
+          Did you mean <code>{meant}</code>?
         </p>
       )}
       {without.map(({ term, count }) => (

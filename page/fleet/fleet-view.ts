@@ -1,5 +1,5 @@
 // One view of all sessions, as its address names it: filter, tab, layout, span of the plots. Pure.
-import { FilterProblem, parseFilter } from '../../client/sessions/find/parse-filter.ts';
+import { FilterProblem, parseFilter, stateMeant } from '../../client/sessions/find/parse-filter.ts';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
 
 export const spans = { '1h': 3_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const;
@@ -106,6 +106,11 @@ export function filterProblem(filter: string): string | null {
     if (!(error instanceof FilterProblem)) throw error;
     return error.message;
   }
+}
+
+/** Returns the state that a filter which finds nothing may have meant. */
+export function findMeantState(filter: string): string | undefined {
+  return filterProblem(filter) === null ? stateMeant(parseFilter(filter)) : undefined;
 }
 
 /** Splits a filter that can be read into its terms, as they were written. */

@@ -232,7 +232,8 @@ export async function actOnMany(
     one.status === 'rejected' ? [reasonOf(one.reason)] : [],
   );
   const done = sessions.length - failed.length;
-  const said = `Asked ${formatCount(done, 'session')} to ${action}.`;
+  // The page calls it as its button does.
+  const said = `Asked ${formatCount(done, 'session')} to ${action === 'cancel' ? 'end' : action}.`;
   if (failed.length === 0) return { said, ok: true };
   return { said: `${said} ${formatCount(failed.length, 'session')} not: ${failed[0]}`, ok: false };
 }

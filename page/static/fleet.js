@@ -26,9 +26,9 @@ function show() {
   all.checked = length > 0 && length === shown;
   all.indeterminate = length > 0 && length < shown;
   bulk.hidden = length === 0;
-  picked.textContent = byFilter ? `All ${total()} matching` : `${length} selected`;
+  picked.textContent = byFilter ? `All ${total().toLocaleString('en')} matching` : `${length} selected`;
   matching.hidden = byFilter || length < shown || total() <= length;
-  matching.textContent = `Select all ${total()} matching`;
+  matching.textContent = `Select all ${total().toLocaleString('en')} matching`;
   document.querySelector('[data-compare]').hidden = length < 2 || length > 3 || byFilter;
 }
 

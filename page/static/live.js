@@ -2,6 +2,7 @@
 // since is caught up with, and where that is forgotten the transcript is loaded again in its place. A hidden page listens to nothing.
 import { setAway } from './away.js';
 import { showTimes } from './times.js';
+import { onWake } from './wakes.js';
 
 const { feed, from, redrawn } = document.body.dataset;
 let place = from;
@@ -179,6 +180,11 @@ if (feed) {
   document.addEventListener('visibilitychange', () => (document.hidden ? silence() : listen()));
   addEventListener('pagehide', silence);
   addEventListener('pageshow', listen);
+  onWake(() => {
+    if (!source) return;
+    silence();
+    listen();
+  });
   // The other scripts of the page have run by then, and hear of every change.
   document.addEventListener('DOMContentLoaded', listen);
   if (document.getElementById('items')) begin();

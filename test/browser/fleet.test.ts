@@ -38,6 +38,21 @@ test('a row changes in place as its session does, and the one that has the focus
   await close();
 });
 
+test('a page whose stream died in a sleep of the machine listens anew, and shows what it missed (O4)', async () => {
+  const { tab, problems, close } = await stage.visit('/');
+  await tab.clock.install();
+  let streams = 0;
+  // The first never answers, and no error tells of it.
+  await tab.route(/\/live\?/, (route) => ((streams += 1) === 1 ? undefined : route.continue()));
+  await tab.goto(stage.page.url);
+  await until(() => streams === 1);
+  const missed = await stage.play('Said in the night.', [reply('Good night.')]);
+  await tab.clock.fastForward('45:00');
+  await tab.locator(`#row-${missed}`).getByText('completed').waitFor();
+  expect([streams, problems]).toEqual([2, []]);
+  await close();
+});
+
 test('schedules stand with their next firing, change in place, and are deleted when that is confirmed (L87 O11)', async () => {
   const { schedules } = stage.opened.sessions;
   await schedules.create('0 6 1 1 *', 'Look for news.', { name: 'yearly', cwd: stage.cwd, overlap: 'allow-all' });

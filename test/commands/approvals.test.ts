@@ -41,6 +41,9 @@ describe('a call that waits for a decision', () => {
     expect(approval).toMatchObject({ tool: 'bash', input: { command: 'echo effect >> effects.log' } });
     const [session, call] = [String(approval?.session), String(approval?.call)];
     expect((await place.run('list')).out).toContain('needs you');
+    const { out: logged } = await place.run('logs', session);
+    expect(logged).toMatch(/ #1 +bash +asked /);
+    expect(logged).toMatch(/└ bash echo effect >> effects\.log {2}waits for a decision, for \d.* so far\n/);
     expect((await place.run('approve', session, call)).status).toBe(0);
     expect(await run.status).toBe(0);
     expect(readFileSync(join(place.cwd, 'effects.log'), 'utf8')).toBe('effect\n');

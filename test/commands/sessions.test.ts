@@ -176,3 +176,13 @@ test('`show` of a session says how an agent ended while another one of the same 
   expect(shown).toMatch(/▸ agent Ends\.\n {2}│ It ended\.\n {2}\(agent \S+: completed in .*\$/);
   expect(shown).toMatch(/▸ agent Waits\.\n {2}\(agent \S+: waiting for a decision/);
 });
+
+test.each([
+  ['watch', 'nope'],
+  ['watch', '--replay', 'nope'],
+  ['show', 'nope'],
+  ['logs', 'nope'],
+])('that a server was started for `%s %s` is a detail, and the fault alone is told (D)', async (...args) => {
+  const { status, err } = await cliPlace(null).run(...args.filter((each) => each !== undefined));
+  expect([status, err]).toEqual([2, expect.stringMatching(/^perdure: [^\n]*nope[^\n]*\n$/)]);
+});

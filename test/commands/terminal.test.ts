@@ -87,6 +87,18 @@ test.each([{}, { NO_COLOR: '1' }])(
   },
 );
 
+test('a chat says that no key was found before it opens anything, which may take minutes the first time (O20)', async () => {
+  const { cwd, env } = cliPlace(null);
+  const terminal = onTerminal(perdure(), { cwd, env });
+  await terminal.shows('New session s-');
+  const lines = terminal.lines();
+  const rowOf = (words: string): number => lines.findIndex((line) => line.includes(words));
+  expect(rowOf('No API key found.')).toBeGreaterThanOrEqual(0);
+  expect(rowOf('No API key found.')).toBeLessThan(rowOf('New session s-'));
+  terminal.type('\u0004');
+  await terminal.shows('[status 0]');
+});
+
 test('`perdure` talks with a session of the folder, which stays when the person leaves and is found again with -c (O20)', async () => {
   const model = await modelFor([
     reply('Hello, **you**.'),

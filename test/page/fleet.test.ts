@@ -276,6 +276,12 @@ test('a new task starts with its limits and tags, and a tag that is none is refu
   expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('write name=value')]);
 });
 
+test('a filter that finds nothing says which state it may have meant (O3 O4)', async () => {
+  const { text } = await stagedPage({ ports: { page: () => Promise.resolve({ sessions: [], next: null }) } });
+  expect(await text('/?q=faild')).toContain('Did you mean <code>failed</code>?');
+  expect(await text('/?q=report')).not.toContain('Did you mean');
+});
+
 test('many sessions are reached by a filter, and no more than the person was asked about (O4)', async () => {
   const two = [info('s-1'), info('s-2')];
   const { post, done } = await stagedPage({ ports: { page: () => Promise.resolve({ sessions: two, next: null }) } });
@@ -284,6 +290,8 @@ test('many sessions are reached by a filter, and no more than the person was ask
   expect(done).toEqual([]);
   expect(await (await by(2)).text()).toBe('Asked 2 sessions to interrupt.');
   expect(done).toEqual(['interrupt', 'interrupt']);
+  const ended = await post('/bulk', { action: 'cancel', sessions: ['s-1'] });
+  expect([await ended.text(), done.at(-1)]).toEqual(['Asked 1 session to end.', 'cancel']);
 });
 
 test('a worker stands with its version and its slots where the server keeps heartbeats (O4 O10)', async () => {

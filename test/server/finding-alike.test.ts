@@ -27,6 +27,8 @@ const TERMS = [
     (one) => `status:${one}`,
   ),
   ...['completed', 'max_turns', 'model_error,completed'].map((one) => `reason:${one}`),
+  'failed',
+  'phase:failed,waiting',
   'turns:1',
   'turns>=2',
   'turns<2',

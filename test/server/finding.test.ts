@@ -119,6 +119,8 @@ test('a filter means the same sessions by attributes and by memos, in pages and 
     ['tag:kind', [lamps]],
     ['phase:waiting', []],
     ['-phase:waiting', all],
+    ['failed', []],
+    ['-failed idle', all],
     ['turns>1', []],
     ['-turns>1 age<1h', all],
     ['waiting>1s', []],

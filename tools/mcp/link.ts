@@ -1,11 +1,12 @@
 // One connection to an MCP server, from the handshake to its end, by the official client library
 // (L74). Nothing here outlives it.
 import type { Client, Progress, Transport } from '@modelcontextprotocol/client';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { awaitInTime } from '../../system/async.ts';
 import type { Network } from '../../system/network.ts';
 import { clip, reasonOf } from '../../system/text.ts';
 import { createRedact, type Redact } from '../../system/redact.ts';
+import { askOnWake } from './ask-on-wake.ts';
 import { type Asker, Askers } from './askers.ts';
 import { createBoundedFetch } from './bounded-fetch.ts';
 import { joinReasons, McpError } from './failures.ts';
@@ -96,7 +97,15 @@ export function createLinkOpener(
     began(() => redact(chosen.printed?.() ?? ''));
     // The stream by which a server at an address tells of a change may never be open.
     const asks = canAskPeople(server);
-    return await connect(library, chosen, signal, { toolsChanged, redact, isHeard: server.type !== 'http', asks });
+    const link = await connect(library, chosen, signal, {
+      toolsChanged,
+      redact,
+      isHeard: server.type !== 'http',
+      asks,
+    });
+    const ping = (how: RequestOptions) => link.request('ping', {}, z.looseObject({}), how);
+    if (chosen.lose) askOnWake({ ping, closed: link.closed }, bounds.wakeMs, chosen.lose);
+    return link;
   };
 }
 
@@ -159,20 +168,21 @@ function chooseTransport(
   });
   const access = (): Access => ({ hasHeaders: server.headers !== undefined, challenge });
   const url = new URL(server.url);
-  if (server.type === 'http') return Object.assign(new StreamableHTTPClientTransport(url, { fetch }), { access });
-  // Its stream opens itself again and again, and the server does not know the new client: work that
-  // was begun on the old one is over.
   let why: string | undefined;
-  const transport: EndingTransport = Object.assign(new SSEClientTransport(url, { fetch }), {
-    type: 'sse' as const,
-    access,
-    why: () => why,
-    onerror: (error: Error) => {
-      if (!(error instanceof SseError)) return;
-      why ??= `its stream of events broke off: ${reasonOf(error)}`;
-      void transport.close();
-    },
-  });
+  const lose = (reason: string): void => {
+    why ??= reason;
+    void transport.close();
+  };
+  const ending = { access, why: () => why, lose };
+  // The older stream opens itself again and again, and the server does not know the new client: work
+  // that was begun on the old one is over.
+  const onerror = (error: Error): void => {
+    if (error instanceof SseError) lose(`its stream of events broke off: ${reasonOf(error)}`);
+  };
+  const transport: EndingTransport =
+    server.type === 'http'
+      ? Object.assign(new StreamableHTTPClientTransport(url, { fetch }), ending)
+      : Object.assign(new SSEClientTransport(url, { fetch }), ending, { type: 'sse' as const, onerror });
   return transport;
 }
 

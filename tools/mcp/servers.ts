@@ -111,6 +111,8 @@ export type McpBounds = {
   readonly mostBackoffMs: number;
   /** Milliseconds that a program gets to end by itself. */
   readonly graceMs: number;
+  /** Milliseconds in which a server at an address must answer after a sleep of this machine. */
+  readonly wakeMs: number;
 };
 
 export const mcpBounds: McpBounds = {
@@ -121,6 +123,7 @@ export const mcpBounds: McpBounds = {
   backoffMs: 1_000,
   mostBackoffMs: 60_000,
   graceMs: 1_500,
+  wakeMs: 20_000,
 };
 
 export const CALL_MS = 120_000;

@@ -4,6 +4,8 @@ import type { Transport } from '@modelcontextprotocol/client';
 /** A transport that says why it was closed. */
 export type EndingTransport = Transport & {
   readonly why?: () => string | undefined;
+  /** Closes the connection to a server at an address for this reason. */
+  readonly lose?: (why: string) => void;
   /**
    * What the server printed last to its standard error of why it ended. It may be anything, so it is
    * for the log alone.

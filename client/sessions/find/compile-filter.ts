@@ -3,6 +3,7 @@
 // workflow, are always found.
 import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import { WORKFLOW_TYPE } from '../../../workflows/contract/session.ts';
+import { FAILED } from './fields.ts';
 import type { FieldTerm, Filter, Operator } from './parse-filter.ts';
 
 /** Matches all sessions. One that has continued as new goes on in another run of its workflow. */
@@ -28,6 +29,8 @@ export type CompileOptions = {
   readonly waiting?: boolean | undefined;
   /** Running sessions are looked at, and may have more turns and cost than their attributes say. */
   readonly looks?: boolean | undefined;
+  /** Only sessions at rest, of which attributes say all that memos do. */
+  readonly settled?: boolean | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 };
@@ -38,7 +41,8 @@ export function compileFilter({ terms }: Pick<Filter, 'terms'>, options: Compile
   const waits =
     options.waiting && options.attributes ? orWithoutAttributes(`${ATTRIBUTES.waitingSince.name} IS NOT NULL`) : null;
   const query = [SESSIONS, status, waits, ...clauses].filter((clause) => clause !== null).join(' AND ');
-  const memoOnly = terms.some((term) => term.kind === 'field' && needsMemo(term));
+  const isToldOf = (term: FieldTerm): boolean => options.settled === true && term.field === 'phase';
+  const memoOnly = terms.some((term) => term.kind === 'field' && needsMemo(term) && !isToldOf(term));
   return { query, exact: !memoOnly && clauses.every((clause) => clause !== null) };
 }
 
@@ -53,7 +57,7 @@ function clauseOf(term: FieldTerm, options: CompileOptions): string | null {
   if (term.field === 'idle') return term.not ? null : phaseClause(runningPhase, attributes);
   if (looks && grows.has(term.field)) return null;
   if (term.field === 'status') return oneOf('ExecutionStatus', term.values.map(statusOf), term.not);
-  if (term.field === 'phase') return phaseClause(term, attributes);
+  if (term.field === 'phase') return failedOrPhaseClause(term, options);
   if (term.field === 'age') return ageClause(term, now);
   if (term.field === 'id' && term.operator === '=' && !term.not) return oneOfTexts('WorkflowId', term.values);
   return attributes ? attributeClause(term, now) : null;
@@ -76,7 +80,7 @@ const WAITS = 'waiting_approval';
 
 /** A session whose agent waits counts as waiting, which its memo says beside its own phase. */
 const isSeenOnly = (phase: string | number): boolean =>
-  phase === RUNNING || phase === 'waiting_worker' || phase === WAITS || phase === 'parked';
+  [RUNNING, 'waiting_worker', WAITS, 'parked', FAILED].includes(String(phase));
 
 /** The server knows when an execution began, which may go on with an older session. */
 const needsMemo = ({ field, values }: FieldTerm): boolean =>
@@ -86,6 +90,27 @@ const needsMemo = ({ field, values }: FieldTerm): boolean =>
  * The memo of a session that waits for a worker says `running`: the observer decides which it is.
  */
 const memoPhase = (phase: string): string => (phase === 'waiting_worker' ? RUNNING : phase);
+
+/**
+ * A session that is under way may have failed before: memos decide, unless only sessions at rest are
+ * asked for.
+ */
+function failedOrPhaseClause(term: FieldTerm, { attributes, settled }: CompileOptions): string | null {
+  const values = term.values.filter((value) => value !== FAILED);
+  if (values.length === term.values.length) return phaseClause(term, attributes);
+  const others = values.length === 0 ? null : phaseClause({ ...term, values }, attributes);
+  if (!attributes || (term.not && settled !== true)) return term.not ? others : null;
+  const failed = failedClause(term.not);
+  if (others === null) return values.length === 0 ? failed : null;
+  return term.not ? `${failed} AND ${others}` : `(${failed} OR ${others})`;
+}
+
+function failedClause(not: boolean): string {
+  const { name } = ATTRIBUTES.reason;
+  const ended = oneOf('ExecutionStatus', ['Failed', 'Terminated', 'TimedOut'], not);
+  const reason = oneOf(name, ['completed', 'aborted_streaming', 'aborted_tools'], !not);
+  return not ? `(${ended} AND ${orIsNull(name, reason)})` : orIsNull(ATTRIBUTES.turns.name, `${ended} OR ${reason}`);
+}
 
 /** A session that was ended by force could not report its phase, so its status decides. */
 function phaseClause({ values, not }: FieldTerm, attributes: boolean): string | null {

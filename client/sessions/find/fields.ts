@@ -55,8 +55,11 @@ const reasons: Readonly<Record<TerminalReason, true>> = {
   structured_output_failed: true,
 };
 
+/** Stands beside the phases, as in lists: the last run ended badly, or a failure ended the session. */
+export const FAILED = 'failed';
+
 export const fields = {
-  phase: { kind: 'choice', choices: Object.keys(phases), value: ({ phase }) => phase, sorts: true },
+  phase: { kind: 'choice', choices: [...Object.keys(phases), FAILED], value: ({ phase }) => phase, sorts: true },
   status: { kind: 'choice', choices: Object.keys(statuses), value: ({ status }) => status },
   reason: { kind: 'choice', choices: Object.keys(reasons), value: ({ last }) => last?.terminal.reason },
   model: { kind: 'text', value: ({ facts }) => facts?.model, sorts: true },
@@ -81,6 +84,9 @@ export const fieldOf = (name: FieldName): Field => fields[name];
 
 /** Short forms that people write for a phase. */
 export const shortChoices: Readonly<Record<string, string>> = { waiting: 'waiting_approval' };
+
+/** Words that mean a phase, not a text, where they stand alone in a filter. */
+export const phaseWords: readonly string[] = [...fields.phase.choices, ...Object.keys(shortChoices)];
 
 function timeSince(at: number | undefined, now: number): number | undefined {
   return at === undefined ? undefined : now - at;

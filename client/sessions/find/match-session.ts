@@ -1,7 +1,7 @@
 // Decides from memo and status alone whether a filter matches a session, and sorts sessions as a
 // filter asks.
-import type { SessionInfo } from '../info.ts';
-import { fieldOf } from './fields.ts';
+import { isFailedSession, type SessionInfo } from '../info.ts';
+import { FAILED, fieldOf } from './fields.ts';
 import type { FieldTerm, Filter, Term } from './parse-filter.ts';
 
 /**
@@ -15,6 +15,7 @@ export function matchesFilter({ terms }: Pick<Filter, 'terms'>, session: Session
 function matchesTerm(term: Term, session: SessionInfo, now: number): boolean {
   if (term.kind === 'text') return textOf(session).includes(term.text.toLowerCase());
   if (term.field === 'tag') return term.values.some((value) => hasTag(session, String(value)));
+  if (term.field === 'phase' && term.values.includes(FAILED) && isFailedSession(session)) return true;
   const value = fieldOf(term.field).value(session, now);
   if (value === undefined || value === null) return false;
   return term.values.some((wanted) => matchesValue(term, value, wanted));

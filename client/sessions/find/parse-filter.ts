@@ -2,7 +2,7 @@
 // "text" sort:-cost. It does not look at any session.
 import { didYouMean, nearName } from '../../../workflows/contract/did-you-mean.ts';
 import { ClientProblem } from '../../problem.ts';
-import { fieldOf, fields, type FieldName, shortChoices } from './fields.ts';
+import { fieldOf, fields, type FieldName, phaseWords, shortChoices } from './fields.ts';
 import { present } from '../../../workflows/contract/present.ts';
 
 export type Operator = ':' | '=' | '>' | '>=' | '<' | '<=';
@@ -68,7 +68,7 @@ function readTerm(reader: QueryReader): Term | SortTerm {
   const not = reader.take(/-(?=\S)/y) !== null;
   if (reader.peek === '"') return { kind: 'text', text: reader.quoted(), not };
   const named = reader.take(/([A-Za-z]+)(!=|[<>]=|[:=<>])/y);
-  if (named === null) return { kind: 'text', text: reader.word(), not };
+  if (named === null) return wordTerm(reader.word(), not);
   const [, name = '', operator = ''] = named;
   if (name === 'sort') {
     if (not || operator !== ':') throw reader.problem(from, 'write sort:cost, or sort:-cost for the largest first');
@@ -82,6 +82,20 @@ function readTerm(reader: QueryReader): Term | SortTerm {
   return { ...term, not: not !== (operator === '!=') };
 }
 
+/** A word that lists show as a state means it; quoted, it is a text as any other. */
+function wordTerm(word: string, not: boolean): Term {
+  const isPhase = phaseWords.includes(word.toLowerCase());
+  const { value } = isPhase ? valueOf('phase', word) : {};
+  if (value === undefined) return { kind: 'text', text: word, not };
+  return { kind: 'field', field: 'phase', operator: ':', values: [value], not };
+}
+
+/** Returns the state that a filter's text may have meant: for where the text finds nothing. */
+export function stateMeant({ terms }: Pick<Filter, 'terms'>): string | undefined {
+  const texts = terms.flatMap((term) => (term.kind === 'text' ? [term.text] : []));
+  return texts.map((text) => nearName(text, phaseWords)).find((near) => near !== undefined);
+}
+
 /** Names the field that was meant, by its letters or its sound, or all of them. */
 function suggestField(name: string, known: readonly string[]): string {
   const near = nearName(name, known) ?? nearName(name.replace(/^f/i, 'ph'), known);
@@ -89,10 +103,6 @@ function suggestField(name: string, known: readonly string[]): string {
     ? `${didYouMean(name, known)}; quote text that looks like a field`
     : `did you mean ${near}?`;
 }
-
-/** Lists call a session so whose last run ended badly, whatever its phase. */
-const FAILED_HINT =
-  'there is no phase "failed": filter by how the run ended, such as reason:model_error,max_turns,budget_exceeded';
 
 function readSort(reader: QueryReader): SortTerm['sort'] {
   const from = reader.at;
@@ -131,7 +141,6 @@ function valueOf(field: FieldName, text: string): ParsedValue {
     const short = field === 'phase' && Object.hasOwn(shortChoices, name) ? shortChoices[name] : undefined;
     const value = choices.includes(name) ? name : short;
     if (value !== undefined) return { value };
-    if (field === 'phase' && name === 'failed') return { problem: FAILED_HINT };
     return { problem: `there is no ${field} ${JSON.stringify(text)}: ${didYouMean(name, choices)}` };
   }
   if (kind === 'text' || kind === 'tag') return { value: text };

@@ -3,6 +3,7 @@
 import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import type { SessionInfo } from '../info.ts';
 import { compileFilter, OPEN } from './compile-filter.ts';
+import { FAILED } from './fields.ts';
 import { matchesFilter } from './match-session.ts';
 import type { Filter, Term } from './parse-filter.ts';
 
@@ -11,8 +12,9 @@ export type SettledPhase = (typeof SETTLED)[number];
 
 type Search = { readonly filter: Filter; readonly now: number; readonly isOpen: boolean };
 
-/** Terms that a settled phase alone decides. */
-const isOfPhase = (term: Term): boolean => term.kind === 'field' && (term.field === 'phase' || term.field === 'idle');
+/** Terms that a settled phase alone decides; whether a session has failed is told by its last end. */
+const isOfPhase = (term: Term): boolean =>
+  term.kind === 'field' && (term.field === 'idle' || (term.field === 'phase' && !term.values.includes(FAILED)));
 
 /** Tells whether sessions in this phase can be meant. */
 export function isMeant({ filter, isOpen, now }: Search, phase: SettledPhase): boolean {
@@ -27,7 +29,7 @@ export function isMeant({ filter, isOpen, now }: Search, phase: SettledPhase): b
  */
 export function querySettled({ filter, now }: Search): string | null {
   const terms = filter.terms.filter((term) => !isOfPhase(term));
-  const { query, exact } = compileFilter({ terms }, { attributes: true, now });
+  const { query, exact } = compileFilter({ terms }, { attributes: true, settled: true, now });
   return exact ? query : null;
 }
 

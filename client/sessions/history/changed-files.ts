@@ -29,7 +29,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const text = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
-/** `standing`: the number of the edits that have not failed. */
+/** `standing`: the number of the edits that have ended well. */
 type EditedFile = { readonly edits: FileEdit[]; standing: number };
 
 type Found = {
@@ -84,13 +84,11 @@ function addEdits(state: Found, call: AskedCall): void {
   const edits = path === null ? [] : editsOf(call.name, call.input);
   if (path === null || edits.length === 0) return;
   const file = state.edited.get(path) ?? { edits: [], standing: 0 };
-  if (file.standing === 0) state.count = null;
   state.edited.set(path, file);
   state.asked.set(call, { file, from: file.edits.length, count: edits.length });
   file.edits.push(
     ...edits.map((edit) => ({ ...edit, anchor: call.anchor, tool: call.name, done: null, replaced: false })),
   );
-  file.standing += edits.length;
 }
 
 function endEdits(state: Found, call: AskedCall, { isError, log }: Outcome): void {
@@ -102,11 +100,12 @@ function endEdits(state: Found, call: AskedCall, { isError, log }: Outcome): voi
   const replaced = log.ran !== undefined || log.approved?.editedHash !== undefined;
   for (let at = from; at < from + count; at += 1)
     file.edits[at] = { ...(file.edits[at] as FileEdit), done, replaced, ...(by !== undefined && { by }) };
-  if (!done) file.standing -= count;
+  if (!done) return;
   if (file.standing === 0) state.count = null;
+  file.standing += count;
 }
 
-/** Returns the files that calls have changed, or may: one that failed or was refused has not. */
+/** Returns the files that calls have changed: one that waits has not, nor one that failed or was refused. */
 export function listTouchedFiles(items: readonly Item[]): readonly TouchedFile[] {
   return standingFiles(foldItems(found, items)).map(([path, { edits }]) => ({ path, edits }));
 }

@@ -1,11 +1,13 @@
 // A timeline in a terminal, and the lines of `perdure logs`.
 import { expect, test } from 'vitest';
-import { stepLine } from '../../../cli/commands/logs.ts';
+import { callLine, readTranscript, stepLine } from '../../../cli/commands/logs.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { timelineLines } from '../../../cli/render/timeline.ts';
 import type { Bar, BarSegment } from '../../../client/sessions/history/bars.ts';
 import type { Iteration } from '../../../client/sessions/history/iterations.ts';
 import type { Step } from '../../../client/sessions/history/steps.ts';
+import type { PendingApproval } from '../../../workflows/contract/people.ts';
+import { callBlock, reply, session, textBlock } from '../../support/transcript.ts';
 
 const plain = createPaint(false);
 
@@ -78,24 +80,47 @@ test('a part that is short is not lost, a bar fits the terminal, and nothing of 
   expect(narrow).toContain('! half is gone');
 });
 
+const step: Step = {
+  name: 'callModel',
+  run: 2,
+  iteration: 7,
+  askedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
+  beganAt: Date.UTC(2026, 0, 2, 3, 4, 8),
+  endedAt: Date.UTC(2026, 0, 2, 3, 4, 10),
+  attempt: 2,
+  worker: 'box/1/2/3',
+  failure: 'heartbeat timeout',
+  decided: false,
+  delegated: false,
+  endsCalls: [],
+};
+
 test('a step is a line: when, of which iteration, how long, by whom, and why an attempt before it died (O19)', () => {
-  const step: Step = {
-    name: 'callModel',
-    run: 2,
-    iteration: 7,
-    askedAt: Date.UTC(2026, 0, 2, 3, 4, 5),
-    beganAt: Date.UTC(2026, 0, 2, 3, 4, 8),
-    endedAt: Date.UTC(2026, 0, 2, 3, 4, 10),
-    attempt: 2,
-    worker: 'box/1/2/3',
-    failure: 'heartbeat timeout',
-    decided: false,
-    delegated: false,
-    endsCalls: [],
-  };
   expect(stepLine(plain, step)).toBe(
     '2026-01-02 03:04:08 UTC  run 2 #7    model               2.0 s  after 3.0 s  attempt 2: heartbeat timeout  by box/1/2/3',
   );
   const open = { ...step, iteration: null, beganAt: null, endedAt: null, attempt: 1, worker: null, failure: null };
   expect(stepLine(plain, open)).toBe('2026-01-02 03:04:05 UTC  run 2       model               waits');
+});
+
+test('a call that waits says so, for how long, and what it would do; the step that found it out asked (O19)', async () => {
+  const input = { description: 'Runs the tests.', command: 'npm test', timeout_ms: 600_000 };
+  const called = reply([textBlock('I test.'), callBlock('t-1', input, 'bash')], { iteration: 7 });
+  const entries = [{ kind: 'run_started', run: 2 }, called];
+  const transcript = async function* () {
+    for (const entry of entries) yield await Promise.resolve({ entry });
+  } as never;
+  const asked = { name: 'runTool', attempt: 1, failure: null, askedAt: 0, beganAt: 0, endedAt: 3 };
+  const steps = [step, { ...step, ...asked }];
+  const waits = { call: 'c-1', tool: 'bash', index: 1, askedAt: Date.now() - 5 * 60_000 } as PendingApproval;
+  const { callsOf, hasAsked, named } = await readTranscript({ transcript }, { session, approvals: [waits] }, steps);
+  const [model, tool] = steps as [Step, Step];
+  expect([hasAsked(model), hasAsked(tool)]).toEqual([false, true]);
+  expect(stepLine(plain, tool, named(tool), hasAsked(tool))).toMatch(/ run 2 #7 {4}bash {16}asked {2}by /);
+  expect(callsOf(tool).map((call) => callLine(plain, call))).toEqual([
+    expect.stringMatching(/^ {4}└ bash npm test {2}waits for a decision, for 5 min( \d s)? so far$/),
+  ]);
+  const ofAgent = { ...waits, agent: { session, call: 'c-2', path: ['helper'] } };
+  const others = await readTranscript({ transcript }, { session, approvals: [ofAgent] }, steps);
+  expect([others.callsOf(tool), others.hasAsked(tool)]).toEqual([[], false]);
 });

@@ -131,17 +131,20 @@ test('says of the call that waits for a decision that it does, why, and by which
     '▸ read b',
     why,
     '(a run is under way: perdure watch s-1)',
-    '(decide with: perdure approve s-1 1.1.0+2, or perdure deny s-1 1.1.0+2 --reason "why")',
+    '(it waits for a decision: `perdure approve s-1 1.1.0+2`, or `perdure deny s-1 1.1.0+2 --reason "why"`)',
     '',
   ]);
-  expect(lines.filter((line) => line.includes('waits for a decision'))).toEqual([why]);
+  expect(lines.filter((line) => line.includes('waits for a decision'))).toEqual([
+    why,
+    expect.stringContaining('perdure approve'),
+  ]);
   const closed = description({ status: 'terminated', phase: 'closed', approvals: [pending] });
-  expect(show([both], { description: closed })).not.toMatch(/waits for a decision|decide with/);
+  expect(show([both], { description: closed })).not.toMatch(/waits for a decision/);
   const agent = { session: 's-1.agent-1' as never, call: '1.2.0', path: ['Audit'] };
   const question = { kind: 'form', question: 'Which?' } as never;
   const asks = description({ phase: 'waiting_approval', approvals: [{ ...pending, question, agent }] });
   expect(show([both], { description: asks })).toContain(
-    '(decide with: perdure answer s-1.agent-1 1.2.0 "your answer")',
+    '(it waits for an answer: `perdure answer s-1.agent-1 1.2.0 "your answer"`)',
   );
 });
 

@@ -24,10 +24,12 @@ test('takes the line that follows a question; one that was typed before it answe
   void input.ask('sure? ', never).then((line) => answers.push(line));
   await until(() => sent.length > 0);
   expect(answers).toEqual([]);
-  await until(() => {
+  while (answers.length === 0) {
+    await until.tick();
+    const before = sent.length;
     stdin.write('no\n');
-    return answers.length > 0;
-  });
+    await until(() => answers.length > 0 || sent.length > before);
+  }
   expect([answers, written, sent[0]]).toEqual([['no'], ['sure? '], 'y']);
   input.close();
 });
@@ -62,5 +64,23 @@ test('a line for a question that was decided elsewhere answers neither the next 
   stdin.write('y\n');
   await until(() => written.some((text) => text.includes('not taken: the question before was decided elsewhere')));
   expect([answers, sent]).toEqual([[], []]);
+  input.close();
+});
+
+test('a pasted block answers no question, and is no message; a line that is typed then does (O18)', async () => {
+  const { stdin, input, sent, written } = terminal();
+  const answers: (string | null)[] = [];
+  void input.ask('sure? ', never).then((line) => answers.push(line));
+  while (written.length === 1) {
+    await until.tick();
+    const before = sent.length;
+    stdin.write('y\nrm -rf build\nexit\n');
+    await until(() => written.length > 1 || sent.length === before + 3);
+  }
+  expect([answers, written.slice(1)]).toEqual([[], ['(not taken: pasted text answers no question)\nsure? ']]);
+  const messages = [...sent];
+  stdin.write('no\n');
+  await until(() => answers.length > 0);
+  expect([answers, sent]).toEqual([['no'], messages]);
   input.close();
 });

@@ -80,6 +80,20 @@ test.each(['phase:idle', 'cost>1.5', 'model=sonnet', 'tag:team=we', '"lamps"', '
   },
 );
 
+test('what lists call failed is found by that word, and so is what a failure ended (O3)', () => {
+  const rests = { ...session, phase: 'idle' } as const;
+  const stopped = { ...rests, last: { ...rests.last, terminal: { reason: 'aborted_tools' } } } as SessionInfo;
+  const killed = { ...bare, status: 'terminated', phase: 'closed' } as const;
+  for (const query of ['failed', 'phase:failed', 'phase:failed,running', 'failed lamp'])
+    expect([fits(query, rests), fits(query, stopped), fits(query)]).toEqual([true, false, false]);
+  expect([fits('failed', killed), fits('-failed', killed), fits('-failed', rests), fits('-failed')]).toEqual([
+    true,
+    false,
+    false,
+    true,
+  ]);
+});
+
 test('a value that is not known fits no comparison, and any with a minus before it (O3)', () => {
   expect(fits('cost>0', bare)).toBe(false);
   expect(fits('-cost>0', bare)).toBe(true);
@@ -132,6 +146,12 @@ test.each([
   ['phase:closed', ` AND ExecutionStatus != 'Running'`, true],
   ['tag:team=web', ` AND (PerdureTags IN ('team=web') OR PerdureTurns IS NULL)`, true],
   ['tag:team "x"', '', false],
+  [
+    'failed',
+    ` AND (ExecutionStatus IN ('Failed', 'Terminated', 'TimedOut') OR PerdureReason NOT IN ('completed', 'aborted_streaming', 'aborted_tools') OR PerdureTurns IS NULL)`,
+    false,
+  ],
+  ['-failed', '', false],
   // An execution may go on with a session that is older.
   ['age<1h', ` AND StartTime >= '2026-11-23T23:00:00.000Z'`, false],
   ['age<999999999999d', ` AND StartTime >= '1970-01-01T00:00:00.000Z'`, false],

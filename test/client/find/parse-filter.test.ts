@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { FilterProblem, parseFilter } from '../../../client/sessions/find/parse-filter.ts';
+import { FilterProblem, parseFilter, stateMeant } from '../../../client/sessions/find/parse-filter.ts';
 
 const field = (name: string, operator: string, values: readonly (string | number)[], not = false) => {
   return { kind: 'field', field: name, operator, values, not };
@@ -25,8 +25,20 @@ test.each([
   ['-"gone"', [text('gone', true)]],
   ['a - b', [text('a'), text('-'), text('b')]],
   ['s-4k2', [text('s-4k2')]],
+  ['failed', [field('phase', ':', ['failed'])]],
+  ['-Waiting lamp', [field('phase', ':', ['waiting_approval'], true), text('lamp')]],
+  ['"failed" running.', [text('failed'), text('running.')]],
 ])('%s is read term by term (O3)', (query, terms) => {
   expect(parseFilter(query)).toEqual({ terms });
+});
+
+test.each([
+  ['faild', 'failed'],
+  ['lamp wating', 'waiting'],
+  ['report', undefined],
+  ['failed', undefined],
+])('%s may have meant the state %s (O3)', (query, state) => {
+  expect(stateMeant(parseFilter(query))).toBe(state);
 });
 
 test('sort says by what, and a minus puts the largest first (O3)', () => {
@@ -36,7 +48,6 @@ test('sort says by what, and a minus puts the largest first (O3)', () => {
 
 test.each([
   ['phase:wating', 6, 'there is no phase "wating"'],
-  ['phase:failed', 6, 'such as reason:model_error,max_turns'],
   ['-phase:constructor', 7, 'there is no phase "constructor"'],
   ['a fhase:idle', 2, 'unknown field “fhase”: did you mean phase?'],
   ['fase:waiting', 0, 'unknown field “fase”: did you mean phase?'],

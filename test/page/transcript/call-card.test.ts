@@ -82,7 +82,7 @@ test.each([
   },
 );
 
-test('a call that failed or was refused has changed no file; one that waits may (O8)', () => {
+test('a call that failed, was refused, or waits for a decision has changed no file (O8)', () => {
   const entries = [
     runStarted(1),
     reply([
@@ -94,6 +94,9 @@ test('a call that failed or was refused has changed no file; one that waits may 
   ];
   const items = transcriptItems();
   items.add(entries);
+  expect(listTouchedFiles(items.all).map(({ path }) => path)).toEqual(['a.ts']);
+  expect(countTouchedFiles(items.all)).toBe(1);
+  items.add([outcomes({ ...outcome(2, 'edited') })]);
   expect(listTouchedFiles(items.all).map(({ path }) => path)).toEqual(['a.ts', 'c.ts']);
   expect(countTouchedFiles(items.all)).toBe(2);
 });
