@@ -75,16 +75,18 @@ test('a watcher lists the files of a run again when one has come or gone, not wh
   const [stop, path] = [new AbortController(), (step: number) => attemptFile(dir, { step, attempt: 1 })];
   writeFileSync(path(1), '');
   const changes = folderChanges(dir, stop.signal);
-  expect(reader.list()).toHaveLength(1);
+  expect(reader.list(0)).toHaveLength(1);
   await until(async () => {
     appendFileSync(path(1), 'more\n');
-    return !(await changes.next());
+    return (await changes.next(0))?.length === 0;
   });
   writeFileSync(path(2), '');
-  reader.keepList();
-  expect(reader.list()).toHaveLength(1);
-  await until(() => changes.next());
-  expect(reader.list()).toHaveLength(2);
+  reader.noteChanges([]);
+  expect(reader.list(0)).toHaveLength(1);
+  let told: readonly string[] | null = [];
+  await until(async () => (told = await changes.next(0))?.length !== 0);
+  reader.noteChanges(told);
+  expect(reader.list(0)).toHaveLength(2);
   stop.abort();
   changes.close();
 });

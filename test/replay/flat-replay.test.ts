@@ -1,6 +1,6 @@
 // A replay does the same for each turn of the history, however many there were before it (L4).
 import { Worker } from '@temporalio/worker';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { bundlePath } from '../../worker/bundle.ts';
 import { type Counts, findGrown, startCounting } from '../support/count-calls.ts';
 import { type KeptTurn, longHistory } from '../support/long-history.ts';
@@ -42,16 +42,18 @@ test.each(TURNS)('a replay of turns with %s calls each function as often for a l
   }
 });
 
-/** Counts the calls of functions of the workflow, which runs in the main thread. */
+/** Counts the calls of functions of the workflow. */
 async function countReplay(counting: ReturnType<typeof startCounting>, turn: KeptTurn, turns: number): Promise<Counts> {
   const history = longHistory(turn, turns);
   const { workflowId } = history.events[0]?.workflowExecutionStartedEventAttributes ?? {};
   counting.look();
-  await Worker.runReplayHistory(
-    { workflowBundle: { codePath: bundlePath() }, debugMode: true },
-    history,
-    workflowId ?? '',
-  );
+  // The workflow then runs in this thread.
+  vi.stubEnv('TEMPORAL_DEBUG', '1');
+  try {
+    await Worker.runReplayHistory({ workflowBundle: { codePath: bundlePath() } }, history, workflowId ?? '');
+  } finally {
+    vi.unstubAllEnvs();
+  }
   return new Map([...counting.look()].filter(([of]) => of.startsWith('dist/workflow-bundle.js')));
 }
 
