@@ -35,7 +35,8 @@ export function folderChanges(folder: string, signal: AbortSignal): Changes {
     next: async (took) => {
       // Look once more for changes from before the watch began.
       if (watching.ensure()) [changed, names] = [true, null];
-      if (!changed && !signal.aborted && !(await waitForWake(pollMs(took), (resolve) => (wake = resolve)))) names = null;
+      if (!changed && !signal.aborted && !(await waitForWake(pollMs(took), (resolve) => (wake = resolve))))
+        names = null;
       const found = names;
       [changed, names] = [false, []];
       return found;

@@ -60,5 +60,6 @@ function rewrite(
   change: (value: unknown) => unknown,
 ): void {
   const [payload] = payloads?.payloads ?? [];
-  if (payload?.data) payload.data = Buffer.from(JSON.stringify(change(JSON.parse(Buffer.from(payload.data).toString()))));
+  if (payload?.data)
+    payload.data = Buffer.from(JSON.stringify(change(JSON.parse(Buffer.from(payload.data).toString()))));
 }
