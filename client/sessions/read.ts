@@ -46,7 +46,16 @@ export async function readSession(
   session: SessionId,
 ): Promise<SessionReading> {
   const description = await sessions.describe(session);
-  const head = await headOf(temporal.client, session);
+  return readSessionAt(store, description, await headOf(temporal.client, session));
+}
+
+/** Reads what is stored up to the head. Reports damage and throws as `readSession` does. */
+export async function readSessionAt(
+  store: Store,
+  description: SessionDescription,
+  head: Hash | null,
+): Promise<SessionReading> {
+  const { session } = description;
   const { problems, chain } = await verifyTranscript(store, session, head);
   const view = chain
     ? growAll(emptyView(session), chain)
