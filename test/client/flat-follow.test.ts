@@ -44,7 +44,7 @@ test.runIf(process.platform === 'linux').each([
   ['says something and runs a command', 'So far, so good.', 'bash'],
 ])(
   'a late turn that %s costs a follower no more calls of functions than an early one (L4 L16)',
-  async (_, text, name) => {
+  async (_says, text, name) => {
     const store = memoryStore();
     const dir = tempDir();
     const channel = fileLive({ dir });
@@ -60,7 +60,7 @@ test.runIf(process.platform === 'linux').each([
       { type: 'run_start', run: 1, queryId: 'c.1', depth: 0, cwd: '/w', model: 'm', scripted: false },
     ]);
     const stop = new AbortController();
-    const live = async function* (_: unknown, signal: AbortSignal): AsyncGenerator<ChannelItem> {
+    const live = async function* (_id: unknown, signal: AbortSignal): AsyncGenerator<ChannelItem> {
       const changes = withoutPolls(folderChanges(folder, signal));
       const reader = createAttemptReader(folder, () => undefined);
       for await (const { cursor: _cursor, ...event } of followAttempts({ reader, changes, signal })) yield event;
