@@ -79,9 +79,12 @@ export function truncateWithCount(text: string, most: number): string {
 /** `left` counts the characters of `text` that are not in `shown`. */
 function truncateLine(text: string, most: number): { readonly shown: string; readonly left: number } {
   const looked = text.slice(0, most * 4);
-  const line = Array.from(showUnseen(looked).trim().replace(/\s+/g, ' '));
+  const shown = showUnseen(looked).trim().replace(/\s+/g, ' ');
   const beyond = text.length - looked.length;
-  if (line.length <= most && beyond === 0) return { shown: line.join(''), left: 0 };
+  // No text has more characters than units.
+  if (shown.length <= most && beyond === 0) return { shown, left: 0 };
+  const line = Array.from(shown);
+  if (line.length <= most && beyond === 0) return { shown, left: 0 };
   // Cleans the text once more: a joiner whose second half was cut off joins nothing.
   return { shown: showUnseen(line.slice(0, most).join('')), left: Math.max(0, line.length - most) + beyond };
 }

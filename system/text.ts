@@ -79,12 +79,16 @@ const UNSEEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Cf}\p{Default_Ignorable_Code_Point}]
 const JOINERS =
   /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\u200d(?=\p{Extended_Pictographic})|(?<=\p{Emoji})\ufe0f|(?<=[\p{scx=Arab}\p{scx=Deva}\p{scx=Beng}\p{scx=Mlym}\p{scx=Sinh}])[\u200c\u200d]/gu;
 
+/** Matches what most texts are made of, which is all to be seen. */
+const PLAIN = /^[ -~\n\t]*$/;
+
 /**
  * Shows control characters, marks that turn the direction of text around, and characters that
  * cannot be seen by their names. Text from a model, a tool, a file or another workflow must not
  * drive a person's terminal, nor hide anything; line breaks and tabs stay.
  */
 export function showUnseen(text: string): string {
+  if (PLAIN.test(text)) return text;
   const joined = new Set([...text.matchAll(JOINERS)].map(({ index }) => index));
   return text.replace(UNSEEN, (character, at: number) =>
     character === '\n' || character === '\t' || joined.has(at) ? character : showCharacter(character),

@@ -42,6 +42,8 @@ const MAIN = new Set(['command', 'path', 'file_path', 'url', 'pattern']);
 /** Most calls whose outputs are kept. */
 const KEPT = 40;
 const PENDING_ROWS = 4;
+/** Characters that a row shows of what was read. */
+const NAMES = 60;
 const OUTPUT_LINES = 400;
 
 type OpenCall = Pick<Of<'tool_use'>, 'iteration' | 'index' | 'name' | 'input'> & { isShown: boolean };
@@ -49,7 +51,7 @@ type EndedCall = { readonly head: string; readonly content: string; readonly isE
 
 export function trackCallRows(paint: Paint): CallRows {
   const open = new Map<string, OpenCall>();
-  const reads: { readonly call: OpenCall; readonly end: Of<'tool_end'> }[] = [];
+  let reads: FoldedReads | null = null;
   let kept: EndedCall[] = [];
   const keep = (call: OpenCall | undefined, { name, content, isError }: Of<'tool_end'>): void => {
     kept = [...kept, { head: headText(name, call?.input), content, isError }].slice(-KEPT);
@@ -68,7 +70,7 @@ export function trackCallRows(paint: Paint): CallRows {
       open.delete(key);
       keep(call, end);
       if (call && !call.isShown && !end.isError && READS[end.name]) {
-        reads.push({ call, end });
+        reads = foldRead(reads, call, end);
         return null;
       }
       return endLines(paint, call, end);
@@ -76,7 +78,11 @@ export function trackCallRows(paint: Paint): CallRows {
     drop: ({ iteration }) => {
       for (const [key, call] of open) if (call.iteration === iteration) open.delete(key);
     },
-    flush: () => (reads.length === 0 ? null : readsLine(paint, reads.splice(0))),
+    flush: () => {
+      const folded = reads;
+      reads = null;
+      return folded && readsLine(paint, folded);
+    },
     leave: () => {
       const left = [...open.values()].filter(({ isShown }) => !isShown);
       open.clear();
@@ -88,7 +94,7 @@ export function trackCallRows(paint: Paint): CallRows {
       const under = [...open.values()].filter(({ isShown }) => !isShown);
       const rows = under.map(({ name, input }) => `${paint.dim('○')} ${headOf(paint, name, input)}`);
       const more = rows.length > PENDING_ROWS ? [paint.dim(`  … ${rows.length - PENDING_ROWS} more`)] : [];
-      return [...(reads.length === 0 ? [] : [readsLine(paint, reads)]), ...rows.slice(0, PENDING_ROWS), ...more];
+      return [...(reads ? [readsLine(paint, reads)] : []), ...rows.slice(0, PENDING_ROWS), ...more];
     },
     output: () => {
       const shown = kept.pop();
@@ -115,19 +121,40 @@ function headOf(paint: Paint, name: string, input: unknown): string {
   return `${paint.bold(shown)}${text.slice(shown.length)}`;
 }
 
-function readsLine(paint: Paint, reads: readonly { readonly call: OpenCall; readonly end: Of<'tool_end'> }[]): string {
-  const [only, ...others] = reads;
-  const lines = reads.reduce((sum, { end }) => sum + lineCount(end.content), 0);
-  const isCut = reads.some(({ end }) => end.content.length >= SHOWN_OF_OUTCOME);
+/** Reads that are shown as one row. */
+type FoldedReads = {
+  readonly first: OpenCall;
+  /** How often each tool was called. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** What they read: more than a row shows. */
+  readonly names: string;
+  readonly lines: number;
+  /** The output of one was too long to be told whole. */
+  readonly isCut: boolean;
+};
+
+function foldRead(before: FoldedReads | null, call: OpenCall, { content }: Of<'tool_end'>): FoldedReads {
+  const { first = call, counts = new Map<string, number>(), names = '', lines = 0, isCut = false } = before ?? {};
+  const name = headText(call.name, call.input).split(' ').slice(1).join(' ');
+  const isFull = names.length > 2 * NAMES;
+  return {
+    first,
+    counts: new Map([...counts, [call.name, (counts.get(call.name) ?? 0) + 1]]),
+    names: before === null ? name : isFull ? names : `${names}, ${name}`,
+    lines: lines + lineCount(content),
+    isCut: isCut || content.length >= SHOWN_OF_OUTCOME,
+  };
+}
+
+function readsLine(paint: Paint, { first, counts, names, lines, isCut }: FoldedReads): string {
   const size = `${lines.toLocaleString('en')}${isCut ? '+' : ''} ${lines === 1 && !isCut ? 'line' : 'lines'}`;
-  if (only && others.length === 0)
-    return `${paint.green('●')} ${headOf(paint, only.call.name, only.call.input)} ${paint.dim(`· ${size}`)}`;
-  const counts = Object.entries(READS).flatMap(([name, [verb, thing]]) => {
-    const count = reads.filter(({ call }) => call.name === name).length;
-    return count === 0 ? [] : [`${paint.bold(verb)} ${formatCount(count, thing)}`];
+  const isOne = counts.size === 1 && counts.get(first.name) === 1;
+  if (isOne) return `${paint.green('●')} ${headOf(paint, first.name, first.input)} ${paint.dim(`· ${size}`)}`;
+  const counted = Object.entries(READS).flatMap(([name, [verb, thing]]) => {
+    const count = counts.get(name);
+    return count === undefined ? [] : [`${paint.bold(verb)} ${formatCount(count, thing)}`];
   });
-  const names = reads.map(({ call }) => headText(call.name, call.input).split(' ').slice(1).join(' '));
-  return `${paint.green('●')} ${counts.join(', ')} ${paint.dim(`· ${oneLine(names.join(', '), 60)} · ${size}`)}`;
+  return `${paint.green('●')} ${counted.join(', ')} ${paint.dim(`· ${oneLine(names, NAMES)} · ${size}`)}`;
 }
 
 const lineCount = (content: string): number => (content === '' ? 0 : content.replace(/\n$/, '').split('\n').length);

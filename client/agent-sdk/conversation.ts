@@ -11,7 +11,7 @@ import type { PerdureClient } from '../perdure-client.ts';
 import { ClientProblem } from '../problem.ts';
 import { type ApprovalEvent, isApprovalEvent } from '../sessions/waiting-approval.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
-import type { TranscriptReader } from '../sessions/transcript-reader.ts';
+import type { EntryMark, TranscriptReader } from '../sessions/transcript-reader.ts';
 import type { HookRelay } from './hook-events.ts';
 import { createLiveMessages, type LiveMessages } from './live.ts';
 import { messagesOfEntry, resultMessage } from './messages.ts';
@@ -169,6 +169,11 @@ function createTranscriptTeller(
   let at = 0;
   let iteration = 0;
   let isMine = next > 0;
+  /** The last reply, and whether its calls may have no outcomes yet. */
+  let reply: ReplyEntry | null = null;
+  let isOpen = false;
+  /** The last entry that was taken; absent while all of the run may have to be taken again. */
+  let taken: EntryMark | undefined;
   return {
     /** Takes the run under way for the program's own, although it sent no message of it. */
     takeUp: async (head: Hash): Promise<void> => {
@@ -182,10 +187,13 @@ function createTranscriptTeller(
      * the run `until`.
      */
     upTo: async function* (head: Hash, until = Infinity): AsyncGenerator<SDKMessage> {
-      const { first, entries } = await reader.since(session, head, run);
-      let reply: ReplyEntry | null = null;
-      let isOpen = false;
+      const { first, entries } = await reader.since(session, head, run, taken);
+      const isTakenOn = taken !== undefined && entries[0] === taken.entry && first === taken.position;
+      if (!isTakenOn) [reply, isOpen] = [null, false];
+      // What came before the program's first message is taken as its own the next time.
+      const isAllMine = isMine;
       for (const [offset, entry] of entries.entries()) {
+        if (isTakenOn && offset === 0) continue;
         const position = first + offset;
         if (entry.kind === 'run_started') {
           at = entry.run;
@@ -212,8 +220,10 @@ function createTranscriptTeller(
           // A program that asks for the next message has received these.
           if (messages.length > 0) program.noteReceived(next);
         }
+        taken = isAllMine ? { run: at, position, entry } : undefined;
         if (entry.kind !== 'run_ended' || entry.ended.run < until) continue;
         run = entry.ended.run + 1;
+        [reply, isOpen] = [null, false];
         return;
       }
       if (reply && isOpen && isMine) agents.expect(head, reply);

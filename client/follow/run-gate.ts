@@ -49,7 +49,8 @@ export function runGate({ from }: Pick<Goal, 'from'>): RunGate {
         return [];
       }
       // Events that were held before a start belong to a run whose end was lost.
-      held = begins ? [event] : [...held, event];
+      if (begins) held = [];
+      held.push(event);
       if (event.type === 'run_end') ended = Math.max(ended, event.ended.run);
       // A run that could not start has no `run_start`: everything since the last run's end is its
       // own.

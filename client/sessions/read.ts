@@ -8,7 +8,8 @@ import { createBodyReader } from '../../store/log/bodies.ts';
 import type { Entry } from '../../store/log/entries.ts';
 import { resultOf } from '../../store/view/result.ts';
 import { isDamage, type Store } from '../../store/values/store.ts';
-import { loadView, loadWorkingView } from '../../store/view/view.ts';
+import { emptyView, growAll } from '../../store/view/shared-view.ts';
+import { loadWorkingView } from '../../store/view/view.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { outputReader, runOutcome, type RunOutcome } from './outcome.ts';
 import type { SessionDescription } from './info.ts';
@@ -45,19 +46,32 @@ export async function readSession(
   session: SessionId,
 ): Promise<SessionReading> {
   const description = await sessions.describe(session);
-  const head = await headOf(temporal.client, session);
-  const { problems } = await verifyTranscript(store, session, head);
-  const view =
-    (await readUnlessDamaged(loadView(store, session, head))) ??
-    (await readUnlessDamaged(loadWorkingView(store, session, head)));
+  return readSessionAt(store, description, await headOf(temporal.client, session));
+}
+
+/** Reads what is stored up to the head. Reports damage and throws as `readSession` does. */
+export async function readSessionAt(
+  store: Store,
+  description: SessionDescription,
+  head: Hash | null,
+): Promise<SessionReading> {
+  const { session } = description;
+  const { problems, chain } = await verifyTranscript(store, session, head);
+  const view = chain
+    ? growAll(emptyView(session), chain)
+    : await readUnlessDamaged(loadWorkingView(store, session, head));
   const first = view?.begin ?? 0;
   const entries = view?.from(first) ?? [];
   const bodies = (await readUnlessDamaged(createBodyReader(store)(entries))) ?? new Map<Hash, string>();
   const output = outputReader(store);
   const runs: RunOutcome[] = [];
-  for (const entry of entries) {
-    const result = entry.kind === 'run_ended' ? resultOf({ entries }, entry.ended.run) : null;
-    if (result) runs.push(runOutcome(session, result, await output(entries, result)));
+  let begin = 0;
+  for (const [index, entry] of entries.entries()) {
+    if (entry.kind !== 'run_ended') continue;
+    const own = entries.slice(begin, index + 1);
+    begin = index + 1;
+    const result = resultOf({ entries: own }, entry.ended.run);
+    if (result) runs.push(runOutcome(session, result, await output(own, result)));
   }
   return { description, runs, entries, first, bodies, problems };
 }

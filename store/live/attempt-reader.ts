@@ -3,17 +3,17 @@
 import type { Log } from '../../system/log.ts';
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import type { LiveHeader } from './events.ts';
-import { type AttemptName, attemptFile, isMissing, listAttempts } from './files.ts';
+import { type AttemptName, attemptFile, isMissing, listAttempts, parseAttemptFile } from './files.ts';
 import { type FoundLines, isHeader, parseLines } from './lines.ts';
 
 export type AttemptReader = {
   /**
-   * Lists every attempt. Of two steps, one after the other, the second is never listed without the
-   * first.
+   * Lists the attempts of steps from `before` on, which never becomes less. Of two steps, one after
+   * the other, the second is never listed without the first.
    */
-  list(): readonly AttemptName[];
-  /** Makes the next listing repeat the last one: no file has come or gone since. */
-  keepList(): void;
+  list(before: number): readonly AttemptName[];
+  /** Only these files may have come or gone since the last listing; null: any may have. */
+  noteChanges(files: readonly string[] | null): void;
   /** Returns the size in bytes, or null when the file is gone. */
   size(name: AttemptName): number | null;
   /** Returns the whole lines from byte `from` up to byte `to`. */
@@ -28,20 +28,10 @@ export function createAttemptReader(folder: string, log: Log): AttemptReader {
   const open = createOpenFiles();
   const headers = new Map<string, LiveHeader>();
   const pathOf = (name: AttemptName): string => attemptFile(folder, name);
-  let newest = -1;
-  let names: readonly AttemptName[] | null = null;
-  let kept = false;
+  const listing = createListing(folder);
 
   return {
-    list: () => {
-      names = (kept ? names : null) ?? listWithoutGaps(folder, newest);
-      kept = false;
-      newest = Math.max(newest, newestOf(names));
-      return names;
-    },
-    keepList: () => {
-      kept = true;
-    },
+    ...listing,
     size: (name) => open.size(pathOf(name)),
     lines: (name, from, to) => {
       const path = pathOf(name);
@@ -89,6 +79,42 @@ function createOpenFiles() {
     close: (): void => {
       for (const descriptor of open.values()) closeSync(descriptor);
       open.clear();
+    },
+  };
+}
+
+/** Lists the folder anew only where it is not known which files have come or gone. */
+function createListing(folder: string): Pick<AttemptReader, 'list' | 'noteChanges'> {
+  /** By file; null when the last listing has failed. */
+  let names: Map<string, AttemptName> | null = null;
+  let changes: readonly string[] | null = null;
+  let newest = -1;
+  const listAnew = (): Map<string, AttemptName> =>
+    new Map(listWithoutGaps(folder, newest).map((name) => [attemptFile(folder, name), name]));
+  const takeChanges = (known: Map<string, AttemptName>, files: readonly string[]): Map<string, AttemptName> => {
+    let last = newest;
+    for (const name of files.flatMap((file) => parseAttemptFile(file) ?? [])) {
+      // Files of the steps between may have been missed.
+      if (name.step > last + 1) return listAnew();
+      const path = attemptFile(folder, name);
+      if (statSync(path, { throwIfNoEntry: false })) known.set(path, name);
+      else known.delete(path);
+      last = Math.max(last, name.step);
+    }
+    return known;
+  };
+  return {
+    list: (before) => {
+      const [known, files] = [names, changes];
+      [names, changes] = [null, null];
+      const found = known && files ? takeChanges(known, files) : listAnew();
+      newest = Math.max(newest, newestOf([...found.values()]));
+      for (const [path, { step }] of found) if (step < before) found.delete(path);
+      names = found;
+      return [...found.values()];
+    },
+    noteChanges: (files) => {
+      changes = files;
     },
   };
 }

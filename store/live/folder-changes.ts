@@ -9,31 +9,37 @@ import type { Changes } from './follow.ts';
  * a network file system, or watches have run out.
  */
 const POLL_MS = 250;
+/** A look takes longer the more files there are, and polls take a hundredth of the time. */
+const POLL_SHARE = 0.01;
+const LONGEST_POLL_MS = 2_000;
 
-/**
- * Returns changes that resolve to true when files may have come or gone, to false when some have
- * only grown, and after `POLL_MS` in any case.
- */
+/** Elsewhere the system may tell of files in another order than that in which they came. */
+const TELLS_IN_ORDER = process.platform === 'linux';
+
+/** Returns changes that resolve when files have come, gone or grown, and now and then in any case. */
 export function folderChanges(folder: string, signal: AbortSignal): Changes {
   let changed = false;
-  let stale = true;
+  /** Files that came or went; null: any may have. */
+  let names: string[] | null = null;
   let wake: () => void = () => undefined;
-  const notice = (event: unknown): void => {
+  const notice = (event: unknown, name?: unknown): void => {
     changed = true;
     // The system reports a file that grew as a change, one that came or went as a rename.
-    stale ||= event !== 'change';
+    if (event !== 'change' && TELLS_IN_ORDER && typeof name === 'string') names?.push(name);
+    else if (event !== 'change') names = null;
     wake();
   };
   const watching = watchFolder(folder, notice);
   signal.addEventListener('abort', notice, { once: true });
   return {
-    next: async () => {
+    next: async (took) => {
       // Look once more for changes from before the watch began.
-      if (watching.ensure()) [changed, stale] = [true, true];
-      if (!changed && !signal.aborted && !(await waitForWake((resolve) => (wake = resolve)))) stale = true;
-      const wasStale = stale;
-      [changed, stale] = [false, false];
-      return wasStale;
+      if (watching.ensure()) [changed, names] = [true, null];
+      if (!changed && !signal.aborted && !(await waitForWake(pollMs(took), (resolve) => (wake = resolve))))
+        names = null;
+      const found = names;
+      [changed, names] = [false, []];
+      return found;
     },
     close: () => {
       signal.removeEventListener('abort', notice);
@@ -42,11 +48,13 @@ export function folderChanges(folder: string, signal: AbortSignal): Changes {
   };
 }
 
+type Noticing = (event: unknown, name?: unknown) => void;
+
 /**
  * Watches the folder above until the folder itself exists. `ensure` tells whether a new watch has
  * begun.
  */
-function watchFolder(folder: string, changed: (event: unknown) => void): { ensure(): boolean; drop(): void } {
+function watchFolder(folder: string, changed: Noticing): { ensure(): boolean; drop(): void } {
   let watching: { readonly path: string; readonly watcher: FSWatcher } | null = null;
   const drop = (): void => {
     watching?.watcher.close();
@@ -66,18 +74,22 @@ function watchFolder(folder: string, changed: (event: unknown) => void): { ensur
   return { ensure, drop };
 }
 
-/** Resolves to false when nothing woke it for `POLL_MS`. */
-async function waitForWake(arm: (resolve: () => void) => void): Promise<boolean> {
+function pollMs(took: number): number {
+  return Math.min(LONGEST_POLL_MS, Math.max(POLL_MS, took / POLL_SHARE));
+}
+
+/** Resolves to false when nothing woke it for so many milliseconds. */
+async function waitForWake(ms: number, arm: (resolve: () => void) => void): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const woken = await new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), POLL_MS);
+    timer = setTimeout(() => resolve(false), ms);
     arm(() => resolve(true));
   });
   clearTimeout(timer);
   return woken;
 }
 
-function tryWatch(path: string, changed: (event: unknown) => void, failed: () => void): FSWatcher | null {
+function tryWatch(path: string, changed: Noticing, failed: () => void): FSWatcher | null {
   try {
     return watch(path, { persistent: false }).on('change', changed).on('error', failed);
   } catch {

@@ -46,10 +46,11 @@ export type Watching = {
 /** Tells when to look again. */
 export type Changes = {
   /**
-   * Resolves after a change since the last time or on abort, to whether attempts may have come or
-   * gone. Never rejects.
+   * Resolves after a change since the last time or on abort, to the files of attempts that may have
+   * come or gone, in that order; null when any may have. `took`: milliseconds that the last look
+   * took. Never rejects.
    */
-  next(): Promise<boolean>;
+  next(took: number): Promise<readonly string[] | null>;
   close(): void;
 };
 
@@ -61,17 +62,19 @@ export async function* followAttempts(following: Following): AsyncGenerator<Live
   try {
     while (!signal.aborted) {
       const items: LiveItem[] = [];
+      const began = performance.now();
       try {
         look(items);
       } catch (error) {
         if (!(error instanceof Error && 'syscall' in error)) throw error;
         log('warn', `the live channel cannot be read now: ${error.message}`);
       }
+      const took = performance.now() - began;
       for (const item of items) {
         yield item;
         if (signal.aborted) return;
       }
-      if (!(await changes.next())) reader.keepList();
+      reader.noteChanges(await changes.next(took));
     }
   } finally {
     changes.close();
@@ -126,7 +129,7 @@ const MOST_SOUGHT = 100;
 
 /** Returns the newest step that waited for all before it and is stored; 0 without one. */
 function findNewestStored(reader: AttemptReader): number {
-  const newest = reader.list().toSorted((a, b) => b.step - a.step || b.attempt - a.attempt);
+  const newest = reader.list(0).toSorted((a, b) => b.step - a.step || b.attempt - a.attempt);
   for (const name of newest.slice(0, MOST_SOUGHT)) {
     const size = reader.size(name);
     const header = size === null ? null : reader.header(name, size);
@@ -151,10 +154,8 @@ type SizedStep = Pick<FoundStep, 'step' | 'attempts'> & { readonly headers: read
 /** Lists the steps in their order, with the sizes of their files. */
 function listSizedSteps(reader: AttemptReader, before: number, known: ReadonlyMap<number, StepCursor>): SizedStep[] {
   const attempts = new Map([...known].map(([step, { attempt }]): [number, Set<number>] => [step, new Set([attempt])]));
-  for (const { step, attempt } of reader.list()) {
-    if (step < before) continue;
+  for (const { step, attempt } of reader.list(before))
     attempts.set(step, (attempts.get(step) ?? new Set()).add(attempt));
-  }
   const inOrder = [...attempts].sort(([a], [b]) => a - b);
   return inOrder.map(([step, found]) => sizeStep(reader, step, [...found]));
 }

@@ -89,8 +89,8 @@ export class Mirror {
   get reader(): AttemptReader {
     const find = (name: AttemptName): MirroredAttempt | undefined => this.attempts.get(keyOf(name));
     return {
-      list: () => [...this.attempts.values()].map(({ name }) => name),
-      keepList: () => undefined,
+      list: (before) => [...this.attempts.values()].flatMap(({ name }) => (name.step < before ? [] : [name])),
+      noteChanges: () => undefined,
       size: (name) => find(name)?.size ?? null,
       lines: (name, from, to) => ({ lines: linesBetween(find(name)?.lines ?? [], from, to), end: to, garbage: 0 }),
       header: (name) => find(name)?.header ?? null,
@@ -112,7 +112,7 @@ export class Mirror {
       next: async () => {
         if (!news && !signal.aborted) await new Promise<void>((resolve) => (wake = resolve));
         news = false;
-        return true;
+        return null;
       },
       close: () => {
         this.changed.delete(notice);

@@ -14,6 +14,8 @@ type Audit = {
   readonly values: number;
   /** Problems, oldest first; empty for a sound transcript. */
   readonly problems: readonly AuditProblem[];
+  /** All segments, oldest first; null when one of them is damaged or missing. */
+  readonly chain: readonly StoredSegment[] | null;
 };
 
 /**
@@ -21,7 +23,7 @@ type Audit = {
  * wrote in it.
  */
 export async function verifyTranscript(store: Store, session: SessionId, head: Hash | null): Promise<Audit> {
-  if (head === null) return { segments: 0, entries: 0, values: 0, problems: [] };
+  if (head === null) return { segments: 0, entries: 0, values: 0, problems: [], chain: [] };
   const chain = await walk(store, session, head);
   const placed = chain.segments.flatMap(({ segment }) =>
     segment.entries.map((entry, index) => ({ entry, position: segment.first + index })),
@@ -37,6 +39,7 @@ export async function verifyTranscript(store: Store, session: SessionId, head: H
     entries: placed.length,
     values: chain.segments.length + new Set(references.map(({ hash }) => hash)).size,
     problems: problems.sort((a, b) => (a.entry ?? Infinity) - (b.entry ?? Infinity)),
+    chain: chain.problems.length === 0 ? chain.segments : null,
   };
 }
 
@@ -49,12 +52,13 @@ type WalkedChain = { readonly segments: readonly StoredSegment[]; readonly probl
 async function walk(store: Store, session: SessionId, head: Hash): Promise<WalkedChain> {
   const newestFirst: StoredSegment[] = [];
   const problems: AuditProblem[] = [];
+  const reader = readingAhead(store);
   let ahead: readonly Hash[] = [head];
   let after: StoredSegment | null = null;
   for (let hash = ahead[0]; hash !== undefined; hash = ahead[0]) {
     ahead = ahead.slice(1);
     const entry: number | null = after && after.segment.first - 1;
-    const found: StoredSegment | AuditProblem = await readSegment(store, hash, { session, entry })
+    const found: StoredSegment | AuditProblem = await readSegment(reader, hash, { session, entry })
       .then((segment) => requireLink(segment, after))
       .catch((error: unknown) => describeDamage(error, entry));
     if ('problem' in found) {
@@ -62,11 +66,28 @@ async function walk(store: Store, session: SessionId, head: Hash): Promise<Walke
       if (ahead.length === 0) problems.push({ entry, problem: 'what comes before it cannot be reached' });
     } else {
       newestFirst.push(found);
-      if (ahead.length === 0) ahead = listHashesBefore(found);
+      if (ahead.length === 0) reader.expect((ahead = listHashesBefore(found)));
     }
     after = 'problem' in found ? null : found;
   }
   return { segments: newestFirst.toReversed(), problems };
+}
+
+/** Reads the values that are expected side by side. */
+function readingAhead(store: Store): Pick<Store, 'get'> & { expect(hashes: readonly Hash[]): void } {
+  let reading = new Map<Hash, Promise<Uint8Array>>();
+  const begin = (hash: Hash): Promise<Uint8Array> => {
+    const read = store.get(hash);
+    // Who gets it learns why it failed.
+    read.catch(() => undefined);
+    return read;
+  };
+  return {
+    expect: (hashes) => {
+      reading = new Map(hashes.map((hash) => [hash, begin(hash)]));
+    },
+    get: (hash) => reading.get(hash) ?? store.get(hash),
+  };
 }
 
 function requireLink(found: StoredSegment, after: StoredSegment | null): StoredSegment {

@@ -135,7 +135,7 @@ async function readPage(store: Store, page: readonly Hash[], after: StoredSegmen
 }
 
 /** Reads and decodes one segment. Throws StoreError naming `where`. */
-export async function readSegment(store: Store, hash: Hash, where: SegmentPlace): Promise<StoredSegment> {
+export async function readSegment(store: Pick<Store, 'get'>, hash: Hash, where: SegmentPlace): Promise<StoredSegment> {
   const bytes = await store.get(hash).catch((error: unknown) => {
     throw addPlace(error, where);
   });

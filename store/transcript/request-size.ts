@@ -28,17 +28,31 @@ export function buildMediumBlock(
   return block;
 }
 
+/** By message, which never changes. */
+const known = new WeakMap<MessageParam, number>();
+
 /**
- * Returns the characters of a request's messages, as an estimate of tokens takes them: an image
- * counts by its size on a screen, a document by its pages.
+ * Returns the characters of a request's messages as JSON, as an estimate of tokens takes them: an
+ * image counts by its size on a screen, a document by its pages.
  */
 export function countRequestCharacters(messages: readonly MessageParam[]): number {
-  const inMessages = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content));
-  const inResults = inMessages.flatMap((block) => {
+  const commas = Math.max(0, messages.length - 1);
+  return messages.reduce((sum, message) => sum + countOnce(message), '[]'.length + commas);
+}
+
+function countOnce(message: MessageParam): number {
+  const found = known.get(message) ?? countCharacters(message);
+  known.set(message, found);
+  return found;
+}
+
+function countCharacters(message: MessageParam): number {
+  const blocks = typeof message.content === 'string' ? [] : message.content;
+  const inResults = blocks.flatMap((block) => {
     const isList = block.type === 'tool_result' && typeof block.content === 'object';
     return isList ? (block.content as readonly ContentBlockParam[]) : [];
   });
-  const sizes = [...inMessages, ...inResults].map((block) => {
+  const sizes = [...blocks, ...inResults].map((block) => {
     // The part of a summary that only its maker can read does not count.
     if ((block.type as string) === 'compaction')
       return String((block as { content?: unknown }).content).length - JSON.stringify(block).length;
@@ -46,5 +60,5 @@ export function countRequestCharacters(messages: readonly MessageParam[]): numbe
     const { length } = block.source.data;
     return (shownSizes.get(block.source) ?? length) - length;
   });
-  return sizes.reduce((sum, size) => sum + size, JSON.stringify(messages).length);
+  return sizes.reduce((sum, size) => sum + size, JSON.stringify(message).length);
 }

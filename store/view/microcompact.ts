@@ -2,6 +2,7 @@
 // entries and the time; the answer is recorded as an entry, so that it never changes again. It acts
 // seldom: each time breaks the prompt cache from the first shrunk result on.
 import type { Entry, Outcome } from '../log/entries.ts';
+import type { Marks } from '../transcript/marks.ts';
 import type { Entries } from './fold.ts';
 import { inView, type ShownPart } from './in-view.ts';
 import { estimateTokens } from '../../workflows/contract/tokens.ts';
@@ -25,47 +26,87 @@ export function planMicrocompact(
   now: number,
   rules: MicrocompactRules = STANDARD_RULES,
 ): Extract<Entry, { kind: 'microcompact' }> | null {
-  const { shown, marks } = inView(entries);
-  const rounds = roundsWithResults(shown);
-  const fresh = withoutNewest(rounds, rules.kept).filter(({ position }) => position >= marks.shrunkBefore);
-  const shrunk = fresh.at(-1);
-  if (!shrunk) return null;
-  const savings = fresh.flatMap(({ results }) => results.map((each) => countFreed(...each))).filter((each) => each > 0);
-  const freed = estimateTokens(savings.reduce((sum, each) => sum + each, 0));
+  const { shown, marks, settled } = inView(entries);
+  const over = settled ? takeRoundsOver(settled.list, marks) : noRounds();
+  const recent = roundsWithResults(shown.slice(over.parts), marks);
+  // Each round has a result, so that no more of them stay.
+  const newest = [...over.rounds.slice(-rules.kept - 1), ...recent];
+  const staying = newestRounds(newest, rules.kept);
+  const shrunk = newest.at(-staying.length - 1);
+  if (!shrunk || shrunk.position < marks.shrunkBefore) return null;
+  const saved = (what: 'freed' | 'savings'): number => over[what] + sum(recent, what) - sum(staying, what);
+  const freed = estimateTokens(saved('freed'));
   const cold = now - lastReplyAt(shown) > rules.coldAfterMs;
   if (freed < (cold ? rules.minFreedCold : rules.minFreed)) return null;
-  return { kind: 'microcompact', before: shrunk.position + 1, freed, results: savings.length };
+  return { kind: 'microcompact', before: shrunk.position + 1, freed, results: saved('savings') };
 }
 
-type Round = { readonly position: number; readonly results: [Outcome, number][] };
+/**
+ * A reply in view that has results. `savings` counts those that free characters when they are
+ * shrunk, and `freed` the characters; both are 0 where they are shrunk already.
+ */
+type Round = { readonly position: number; results: number; savings: number; freed: number };
+
+/** The rounds of the first `parts` parts, and the sums of what they save. */
+type RoundsOver = { readonly rounds: Round[]; parts: number; savings: number; freed: number };
+
+const noRounds = (): RoundsOver => ({ rounds: [], parts: 0, savings: 0, freed: 0 });
+
+/** By the list of what is shown: all its results before one place are shrunk. */
+const known = new WeakMap<readonly ShownPart[], RoundsOver>();
+
+/** Takes on the rounds before the last reply, to which results may still come. */
+function takeRoundsOver(list: readonly ShownPart[], marks: Marks): RoundsOver {
+  const over = known.get(list) ?? noRounds();
+  known.set(list, over);
+  const end = list.findLastIndex(isReply);
+  if (end <= over.parts) return over;
+  const more = roundsWithResults(list.slice(over.parts, end), marks);
+  over.parts = end;
+  over.rounds.push(...more);
+  over.savings += sum(more, 'savings');
+  over.freed += sum(more, 'freed');
+  return over;
+}
+
+function sum(rounds: readonly Round[], what: 'freed' | 'savings'): number {
+  return rounds.reduce((total, round) => total + round[what], 0);
+}
 
 /** Returns the rounds of the replies in view, oldest first, without those that have no result. */
-function roundsWithResults(shown: readonly ShownPart[]): Round[] {
+function roundsWithResults(shown: readonly ShownPart[], { shrunkBefore }: Marks): readonly Round[] {
   const rounds: Round[] = [];
   for (const each of shown) {
     if (each.kind !== 'entry') continue;
     const { entry, position } = each;
-    if (entry.kind === 'reply') rounds.push({ position, results: [] });
-    else if (entry.kind === 'outcomes') {
-      rounds.at(-1)?.results.push(...entry.outcomes.map((outcome): [Outcome, number] => [outcome, position]));
-    }
+    if (entry.kind === 'reply') rounds.push({ position, results: 0, savings: 0, freed: 0 });
+    const round = rounds.at(-1);
+    if (entry.kind !== 'outcomes' || round === undefined) continue;
+    round.results += entry.outcomes.length;
+    const isFresh = round.position >= shrunkBefore;
+    for (const freed of isFresh ? entry.outcomes.map((outcome) => countFreed(outcome, position)) : [])
+      if (freed > 0) [round.savings, round.freed] = [round.savings + 1, round.freed + freed];
   }
-  return rounds.filter(({ results }) => results.length > 0);
+  return rounds.filter(({ results }) => results > 0);
 }
 
 /**
- * Leaves out the newest rounds. Results of one reply stay or go together, so more than `kept` may
- * stay.
+ * Returns the newest rounds, which stay as they are. Results of one reply stay or go together, so
+ * more than `kept` may stay.
  */
-function withoutNewest(rounds: readonly Round[], kept: number): readonly Round[] {
+function newestRounds(rounds: readonly Round[], kept: number): readonly Round[] {
   let newer = 0;
-  let end = rounds.length;
-  while (end > 0 && newer < kept) newer += rounds[(end -= 1)]?.results.length ?? 0;
-  return rounds.slice(0, end);
+  let begin = rounds.length;
+  while (begin > 0 && newer < kept) newer += rounds[(begin -= 1)]?.results ?? 0;
+  return rounds.slice(begin);
+}
+
+function isReply(part: ShownPart): boolean {
+  return part.kind === 'entry' && part.entry.kind === 'reply';
 }
 
 function lastReplyAt(shown: readonly ShownPart[]): number {
-  const last = shown.findLast((each) => each.kind === 'entry' && each.entry.kind === 'reply');
+  const last = shown.findLast(isReply);
   return last?.kind === 'entry' && last.entry.kind === 'reply' ? last.entry.at : 0;
 }
 

@@ -1,5 +1,6 @@
 // What is read of a large session is what is needed.
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAttemptReader } from '../../store/live/attempt-reader.ts';
 import { folderChanges } from '../../store/live/folder-changes.ts';
@@ -75,16 +76,25 @@ test('a watcher lists the files of a run again when one has come or gone, not wh
   const [stop, path] = [new AbortController(), (step: number) => attemptFile(dir, { step, attempt: 1 })];
   writeFileSync(path(1), '');
   const changes = folderChanges(dir, stop.signal);
-  expect(reader.list()).toHaveLength(1);
+  expect(reader.list(0)).toHaveLength(1);
   await until(async () => {
     appendFileSync(path(1), 'more\n');
-    return !(await changes.next());
+    return (await changes.next(0))?.length === 0;
   });
   writeFileSync(path(2), '');
-  reader.keepList();
-  expect(reader.list()).toHaveLength(1);
-  await until(() => changes.next());
-  expect(reader.list()).toHaveLength(2);
+  reader.noteChanges([]);
+  expect(reader.list(0)).toHaveLength(1);
+  let told: readonly string[] | null = [];
+  await until(async () => (told = await changes.next(0))?.length !== 0);
+  reader.noteChanges(told);
+  expect(reader.list(0)).toHaveLength(2);
+  // A file that nobody told of stands between two that were.
+  for (const step of [3, 4]) writeFileSync(path(step), '');
+  reader.noteChanges([basename(path(4))]);
+  expect(reader.list(2).map(({ step }) => step)).toEqual([2, 3, 4]);
+  rmSync(path(4));
+  reader.noteChanges([basename(path(4))]);
+  expect(reader.list(3).map(({ step }) => step)).toEqual([3]);
   stop.abort();
   changes.close();
 });

@@ -16,8 +16,6 @@ export type AgentTellerOptions = {
   readonly agent: CalledAgent;
   /** Whether texts, thinking and prompts are told, too. */
   readonly withText: boolean;
-  /** The prompts that are stored by hash. */
-  readonly bodies: Bodies;
 };
 
 /** Tell it every entry from the first one on, since it counts calls and spend. */
@@ -33,17 +31,20 @@ export class AgentTeller {
     this.#options = options;
   }
 
-  /** Returns the messages for an entry, which are received together. */
-  tell(entry: Entry, position: number): readonly SDKMessage[] {
+  /**
+   * Returns the messages for an entry, which are received together. `bodies` has its prompt, where
+   * that is stored by hash.
+   */
+  tell(entry: Entry, position: number, bodies: Bodies): readonly SDKMessage[] {
     switch (entry.kind) {
       case 'run_started':
         return [this.#begin(entry, position)];
       case 'reply':
         this.#reply = entry;
-        return [...this.#messages(entry, position), ...this.#progress(entry, position)];
+        return [...this.#messages(entry, position, bodies), ...this.#progress(entry, position)];
       case 'user':
       case 'outcomes':
-        return this.#messages(entry, position);
+        return this.#messages(entry, position, bodies);
       case 'run_ended':
         return [this.#end(entry.ended, position)];
       default:
@@ -98,12 +99,10 @@ export class AgentTeller {
     };
   }
 
-  #messages(entry: Entry, position: number): readonly SDKMessage[] {
-    const { agent } = this.#options;
-    const said =
-      entry.kind === 'user'
-        ? promptMessages(this.#options, entry, position)
-        : messagesOfEntry(agent.session, entry, position, this.#reply);
+  #messages(entry: Entry, position: number, bodies: Bodies): readonly SDKMessage[] {
+    const { agent, withText } = this.#options;
+    const prompts = (said: UserEntry) => (withText ? [promptMessage(agent, said, position, bodies)] : []);
+    const said = entry.kind === 'user' ? prompts(entry) : messagesOfEntry(agent.session, entry, position, this.#reply);
     return said.flatMap((message) => agentMessage(this.#options, message) ?? []);
   }
 
@@ -144,16 +143,12 @@ function agentMessage(
   return content.length === 0 ? null : { ...said, message: { ...said.message, content }, ...facts };
 }
 
-/** Returns an empty list when texts are not told. */
-function promptMessages(
-  { agent, withText, bodies }: AgentTellerOptions,
-  { body }: Extract<Entry, { kind: 'user' }>,
-  position: number,
-): readonly SDKUserMessage[] {
-  if (!withText) return [];
+type UserEntry = Extract<Entry, { kind: 'user' }>;
+
+function promptMessage(agent: CalledAgent, { body }: UserEntry, position: number, bodies: Bodies): SDKUserMessage {
   const text = body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? '');
   const message = { role: 'user' as const, content: [{ type: 'text' as const, text }] };
-  return [{ type: 'user', message, uuid: uuidOf(agent.session, position), parent_tool_use_id: null }];
+  return { type: 'user', message, uuid: uuidOf(agent.session, position), parent_tool_use_id: null };
 }
 
 function statusOf({ reason }: Terminal): 'completed' | 'failed' | 'stopped' {

@@ -9,7 +9,7 @@ import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { SessionInfo } from '../../sessions/info.ts';
-import type { TranscriptReader } from '../../sessions/transcript-reader.ts';
+import type { EntryMark, TranscriptReader } from '../../sessions/transcript-reader.ts';
 import type { ProgramQuery } from '../program/program.ts';
 import type { SDKMessage } from '../shapes/messages.ts';
 import { AgentTeller } from './agent-messages.ts';
@@ -40,8 +40,18 @@ type AgentState = {
   toldHead: Hash | null;
   /** The position after the last entry that was told. */
   next: number;
+  taken: TakenEntries;
   following: Promise<void> | null;
   isOver: boolean;
+};
+
+/** What is known of an agent's entries up to `last`. */
+type TakenEntries = {
+  readonly teller: AgentTeller;
+  last: EntryMark | undefined;
+  reply: ReplyEntry | null;
+  /** The calls of the reply may have no outcomes yet. */
+  isOpen: boolean;
 };
 
 /** Milliseconds between two looks for an agent that is about to start. */
@@ -119,6 +129,7 @@ export class FollowedAgents {
       head: null,
       toldHead: null,
       next: this.#ports.program.receivedOf(session),
+      taken: this.#takeNone(agent),
       following: null,
       isOver: false,
     };
@@ -157,23 +168,24 @@ export class FollowedAgents {
 
   async *#tellUpTo(state: AgentState, head: Hash): AsyncGenerator<SDKMessage> {
     const { agent, commands } = state;
-    const { program, session, withText, reader } = this.#ports;
-    const { first, entries } = await reader.since(agent.session, head, 1);
-    const bodies = await this.#ports.bodies(withText ? entries.filter(({ kind }) => kind === 'user') : []);
-    const teller = new AgentTeller({ session, agent, withText, bodies });
-    let reply: ReplyEntry | null = null;
-    let isOpen = false;
-    for (const [offset, entry] of entries.entries()) {
-      const position = first + offset;
-      if (entry.kind === 'reply') {
-        reply = entry;
-        isOpen = true;
-      }
+    const { program, withText, reader } = this.#ports;
+    const { last } = state.taken;
+    const { first, entries } = await reader.since(agent.session, head, 1, last);
+    const isTakenOn = last !== undefined && entries[0] === last.entry && first === last.position;
+    if (!isTakenOn) state.taken = this.#takeNone(agent);
+    const { taken } = state;
+    const from = isTakenOn ? first + 1 : first;
+    const added = entries.slice(from - first);
+    const bodies = await this.#ports.bodies(withText ? added.filter(({ kind }) => kind === 'user') : []);
+    for (const [offset, entry] of added.entries()) {
+      const position = from + offset;
+      if (entry.kind === 'reply') [taken.reply, taken.isOpen] = [entry, true];
       if (entry.kind === 'outcomes') {
-        isOpen = false;
-        for (const outcome of entry.outcomes) yield* this.#end(this.#callerOf(agent), reply, outcome);
+        taken.isOpen = false;
+        for (const outcome of entry.outcomes) yield* this.#end(this.#callerOf(agent), taken.reply, outcome);
       }
-      const messages = [...teller.tell(entry, position), ...commands.tell(entry, position)];
+      const messages = [...taken.teller.tell(entry, position, bodies), ...commands.tell(entry, position)];
+      taken.last = { run: 1, position, entry };
       if (position < state.next) continue;
       state.next = position + 1;
       yield* messages;
@@ -181,7 +193,13 @@ export class FollowedAgents {
       if (messages.length > 0) program.noteReceivedOf(agent.session, state.next);
     }
     state.toldHead = head;
+    const { reply, isOpen } = taken;
     if (reply && isOpen && !state.isOver) this.#expect(this.#callerOf(agent), head, reply);
+  }
+
+  #takeNone(agent: CalledAgent): TakenEntries {
+    const { session, withText } = this.#ports;
+    return { teller: new AgentTeller({ session, agent, withText }), last: undefined, reply: null, isOpen: false };
   }
 }
 

@@ -36,8 +36,8 @@ const kinds = (told: readonly SDKMessage[]) =>
   told.map((message) => ('subtype' in message ? message.subtype : message.type));
 
 function tell(entries: readonly Entry[], withText = false): readonly SDKMessage[] {
-  const teller = new AgentTeller({ session, agent, withText, bodies: new Map() });
-  return entries.flatMap((entry, position) => teller.tell(entry, position));
+  const teller = new AgentTeller({ session, agent, withText });
+  return entries.flatMap((entry, position) => teller.tell(entry, position, new Map()));
 }
 
 test('the session of an agent follows from its call, at every depth, before and after its outcome (L66)', () => {

@@ -1,7 +1,8 @@
 // Any history of attempts, written in any pieces and looked at at any moments: nothing void is
 // given out, nothing is lost, nothing comes twice, also over reconnects.
 import type { Log } from '../../../system/log.ts';
-import { appendFileSync, mkdirSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync } from 'node:fs';
+import { basename } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type AttemptReader, createAttemptReader } from '../../../store/live/attempt-reader.ts';
@@ -107,18 +108,25 @@ function busyReader(folder: string, log: Log, write: () => void): AttemptReader 
     write();
     return value;
   };
-  return { ...reader, list: () => after(reader.list()), size: (name) => after(reader.size(name)) };
+  return { ...reader, list: (before) => after(reader.list(before)), size: (name) => after(reader.size(name)) };
 }
 
-/** `during`: the writers go on while the watcher looks. */
-function run(given: Given, { reconnect = false, during = true } = {}) {
+/**
+ * `during`: the writers go on while the watcher looks. `named`: it is told which files are new, and
+ * reads its folder at first alone.
+ */
+function run(given: Given, { reconnect = false, during = true, named = false } = {}) {
   const folder = sessionFolder(tempDir(), session);
   mkdirSync(folder);
   const warnings: string[] = [];
+  const created: string[] = [];
   const writes = writesOf(given.history, (max) => given.picks.next().value % (max + 1));
   const write = (): void => {
     const next = writes.shift();
-    if (next) appendFileSync(attemptFile(folder, next), next.text);
+    if (!next) return;
+    const path = attemptFile(folder, next);
+    if (!existsSync(path)) created.push(basename(path));
+    appendFileSync(path, next.text);
   };
   const open = (): AttemptReader =>
     busyReader(
@@ -128,12 +136,15 @@ function run(given: Given, { reconnect = false, during = true } = {}) {
     );
   let reader = open();
   let look = createSessionFollower(reader);
+  let hasLooked = false;
   const items: LiveItem[] = [];
   const lookOnce = (): void => {
     const seen: LiveItem[] = [];
     const newest = new Map<number, number>();
     for (const { step, attempt: number } of listAttempts(folder))
       newest.set(step, Math.max(number, newest.get(step) ?? 0));
+    if (named && hasLooked) reader.noteChanges(created.splice(0));
+    hasLooked = true;
     look(seen);
     expect(seen.filter((item) => item.type === 'text_delta' && item.attempt < (newest.get(item.step) ?? 0))).toEqual(
       [],
@@ -145,6 +156,7 @@ function run(given: Given, { reconnect = false, during = true } = {}) {
     items.push(...kept);
     reader.close();
     reader = open();
+    hasLooked = false;
     look = createSessionFollower(reader, JSON.parse(JSON.stringify(kept.at(-1)?.cursor)) as Cursor);
     if (kept.length < seen.length) lookOnce();
   };
@@ -158,12 +170,17 @@ function run(given: Given, { reconnect = false, during = true } = {}) {
   return { items, warnings };
 }
 
-test.each([false, true])(
-  'what a watcher is left with is what was stored, each once (reconnecting: %s) (L16)',
-  (reconnect) => {
+test.each([
+  { reconnect: false, named: false },
+  { reconnect: false, named: true },
+  { reconnect: true, named: false },
+  { reconnect: true, named: true },
+])(
+  'what a watcher is left with is what was stored, each once (reconnecting: $reconnect, told of files: $named) (L16)',
+  ({ reconnect, named }) => {
     fc.assert(
       fc.property(histories, (given) => {
-        const { items, warnings } = run(given, { reconnect });
+        const { items, warnings } = run(given, { reconnect, named });
         expect(said(items).toSorted()).toEqual(stays(given.history).toSorted());
         const given1 = items.flatMap((item) => (item.type === 'text_delta' ? [item.text] : []));
         expect(new Set(given1).size).toBe(given1.length);
