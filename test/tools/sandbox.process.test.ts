@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { probeSandbox, type Sandbox } from '../../tools/sandbox.ts';
-import { bwrapArguments, type Confinement } from '../../system/process/bwrap.ts';
+import { bwrapArguments, type Confinement, runBuilt } from '../../system/process/bwrap.ts';
 import { findPlaces } from '../../system/process/places.ts';
 import { findPrograms } from '../../system/process/programs.ts';
 import { tempFolder } from './support.ts';
@@ -17,13 +17,16 @@ const sandboxes = await workingSandboxes();
 const bwraps = sandboxes.filter(({ kind }) => kind === 'bwrap');
 
 async function run(sandbox: Sandbox, confinement: Confinement, command: string): Promise<string> {
-  const [program, ...args] = unfiltered(sandbox.wrap(['bash', '-c', command], confinement));
   // A bash at the outermost level whose standard input is a socket, as here, takes itself for a
   // login and reads ~/.bashrc.
   const env = { ...process.env, SHLVL: '9' };
-  const { stdout, stderr } = await promisify(execFile)(program, args, { cwd: confinement.cwd, env }).catch(
-    (error: { stdout: string; stderr: string }) => error,
-  );
+  const runOnce = async ([program = '', ...args]: readonly string[]) =>
+    await promisify(execFile)(program, args, { cwd: confinement.cwd, env }).catch(
+      (error: { stdout: string; stderr: string }) => error,
+    );
+  // Folders of other tests may go while the sandbox is built.
+  const build = () => unfiltered(sandbox.wrap(['bash', '-c', command], confinement));
+  const { stdout, stderr } = await runBuilt(build, runOnce, (end) => end.stdout + end.stderr);
   return (stdout + stderr).trim();
 }
 
