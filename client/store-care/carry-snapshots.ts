@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { onOneLine } from '../../system/text.ts';
 import { gitArguments, openShadow, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { knowledgeIn } from '../../store/snapshots/folder-knowledge.ts';
 import { isSnapshotId } from '../../store/snapshots/snapshot-ids.ts';
@@ -11,7 +10,7 @@ import { hashOf, keySegment } from '../../store/values/store.ts';
 import { type Entry, rewoundIn } from '../../store/log/entries.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../problem.ts';
-import { findGit } from '../sessions/files/read-shadow.ts';
+import { findGit, whyGitFailed } from '../sessions/files/read-shadow.ts';
 
 /**
  * The value that is the pack, and by the names of their refs the last commit of each folder, and
@@ -140,8 +139,8 @@ function createGit({ dataDir, env }: Where): Git {
     const plain = gitArguments(git, { gitDir }, args);
     const script = 'from=$1; to=$2; shift 2; exec "$@" < "$from" > "$to"';
     const argv = files ? ['sh', '-c', script, 'sh', files.from, files.to, ...plain] : plain;
-    const { exit, stdout, stderr } = await runOnShadow(argv, shadowEnvironment(), LONGEST_MS);
-    if (exit.code === 0) return stdout;
-    throw new ClientProblem('refused', `its snapshots are damaged: ${onOneLine(stderr.trim()) || 'git failed'}`);
+    const end = await runOnShadow(argv, shadowEnvironment(), LONGEST_MS);
+    if (end.exit.code === 0) return end.stdout;
+    throw new ClientProblem('refused', `its snapshots are damaged: ${whyGitFailed(end)}`);
   };
 }

@@ -3,7 +3,7 @@
 import { existsSync, type Stats } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, onOneLine } from '../../system/text.ts';
+import { codeOf } from '../../system/text.ts';
 import {
   freeUnnamed,
   isPackingDue,
@@ -17,7 +17,7 @@ import { readStoreNote, STORE_NOTE } from '../../store/snapshots/session-store.t
 import { gitArguments, shadowEnvironment, snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { measureShadow, readRoom, type ShadowRoom, type ShadowSize } from '../../store/snapshots/shadow-size.ts';
 import { ClientProblem } from '../problem.ts';
-import { findGit } from '../sessions/files/read-shadow.ts';
+import { findGit, whyGitFailed } from '../sessions/files/read-shadow.ts';
 
 export type CleanSnapshots = {
   readonly dataDir: string;
@@ -134,9 +134,8 @@ type RunPrinting = (argv: readonly string[]) => Promise<string>;
 
 function createRun({ runOnShadow }: ReturnType<typeof findGit>): RunPrinting {
   return async (argv) => {
-    const { exit, stdout, stderr } = await runOnShadow(argv, shadowEnvironment(), LONGEST_PACKING_MS);
-    if (exit.code === 0) return stdout;
-    const why = onOneLine(stderr.trim()) || 'git failed';
-    throw new ClientProblem('refused', `the snapshots of files were not freed or packed: ${why}`);
+    const end = await runOnShadow(argv, shadowEnvironment(), LONGEST_PACKING_MS);
+    if (end.exit.code === 0) return end.stdout;
+    throw new ClientProblem('refused', `the snapshots of files were not freed or packed: ${whyGitFailed(end)}`);
   };
 }

@@ -96,11 +96,16 @@ export function openShadowReading(dataDir: string, env: Environment, willBring =
     );
   const { git, runOnShadow } = findGit(dataDir, env);
   const run: RunHeld = async (argv, options) => {
-    const { exit, stdout, stderr } = await runOnShadow(argv, options.env);
-    if (exit.code === 0) return stdout;
-    throw new ClientProblem('refused', `the snapshots cannot be read: ${onOneLine(stderr.trim()) || 'git failed'}`);
+    const end = await runOnShadow(argv, options.env);
+    if (end.exit.code === 0) return end.stdout;
+    throw new ClientProblem('refused', `the snapshots cannot be read: ${whyGitFailed(end)}`);
   };
   return { gitDir, git, run };
+}
+
+/** Returns what git said, or how it ended where it said nothing. */
+export function whyGitFailed({ exit, stderr }: Pick<ProgramEnd, 'exit' | 'stderr'>): string {
+  return onOneLine(stderr.trim()) || `git ended with ${exit.signal ?? `status ${exit.code}`}`;
 }
 
 /** The problem with an answer of git that is too large. */
