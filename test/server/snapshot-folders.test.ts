@@ -39,7 +39,8 @@ test('a workspace that moved while its session worked is not captured, nor where
   const client = clientOf(h);
   const rewind = client.rewind(session.id, { to: '1.2', conversation: false });
   await expect(rewind).rejects.toThrow(
-    `${h.cwd} is not there any longer, or a link is in its place: files go back only where they were`,
+    `${h.cwd} is not there any longer, or a link is in its place: files go back only where they were. If it has moved, move it back, ` +
+      `or leave files alone (\`perdure rewind --conversation\`) and go on with \`perdure run --session ${session.id} --cwd DIR\``,
   );
   expect(readdirSync(`${h.cwd}-other`)).toEqual([]);
   rmSync(h.cwd);

@@ -165,7 +165,8 @@ async function killAt(
     if (reached !== null && program !== 'command' && kills === 'worker') await product.startWorker();
     const ran = await running;
     // A person does again what was killed under their hands, or found nobody to do it.
-    const isAgain = reached !== null && (program === 'command' || NOBODY.test(ran.err));
+    const foundNobody = ran.status !== 0 && NOBODY.test(ran.err);
+    const isAgain = reached !== null && (program === 'command' || foundNobody);
     return isAgain ? await product.run(...args) : ran;
   };
   await act(scene, run).catch((error: unknown) => void scene.walk.problems.push(String(error)));
