@@ -61,3 +61,30 @@ export function findGrown(early: Counts, late: Counts, more: number): readonly s
     return count - before >= more ? [`${of}: ${before} and then ${count}`] : [];
   });
 }
+
+const STRETCH = 15;
+const [EARLY, LATE] = [40, 140];
+/** More calls in a stretch, which is one for each fifth turn before it. */
+const GROWTH = (STRETCH * (LATE - EARLY)) / 5;
+
+/** What was called in the late turns: the functions that early ones call less often, and how many there were. */
+export type GrownCalls = { readonly grown: readonly string[]; readonly called: number };
+
+/** Takes turns one after the other, from the turn `first` on, and counts calls in an early and a late stretch. */
+export async function countTurns(turn: (n: number) => Promise<void>, first = 0): Promise<GrownCalls> {
+  const counting = startCounting();
+  try {
+    const stretch = async (from: number): Promise<Counts> => {
+      counting.look();
+      for (let n = from; n < from + STRETCH; n += 1) await turn(n);
+      return counting.look();
+    };
+    for (let n = first; n < EARLY; n += 1) await turn(n);
+    const early = await stretch(EARLY);
+    for (let n = EARLY + STRETCH; n < LATE; n += 1) await turn(n);
+    const late = await stretch(LATE);
+    return { grown: findGrown(early, late, GROWTH), called: late.size };
+  } finally {
+    counting.stop();
+  }
+}

@@ -10,7 +10,7 @@ import type { Entry } from '../../../store/log/entries.ts';
 import { memoryStore } from '../../../store/values/memory-store.ts';
 import { emptyView } from '../../../store/view/view.ts';
 import type { Hash, MessageId } from '../../../workflows/contract/ids.ts';
-import { findGrown, startCounting } from '../../support/count-calls.ts';
+import { countTurns } from '../../support/count-calls.ts';
 import {
   appendSegment,
   callBlock,
@@ -22,11 +22,6 @@ import {
   transition,
 } from '../../support/transcript.ts';
 import { description } from '../support.ts';
-
-const STRETCH = 15;
-const [EARLY, LATE] = [40, 140];
-/** More calls in a stretch, which is one for each fifth turn before it. */
-const GROWTH = (STRETCH * (LATE - EARLY)) / 5;
 
 const MESSAGE = 'm-1' as MessageId;
 const PROMPT: Entry = { kind: 'user', id: MESSAGE, body: { kind: 'text', text: 'Begin.' } };
@@ -100,21 +95,11 @@ test('a late turn costs a program no more calls of functions than an early one (
     await program.add(turnOf(n));
     expect((await program.take(2)).map(({ type }) => type)).toEqual(['assistant', 'user']);
   };
-  const counting = startCounting();
   try {
-    const stretch = async (from: number) => {
-      counting.look();
-      for (let n = from; n < from + STRETCH; n += 1) await turn(n);
-      return counting.look();
-    };
-    for (let n = 1; n < EARLY; n += 1) await turn(n);
-    const early = await stretch(EARLY);
-    for (let n = EARLY + STRETCH; n < LATE; n += 1) await turn(n);
-    const late = await stretch(LATE);
-    expect(late.size).toBeGreaterThan(40);
-    expect(findGrown(early, late, GROWTH)).toEqual([]);
+    const { grown, called } = await countTurns(turn, 1);
+    expect(called).toBeGreaterThan(40);
+    expect(grown).toEqual([]);
   } finally {
-    counting.stop();
     await program.leave();
   }
 });
