@@ -120,3 +120,8 @@ export function escapeUnseen(json: string): string {
       .join('');
   return json.replace(UNSEEN, escape);
 }
+
+type Exit = { readonly code: number | null; readonly signal: string | null };
+
+/** Says how a program ended: the signal that killed it, or its status. */
+export const describeExit = ({ code, signal }: Exit): string => signal ?? `status ${code}`;

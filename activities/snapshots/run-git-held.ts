@@ -2,7 +2,7 @@
 import type { Confinement } from '../../system/process/bwrap.ts';
 import { realOf } from '../../system/process/places.ts';
 import { nameFullDisk } from '../../system/full-disk.ts';
-import { clip, codeOf, onOneLine } from '../../system/text.ts';
+import { clip, codeOf, describeExit, onOneLine } from '../../system/text.ts';
 import { pipePlace } from '../../system/process/pipes.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
 import { requireOwnSettings } from '../../store/snapshots/require-own-settings.ts';
@@ -50,7 +50,7 @@ export function runGitHeld({ sandbox, dataDir }: HeldOptions, signal: AbortSigna
     if (cut === 'time') throw new OutOfBounds(`it took longer than ${timeoutMs / 1000} s`);
     if (cut === 'output') throw new OutOfBounds(`git printed more than ${MOST_PRINTED} bytes`);
     const words = nameFullDisk(onOneLine(stderr.trim()), snapshotsFolderOf(dataDir));
-    const said = clip(words, 300) || `git ended with ${exit.signal ?? `status ${exit.code}`}`;
+    const said = clip(words, 300) || `git ended with ${describeExit(exit)}`;
     const isKilled = exit.signal !== null || (exit.code ?? 0) > LAST_STATUS;
     throw isKilled ? new Error(said) : new GitProblem(said, exit.code);
   };

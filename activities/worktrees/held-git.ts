@@ -3,7 +3,7 @@
 // refs and work trees are made.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { clip, onOneLine, reasonOf } from '../../system/text.ts';
+import { clip, describeExit, onOneLine, reasonOf } from '../../system/text.ts';
 import { gitEnvironment } from '../../system/process/git-environment.ts';
 import { runProgram } from '../../system/process/spawn-piped.ts';
 import { pipePlace, type PipePlace } from '../../system/process/pipes.ts';
@@ -111,7 +111,7 @@ async function readOutput(argv: () => readonly string[], running: RunOptionsOfGi
   running.signal.throwIfAborted();
   const tooMuch = cut === 'output' && `it printed more than ${MOST_OUTPUT} bytes`;
   const tooLong = cut === 'time' && `it took more than ${LONGEST_MS / 1000} s`;
-  const ended = `it ended with ${exit.signal ?? `status ${exit.code}`}`;
+  const ended = `it ended with ${describeExit(exit)}`;
   throw gitProblem(tooMuch || tooLong || stderr.trim() || ended, exit.code);
 }
 

@@ -11,7 +11,7 @@ import type { PerdureClient } from '../perdure-client.ts';
 import { ClientProblem } from '../problem.ts';
 import { type ApprovalEvent, isApprovalEvent } from '../sessions/waiting-approval.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
-import type { EntryMark, TranscriptReader } from '../sessions/transcript-reader.ts';
+import { beginsAt, type EntryMark, type TranscriptReader } from '../sessions/transcript-reader.ts';
 import type { HookRelay } from './hook-events.ts';
 import { createLiveMessages, type LiveMessages } from './live.ts';
 import { messagesOfEntry, resultMessage } from './messages.ts';
@@ -187,8 +187,9 @@ function createTranscriptTeller(
      * the run `until`.
      */
     upTo: async function* (head: Hash, until = Infinity): AsyncGenerator<SDKMessage> {
-      const { first, entries } = await reader.since(session, head, run, taken);
-      const isTakenOn = taken !== undefined && entries[0] === taken.entry && first === taken.position;
+      const since = await reader.since(session, head, run, taken);
+      const { first, entries } = since;
+      const isTakenOn = beginsAt(since, taken);
       if (!isTakenOn) [reply, isOpen] = [null, false];
       // What came before the program's first message is taken as its own the next time.
       const isAllMine = isMine;

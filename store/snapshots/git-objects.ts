@@ -16,7 +16,7 @@ import {
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflateSync } from 'node:zlib';
-import { codeOf } from '../../system/text.ts';
+import { codeOf, describeExit } from '../../system/text.ts';
 import { shadowEnvironment } from './shadow.ts';
 
 type ObjectKind = 'commit' | 'tree' | 'blob';
@@ -221,7 +221,7 @@ export function runWithInput(
     child.on('error', reject);
     child.on('close', (code, signal) => {
       if (code === 0) resolve(Buffer.concat(printed).toString('latin1'));
-      else reject(new Error(said.trim() || `${program} ended with ${signal ?? `status ${code}`}`));
+      else reject(new Error(said.trim() || `${program} ended with ${describeExit({ code, signal })}`));
     });
     child.stdin.end(typeof input === 'string' ? Buffer.from(input, 'latin1') : input);
   });

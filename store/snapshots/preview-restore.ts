@@ -85,12 +85,15 @@ export async function previewRestore(
     const changed = changes.filter(({ path }) => others.has(path)).map(({ path }) => path);
     const { root } = means.place;
     const [foreign] = await findUnknown({ ...means, ...means.place }, { root, now, nested }, changed);
-    if (foreign !== undefined) {
-      const judge = await createAbsenceJudge({ ...means, ...means.place }, known, [foreign]);
-      throw new ForeignProblem(foreign, others.get(foreign) !== 'added' || judge(foreign) === null);
-    }
+    if (foreign !== undefined)
+      throw new ForeignProblem(foreign, others.get(foreign) !== 'added' || (await wasAbsent(means, known, foreign)));
   }
   return { changes, untaken: [...git, ...untaken] };
+}
+
+/** Tells whether nothing was there when the snapshot was taken. */
+async function wasAbsent(means: SnapshotMeans, snapshot: string, path: RawPath): Promise<boolean> {
+  return (await createAbsenceJudge({ ...means, ...means.place }, snapshot, [path]))(path) === null;
 }
 
 /** Finds git's own folders that are there now and were not then, or the other way round. */

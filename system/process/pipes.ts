@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, open as openCallback } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { codeOf } from '../text.ts';
+import { codeOf, describeExit } from '../text.ts';
 import { makeNamedPipes, type MakePipes, PipeStock, removePipes } from './pipe-stock.ts';
 import { spawnCommand, type PipeEnd } from './spawner.ts';
 import type { Programs } from './programs.ts';
@@ -95,8 +95,8 @@ async function openAt<Names extends readonly PipeName[]>(
 async function makePipes(paths: readonly string[], programs: Programs): Promise<void> {
   const env = programs.environment();
   const { exit } = await spawnCommand({ argv: [programs.at('mkfifo'), '-m', '600', ...paths], cwd: '/', env }, env);
-  const { code, signal } = await exit;
-  if (code !== 0) throw new Error(`mkfifo ${paths[0]} failed: ${signal ?? `status ${code}`}`);
+  const end = await exit;
+  if (end.code !== 0) throw new Error(`mkfifo ${paths[0]} failed: ${describeExit(end)}`);
 }
 
 async function openOwn(path: string, name: PipeName): Promise<Pipe> {

@@ -7,7 +7,7 @@ import { findPlaces, realOf } from '../../../system/process/places.ts';
 import { findPrograms, isExecutable, type Programs } from '../../../system/process/programs.ts';
 import { type ProgramEnd, runProgram } from '../../../system/process/spawn-piped.ts';
 import { RecentMap } from '../../../system/recent-map.ts';
-import { onOneLine } from '../../../system/text.ts';
+import { describeExit, onOneLine } from '../../../system/text.ts';
 import { requireOwnSettings } from '../../../store/snapshots/require-own-settings.ts';
 import { snapshotsFolderOf } from '../../../store/snapshots/shadow.ts';
 import type { ShadowReading } from '../../../store/snapshots/compare.ts';
@@ -105,7 +105,7 @@ export function openShadowReading(dataDir: string, env: Environment, willBring =
 
 /** Returns what git said, or how it ended where it said nothing. */
 export function whyGitFailed({ exit, stderr }: Pick<ProgramEnd, 'exit' | 'stderr'>): string {
-  return onOneLine(stderr.trim()) || `git ended with ${exit.signal ?? `status ${exit.code}`}`;
+  return onOneLine(stderr.trim()) || `git ended with ${describeExit(exit)}`;
 }
 
 /** The problem with an answer of git that is too large. */

@@ -17,13 +17,7 @@ import { ChangedMeanwhile, createKnownCheck, type RequireKnown } from './require
 import { OthersFolders } from './others-folders.ts';
 import { orderRestore, type RestoreOrder } from './restore-plan.ts';
 import type { ShadowPlace } from '../shadow.ts';
-import {
-  judgeAbsence,
-  parseNotes,
-  permissionsAt,
-  type PermissionsNote,
-  type SnapshotNotes,
-} from '../snapshot-notes.ts';
+import { judgeAbsence, parseNotes, parsePermissions, permissionsAt, type PermissionsNote } from '../snapshot-notes.ts';
 import { wholeLines } from '../read-beginning.ts';
 import { clearStaged, StagedFiles } from './staged-files.ts';
 import { temporaryName } from './temporary-names.ts';
@@ -81,10 +75,8 @@ export async function restoreFolder(request: RestoreRequest, onStep: OnStep = ()
     const emptyNow = await readEmpty(before);
     const emptyKnown = known === null ? [] : await readEmpty(await listNotes(git, place, known));
     const others = new OthersFolders(place.own);
-    const textOf = (name: string) => readNote(blobs, all.get(name));
-    const [modes, omitted, rules] = [await textOf('modes'), await textOf('omitted'), await textOf('rules')];
-    const notes = parseNotes({ modes, omitted, rules });
-    const { permissions } = notes;
+    const modes = await readNote(blobs, all.get('modes'));
+    const permissions = parsePermissions(modes);
     const emptyThen = await readEmpty(all);
     const open = new Map<RawPath, number>();
     const restoring = { ...request, folders, own, blobs, tree, permissions, open, requireKnown, onStep };
@@ -94,7 +86,7 @@ export async function restoreFolder(request: RestoreRequest, onStep: OnStep = ()
     const order = orderRestore({
       written: writtenOf(request, tree),
       deleted: request.deleted.filter(isBelow),
-      emptyNow: await findAbsent(gone, { tree, notes, blobs }),
+      emptyNow: await findAbsent(gone, { all, tree, modes, blobs }),
       emptyThen: emptyThen.filter((folder) => isFree(tree, folder) && !isAtOrBelow(folder, apart)),
     });
     others.note({ known: ours, now: emptyNow, toBe: emptyThen });
@@ -184,19 +176,27 @@ async function findEmptied(
   return asked.filter((folder) => full.has(folder));
 }
 
-/** Returns the text of a note; empty where the snapshot has none. */
-type Absence = { readonly tree: Tree; readonly notes: SnapshotNotes; readonly blobs: BlobStream };
+/** `all` is what the snapshot has, its notes beside the files of `tree`. */
+type Absence = Pick<Restoring, 'tree' | 'blobs'> & {
+  readonly all: ReadonlyMap<string, TreeFile>;
+  readonly modes: string;
+};
 
 /** Finds those of folders that were not there: one that was ignored then, or left out, may have been. */
-async function findAbsent(folders: readonly RawPath[], { tree, notes, blobs }: Absence): Promise<readonly RawPath[]> {
+async function findAbsent(
+  folders: readonly RawPath[],
+  { all, tree, modes, blobs }: Absence,
+): Promise<readonly RawPath[]> {
   const asked = folders.filter((folder) => isFree(tree, folder));
+  if (asked.length === 0) return folders;
+  const [omitted, rules] = [await readNote(blobs, all.get('omitted')), await readNote(blobs, all.get('rules'))];
   const texts = new Map<RawPath, string>();
-  const above = asked.length === 0 ? [] : asked.flatMap((folder) => [folder, ...foldersOf(folder)]).map(asFolder);
+  const above = asked.flatMap((folder) => [folder, ...foldersOf(folder)]).map(asFolder);
   for (const folder of new Set(['', ...above])) {
     const file = tree.get(`${folder}.gitignore`);
     if (file && file.mode !== LINK) texts.set(folder, wholeLines(await readNote(blobs, file)));
   }
-  const judge = judgeAbsence(notes, (folder) => texts.get(folder));
+  const judge = judgeAbsence(parseNotes({ modes, omitted, rules }), (folder) => texts.get(folder));
   // A rule for folders alone is asked about what lies in one.
   const stays = new Set(asked.filter((folder) => judge(`${asFolder(folder)}inside`) !== null));
   return folders.filter((folder) => !stays.has(folder));
@@ -204,6 +204,7 @@ async function findAbsent(folders: readonly RawPath[], { tree, notes, blobs }: A
 
 const asFolder = (path: RawPath): RawPath => `${path}/`;
 
+/** Returns the text of a note; empty where the snapshot has none. */
 async function readNote(blobs: BlobStream, note: TreeFile | undefined): Promise<string> {
   if (!note) return '';
   blobs.ask([note.id]);
