@@ -1,15 +1,17 @@
 // perdure list: lists all sessions, or those that match a filter, from visibility alone.
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Paint } from '../../client/paint.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { parseFilter, stateMeant } from '../../client/sessions/find/parse-filter.ts';
-import { type PlacedSession, plantTrees, rowsOfTree } from '../../client/sessions/trees.ts';
+import { plantTrees, rowsOfTree } from '../../client/sessions/trees.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { jsonLine } from '../../system/text.ts';
-import { sessionTable } from '../../client/render/tables.ts';
+import { type ListedSession, sessionTable } from '../../client/render/tables.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';
 import { present } from '../../workflows/contract/present.ts';
+import { groupHeading, orderInGroups } from '../render/session-groups.ts';
 
 type Flags = { readonly json?: boolean; readonly limit: number };
 
@@ -21,7 +23,7 @@ gives a choice: phase:waiting,parked. sort:cost sorts, sort:-cost with the large
 export function listCommand(program: Command, cli: Cli): void {
   program
     .command('list')
-    .description('list the sessions, newest first')
+    .description('list the sessions, newest first; on a terminal, those that need you, are stuck or failed come first')
     .argument('[filter...]', 'only those that it means')
     .option('--limit <n>', 'how many to list at most', parseWholeNumber, 50)
     .option('--json', 'print one JSON object per session')
@@ -42,7 +44,7 @@ async function list(cli: Cli, filter: string, { json, limit }: Flags): Promise<n
   return withServer(cli, async ({ sessions }) => {
     const { shown, more, note } = await firstOf(sessions, filter, limit);
     if (json) for (const session of shown) cli.print(`${jsonLine(session)}\n`);
-    else if (shown.length > 0) cli.print(sessionTable(cli.out, inTrees(filter, shown), Date.now()));
+    else if (shown.length > 0) cli.print(listText(cli.out, filter, shown, Date.now()));
     if (note !== undefined) cli.say(note);
     const none =
       filter === ''
@@ -54,10 +56,26 @@ async function list(cli: Cli, filter: string, { json, limit }: Flags): Promise<n
   });
 }
 
-/** Agents stand below their caller, unless the filter says in which order all rows stand. */
-function inTrees(filter: string, shown: readonly SessionInfo[]): readonly PlacedSession[] {
+export const listText = (paint: Paint, filter: string, shown: readonly SessionInfo[], now: number): string =>
+  sessionTable(paint, arrangeList(paint, filter, shown, now), now);
+
+/**
+ * Agents stand below their caller, unless the filter says in which order all rows stand; on a
+ * terminal, those that need someone come first, in the groups of `top` (O19).
+ */
+function arrangeList(
+  paint: Paint,
+  filter: string,
+  shown: readonly SessionInfo[],
+  now: number,
+): readonly ListedSession[] {
   if (/(?:^|\s)sort:/.test(filter)) return shown.map((session) => ({ session, depth: 0 }));
-  return plantTrees(shown).flatMap((tree) => rowsOfTree(tree));
+  if (paint.columns() === null) return plantTrees(shown).flatMap((tree) => rowsOfTree(tree));
+  const rows = orderInGroups(shown, 'age', now);
+  const isMixed = rows.at(0)?.group !== rows.at(-1)?.group;
+  return rows.map(({ group, ...row }, at) =>
+    isMixed && group !== rows[at - 1]?.group ? { ...row, heading: groupHeading(paint, group) } : row,
+  );
 }
 
 async function firstOf(sessions: PerdureClient, filter: string, limit: number) {

@@ -6,18 +6,20 @@ import { callWhat } from '../../client/render/tool-lines.ts';
 import { endWords } from '../../client/render/ending-words.ts';
 import { displayWidth, truncateToWidth } from '../../client/render/width.ts';
 import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts';
-import { isFailedSession, type SessionInfo } from '../../client/sessions/info.ts';
+import type { SessionInfo } from '../../client/sessions/info.ts';
 import { contextShare } from '../../client/sessions/running/running-row.ts';
-import {
-  type PlacedSession,
-  plantTrees,
-  rowsOfTree,
-  type SessionTree,
-  titleInTree,
-} from '../../client/sessions/trees.ts';
-import { isAtLeast, isSilentSession } from '../../client/sessions/running/with-running.ts';
+import { titleInTree } from '../../client/sessions/trees.ts';
+import { isAtLeast } from '../../client/sessions/running/with-running.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { formatMoney, shortAge } from '../../client/units.ts';
+import {
+  groupHeading,
+  type GroupedSession,
+  groupOf,
+  orderInGroups,
+  type SessionGroup,
+  type SessionSort,
+} from './session-groups.ts';
 
 export type TopFrame = {
   readonly counts: SessionCounts;
@@ -29,33 +31,17 @@ export type TopFrame = {
   readonly filter: string;
 };
 
-export type TopSort = 'age' | 'cost' | 'title';
-export const SORTS: readonly TopSort[] = ['age', 'cost', 'title'];
-
 export type TopLook = {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly columns: number;
   /** Absent: all rows, and no keys. */
   readonly rows?: number;
-  readonly sort: TopSort;
+  readonly sort: SessionSort;
   /** The session that the keys act on; null without keys. */
   readonly selected: string | null;
   /** A line for the person in the place of the keys. */
   readonly note: string | null;
-};
-
-const GROUPS = ['NEEDS YOU', 'STUCK', 'FAILED', 'WORKING', 'PARKED', 'IDLE', 'ENDED'] as const;
-type Group = (typeof GROUPS)[number];
-
-const COLOURS: Readonly<Record<Group, 'yellow' | 'red' | 'cyan' | 'dim'>> = {
-  'NEEDS YOU': 'yellow',
-  STUCK: 'red',
-  FAILED: 'red',
-  WORKING: 'cyan',
-  PARKED: 'dim',
-  IDLE: 'dim',
-  ENDED: 'dim',
 };
 
 /** The keys in their order; those with the highest number are left out first where room is short. */
@@ -79,49 +65,8 @@ function keysRow(columns: number): string {
   }
 }
 
-/** Milliseconds for which a session that was closed after a failure is shown among the failed. */
-const FAILED_MS = 24 * 3_600_000;
-
-function groupOf(session: SessionInfo, now: number): Group {
-  const { status, phase, closedAt, waitsFor } = session;
-  if (status !== 'open') return isFailedSession(session) && now - (closedAt ?? now) < FAILED_MS ? 'FAILED' : 'ENDED';
-  if (phase === 'waiting_approval') return 'NEEDS YOU';
-  if (phase === 'waiting_worker' || waitsFor !== undefined || isSilentSession(session, now)) return 'STUCK';
-  if (phase === 'idle') return isFailedSession(session) ? 'FAILED' : 'IDLE';
-  return phase === 'running' ? 'WORKING' : 'PARKED';
-}
-
-/** A row of the screen, in the group of its tree. */
-export type TopRow = PlacedSession & { readonly group: Group };
-
-/**
- * Returns the sessions in the order of the screen, agents below their caller. A tree stands in the
- * group of its most urgent member; an agent that failed is its caller's to deal with.
- */
-export function orderTop({ sessions }: Pick<TopFrame, 'sessions'>, sort: TopSort, now: number): readonly TopRow[] {
-  const key = ({ session }: SessionTree): number | string =>
-    sort === 'cost' ? -(session.facts?.cents ?? 0) : sort === 'title' ? session.title.toLowerCase() : 0;
-  const compare = (one: SessionTree, other: SessionTree): number => {
-    const [first, second] = [key(one), key(other)];
-    return first < second ? -1 : first > second ? 1 : 0;
-  };
-  const rank = (tree: SessionTree): number => {
-    const own = GROUPS.indexOf(groupOf(tree.session, now));
-    const urgent = tree.agents.map(rank).filter((each) => each <= GROUPS.indexOf('STUCK'));
-    return Math.min(own, ...urgent);
-  };
-  const sorted = (trees: readonly SessionTree[]): readonly SessionTree[] =>
-    trees
-      .toSorted((one, other) => rank(one) - rank(other) || compare(one, other))
-      .map(({ session, agents }) => ({ session, agents: sorted(agents) }));
-  return sorted(plantTrees(sessions)).flatMap((tree) => {
-    const group = GROUPS[rank(tree)] ?? 'IDLE';
-    return rowsOfTree(tree).map((row) => ({ ...row, group }));
-  });
-}
-
 /** Returns the row that keys act on first: the one for which its group stands where it does. */
-export function firstOfTop(rows: readonly TopRow[], now: number): TopRow | undefined {
+export function firstOfTop(rows: readonly GroupedSession[], now: number): GroupedSession | undefined {
   const [first] = rows;
   return rows.find(({ session, group }) => group === first?.group && groupOf(session, now) === group) ?? first;
 }
@@ -142,7 +87,7 @@ export function topLines(paint: Paint, frame: TopFrame, look: TopLook): readonly
   const columns = Math.max(NARROWEST, look.columns - 1);
   const { counts, trouble, filter } = frame;
   const head = [
-    headLine(paint, counts, orderTop(frame, look.sort, now)),
+    headLine(paint, counts, orderInGroups(frame.sessions, look.sort, now)),
     ...(filter === '' ? [] : [paint.dim(`filter: ${filter}`)]),
     ...(trouble === null ? [] : [paint.yellow(`! ${trouble}`)]),
   ];
@@ -167,14 +112,17 @@ type Line = { readonly text: string; readonly isSelected: boolean };
 /** Returns the groups with their rows, and a second line for each row where room is short. */
 function bodyLines(paint: Paint, frame: TopFrame, look: TopLook): readonly Line[] {
   const { now, columns, sort, selected } = look;
-  const rows = orderTop(frame, sort, now).map((row) => ({ row, cells: cellsOf(row.session, row.group, now) }));
+  const rows = orderInGroups(frame.sessions, sort, now).map((row) => ({
+    row,
+    cells: cellsOf(row.session, row.group, now),
+  }));
   const widths = Object.fromEntries(
     CELLS.map((name) => [name, 2 + Math.max(HEADINGS[name].length, ...rows.map(({ cells }) => cells[name].length))]),
   ) as Readonly<Record<Cell, number>>;
   const shown = cellsThatFit(columns, widths);
   const place: RowPlace = { frame, columns, shown, widths };
   const lines: Line[] = [];
-  let group: Group | null = null;
+  let group: SessionGroup | null = null;
   for (const { row, cells } of rows) {
     if (row.group !== group)
       lines.push({ text: groupLine(paint, row.group, place, group === null), isSelected: false });
@@ -198,11 +146,11 @@ function cellsThatFit(columns: number, widths: Readonly<Record<Cell, number>>): 
   return shown;
 }
 
-function headLine(paint: Paint, counts: SessionCounts, rows: readonly TopRow[]): string {
+function headLine(paint: Paint, counts: SessionCounts, rows: readonly GroupedSession[]): string {
   // The server counts without knowing which sessions are silent or failed; the rows know.
-  const there = (group: Group): number => rows.filter((row) => row.depth === 0 && row.group === group).length;
+  const there = (group: SessionGroup): number => rows.filter((row) => row.depth === 0 && row.group === group).length;
   const isWhole = rows.length === Object.values(counts).reduce<number>((sum, n) => sum + (Number(n) || 0), 0);
-  const of = (group: Group, counted: number): number => (isWhole ? there(group) : counted);
+  const of = (group: SessionGroup, counted: number): number => (isWhole ? there(group) : counted);
   const needs = of('NEEDS YOU', counts.waiting_approval);
   const parts = [
     [needs, needs === 1 ? 'needs you' : 'need you', paint.yellow],
@@ -217,10 +165,10 @@ function headLine(paint: Paint, counts: SessionCounts, rows: readonly TopRow[]):
   return `${paint.bold('Perdure')}  ${said.map(([count, words, colour]) => colour(`${count} ${words}`)).join(' · ')}`;
 }
 
-function groupLine(paint: Paint, group: Group, { columns, shown, widths }: RowPlace, isFirst: boolean): string {
-  if (!isFirst) return paint[COLOURS[group]](group);
+function groupLine(paint: Paint, group: SessionGroup, { columns, shown, widths }: RowPlace, isFirst: boolean): string {
+  if (!isFirst) return groupHeading(paint, group);
   const heads = cellsText(HEADINGS, { shown, widths });
-  return `${paint[COLOURS[group]](group)}${paint.dim(heads.padStart(columns - group.length))}`;
+  return `${groupHeading(paint, group)}${paint.dim(heads.padStart(columns - group.length))}`;
 }
 
 type CellPlace = { readonly shown: readonly Cell[]; readonly widths: Readonly<Record<Cell, number>> };
@@ -230,7 +178,7 @@ function cellsText(cells: Readonly<Record<Cell, string>>, { shown, widths }: Cel
   return shown.map((name) => cells[name].padStart(widths[name])).join('');
 }
 
-function cellsOf(session: SessionInfo, group: Group, now: number): Readonly<Record<Cell, string>> {
+function cellsOf(session: SessionInfo, group: SessionGroup, now: number): Readonly<Record<Cell, string>> {
   const { facts, running } = session;
   const share = running ? contextShare(running) : null;
   const cents = facts?.cents;
@@ -244,7 +192,7 @@ function cellsOf(session: SessionInfo, group: Group, now: number): Readonly<Reco
 }
 
 function rowLines(
-  row: TopRow,
+  row: GroupedSession,
   cells: Readonly<Record<Cell, string>>,
   { frame, columns, ...place }: RowPlace,
   isSelected: boolean,
@@ -268,7 +216,11 @@ function padCell(text: string, width: number): string {
   return shown + ' '.repeat(Math.max(0, width - displayWidth(shown)));
 }
 
-function ageOf({ approvals = [], startedAt, running, closedAt }: SessionInfo, group: Group, now: number): string {
+function ageOf(
+  { approvals = [], startedAt, running, closedAt }: SessionInfo,
+  group: SessionGroup,
+  now: number,
+): string {
   const asked = approvals.map(({ askedAt }) => askedAt ?? now);
   const since =
     group === 'NEEDS YOU' && asked.length > 0
@@ -279,7 +231,7 @@ function ageOf({ approvals = [], startedAt, running, closedAt }: SessionInfo, gr
   return now - since < 2_000 ? 'now' : shortAge(now - since).replace(/^(\d+) (\w)\w*$/, '$1$2');
 }
 
-function doesText(session: SessionInfo, waiting: readonly WaitingApproval[] = [], group: Group): string {
+function doesText(session: SessionInfo, waiting: readonly WaitingApproval[] = [], group: SessionGroup): string {
   const { approvals = [], running, parkedUntil, last, waitsFor } = session;
   const [first] = waiting;
   const [pending] = approvals;

@@ -13,7 +13,8 @@ import { summarizeCall } from '../../page/call-views/call-summary.ts';
 import type { Cli } from '../cli.ts';
 import { withDecidingWorker } from '../decide-session.ts';
 import { STATUS } from '../errors.ts';
-import { firstOfTop, orderTop, SORTS, type TopRow, type TopFrame, topLines, type TopSort } from '../render/top.ts';
+import { type GroupedSession, orderInGroups, type SessionSort, SORTS } from '../render/session-groups.ts';
+import { firstOfTop, type TopFrame, topLines } from '../render/top.ts';
 import { isForeignLetter, latinKey } from '../typing/latin-key.ts';
 import type { KeyPress } from '../typing/line-editor.ts';
 import { suspendJob } from '../typing/suspend-job.ts';
@@ -95,7 +96,7 @@ class TopScreen {
   readonly #leave = new AbortController();
   #frame: TopFrame;
   #selected: string | null = null;
-  #sort: TopSort = 'age';
+  #sort: SessionSort = 'age';
   /** The filter while it is typed; null otherwise. */
   #typed: string | null = null;
   #note: string | null = null;
@@ -189,8 +190,8 @@ class TopScreen {
     this.draw();
   }
 
-  #ordered(): readonly TopRow[] {
-    return orderTop(this.#frame, this.#sort, Date.now());
+  #ordered(): readonly GroupedSession[] {
+    return orderInGroups(this.#frame.sessions, this.#sort, Date.now());
   }
 
   #current(): SessionInfo | undefined {

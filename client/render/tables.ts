@@ -10,20 +10,26 @@ import { isAtLeast } from '../sessions/running/with-running.ts';
 import { endWords } from './ending-words.ts';
 
 /**
- * Formats rows with each column as wide as its widest cell, and the last column unpadded. Ends with
- * a line break.
+ * Formats rows with each column as wide as its widest cell, and the last column unpadded; a row that
+ * is one text stands alone on its line. Ends with a line break.
  */
-export function formatTable(paint: Paint, headings: readonly string[], rows: readonly (readonly string[])[]): string {
+export function formatTable(
+  paint: Paint,
+  headings: readonly string[],
+  rows: readonly (string | readonly string[])[],
+): string {
   const widths = headings.map((heading, column) =>
-    Math.max(heading.length, ...rows.map((row) => displayWidth(row[column] ?? ''))),
+    Math.max(heading.length, ...rows.map((row) => (typeof row === 'string' ? 0 : displayWidth(row[column] ?? '')))),
   );
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map(
-        (cell, column) =>
-          cell + ' '.repeat(column === cells.length - 1 ? 0 : (widths[column] ?? 0) - displayWidth(cell)),
-      )
-      .join('  ');
+  const line = (row: string | readonly string[]): string =>
+    typeof row === 'string'
+      ? row
+      : row
+          .map(
+            (cell, column) =>
+              cell + ' '.repeat(column === row.length - 1 ? 0 : (widths[column] ?? 0) - displayWidth(cell)),
+          )
+          .join('  ');
   const lines = [line(headings), ...rows.map(line)].map((text) => markRows(paint.columns(), text.trimEnd()).join('\n'));
   return lines.map((text, at) => `${at === 0 ? paint.dim(text) : text}\n`).join('');
 }
@@ -37,13 +43,16 @@ const SHORTEST_TITLE = 8;
 /** An agent's id is long; the beginning of it names it on the command line. */
 const LONGEST_ID = 24;
 
+/** A row of a list, with the line above it where its group begins. */
+export type ListedSession = PlacedSession & { readonly heading?: string };
+
 /**
  * Formats sessions; on a terminal, titles are cut to the room that is left, and where that is
  * little, columns are left out. `now` is in milliseconds since the epoch. Ends with a line break.
  */
-export function sessionTable(paint: Paint, sessions: readonly (SessionInfo | PlacedSession)[], now: number): string {
+export function sessionTable(paint: Paint, sessions: readonly (SessionInfo | ListedSession)[], now: number): string {
   const columns = paint.columns();
-  const placed = sessions.map((row) => ('depth' in row ? row : { session: row, depth: 0 }));
+  const placed: readonly ListedSession[] = sessions.map((row) => ('depth' in row ? row : { session: row, depth: 0 }));
   const cells = placed.map(({ session }) => cellsOf(session, { now, isCut: columns !== null }));
   const widthOf = (name: SessionColumn): number =>
     2 + Math.max(name.length, ...cells.map((row) => displayWidth(row[name])));
@@ -55,9 +64,12 @@ export function sessionTable(paint: Paint, sessions: readonly (SessionInfo | Pla
   return formatTable(
     paint,
     [...shown, 'TITLE'],
-    placed.map((row, at) => [
-      ...shown.map((name) => cells[at]?.[name] ?? ''),
-      truncateToWidth(oneLine(titleInTree(row, titleText(row.session)), LONGEST_TITLE), most),
+    placed.flatMap((row, at) => [
+      ...(row.heading === undefined ? [] : [row.heading]),
+      [
+        ...shown.map((name) => cells[at]?.[name] ?? ''),
+        truncateToWidth(oneLine(titleInTree(row, titleText(row.session)), LONGEST_TITLE), most),
+      ],
     ]),
   );
 }

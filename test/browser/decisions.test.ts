@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { reply, text, toolUse } from '../../scripted-model/index.ts';
-import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
+import { axeFindings, decideByKey, openStage, shoot, type Stage } from '../support/stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -51,11 +51,8 @@ test('a key decides about the call at the foot, without a reason, and the next c
   const { tab, problems, close } = await stage.visit(`/sessions/${session}`);
   const seen = tab.locator('.decision:visible');
   await seen.getByText('one.txt').first().waitFor();
-  const readable = (file: string) => tab.locator('.decision[data-readable]', { hasText: file }).waitFor();
-  await readable('one.txt');
-  await tab.keyboard.press('a');
-  await readable('two.txt');
-  await tab.keyboard.press('d');
+  await decideByKey(tab, 'one.txt', 'a');
+  await decideByKey(tab, 'two.txt', 'd');
   await tab.getByText('One of them.').waitFor();
   expect(existsSync(join(stage.cwd, 'one.txt'))).toBe(true);
   expect(existsSync(join(stage.cwd, 'two.txt'))).toBe(false);

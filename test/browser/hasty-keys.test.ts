@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { reply, toolUse } from '../../scripted-model/index.ts';
-import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
+import { axeFindings, decideByKey, openStage, shoot, type Stage } from '../support/stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -28,30 +28,28 @@ async function ask(task: string, command: string): Promise<string> {
 }
 
 const readable = (tab: Page, title: string) =>
-  tab.locator('#inbox-detail[data-readable]', { hasText: title }).waitFor();
+  tab.locator('#inbox-detail[data-readable], .decision[data-readable]', { hasText: title }).waitFor();
 const held = (tab: Page) => tab.locator('#held p');
 
 test('a key that is pressed again at once allows the one call that was read, and none that came on screen just now (O8 L55)', async () => {
   for (const name of ['one', 'two', 'three']) await ask(`Make ${name}.`, `touch ${name}.txt`);
   const { tab, problems, close } = await stage.visit('/inbox');
-  await readable(tab, 'Make one.');
+  await tab.locator('#inbox-detail', { hasText: 'Make one.' }).waitFor();
   // A press in the very frame in which the next call comes on screen, as often as one does.
   await tab.evaluate(`const press = () => document.body.dispatchEvent(
     new KeyboardEvent('keydown', { key: 'a', code: 'KeyA', bubbles: true, cancelable: true }));
   const onScreen = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && press());
   const watch = () => onScreen.observe(document.getElementById('inbox-detail'));
-  new MutationObserver(watch).observe(document.getElementById('inbox-pane'), { childList: true });
-  press();`);
+  new MutationObserver(watch).observe(document.getElementById('inbox-pane'), { childList: true });`);
+  await decideByKey(tab, 'Make one.', 'a');
   await tab.locator('#inbox-detail', { hasText: 'Make two.' }).waitFor();
   await tab.locator('#said', { hasText: 'Allowed.' }).waitFor();
   // Nothing else is about to be sent, or was.
   await expect.poll(() => tab.locator('a[data-item]').count(), { timeout: 600_000 }).toBe(2);
   expect([await held(tab).count(), await tab.locator('a[data-leaving]').count(), await waiting()]).toEqual([0, 0, 2]);
-  expect(['one', 'two', 'three'].map((name) => existsSync(join(stage.cwd, `${name}.txt`)))).toEqual([
-    true,
-    false,
-    false,
-  ]);
+  const isMade = (name: string) => existsSync(join(stage.cwd, `${name}.txt`));
+  await expect.poll(() => isMade('one'), { timeout: 600_000 }).toBe(true);
+  expect([isMade('two'), isMade('three')]).toEqual([false, false]);
   expect(problems).toEqual([]);
   await close();
 });
@@ -65,7 +63,7 @@ test('a call that may do harm is allowed by a second, different key alone (O8 L5
     for (const key of keys) await tab.keyboard.press(key);
     expect(await held(tab).count()).toBe(0);
   }
-  await tab.keyboard.press('a');
+  await decideByKey(tab, 'Clean up.', 'a');
   await alert.getByText('It removes files.').waitFor();
   await shoot(tab, 'inbox-second-key');
   expect(await axeFindings(tab)).toEqual([]);
@@ -102,14 +100,12 @@ test('a decision by key is taken back by a key, in the inbox and in a session, a
     const { tab, problems, close } = await stage.visit(place);
     const posts: string[] = [];
     tab.on('request', (request) => request.method() === 'POST' && posts.push(request.url()));
-    const decision = tab.locator('#inbox-detail[data-readable], .decision[data-readable]');
-    await decision.waitFor();
-    await tab.keyboard.press('a');
+    await decideByKey(tab, 'undone.txt', 'a');
     await held(tab).waitFor();
     await shoot(tab, place === '/inbox' ? 'inbox-held' : 'session-held');
     await tab.keyboard.press('z');
     await held(tab).waitFor({ state: 'detached' });
-    await decision.waitFor();
+    await readable(tab, 'undone.txt');
     expect([posts, await waiting(), existsSync(join(stage.cwd, 'undone.txt'))]).toEqual([[], 1, false]);
     expect(problems).toEqual([]);
     await close();
@@ -177,8 +173,7 @@ test('a call is allowed in its session however large its input is, and is not se
 test('whoever leaves the page right after a decision has decided (O8)', async () => {
   const session = await ask('Make it, and go.', 'touch left.txt');
   const { tab, close } = await stage.visit('/inbox');
-  await readable(tab, 'Make it, and go.');
-  await tab.keyboard.press('a');
+  await decideByKey(tab, 'Make it, and go.', 'a');
   await held(tab).waitFor();
   await tab.goto(new URL('/usage', tab.url()).href);
   await expect
@@ -190,10 +185,8 @@ test('whoever leaves the page right after a decision has decided (O8)', async ()
 test('keys are those of their place where the layout has no Latin letters (O8)', async () => {
   const session = await ask('Make it in Russian.', 'touch russian.txt');
   const { tab, problems, close } = await stage.visit('/inbox');
-  await readable(tab, 'Make it in Russian.');
   // What Chromium reports of the key "a" on a Russian layout.
-  await tab.evaluate(`document.body.dispatchEvent(
-    new KeyboardEvent('keydown', { key: 'ф', code: 'KeyA', bubbles: true, cancelable: true }))`);
+  await decideByKey(tab, 'Make it in Russian.', 'a', 'ф');
   await expect
     .poll(async () => (await stage.opened.sessions.result(session))?.text, { timeout: 600_000 })
     .toBe('Done.');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { reply, text, toolUse, type Reply } from '../../scripted-model/index.ts';
-import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
+import { axeFindings, decideByKey, openStage, shoot, type Stage } from '../support/stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -56,9 +56,6 @@ async function ask(
 }
 
 const detail = (tab: Page, title: string) => tab.locator('#inbox-detail', { hasText: title });
-/** Waits until keys decide about it: it was on screen for a while. */
-const readable = (tab: Page, title: string) =>
-  tab.locator('#inbox-detail[data-readable]', { hasText: title }).waitFor();
 
 async function expectEnd(session: string, said: string): Promise<void> {
   await expect.poll(async () => (await stage.opened.sessions.result(session))?.text, { timeout: 600_000 }).toBe(said);
@@ -97,19 +94,16 @@ test('a call is decided with one key, the next one has the focus, and no key typ
   await shoot(tab, 'inbox-command');
   await tab.keyboard.press('k');
   await detail(tab, 'Move the retries.').waitFor();
-  await readable(tab, 'Move the retries.');
-  await tab.keyboard.press('a');
+  await decideByKey(tab, 'Move the retries.', 'a');
   await detail(tab, 'Clean up.').waitFor();
   expect(await tab.locator('*:focus').getAttribute('data-session')).toBe(second);
   await tab.locator('#said', { hasText: 'Allowed.' }).waitFor();
   await expectEnd(first, 'Done.');
   expect(readFileSync(join(cwd, 'app', 'payments.py'), 'utf8')).toContain(NEW);
-  await readable(tab, 'Clean up.');
-  await tab.keyboard.press('d');
+  await decideByKey(tab, 'Clean up.', 'd');
   await detail(tab, 'Which region?').waitFor();
   await shoot(tab, 'inbox-question');
-  await readable(tab, 'Which region?');
-  await tab.keyboard.press('2');
+  await decideByKey(tab, 'Which region?', '2');
   await tab.getByRole('heading', { name: 'Nothing needs you' }).waitFor();
   await tab.locator('#inbox-title:focus').waitFor();
   await shoot(tab, 'inbox-empty');
@@ -127,11 +121,9 @@ test('calls that are alike are allowed together, in all their sessions (O8)', as
   await tab.locator('.inbox-alike', { hasText: '3 more like this' }).waitFor();
   await shoot(tab, 'inbox-alike');
   // One alone first: what is next to it may still list it as alike.
-  await readable(tab, '3 more like this');
-  await tab.keyboard.press('a');
+  await decideByKey(tab, '3 more like this', 'a');
   await detail(tab, 'Retries of web.').waitFor();
-  await readable(tab, 'Retries of web.');
-  await tab.keyboard.press('Shift+A');
+  await decideByKey(tab, 'Retries of web.', 'A');
   await tab.getByRole('heading', { name: 'Nothing needs you' }).waitFor();
   await tab.locator('#said', { hasText: 'Allowed 3 calls.' }).waitFor();
   for (const session of sessions) await expectEnd(session, 'Done.');
@@ -153,11 +145,9 @@ test('answers of two decisions stand together, whichever comes first; a call tha
     await later;
     await route.continue();
   });
-  await readable(tab, 'Retries of one.');
-  await tab.keyboard.press('a');
+  await decideByKey(tab, 'Retries of one.', 'a');
   await detail(tab, 'Retries of two.').waitFor();
-  await readable(tab, 'Retries of two.');
-  await tab.keyboard.press('A');
+  await decideByKey(tab, 'Retries of two.', 'A');
   await tab.locator('#said', { hasText: 'Allowed 2 calls.' }).waitFor();
   answer();
   await tab.locator('#said', { hasText: /Allowed 2 calls\.\s*Allowed\./ }).waitFor();
@@ -200,8 +190,7 @@ test('an "always" holds in the run under way, says what it covers, and can be ta
   );
   const { tab, problems, close } = await stage.visit('/inbox');
   await detail(tab, 'Make files.').waitFor();
-  await readable(tab, 'Make files.');
-  await tab.keyboard.press('w');
+  await decideByKey(tab, 'Make files.', 'w');
   const dialog = tab.locator('#always');
   await dialog.getByText('bash(touch made-1:*)').waitFor();
   expect(await dialog.locator('.always-rule code').allInnerTexts()).toEqual([
@@ -226,10 +215,8 @@ test('an "always" holds in the run under way, says what it covers, and can be ta
   await detail(tab, 'Ask again.').waitFor();
   await stage.opened.sessions.changeRules(other, { allow: ['bash'] });
   await stage.opened.sessions.changeRules(other, { drop: ['bash'] });
-  await readable(tab, 'Ask again.');
-  await tab.keyboard.press('a');
-  await readable(tab, 'asked-again');
-  await tab.keyboard.press('a');
+  await decideByKey(tab, 'Ask again.', 'a');
+  await decideByKey(tab, 'asked-again', 'a');
   await expectEnd(other, 'Asked.');
   expect(problems).toEqual([]);
   await close();

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { prepareWorker } from '../../client/runtime/own-worker.ts';
 import { openServer, type Opened } from '../../client/runtime/open-server.ts';
 import { pagePorts, type PortsOptions } from '../../page/ports.ts';
@@ -170,4 +171,22 @@ export async function shoot(tab: Page, name: string): Promise<void> {
   }
   await tab.setViewportSize({ width: 1_440, height: 900 });
   await tab.emulateMedia({ colorScheme: 'light' });
+}
+
+/**
+ * Presses a key in the moment in which a decision with this text counts. What is drawn anew has to be
+ * read anew, so that a press some milliseconds after it was readable may rightly do nothing. `letter`
+ * is what the layout has in the key's place.
+ */
+export async function decideByKey(tab: Page, text: string, key: string, letter = key): Promise<void> {
+  const press = `(({ text, key, letter }) => {
+    const readable = [...document.querySelectorAll('#inbox-detail[data-readable], .decision[data-readable]')];
+    if (!readable.some((decision) => decision.textContent.includes(text))) return false;
+    const code = /^[0-9]$/.test(key) ? 'Digit' + key : 'Key' + key.toUpperCase();
+    const shiftKey = /^[A-Z]$/.test(key);
+    const init = { key: letter, code, shiftKey, bubbles: true, cancelable: true };
+    document.body.dispatchEvent(new KeyboardEvent('keydown', init));
+    return true;
+  })(${JSON.stringify({ text, key, letter })})`;
+  await expect.poll(() => tab.evaluate(press), { timeout: 600_000 }).toBe(true);
 }

@@ -1,7 +1,9 @@
 // The screen of `perdure top`.
 import { expect, test } from 'vitest';
 import { createPaint } from '../../../client/paint.ts';
-import { firstOfTop, orderTop, type TopFrame, type TopLook, topLines } from '../../../cli/render/top.ts';
+import { orderInGroups } from '../../../cli/render/session-groups.ts';
+import { listText } from '../../../cli/commands/list.ts';
+import { firstOfTop, type TopFrame, type TopLook, topLines } from '../../../cli/render/top.ts';
 import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
 import type { SessionDescription } from '../../../client/sessions/info.ts';
 import { displayWidth } from '../../../client/render/width.ts';
@@ -63,7 +65,7 @@ test('within a group the most expensive come first where they are sorted by cost
     one('s-cheap', { phase: 'running', facts }),
     one('s-dear', { phase: 'running', facts: { ...facts, cents: 900 } }),
   ];
-  const names = (sort: TopLook['sort']) => orderTop({ sessions: two }, sort, now).map(({ session }) => session.session);
+  const names = (sort: TopLook['sort']) => orderInGroups(two, sort, now).map(({ session }) => session.session);
   expect(names('age')).toEqual(['s-cheap', 's-dear']);
   expect(names('cost')).toEqual(['s-dear', 's-cheap']);
 });
@@ -103,8 +105,27 @@ test('agents stand below their caller, in the group of the most urgent of them, 
     's-other',
     'agent of s-gone: s-lost',
   ]);
-  const rows = orderTop({ sessions: family }, 'age', now);
+  const rows = orderInGroups(family, 'age', now);
   expect(firstOfTop(rows, now)?.session.session).toBe('s-agent');
+});
+
+test('a list on a terminal stands in the same groups; piped, or sorted by a filter, it has none (O19)', () => {
+  const list = (columns: number | null, filter = '', shown = family) =>
+    listText(
+      createPaint(false, () => columns),
+      filter,
+      shown,
+      now,
+    )
+      .trimEnd()
+      .split('\n')
+      .slice(1)
+      .map((line) => line.split('  ')[0]);
+  const grouped = 'NEEDS YOU s-calls s-agent s-done FAILED s-bad WORKING s-other s-lost';
+  expect(list(80).join(' ')).toBe(grouped);
+  expect(list(null).join(' ')).toBe('s-calls s-agent s-done s-other s-lost s-bad');
+  expect(list(80, 'sort:cost')).toEqual(family.map(({ session }) => session));
+  expect(list(80, 'failed', family.slice(-1))).toEqual(['s-bad']);
 });
 
 test('the head counts what the groups show (O19)', () => {
@@ -115,7 +136,7 @@ test('the head counts what the groups show (O19)', () => {
 test('parents in a circle, which a foreign client may name, stand once each', () => {
   const circle = [one('s-a', { facts: agentOf('s-b') }), one('s-b', { facts: agentOf('s-a') })];
   expect(
-    orderTop({ sessions: circle }, 'age', now)
+    orderInGroups(circle, 'age', now)
       .map(({ session }) => session.session)
       .toSorted(),
   ).toEqual(['s-a', 's-b']);
