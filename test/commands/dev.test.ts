@@ -1,9 +1,11 @@
 // What `perdure dev` says about sessions, and Temporal's own UI beside its server.
 import { join } from 'node:path';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
+import { argumentsOfDescendants } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
 test('dev says when a session begins, waits for a person with the command that decides, ends its run and is closed', async () => {
@@ -56,3 +58,39 @@ test("dev --ui has Temporal's own UI beside its server, says that it asks nobody
     ),
   );
 });
+
+test.runIf(process.platform === 'linux')(
+  'no secret stands in the arguments of a program that dev or a run starts (O12)',
+  async () => {
+    const tool = fileURLToPath(new URL('../support/mcp/many-tools.mjs', import.meta.url));
+    const place = cliPlace(
+      await modelFor([
+        reply([toolUse('bash', { command: 'touch under-way; while [ ! -e done ]; do sleep 0.1; done' })]),
+        reply('Done.'),
+      ]),
+    );
+    const [apiKey, ofServer] = ['sk-ant-recognised-in-arguments', 'a-secret-of-a-server'];
+    writeFileSync(
+      join(place.root, 'settings', 'perdure', 'perdure.config.mjs'),
+      `export default { mcpServers: { many: { command: process.execPath, args: [${JSON.stringify(tool)}, '1', '100'],
+        env: { SHOP_TOKEN: '${ofServer}' } } } };`,
+    );
+    const dev = place.start(['dev'], { env: { ANTHROPIC_API_KEY: apiKey } });
+    await until(() => dev.err().includes('ready: '));
+    expect((await place.run('start', 'Work.', '--permission-mode', 'bypass')).status).toBe(0);
+    await until(() => existsSync(join(place.cwd, 'under-way')));
+    const kept = ['page.json', 'payload-keys.json'].flatMap(
+      (name) => readFileSync(join(place.data, name), 'utf8').match(/[\w+/=-]{20,}/g) ?? [],
+    );
+    expect(kept.length).toBeGreaterThan(3);
+    const running = argumentsOfDescendants(dev.pid);
+    // The server, the command in its sandbox and the MCP program are among them.
+    for (const part of ['temporal', 'under-way', 'many-tools.mjs']) expect(running.join('\n')).toContain(part);
+    const all = running.join('\n');
+    expect([apiKey, ofServer, ...kept].filter((secret) => all.includes(secret))).toEqual([]);
+    writeFileSync(join(place.cwd, 'done'), '');
+    await until(() => dev.out().includes('run 1 ended'));
+    dev.signal('SIGTERM');
+    expect(await dev.status).toBe(0);
+  },
+);

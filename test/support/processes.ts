@@ -17,3 +17,23 @@ export function processesOf(folder: string): readonly string[] {
       }
     });
 }
+
+/** The arguments of a process and of all that it and its children started. */
+export function argumentsOfDescendants(pid: number): readonly string[] {
+  const read = (of: string, name: string): string => {
+    try {
+      return readFileSync(`/proc/${of}/${name}`, 'utf8');
+    } catch {
+      // It ended while we looked.
+      return '';
+    }
+  };
+  const parents = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((child) => [child, /\) \S (\d+) /.exec(read(child, 'stat'))?.[1]] as const);
+  const below = (of: string): readonly string[] => [
+    read(of, 'cmdline').replaceAll('\0', ' '),
+    ...parents.flatMap(([child, parent]) => (parent === of ? below(child) : [])),
+  ];
+  return below(String(pid));
+}
