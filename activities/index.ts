@@ -1,10 +1,10 @@
 // The activity port, implemented: bodies bound to their dependencies and to Temporal's attempt.
-import type { ActivityBodies } from '../workflows/contract/activities.ts';
+import type { ActivityBodies, StoredText, StoreText } from '../workflows/contract/activities.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { runStopHooks } from './run-stop-hooks.ts';
 import { afterStop } from './after-stop.ts';
-import { limitTries, refuseToBegin, isStoppedBy, type StopOrder, skipWithdrawnAlert } from './guards.ts';
-import { createActivity } from './attempt.ts';
+import { isStoppedBy, limitTries, refuseToBegin, skipWithdrawnAlert, type StopOrder } from './guards.ts';
+import { type Attempt, createActivity } from './attempt.ts';
 import { callModel } from './call-model.ts';
 import { findReply } from './find-reply.ts';
 import { commit } from './commit.ts';
@@ -18,11 +18,10 @@ import { openRun } from './run/open-run.ts';
 import { endWorktree } from './run/inherit.ts';
 import { lookAtFiring } from './run/look-at-firing.ts';
 import { readResult } from './run/read-result.ts';
-import { storeText } from './run/store-text.ts';
 import { tellAlert } from './run/tell-alert.ts';
-import { checkOutFiles } from './snapshots/check-out-files.ts';
-import { previewRewind, rewindFiles } from './snapshots/rewind-files.ts';
 import { runTool } from './run-tool.ts';
+import type { CheckOutFiles, FilesCheckedOut } from '../workflows/contract/fork.ts';
+import type { FilesPreview, FilesRewound, RewindFiles } from '../workflows/contract/rewind.ts';
 
 /** Makes the activities. `stops` is the one run that the worker is there to stop. */
 export function createActivities(deps: Deps, stops: StopOrder | null = null): ActivityBodies {
@@ -59,4 +58,36 @@ export function createActivities(deps: Deps, stops: StopOrder | null = null): Ac
     // A session closes when its own handlers are over (L56).
     afterStop: createActivity(work(limitTries(3, afterStop(deps)), { unless: isStopped })),
   };
+}
+
+// Stores a text that is too long to travel in a message, a piece at a time, for a workflow that
+// starts an agent with it (Q4).
+
+/** Stores a text by its content, so that a second attempt returns the same hash. */
+function storeText({ store }: Deps): (attempt: unknown, input: StoreText) => Promise<StoredText> {
+  return async (_attempt, { text, after }) => {
+    const before = after === undefined ? new Uint8Array() : await store.get(after);
+    const whole = Buffer.concat([before, new TextEncoder().encode(text)]);
+    return { hash: await store.put(whole), bytes: whole.length };
+  };
+}
+
+// The activity that checks the files of a fork out into a folder of its own (T10).
+function checkOutFiles({ snapshots }: Deps): (attempt: Attempt, input: CheckOutFiles) => Promise<FilesCheckedOut> {
+  return async (attempt, input) => {
+    if (!snapshots) return { kind: 'refused', problem: 'this worker has no snapshots' };
+    return await snapshots.checkOut({ ...input, attempt });
+  };
+}
+
+// The activities that bring the folders of a session back to snapshots, and that look what this
+// would do (T7).
+const NO_SNAPSHOTS = { kind: 'refused', problem: 'this worker has no snapshots' } as const;
+
+function rewindFiles({ snapshots }: Deps): (attempt: Attempt, input: RewindFiles) => Promise<FilesRewound> {
+  return async (attempt, input) => (snapshots ? await snapshots.rewind({ ...input, attempt }) : NO_SNAPSHOTS);
+}
+
+function previewRewind({ snapshots }: Deps): (attempt: Attempt, input: RewindFiles) => Promise<FilesPreview> {
+  return async (attempt, input) => (snapshots ? await snapshots.preview({ ...input, attempt }) : NO_SNAPSHOTS);
 }

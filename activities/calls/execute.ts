@@ -4,36 +4,37 @@
 import type { DelegatedEnd } from '../../workflows/contract/delegation.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
-import { askAbout, askAgain, chooseInput, storeReplacedInput, addApproval, type ChosenInput } from './approval.ts';
+import { addApproval, askAbout, askAgain, chooseInput, type ChosenInput, storeReplacedInput } from './approval.ts';
 import { checkCall } from './check-call.ts';
 import {
-  endsCall,
-  reportStopped,
+  type CallVerdict,
   denyByPerson,
+  endsCall,
   refuseCall,
   reportGivenUp,
   reportMaybeStarted,
-  type CallVerdict,
+  reportStopped,
 } from './verdict.ts';
 import { formatOutcome } from './format-outcome.ts';
 import { callIdOf } from '../../system/process/environment.ts';
-import { concludeDelegated, readEarlierDelegation, delegateCall } from './delegated.ts';
-import { findFailure } from './find-failure.ts';
-import { readCall, recordOutcome, type RecordedOutcome } from './journal.ts';
-import type { PreparedCall, ReadyCall } from './prepare.ts';
+import { concludeDelegated, delegateCall, readEarlierDelegation } from './delegated.ts';
+import { readCall, type RecordedOutcome, recordOutcome } from './journal.ts';
+import { prepareCall, type PreparedCall, type ReadyCall } from './prepare.ts';
 import { recoverCall } from './recover.ts';
 import { type Claimable, runClaimed, runReady } from './run-ready.ts';
-import { abortCause } from './call-tool.ts';
+import { abortCause, guardTool } from './call-tool.ts';
 import type {
   ApprovalNeeded,
+  CallEnvironment,
   CallRequest,
   CallRun,
-  EarlyRun,
   DelegationNeeded,
+  EarlyRun,
   VoidAttempt,
-  CallEnvironment,
 } from './call-environment.ts';
 import { type ClaimedCall, journalNameOf, ToolCall } from './tool-call.ts';
+import { buildJudgeContext } from '../../tools/rules/permission.ts';
+import type { ToolContext } from '../../tools/tool.ts';
 
 export type CallDone = { readonly kind: 'done' } & RecordedOutcome;
 
@@ -222,4 +223,27 @@ async function formatTimed(
   began: number,
 ): Promise<RecordedOutcome> {
   return await formatOutcome(environment.store, { ...request, key }, verdict, performance.now() - began);
+}
+
+// Tries a call dry before a person is asked about it, so that nobody decides about a call that
+// cannot take effect. The model learns from its words what the file says, so it is tried only where
+// the run may read the file without asking.
+
+/** Says why the call would fail. Null: it may work, or only a person may find out. */
+async function findFailure(
+  environment: CallEnvironment,
+  { tool, input }: Pick<ReadyCall, 'tool' | 'input'>,
+  context: ToolContext,
+): Promise<string | null> {
+  const { wouldFail } = tool;
+  if (wouldFail === undefined || !mayRead(environment, { tool, input })) return null;
+  const tried = await guardTool(tool, context.signal, async () => (await wouldFail(input, context)) ?? null);
+  return tried.kind === 'value' ? tried.value : null;
+}
+
+function mayRead(environment: CallEnvironment, { tool, input }: Pick<ReadyCall, 'tool' | 'input'>): boolean {
+  const subject = tool.subject?.(input, buildJudgeContext(environment));
+  if (subject?.kind !== 'path') return false;
+  const read = prepareCall(environment.registry, environment, { name: 'read', input: { path: subject.path } });
+  return read.kind === 'ready' && read.permission.kind === 'allow' && read.undecided === undefined;
 }

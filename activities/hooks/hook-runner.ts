@@ -20,19 +20,19 @@ import type {
 import type { HookName, HookPayload } from './payloads.ts';
 import type { Hook, HookConfig } from './hook-config.ts';
 import {
+  askBeforeTool,
   collectContexts,
   collectFailures,
-  findStop,
   collectTexts,
-  type RunOne,
-  askBeforeTool,
+  findStop,
   judgeStop,
+  type RunOne,
 } from './verdicts.ts';
 import type { CommandHold } from './run-command.ts';
 import { reasonOf } from '../../system/text.ts';
-import { nameHook, runHook, type HookEnd } from './run-hook.ts';
-import { createUnawaitedHooks } from './unawaited-hooks.ts';
-import { withTranscript } from './transcript-file.ts';
+import { type HookEnd, nameHook, runHook } from './run-hook.ts';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 
 type HookRunnerOptions = {
   /** The environment, of which commands get an allow-listed part. */
@@ -228,4 +228,74 @@ function isAboutTool(names: readonly string[] | undefined, tool: string): boolea
 function toPattern(name: string): RegExp {
   const parts = name.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`, 's');
+}
+
+// Writes the messages of a run as a file for the stop hooks that ask for it. It lies among
+// Perdure's data, where no command of the agent reaches it: a guard may judge by it.
+
+/** Milliseconds. Files that a killed worker left are removed once no hook can still read them. */
+const LEFT_OVER_MS = 2 * 24 * 3_600_000;
+
+/**
+ * Gives `work` the path of a file with the text, which is removed when `work` has ended. Rejects
+ * when it cannot be written.
+ */
+async function withTranscript<Value>(
+  folder: string,
+  text: string,
+  work: (path: string) => Promise<Value>,
+): Promise<Value> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await removeLeftOver(folder, Date.now() - LEFT_OVER_MS);
+  const path = join(folder, `${randomUUID()}.txt`);
+  try {
+    await writeFile(path, text, { mode: 0o600, flag: 'wx' });
+    return await work(path);
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+async function removeLeftOver(folder: string, before: number): Promise<void> {
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name);
+    // Another worker may have removed it meanwhile.
+    const found = await stat(path).catch(() => null);
+    if (found !== null && found.mtimeMs < before) await rm(path, { force: true });
+  }
+}
+
+// Runs hooks that no caller waits for (L21): they may outlive the step that told them, but not
+// their worker.
+type UnawaitedHooks = {
+  /** Runs `tell` with a signal that is also aborted by `end`. */
+  run<Told>(signal: AbortSignal, tell: (signal: AbortSignal) => Promise<Told>): Promise<Told>;
+  /** Resolves when none runs. Hooks that come later are stopped before they run. */
+  end(): Promise<void>;
+};
+
+function createUnawaitedHooks(): UnawaitedHooks {
+  const running = new Map<AbortController, Promise<unknown>>();
+  let ended = false;
+  return {
+    async run(signal, tell) {
+      // Each has a controller of its own: a listener on a signal that lives as long as the worker
+      // would be kept as long.
+      const end = new AbortController();
+      if (ended) end.abort();
+      const told = tell(AbortSignal.any([signal, end.signal]));
+      running.set(end, told);
+      try {
+        return await told;
+      } finally {
+        running.delete(end);
+      }
+    },
+    async end() {
+      ended = true;
+      for (const end of running.keys()) end.abort();
+      // The end of each is told to the caller of `run`.
+      await Promise.allSettled(running.values());
+    },
+  };
 }

@@ -1,14 +1,15 @@
 // Runs one hook to its end: a function or a command, within its time, its answer checked. Never
 // throws for what a hook does.
 import { existsSync } from 'node:fs';
-import { TimedOut, runWithin } from '../../system/async.ts';
+import { runWithin, TimedOut } from '../../system/async.ts';
 import type { HookName } from './payloads.ts';
-import type { CommandHook, FunctionHook, Hook, HookInput } from './hook-config.ts';
+import type { CommandHook, FunctionHook, Hook, HookAnswers, HookInput } from './hook-config.ts';
 import { clip } from '../../system/text.ts';
 import type { ExitHandlers } from '../../system/process/at-exit.ts';
 import type { PipePlace } from '../../system/process/pipes.ts';
-import { runHookCommand, type CommandEnd, type CommandHold } from './run-command.ts';
-import { type CheckedAnswer, readAnswer, describeThrown } from './read-answer.ts';
+import { type CommandEnd, type CommandHold, runHookCommand } from './run-command.ts';
+import { z } from 'zod';
+import { DEEPEST_INPUT, isDeeperThan } from '../../system/json.ts';
 
 /** `refused`: a command ended with status 2 and printed `text`. */
 export type HookEnd<Name extends HookName> = CheckedAnswer<Name> | { readonly kind: 'refused'; readonly text: string };
@@ -119,3 +120,83 @@ export const CONTEXT_LIMIT = 10_000;
 /** Characters of a text that becomes part of the workflow's history. */
 export const WORKFLOW_LIMIT = 4_000;
 const DETAIL_LIMIT = 500;
+
+// The exact shapes of what hooks may answer. They are strict: a misspelt key is a failure that is
+// reported, not an opinion that is lost.
+const text = z.string();
+const reason = z.string().min(1);
+
+const SCHEMAS: { readonly [Name in HookName]: z.ZodType<HookAnswers[Name]> } = {
+  sessionStart: z.strictObject({ context: text.optional() }),
+  promptSubmitted: z.strictObject({ context: text.optional(), stop: reason.optional() }),
+  preTool: z
+    .strictObject({
+      decision: z.enum(['allow', 'ask', 'deny']).optional(),
+      reason: text.optional(),
+      fatal: z.boolean().optional(),
+      input: z.record(z.string(), z.unknown()).optional(),
+      stop: reason.optional(),
+    })
+    .refine(({ fatal, decision }) => fatal !== true || decision === 'deny', {
+      path: ['fatal'],
+      message: 'only a decision to deny can be fatal',
+    }),
+  postTool: z.strictObject({ context: text.optional(), stop: reason.optional() }),
+  postSampling: z.strictObject({}),
+  preCompact: z.strictObject({ instructions: text.optional() }),
+  postCompact: z.strictObject({}),
+  stop: z.strictObject({ block: reason.optional(), prevent: reason.optional() }),
+  agentIdle: z.strictObject({ block: reason.optional(), prevent: reason.optional() }),
+  sessionEnd: z.strictObject({}),
+  waiting: z.strictObject({}),
+  failed: z.strictObject({}),
+  agentEnded: z.strictObject({}),
+  silent: z.strictObject({}),
+};
+
+type AnswerFailure = { readonly kind: 'failed'; readonly detail: string };
+
+type CheckedAnswer<Name extends HookName> =
+  { readonly kind: 'answer'; readonly answer: HookAnswers[Name] } | AnswerFailure;
+
+/**
+ * Checks an answer. `value` is untrusted: a function returned it or a command printed it. Nothing
+ * means no opinion. The answer is a copy, JSON through and through: it is told to commands and
+ * stored, and a function may answer anything, or change it later.
+ */
+function readAnswer<Name extends HookName>(hook: Name, value: unknown): CheckedAnswer<Name> {
+  const json = copyAnswer(value ?? {});
+  if (json.kind === 'failed') return json;
+  const read = SCHEMAS[hook].safeParse(json.value);
+  if (read.success) return { kind: 'answer', answer: read.data };
+  const issue = read.error.issues[0];
+  const where = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `;
+  return { kind: 'failed', detail: `its answer is not one of a ${hook} hook: ${where}${issue?.message ?? ''}` };
+}
+
+function copyAnswer(value: unknown): { readonly kind: 'json'; readonly value: unknown } | AnswerFailure {
+  try {
+    const written = JSON.stringify(value) as string | undefined;
+    if (written === undefined) return refuseAnswer(`it is a ${typeof value}`);
+    const copy: unknown = JSON.parse(written);
+    return isDeeperThan(copy, DEEPEST_INPUT)
+      ? refuseAnswer(`it is nested more than ${DEEPEST_INPUT} levels deep`)
+      : { kind: 'json', value: copy };
+  } catch (error) {
+    // It is a bigint, a circle, a getter that throws, more levels than the stack holds: the first
+    // line says which.
+    return refuseAnswer(describeThrown(error).split('\n')[0] ?? '');
+  }
+}
+
+const refuseAnswer = (why: string): AnswerFailure => ({ kind: 'failed', detail: `its answer is not JSON: ${why}` });
+
+/** Prints what a function threw, which need not be an error. */
+function describeThrown(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    // It is an object without a prototype, a proxy, or a message that throws: words cannot tell it.
+    return `threw what has no text (${typeof error})`;
+  }
+}

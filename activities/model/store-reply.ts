@@ -8,7 +8,7 @@ import { countRequestCharacters } from '../../store/transcript/request-size.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { createGivenUpError, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
-import type { CallRunner, CallOutcome, CallBlock } from '../calls/call-port.ts';
+import type { CallBlock, CallOutcome, CallRunner } from '../calls/call-port.ts';
 import type { LiveWriter } from '../../store/live/events.ts';
 import { replyEvent } from '../../store/live/retell.ts';
 import type { RunConfig } from '../../store/configuration.ts';
@@ -26,7 +26,6 @@ import { clip } from '../../system/text.ts';
 import { isListed } from '../../tools/listed.ts';
 import type { EarlyEnds } from './attempt-reply.ts';
 import { inDoubt } from './run-open-calls.ts';
-import { findTextCall } from './text-call.ts';
 import { buildHookContext } from '../hooks/hook-context.ts';
 import { contextTokensOf, contextUsageOf, pricesOf, spendOf } from './bill.ts';
 import { asServed } from './request.ts';
@@ -236,4 +235,37 @@ export function observableMessage(tools: Pick<CallRunner, 'copyInput'>, message:
     return { ...block, input: tools.copyInput({ index, id, name, input }) };
   });
   return { ...message, content };
+}
+
+// Finds a call that a model wrote into its text instead of making it (L15): such a reply ends, and
+// nothing has run. The forms are those that models fall into; what quotes them is code in Markdown.
+
+/** The opening of a call, or of a list of calls, where a line begins. */
+const OPENING = /^ {0,3}<(?:[a-z]+:)?(?:invoke\b|function_calls>|tool_call>)/i;
+const NAME = /<(?:[a-z]+:)?invoke\s+name\s*=\s*["']([^"'\n]{1,200})["']|"name"\s*:\s*"([^"\n]{1,200})"/i;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
+/** Characters after an opening in which the call's name stands. */
+const NAME_WITHIN = 500;
+
+/** Returns the name of the first call outside of code that `isTool` knows, or undefined. */
+export function findTextCall(text: string, isTool: (name: string) => boolean): string | undefined {
+  let fence: string | null = null;
+  let at = 0;
+  for (const line of text.split('\n')) {
+    const mark = FENCE.exec(line)?.[1];
+    if (mark !== undefined) fence = fenceAfter(fence, mark);
+    else if (fence === null && OPENING.test(line)) {
+      const [, invoked, listed] = NAME.exec(text.slice(at, at + NAME_WITHIN)) ?? [];
+      const name = invoked ?? listed;
+      if (name !== undefined && isTool(name)) return name;
+    }
+    at += line.length + 1;
+  }
+  return undefined;
+}
+
+/** A fence is closed by one of the same character that is no shorter. */
+function fenceAfter(open: string | null, mark: string): string | null {
+  if (open === null) return mark;
+  return mark[0] === open[0] && mark.length >= open.length ? null : open;
 }

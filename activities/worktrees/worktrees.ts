@@ -12,11 +12,16 @@ import type { Worktrees } from '../deps.ts';
 import { isInside, realOf } from '../../system/process/places.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
 import { keySegment, parseStored, type Store } from '../../store/values/store.ts';
-import { worktreeRecordProblem, worktreesFolderOf, type WorktreeRecord } from '../../store/worktree-record.ts';
-import { commitWorktree, requireCurrent, keepTree, readyPath, branchRef, describeGitError } from './commit-worktree.ts';
-import { GitProblem, createHeldGit, type HeldGit } from './held-git.ts';
-import { createWorktreeCommand } from './worktree-commands.ts';
+import {
+  type WorktreePlace,
+  type WorktreeRecord,
+  worktreeRecordProblem,
+  worktreesFolderOf,
+} from '../../store/worktree-record.ts';
+import { branchRef, commitWorktree, describeGitError, keepTree, readyPath, requireCurrent } from './commit-worktree.ts';
+import { createHeldGit, GitProblem, type HeldGit } from './held-git.ts';
 import { findRepository, type Repository } from './repository.ts';
+import { createLimit, pause } from '../../system/async.ts';
 
 type WorktreeOptions = {
   readonly store: Store;
@@ -217,4 +222,42 @@ function isFolder(path: string): boolean {
 /** Ignores git's problem: someone removed it before, or has moved the branch, which is theirs. */
 function ignoreProblem(error: unknown): void {
   if (!(error instanceof GitProblem)) throw error;
+}
+
+// Runs `git worktree` one at a time for a repository: it reads all of its work trees, and fails at
+// one that is half made or half removed. The agents of one reply begin at once (L72).
+
+/**
+ * Another worker, or a person, may make a work tree at the same time all the same: then it is tried
+ * again this often, after this many milliseconds more each time.
+ */
+const MOST_TRIES = 8;
+const REST_MS = 50;
+
+type WorktreeCommand = (
+  git: HeldGit,
+  place: WorktreePlace,
+  args: readonly string[],
+  signal: AbortSignal,
+) => Promise<string>;
+
+export function createWorktreeCommand(): WorktreeCommand {
+  const turns = new Map<string, ReturnType<typeof createLimit>>();
+  return (git, place, args, signal) => {
+    const turn = turns.get(place.common) ?? createLimit(1);
+    turns.set(place.common, turn);
+    return turn(async () => {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await git.refs(place, ['worktree', ...args]);
+        } catch (error) {
+          if (!isHalfMade(error) || tries === MOST_TRIES || !(await pause(tries * REST_MS, signal))) throw error;
+        }
+      }
+    });
+  };
+}
+
+function isHalfMade(error: unknown): boolean {
+  return error instanceof GitProblem && error.message.includes('failed to read');
 }

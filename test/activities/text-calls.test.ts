@@ -1,7 +1,7 @@
 // A model that writes a call as text instead of making it (L15), and one that makes the same call
 // for ever (L34), as runs meet them.
 import { expect, test } from 'vitest';
-import { findTextCall } from '../../activities/model/text-call.ts';
+import { findTextCall } from '../../activities/model/store-reply.ts';
 import { reply, toolUse, type Reply } from '../../scripted-model/index.ts';
 import { resultOf } from '../../store/view/result.ts';
 import { memoryLoop } from '../../client/testing/memory-loop.ts';

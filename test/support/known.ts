@@ -4,7 +4,7 @@ import { createSeenFilesReader } from '../../store/view/seen-files.ts';
 import { foundTools } from '../../store/transcript/found-tools.ts';
 import { chooseKept } from '../../activities/compaction/choose-kept.ts';
 import { measureScale } from '../../activities/compaction/scale.ts';
-import { findOldStretches } from '../../activities/compaction/old-stretches.ts';
+import { findOldStretches } from '../../activities/compaction/collapse.ts';
 import type { RunConfig, RunModel } from '../../store/configuration.ts';
 import { behindOf } from '../../store/view/behind.ts';
 import type { Entry } from '../../store/log/entries.ts';

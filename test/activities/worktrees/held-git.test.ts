@@ -1,7 +1,7 @@
 // Work trees of one repository that are made and removed at once, as agents of one reply have them.
 import { expect, test } from 'vitest';
 import { GitProblem, type HeldGit } from '../../../activities/worktrees/held-git.ts';
-import { createWorktreeCommand } from '../../../activities/worktrees/worktree-commands.ts';
+import { createWorktreeCommand } from '../../../activities/worktrees/worktrees.ts';
 import type { WorktreePlace } from '../../../store/worktree-record.ts';
 import { until } from '../../support/until.ts';
 

@@ -2,7 +2,7 @@
 import { mkdirSync, realpathSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { tellNewSkills } from '../../../../activities/attachments/skills.ts';
+import { tellNewSkills } from '../../../../activities/attachments/attachments.ts';
 import { listSkillResources, findSkills, type SkillSettings } from '../../../../tools/builtin/files/skills.ts';
 import { createReadTool } from '../../../../tools/builtin/read.ts';
 import { createSkillTool } from '../../../../tools/builtin/skill.ts';
