@@ -2,9 +2,9 @@
 import type { Command, CommanderError } from 'commander';
 import type { Cli, Io } from './cli.ts';
 import { failureOf, failureText, STATUS, UsageError } from './errors.ts';
-import { EVERYWHERE, sayStarting } from './starting.ts';
 import { VERSION } from '../worker/version.ts';
 import { createRedactor } from '../worker/redact.ts';
+import { isPlain } from '../client/paint.ts';
 
 /** Runs a command. `args` exclude node and the script. Returns the exit status. */
 export async function main(args: readonly string[], given: Io): Promise<number> {
@@ -106,4 +106,31 @@ function reportUsage({ exitCode, message }: CommanderError, { stderr }: Io): num
 function beforeDashes(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
   return end === -1 ? args : args.slice(0, end);
+}
+
+// Says at once that a command starts: loading it, and a server, takes seconds.
+type Terminal = { readonly isTTY?: boolean | undefined; write(text: string): unknown };
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Flags that every command has. */
+const EVERYWHERE: ReadonlySet<string> = new Set(['--verbose', '--plain']);
+
+/** Commands that a person waits in front of. */
+const SLOW: ReadonlySet<string> = new Set(['chat', 'run', 'watch', 'top', 'approvals', 'start-here']);
+
+/**
+ * Returns the function that takes the words away, once something else is shown. What is typed
+ * meanwhile stands behind them, and goes to the row that it was meant for.
+ */
+export function sayStarting(args: readonly string[], { stderr, env }: { stderr: Terminal; env: Env }): () => void {
+  const [first = 'chat'] = args.filter((arg) => !EVERYWHERE.has(arg));
+  const name = first.startsWith('-') ? 'chat' : first;
+  const isAbout = args.some((arg) => ['--help', '-h', '--version', '-V'].includes(arg));
+  if (stderr.isTTY !== true || env['NO_COLOR'] || isPlain(env) || !SLOW.has(name) || isAbout) return () => undefined;
+  stderr.write('\u001b[2mStarting…\u001b[22m ');
+  let isShown = true;
+  return () => {
+    if (isShown) stderr.write('\r\u001b[K');
+    isShown = false;
+  };
 }

@@ -1,6 +1,6 @@
 // Everything a person sees and types while following a session: what happens, the status line,
 // questions about calls, messages.
-import { jsonLine } from '../system/text.ts';
+import { jsonLine, reasonOf } from '../system/text.ts';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
 import { SCRIPTED_NOTICE } from '../worker/keyless.ts';
 import type { Followed } from '../client/follow/cursor.ts';
@@ -13,7 +13,8 @@ import { askApprovals } from './approving/ask-approvals.ts';
 import { createAsides } from './chat/aside.ts';
 import type { Cli } from './cli.ts';
 import type { Hands, Input } from './typing/input.ts';
-import { type TypedMessages, createTypedMessages } from './typing/typed-messages.ts';
+import { oneLine } from '../client/paint.ts';
+import { newMessageId } from '../client/sessions/message-id.ts';
 
 export type RunScreen = {
   show(event: Followed): void;
@@ -186,5 +187,64 @@ function showStatus({ bottom, err, size }: Cli, footer: Watching['footer'] | nul
     last: () => last,
     draw,
     end,
+  };
+}
+
+// Sends typed messages at once while a run goes on, so that nothing is lost, and shows them as
+// waiting until the session takes them up.
+type TypedMessages = {
+  /** With `now` the message interrupts the current run. */
+  submit(text: string, now: boolean): void;
+  hear(event: Followed): void;
+  /** Returns the oldest message that the session has not taken up; null when it has taken all. */
+  waiting(): MessageId | null;
+  /** Resolves when every typed message has been sent or has failed. */
+  sent(): Promise<void>;
+  close(): void;
+};
+
+type Waiting = { readonly text: string; readonly now: boolean };
+
+const ROWS = 5;
+const ROW = 200;
+
+function createTypedMessages(
+  cli: Pick<Cli, 'bottom' | 'err' | 'say'>,
+  { send }: Pick<PerdureClient, 'send'>,
+  session: SessionId,
+): TypedMessages {
+  const waiting = new Map<MessageId, Waiting>();
+  let sending: Promise<void> = Promise.resolve();
+  const draw = (): void => {
+    const rows = [...waiting.values()].map(({ text, now }) => `${now ? '⋯ now:' : '⋯ waits:'} ${oneLine(text, ROW)}`);
+    const more = rows.length > ROWS ? [`⋯ and ${rows.length - ROWS} more`] : [];
+    cli.bottom?.show('queued', [...rows.slice(0, ROWS), ...more].map(cli.err.dim));
+  };
+  const sendOne = async (messageId: MessageId, { text, now }: Waiting): Promise<void> => {
+    try {
+      await send(session, text, { messageId, now });
+      if (!cli.bottom) cli.say(now ? 'sent: it interrupts what runs' : 'sent: it waits for its turn');
+    } catch (error) {
+      waiting.delete(messageId);
+      draw();
+      cli.say(`not sent (${reasonOf(error)}): ${text}`);
+    }
+  };
+  return {
+    submit: (text, now) => {
+      const id = newMessageId();
+      const message = { text, now };
+      waiting.set(id, message);
+      draw();
+      // One after the other, so that they arrive in the order in which they were typed.
+      sending = sending.then(() => sendOne(id, message));
+    },
+    hear: (event) => {
+      if (event.type !== 'user' || !waiting.delete(event.id)) return;
+      draw();
+    },
+    waiting: () => [...waiting.keys()][0] ?? null,
+    sent: () => sending,
+    close: () => cli.bottom?.show('queued', []),
   };
 }

@@ -9,8 +9,10 @@ import { topUpProblem } from '../../client/sessions/steer.ts';
 import { permissionModes } from '../../workflows/contract/permission-rules.ts';
 import type { Talk } from './talk.ts';
 import { sayAside } from './aside.ts';
-import { sayFork } from './fork-command.ts';
 import { sayAgents, sayCost, sayDiff, sayFiles, sayPermissions } from './look-commands.ts';
+import type { PerdureClient } from '../../client/perdure-client.ts';
+import { oneLine } from '../../client/paint.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
 
 type SlashGroup = 'Now' | 'Look' | 'Set' | 'End';
 
@@ -278,4 +280,19 @@ export function slashCommand(text: string): ((talk: Talk) => Promise<void>) | nu
   if (command) return (talk) => command.act(talk, rest);
   const hint = didYouMean(name, Object.keys(commands));
   throw new UsageError(`there is no /${name}: ${hint}; a blank before the slash sends it as it is`);
+}
+
+// Forks the session of a chat: a session of its own begins, and the chat goes on with the present
+// one (T10).
+type Forking = {
+  readonly sessions: Pick<PerdureClient, 'fork'>;
+  readonly session: SessionId;
+  readonly say: (line: string) => void;
+};
+
+/** Throws ClientProblem. */
+async function sayFork({ sessions, session, say }: Forking, prompt: string): Promise<void> {
+  const fork = await sessions.fork(session, prompt === '' ? {} : { prompt });
+  const where = fork.files ? `its files are in ${oneLine(fork.cwd, 300)}` : 'it works in the same folder';
+  say(`forked: ${fork.session}, ${where}: continue there with \`perdure chat --session ${fork.session}\``);
 }

@@ -9,14 +9,13 @@ import { isOrdinary } from '../../client/render/words.ts';
 import { isPicked } from '../approving/pick-decision.ts';
 import { type CallRows, trackCallRows } from './call-rows.ts';
 import { fullCommand } from '../../client/render/context-words.ts';
-import { errorOf, unlessSaid, outcomeText } from '../../client/render/ending-words.ts';
+import { errorOf, outcomeText, unlessSaid } from '../../client/render/ending-words.ts';
 import { eventLine, type LineEvent } from './event-line.ts';
-import { type ShownCalls, trackCalls } from './shown-calls.ts';
 import { linePen, type Pen, type TerminalPen, terminalPen } from '../terminal/pens.ts';
-import { type Paint, oneLine } from '../../client/paint.ts';
+import { oneLine, type Paint } from '../../client/paint.ts';
 import { showUnseen } from '../../system/text.ts';
-import { type ShownAttempts, trackAttempts } from './shown-attempts.ts';
-import { suppressRepeats } from './suppress-repeats.ts';
+import { RecentMap } from '../../system/recent-map.ts';
+import { callAgain } from '../../client/render/tool-lines.ts';
 
 type Screen = {
   readonly write: (text: string) => void;
@@ -215,4 +214,137 @@ function writeResult(sheet: Sheet, outcome: RunOutcome): void {
   }
   const colour = outcome.reason === 'completed' ? sheet.paint.green : sheet.paint.red;
   writeLine(sheet, colour(outcomeText({ ...outcome, detail: unlessSaid(outcome.detail, sheet.error) })));
+}
+
+// Remembers which attempts are on the screen: an attempt may become void, and then people must be
+// told (L16).
+type Place = { readonly step: number; readonly attempt: number };
+
+type ShownAttempts = {
+  /** `text` is what the model said. */
+  add(place: Place, text?: string): void;
+  /** Returns whether anything of the attempt was shown. */
+  remove(place: Place): boolean;
+  /** Returns the text so far of the newest attempt that stands. */
+  lastText(): string;
+};
+
+/**
+ * Number of newest attempts whose texts are kept. All shown attempts are remembered, since any may
+ * become void.
+ */
+const KEPT_ATTEMPTS = 64;
+
+function trackAttempts(): ShownAttempts {
+  const shown = new Set<string>();
+  const texts = new RecentMap<string, string>(KEPT_ATTEMPTS);
+  const name = ({ step, attempt }: Place): string => `${step}.${attempt}`;
+  return {
+    add: (place, text = '') => {
+      const before = texts.get(name(place)) ?? '';
+      shown.add(name(place));
+      texts.set(name(place), before + text);
+    },
+    remove: (place) => {
+      texts.delete(name(place));
+      return shown.delete(name(place));
+    },
+    lastText: () => [...texts.values()].findLast((text) => text !== '') ?? '',
+  };
+}
+
+// Tracks which call a result on the screen belongs to. Calls run in parallel and other output may
+// come between, so a result that is not right below its call names it again.
+type ShownCalls = {
+  /** Returns the line to print above an event that needs one, else null. */
+  above(event: LineEvent): string | null;
+  /** Must be called when something else was written. */
+  between(): void;
+};
+
+function trackCalls(paint: Paint): ShownCalls {
+  /** Calls of the last iteration that made any, by their blocks. */
+  const calls = new Map<number, string>();
+  let iteration = 0;
+  let under: number | null = null;
+  return {
+    between: () => (under = null),
+    above: (event) => {
+      switch (event.type) {
+        case 'tool_use':
+          if (event.iteration !== iteration) calls.clear();
+          iteration = event.iteration;
+          under = event.index;
+          calls.set(event.index, callAgain(paint, event.name, event.input));
+          return null;
+        case 'tool_end': {
+          if (under === event.index) return null;
+          under = event.index;
+          return calls.get(event.index) ?? callAgain(paint, event.name, undefined);
+        }
+        case 'tool_progress':
+          if (under !== event.index) under = null;
+          return null;
+        case 'hook_start':
+        case 'hook_end':
+          return null;
+        default:
+          if (event.type === 'run_start') calls.clear();
+          under = null;
+          return null;
+      }
+    },
+  };
+}
+
+// Suppresses repeated facts. The entries that a step appends are told before its attempt has
+// succeeded. If it dies, a retry or the call after a parking tells them again; they were true all
+// along, and a person need not read them twice.
+
+/**
+ * Returns true for an event that an attempt told before it died. Must be called with each event, in
+ * order.
+ */
+type IsRepeat = (event: WatchedEvent) => boolean;
+
+/** Number of attempts that may still die, at least as many as calls run in parallel. */
+const KEPT_TELLINGS = 64;
+
+function suppressRepeats(): IsRepeat {
+  const byAttempt = new RecentMap<string, string[]>(KEPT_TELLINGS);
+  const pending = new Set<string>();
+  return (event) => {
+    const attempt = `${event.step}.${event.attempt}`;
+    if (event.type === 'tombstone') {
+      for (const fact of byAttempt.get(attempt) ?? []) pending.add(fact);
+      byAttempt.delete(attempt);
+    }
+    // The reply stores the pending entries.
+    if (event.type === 'reply') pending.clear();
+    const fact = factOf(event);
+    if (fact === null) return false;
+    byAttempt.set(attempt, [...(byAttempt.get(attempt) ?? []), fact]);
+    return pending.delete(fact);
+  };
+}
+
+function factOf(event: WatchedEvent): string | null {
+  switch (event.type) {
+    case 'user':
+      return `user ${event.id}`;
+    case 'transition':
+      return `transition ${event.iteration}`;
+    case 'steered':
+      return `steered ${JSON.stringify(event.steered)}`;
+    case 'notice':
+      return `notice ${JSON.stringify(event.notice)}`;
+    case 'microcompact':
+      return `microcompact ${event.before}`;
+    case 'collapse_committed':
+      return `collapse_committed ${event.count}`;
+    case 'snip':
+      return `snip ${event.entries.join(' ')}`;
+    default:
+      return null;
+  }
 }

@@ -3,8 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { LISTED_COMMANDS } from '../../cli/command-list.ts';
-import { createProgram } from '../../cli/program.ts';
+import { createProgram, LISTED_COMMANDS } from '../../cli/program.ts';
 import { cliOf } from '../../cli/cli.ts';
 
 const root = resolve(import.meta.dirname, '../..');

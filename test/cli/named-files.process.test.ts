@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Cli } from '../../cli/cli.ts';
 import { readPrompt } from '../../cli/prompt-argument.ts';
-import { readSchema } from '../../cli/output-schema.ts';
+import { readSchema } from '../../cli/run-options.ts';
 import { loadScript } from '../../scripted-model/index.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

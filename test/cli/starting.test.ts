@@ -1,6 +1,6 @@
 // What is shown while a command is loaded.
 import { expect, test } from 'vitest';
-import { sayStarting } from '../../cli/starting.ts';
+import { sayStarting } from '../../cli/main.ts';
 
 function shown(args: readonly string[], isTTY = true, env = {}): string {
   let text = '';

@@ -1,7 +1,7 @@
 // The rows at the bottom of a terminal, as a terminal shows them.
 import { expect, onTestFinished, test } from 'vitest';
 import { displayWidth, setAmbiguousWide, truncateToWidth } from '../../../client/render/width.ts';
-import { ambiguousWidth } from '../../../cli/terminal/ambiguous-width.ts';
+import { ambiguousWidth } from '../../../cli/cli.ts';
 import { BottomArea } from '../../../cli/terminal/bottom-area.ts';
 import { terminalScreen } from '../../support/terminal-screen.ts';
 

@@ -1,6 +1,6 @@
 // Pasted text without what terminals put among it.
 import { expect, test } from 'vitest';
-import { cleanPaste } from '../../../cli/typing/paste-text.ts';
+import { cleanPaste } from '../../../cli/typing/keyboard.ts';
 
 const E = '\u001b';
 
