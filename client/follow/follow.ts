@@ -2,13 +2,10 @@
 // the store say how the run ended even if the channel is lost, and what is shown ends up equal to
 // the transcript. A follower holds nothing on the server.
 import type { ChannelItem, WatchedEvent } from '../../store/live/events.ts';
-import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-
+import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { createConverger } from './converge.ts';
-import { findOutcome } from './find-outcome.ts';
 import { cursorAfter, type Followed, type SeenIteration } from './cursor.ts';
-import { type Goal, goalAfter, goalOf, hasNoRun, reachesGoal } from './goal.ts';
-import { runGate } from './run-gate.ts';
+import { type Goal, goalAfter, goalOf, hasNoRun, lookForGoal, reachesGoal } from './goal.ts';
 import { createMailbox } from '../mailbox.ts';
 import { pause } from '../../system/async.ts';
 import { ClientProblem } from '../problem.ts';
@@ -17,9 +14,12 @@ import { parseMessageId } from '../sessions/message-id.ts';
 import type { LiveEvents } from '../sessions/start.ts';
 import { announceHostChanges } from '../sessions/observed-phase.ts';
 import type { TranscriptReader } from '../sessions/transcript-reader.ts';
-
-import { type News, pushLiveEvents, pushLooks, LIVE_AGAIN, headReader } from './news.ts';
-import { watchApprovals } from './approval-news.ts';
+import { headReader, LIVE_AGAIN, type News, pushLiveEvents, pushLooks } from './news.ts';
+import type { ApprovalEvent, WaitingApproval } from '../sessions/waiting-approval.ts';
+import type { PendingApproval, RunSummary } from '../../workflows/contract/session.ts';
+import type { Entry } from '../../store/log/entries.ts';
+import { noUsage } from '../../workflows/contract/loop.ts';
+import { type RunOutcome, terminalDetail } from '../sessions/outcome.ts';
 
 type FollowPorts = TranscriptReader & {
   readonly live: LiveEvents;
@@ -178,4 +178,154 @@ async function awaitRest(ports: FollowPorts, session: SessionId, run: number): P
   } catch (error) {
     if (!(error instanceof ClientProblem)) throw error;
   }
+}
+
+// Turns looks into events about calls that wait for a decision: one when a call starts to wait, one
+// when it no longer does (L55).
+type ApprovalNews = (seen: Pick<SessionDescription, 'session' | 'approvals'>) => AsyncIterable<ApprovalEvent>;
+
+function watchApprovals(read: (pending: PendingApproval) => Promise<WaitingApproval>): ApprovalNews {
+  /** Input hash by call, as it was told: an edited input may need another decision. */
+  const told = new Map<string, string>();
+  return async function* ({ session, approvals = [] }) {
+    const waiting = new Map(approvals.map((pending) => [pending.call, pending]));
+    for (const [call, inputHash] of told) {
+      if (waiting.get(call)?.inputHash === inputHash) continue;
+      told.delete(call);
+      yield { type: 'approval_settled', session, call };
+    }
+    for (const pending of approvals) {
+      if (told.has(pending.call)) continue;
+      told.set(pending.call, pending.inputHash);
+      yield { type: pending.question ? 'question' : 'approval', ...(await read(pending)) };
+    }
+  };
+}
+
+// Lets through the events of a follower's run. The live channel may still hold the run before it,
+// which is dropped. It may already hold the run after it and have lost this run's end, since the
+// channel forgets a run when the next one opens; that run is held back.
+type RunGate = {
+  /** Returns the events that may be shown now that `event` has come. */
+  pass(event: ChannelItem): readonly ChannelItem[];
+  /** The run's start is lost: every event outside earlier runs belongs to this one. */
+  open(): readonly ChannelItem[];
+  /** The session reports the end of run `last` and following goes on: later events may be shown. */
+  goOn(last: number): readonly ChannelItem[];
+  /** Number of the run before the held events, whose end was lost; null otherwise. */
+  readonly after: number | null;
+};
+
+function runGate({ from }: Pick<Goal, 'from'>): RunGate {
+  let isOpen = false;
+  let held: ChannelItem[] = [];
+  /** The last run whose end is known. */
+  let ended = from - 1;
+  let after: number | null = null;
+  const open = (): readonly ChannelItem[] => {
+    const released = held;
+    [isOpen, held, after] = [true, [], null];
+    return released;
+  };
+  const goOn = (last: number): readonly ChannelItem[] => {
+    ended = Math.max(ended, last);
+    return after === null || after > ended ? [] : open();
+  };
+  return {
+    get after() {
+      return after;
+    },
+    open: () => (after === null ? open() : []),
+    goOn,
+    pass: (event) => {
+      const begins = event.type === 'run_start' && event.run >= from;
+      if (begins && event.run > ended + 1) after = event.run - 1;
+      else if (after === null && isOpen) {
+        if (event.type === 'run_end') ended = Math.max(ended, event.ended.run);
+        return [event];
+      }
+      if (after !== null) return (held.push(event), []);
+      if (event.type === 'run_end' && event.ended.run < from) {
+        held = [];
+        return [];
+      }
+      // Events that were held before a start belong to a run whose end was lost.
+      if (begins) held = [];
+      held.push(event);
+      if (event.type === 'run_end') ended = Math.max(ended, event.ended.run);
+      // A run that could not start has no `run_start`: everything since the last run's end is its
+      // own.
+      return begins || event.type === 'run_end' ? open() : [];
+    },
+  };
+}
+
+// Finds how the awaited run ended: the memo says that it did, and the store has the outcome, which
+// the live channel may have lost.
+type RunEnd = {
+  readonly outcome: RunOutcome;
+  readonly run: number;
+  /** Null when nothing of it could be stored. */
+  readonly head: Hash | null;
+};
+
+/**
+ * Returns null when the run has not ended. Throws ClientProblem `closed` when it will never end.
+ */
+async function findOutcome(reader: TranscriptReader, goal: Goal, seen: SessionDescription): Promise<RunEnd | null> {
+  const sight = lookForGoal(goal, seen);
+  switch (sight.kind) {
+    case 'not_yet':
+      return null;
+    case 'never':
+      throw neverEnds(goal, seen);
+    case 'ended': {
+      // Without a message the goal is the first run of interest, even if another has ended since.
+      const { run } = sight.summary;
+      return outcomeOf(reader, seen.session, sight.summary, goal.message === null ? Math.min(run, goal.from) : run);
+    }
+    case 'search': {
+      const run = runAnswering(await reader.entries(seen.session, sight.summary.head), goal.message);
+      if (run !== null) return outcomeOf(reader, seen.session, sight.summary, run);
+      if (seen.phase === 'closed') throw neverEnds(goal, seen);
+      return null;
+    }
+  }
+}
+
+function runAnswering(entries: readonly Entry[], message: MessageId | null): number | null {
+  let taken = false;
+  for (const entry of entries) {
+    if (entry.kind === 'user') taken ||= entry.id === message;
+    if (entry.kind !== 'run_ended') continue;
+    // A compaction that was asked for leaves no message in the transcript.
+    if (taken || (message !== null && entry.ended.messages.includes(message))) return entry.ended.run;
+  }
+  return null;
+}
+
+async function outcomeOf(
+  reader: TranscriptReader,
+  session: SessionId,
+  summary: RunSummary,
+  run: number,
+): Promise<RunEnd> {
+  const { head } = summary;
+  const outcome = head === null ? outcomeFromMemo(session, summary) : await reader.outcome(session, head, run);
+  return { outcome, run, head };
+}
+
+/** Makes an outcome from the memo when not even the run's start could be stored. */
+function outcomeFromMemo(session: SessionId, { run, terminal, turns, iterations }: RunSummary): RunOutcome {
+  const detail = terminalDetail(terminal);
+  const nothing = { transitions: [], text: '', usage: noUsage, costUsd: null, durationMs: 0 };
+  const said = detail === undefined ? {} : { detail };
+  return { type: 'result', sessionId: session, run, reason: terminal.reason, turns, iterations, ...nothing, ...said };
+}
+
+function neverEnds({ message }: Goal, { session, status }: SessionDescription): ClientProblem {
+  const how = status === 'open' ? 'closed' : status.replace('_', ' ');
+  const what = message === null ? 'before a run of it ended' : 'and never took the message';
+  const sentence = `session ${session} was ${how} ${what}: \`perdure show ${session}\` has what there is`;
+  return new ClientProblem('closed', sentence);
 }

@@ -7,9 +7,10 @@ import {
   ScheduleClient,
   type ScheduleDescription,
   type ScheduleHandle,
-  type ScheduleOptions as ScheduleOptionsOfServer,
   ScheduleNotFoundError,
+  type ScheduleOptions as ScheduleOptionsOfServer,
   ScheduleOverlapPolicy,
+  type ScheduleSpec,
   WorkflowFailedError,
 } from '@temporalio/client';
 import { z } from 'zod';
@@ -30,18 +31,17 @@ import { callUntilAnswered } from '../sessions/persist.ts';
 import type { ClientOptions } from '../sessions/start.ts';
 import { type ClockChange, clockChanges, YEAR } from './clock-changes.ts';
 import { cronProblem, timeZoneProblem } from './cron.ts';
-import { type Firing, fireNow, firingsOf, type Triggered } from './firings.ts';
+import { fireNow, type Firing, firingsOf, type Triggered } from './firings.ts';
 import { isQueuePolled } from '../sessions/worker-polls.ts';
 import {
-  parseScheduleName,
-  type OverlapPolicy,
   overlapPolicies,
+  type OverlapPolicy,
+  parseScheduleName,
   type Plan,
   planSchedule,
   type ScheduleFacts,
   type ScheduleOptions,
 } from './plan.ts';
-import { specOf } from './spec.ts';
 
 export type ScheduleInfo = ScheduleFacts & {
   readonly name: string;
@@ -325,3 +325,38 @@ async function noteText(temporal: ClientOptions['temporal'], note: string): Prom
 function noSchedule(name: string): ClientProblem {
   return new ClientProblem('no_schedule', `no schedule ${name}: \`perdure schedule list\` shows those there are`);
 }
+
+// Tells Temporal when a schedule fires: by its cron expression, and by what is planned for days on
+// which its zone's clock changes.
+
+/** Month names as Temporal spells them. */
+const MONTHS = [
+  ...(['JANUARY', 'FEBRUARY', 'MARCH', 'APRIL', 'MAY', 'JUNE', 'JULY', 'AUGUST', 'SEPTEMBER', 'OCTOBER'] as const),
+  ...(['NOVEMBER', 'DECEMBER'] as const),
+];
+
+function specOf({ facts, clock }: Pick<Plan, 'facts' | 'clock'>): ScheduleSpec {
+  return {
+    cronExpressions: [facts.cron],
+    timezone: facts.timeZone,
+    intervals: clock.moments.map(onceAt),
+    skip: clock.skipped.map(({ year, month, day, hours }) => ({
+      year,
+      month: MONTHS[month - 1] ?? [],
+      dayOfMonth: day,
+      hour: [...hours],
+      minute: '*',
+      comment: 'the clock is changed: what is due then stands among the intervals',
+    })),
+  };
+}
+
+/**
+ * An interval that fires once in these years. A server counts intervals from the epoch and passes
+ * over the first.
+ */
+const ONCE_MS = 50 * YEAR;
+const onceAt = (at: number): { readonly every: number; readonly offset: number } => ({
+  every: ONCE_MS,
+  offset: at % ONCE_MS,
+});

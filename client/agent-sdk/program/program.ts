@@ -3,15 +3,17 @@
 // open. Under a name, the prompt and options of a query determine the ids of its session and of its
 // messages. What the program has received is noted in the data folder, so that it gets what it
 // missed, once. Without a name every query is new: the same words may be another person's.
-import { appendFileSync, mkdirSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { newSessionId } from '../../sessions/session-id.ts';
 import { newMessageId } from '../../sessions/message-id.ts';
-import { takeLeftSessions, type OpenSessions, trackOpenSessions } from './left-over.ts';
 import { readIfThere, shortHash } from './program-files.ts';
 import type { Options } from '../shapes/options.ts';
 import type { QueryPrompt } from '../shapes/query.ts';
+import { randomUUID } from 'node:crypto';
+import { codeOf } from '../../../system/text.ts';
+import { formatIdentity, isAlive, parseIdentity, processIdentity } from '../../../system/process/identity.ts';
 
 export type ProgramQuery = {
   /** The id of the session that the query begins. */
@@ -225,4 +227,69 @@ function toPlainValue(value: unknown, within: readonly object[] = []): unknown {
     .filter((name) => given[name] !== undefined)
     .toSorted();
   return fields.map((name) => [name, toPlainValue(given[name], inside)]);
+}
+
+// Notes the open sessions of programs without a name, by process, so that the next start of the
+// program can say which were cut off. Its folder, script and arguments identify a program here. The
+// sessions are only reported, since it is unknown which query asked for them.
+type OpenSessions = { add(session: string): void; remove(session: string): void };
+
+/** The open sessions of this process, by the folder of programs. */
+const tracked = new Map<string, OpenSessions>();
+const searchedFolders = new Set<string>();
+
+/**
+ * Returns the sessions that dead processes of this program left open. The process that removes a
+ * file reports its sessions, so that each is reported once.
+ */
+function takeLeftSessions(folder: string): readonly string[] {
+  if (searchedFolders.has(folder)) return [];
+  searchedFolders.add(folder);
+  const files = readdirSync(folder).filter((file) => file.startsWith(`${thisProgram()}-`) && file.endsWith('.open'));
+  return files.flatMap((file) => {
+    const [owner = '', ...sessions] = readIfThere(join(folder, file)).trim().split('\n');
+    const identity = parseIdentity(owner);
+    return identity !== null && isAlive(identity, 'here') === 'dead' && tryRemove(join(folder, file)) ? sessions : [];
+  });
+}
+
+/** Tracks the open sessions of this process in a file, which exists only while there are some. */
+function trackOpenSessions(folder: string): OpenSessions {
+  const known = tracked.get(folder);
+  if (known) return known;
+  const file = join(folder, `${thisProgram()}-${randomUUID()}.open`);
+  const owner = formatIdentity(processIdentity());
+  const sessions = new Set<string>();
+  const write = (): void => {
+    // The data folder may be deleted by now, and an error here would surface in the program.
+    if (!existsSync(folder)) return;
+    if (sessions.size === 0) rmSync(file, { force: true });
+    else writeFileSync(file, [owner, ...sessions, ''].join('\n'));
+  };
+  const opened: OpenSessions = {
+    add: (session) => {
+      sessions.add(session);
+      write();
+    },
+    remove: (session) => {
+      sessions.delete(session);
+      write();
+    },
+  };
+  tracked.set(folder, opened);
+  return opened;
+}
+
+function thisProgram(): string {
+  return shortHash(process.cwd(), ...process.argv.slice(1));
+}
+
+function tryRemove(file: string): boolean {
+  try {
+    rmSync(file);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
 }

@@ -3,10 +3,12 @@ import { isUtf8 } from 'node:buffer';
 import { isAbsolute, relative, resolve } from 'node:path';
 import {
   hasSnapshot,
+  type HeldFile,
   listChanges,
   listHeldPairs,
   makePatch,
   type Pair,
+  type PatchSection,
   type ShadowReading,
   splitPatch,
 } from '../../../store/snapshots/compare.ts';
@@ -26,8 +28,9 @@ import { isInside } from '../../../system/process/places.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import type { Abortable } from '../../async.ts';
 import { ClientProblem } from '../../problem.ts';
-import { TooLarge } from './read-shadow.ts';
-import { writeSections } from './write-sections.ts';
+import { MOST_PRINTED, TooLarge } from './read-shadow.ts';
+import { binaryPatch } from '../../../store/snapshots/binary-patch.ts';
+import { readBlobs } from '../../../store/snapshots/read-blobs.ts';
 
 /**
  * Options of `diff()`. Points are positions of entries (`412`) or `RUN.ITERATION` (`2.17`). Absent:
@@ -186,3 +189,30 @@ function pathsIn(root: string, cwd: string, paths: readonly string[]): readonly 
   if (found.includes('')) return [];
   return found.length === 0 ? null : found;
 }
+
+// Writes sections of a patch as text. What is no UTF-8 would be falsified there, and so it becomes a
+// binary patch.
+
+/** `prefix` is the one that the patch was made with. Throws TooLarge. */
+async function writeSections(
+  reading: ShadowReading,
+  sections: readonly PatchSection[],
+  prefix: string,
+): Promise<string> {
+  const texts = sections.map(({ text }) => textOf(Buffer.from(text, 'latin1')));
+  const odd = sections.filter((_, at) => texts[at] === null);
+  const blobs = odd.flatMap(({ from, to }) => [from, to].flatMap((file) => (file ? [file.blob] : [])));
+  const contents = readBlobs(reading, blobs);
+  const next = async (file: HeldFile | null): Promise<Buffer> =>
+    (file && (await contents.next()).value?.[1]) ?? Buffer.alloc(0);
+  const rawPrefix = Buffer.from(prefix).toString('latin1');
+  let patch = '';
+  for (const [at, section] of sections.entries()) {
+    patch +=
+      texts[at] ?? binaryPatch(section, { from: await next(section.from), to: await next(section.to) }, rawPrefix);
+    if (patch.length > MOST_PRINTED) throw new TooLarge();
+  }
+  return patch;
+}
+
+const textOf = (bytes: Buffer): string | null => (isUtf8(bytes) ? bytes.toString('utf8') : null);
