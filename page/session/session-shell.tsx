@@ -7,13 +7,13 @@ import { ForkDialog } from './fork-from-here.tsx';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Icon } from '../icons.tsx';
 import { Layout } from '../layout.tsx';
-import { AsideForm } from './aside-form.tsx';
 import { PLACES, sessionFrame } from './frame.tsx';
 import { TagList } from './head.tsx';
 import { AboutPart } from './inspector.tsx';
 import { MapFrame } from './minimap.tsx';
 import { RewindDialog } from './rewind-preview.tsx';
 import { SteerForms } from './steer-forms.tsx';
+import { LONGEST_ASIDE } from '../../workflows/contract/aside.ts';
 
 const PARTS = {
   transcript: 'Transcript',
@@ -271,3 +271,22 @@ function ShareDialog({ path }: { readonly path: string }) {
     </dialog>
   );
 }
+
+// The form for a question aside. It is drawn once with the page, so that typed text and the answer
+// stay while everything else changes.
+function AsideForm({ path }: { readonly path: string }) {
+  return (
+    <details class="steer" id="aside" data-needs="steer">
+      <summary>Ask aside</summary>
+      <form hx-post={`${path}/aside`} hx-target="#aside-answer" hx-config={LONG}>
+        <label for="question">The model answers from what it knows so far. The conversation isn’t affected.</label>
+        <textarea id="question" name="question" rows={2} required maxlength={LONGEST_ASIDE} />
+        <button>Ask</button>
+      </form>
+      <div id="aside-answer" role="status" aria-live="polite" />
+    </details>
+  );
+}
+
+/** Timeout of the request in milliseconds. */
+const LONG = JSON.stringify({ timeout: 660_000 });

@@ -2,17 +2,20 @@
 // its own proof: it is signed for this page and this session, and ends by itself.
 import type { Context, Hono } from 'hono';
 import { z } from 'zod';
-import { type Access, SHARED, personIn, sharePath, readShareEnd } from '../hosting/access.ts';
+import { type Access, personIn, readShareEnd, SHARED, sharePath } from '../hosting/access.ts';
 import { eventStream, placeFrom, sendStream } from '../feed/event-stream.ts';
 import { LIVE } from '../feed/live-pieces.ts';
 import { withFeed } from '../feed/open-feeds.ts';
 import type { Change } from '../feed/ring.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
-import { Copy, htmlOf } from '../layout.tsx';
+import { Copy, htmlOf, Layout, Moment } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
-import { MEDIA, answerMedium, answerText, idOf, type SessionFeeds } from './reading-routes.ts';
-import { earlierThan, itemsPart } from './session-page.tsx';
-import { drawSharedPage } from './shared-page.tsx';
+import { answerMedium, answerText, idOf, MEDIA, type SessionFeeds } from './reading-routes.ts';
+import { earlierThan, itemsPart, transcriptPart, windowOf } from './session-page.tsx';
+import { raw } from 'hono/html';
+import { showUnseen } from '../../system/text.ts';
+import { StateChip } from './head.tsx';
+import { placeIn } from './session-shell.tsx';
 
 /** Longest time that a link may last. */
 const MOST_HOURS = 168;
@@ -84,4 +87,44 @@ export function addSharedRoutes(
   });
   looking('/entries/:position/:part', (feed, context) => answerText(feed, ports, context));
   for (const path of MEDIA) looking(path, (feed, context) => answerMedium(feed, ports, context));
+}
+
+// Shows one session to whoever has a link to it: its transcript as it goes on, and nothing else. It
+// has no form and no link into the page.
+async function drawSharedPage(
+  feed: SessionFeed,
+  { base, ends, at }: { readonly base: string; readonly ends: number; readonly at: string | undefined },
+): Promise<string> {
+  const { standing } = feed;
+  const place = placeIn(feed);
+  const name = showUnseen(standing.seen.title || standing.seen.session);
+  const transcript = await transcriptPart(feed, windowOf(feed, at), { base });
+  return htmlOf(
+    <Layout
+      title={name}
+      bare
+      feed={{ path: `${base}/live`, from: place }}
+      redrawn
+      styles={['session.css']}
+      scripts={['live.js', 'times.js']}
+    >
+      <div class="shared">
+        <header>
+          <h1>{name}</h1>
+          <p class="row">
+            <span id="state" data-fresh>
+              <StateChip standing={standing} />
+            </span>
+            <span class="quiet">
+              {'Read-only link · expires '}
+              <Moment at={ends} />
+            </span>
+          </p>
+        </header>
+        <section id="transcript" aria-label="Transcript" data-fresh>
+          {raw(transcript)}
+        </section>
+      </div>
+    </Layout>,
+  );
 }

@@ -3,11 +3,10 @@
 // that it works on any folder and its words are true.
 import type { ParsedRequest, Reply, ReplyBlock } from '../script.ts';
 import { fault, reply, text, toolUse } from '../script-words.ts';
-import { readRounds, type DoneCall } from './rounds.ts';
+import { type DoneCall, readRounds } from './rounds.ts';
 import { DEMO_TASK } from './demo-task.ts';
-import { chooseFolders, buildFurtherGlobs, LANGUAGES, buildSourceGlob } from './folders.ts';
-import { toFirstLine, makeTable, surveyCalls, type Table } from './table.ts';
-import { describeTable, renderTable } from './table-text.ts';
+import { buildFurtherGlobs, buildSourceGlob, chooseFolders, LANGUAGES } from './folders.ts';
+import { EVERYTHING_ELSE, makeTable, surveyCalls, type Table, toFirstLine } from './table.ts';
 
 export { DEMO_TASK, isDemoTask } from './demo-task.ts';
 
@@ -90,4 +89,49 @@ function sayAnswer(answer: string): Reply {
 function replyPaced(blocks: readonly ReplyBlock[]): Reply {
   const size = JSON.stringify(blocks).length;
   return reply(blocks, { msPerEvent: 10, deltaChars: Math.max(10, Math.ceil(size / 80)) });
+}
+
+// Writes a table: the file, and a sentence about it.
+function renderTable(table: Table): string {
+  const { rows, total, failures, notOurs } = table;
+  const head = ['# Lines of source code', ''];
+  const left =
+    notOurs.length > 0 ? ['', `Left out, as not this project's own source: ${notOurs.map(renderCell).join(', ')}`] : [];
+  const tail = [...failures.flatMap((failure) => ['', `Not counted: ${failure}`]), ...left, ''];
+  if (rows.length === 0) return [...head, describeEmpty(table), ...tail].join('\n');
+  const lines = rows.map((row) =>
+    'count' in row
+      ? `| ${renderCell(row.folder)} | ${row.count.files} | ${row.count.lines} |`
+      : `| ${renderCell(row.folder)} | could not be counted: ${row.failure.replaceAll('|', '\\|')} | |`,
+  );
+  const end = `| **Total** | **${total.files}** | **${total.lines}** |`;
+  return [...head, '| Folder | Files | Lines |', '| --- | ---: | ---: |', ...lines, end, ...tail].join('\n');
+}
+
+function describeTable(table: Table, file: string): string {
+  const { rows, total, failures } = table;
+  if (rows.length === 0) return describeEmpty(table);
+  const counted = rows.flatMap((row) => ('count' in row ? [{ folder: row.folder, lines: row.count.lines }] : []));
+  const named = counted.filter((row) => row.folder !== EVERYTHING_ELSE);
+  const [largest] = named.sort((a, b) => b.lines - a.lines);
+  const most = largest !== undefined && rows.length > 1 ? `, the most in ${largest.folder} (${largest.lines})` : '';
+  const unsure = rows.length > counted.length || failures.length > 0;
+  const missing = unsure ? ` Not everything could be counted: ${file} says what is missing.` : '';
+  return `I counted ${formatCount(total.lines, 'line')} of source in ${formatCount(total.files, 'file')}${most}.${missing}`;
+}
+
+function describeEmpty({ failures }: Table): string {
+  return failures.length > 0 ? 'Source files could not be looked for.' : 'No source files were found in this project.';
+}
+
+function formatCount(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}
+
+/** Prints a folder's name as code, whatever its characters. */
+function renderCell(folder: string): string {
+  if (folder === EVERYTHING_ELSE) return folder;
+  const fence = folder.includes('`') ? '``' : '`';
+  const inner = folder.replaceAll('|', '\\|');
+  return `${fence}${inner.startsWith('`') ? ` ${inner} ` : inner}${fence}`;
 }

@@ -2,7 +2,7 @@
 // counted are named, not guessed.
 import type { DoneCall } from './rounds.ts';
 import { chooseFolders, isNotOurs } from './folders.ts';
-import { type LineCount, readListing, readCount } from './read-listing.ts';
+import { present } from '../../workflows/contract/present.ts';
 
 export const EVERYTHING_ELSE = 'everything else';
 
@@ -85,4 +85,51 @@ function countRest(whole: LineCount, parts: readonly Row[]): LineCount | undefin
 function sumRows(rows: readonly Row[]): LineCount {
   const counts = rows.flatMap((row) => ('count' in row ? [row.count] : []));
   return counts.reduce((a, b) => ({ lines: a.lines + b.lines, files: a.files + b.files }), { lines: 0, files: 0 });
+}
+
+// Reads the text results of the glob and grep tools: lines, a summary in brackets, then what could
+// not be searched. A result that was too large arrives as its head and tail, with notes between and
+// after them.
+
+/** `complete`: every path is included. */
+type Listing = { readonly paths: readonly string[]; readonly complete: boolean };
+
+const LISTED = /^\(([\d,]+) files?(, first [\d,]+ shown)?\)$/;
+const COUNTED = /^\(([\d,]+) match(?:es)? in ([\d,]+) files?(?:, first [\d,]+ shown)?\)$/;
+const NONE = /^\(no (?:files|matches|files match)\)$/;
+/** The notes around a preview. */
+const PREVIEW = /^\[(?:… [\d,]+ characters left out …|The result is large: .*)\]$/;
+
+function readListing(output: string): Listing {
+  const { lines, summary, notes } = splitOutput(output, LISTED);
+  const paths = lines.filter((line) => !PREVIEW.test(line));
+  const cut = summary === undefined || LISTED.exec(summary)?.[2] !== undefined;
+  return { paths, complete: !cut && paths.length === lines.length && notes.length === 0 };
+}
+
+/** `note` says why the count may be too small. */
+type LineCount = { readonly lines: number; readonly files: number; readonly note?: string };
+
+/** Returns undefined when the output has no summary. */
+function readCount(output: string): LineCount | undefined {
+  const { summary, notes } = splitOutput(output, COUNTED);
+  if (summary === undefined) return undefined;
+  const [, lines, files] = COUNTED.exec(summary) ?? [];
+  const [note] = notes.filter((line) => !PREVIEW.test(line));
+  return { lines: parseCount(lines), files: parseCount(files), ...present({ note }) };
+}
+
+/** Splits an output. Its last line that looks like a summary is the summary. */
+function splitOutput(
+  output: string,
+  summary: RegExp,
+): { lines: string[]; summary: string | undefined; notes: string[] } {
+  const all = output.split(/\r?\n/).filter((line) => line.trim() !== '');
+  const end = all.findLastIndex((line) => summary.test(line) || NONE.test(line));
+  if (end < 0) return { lines: all, summary: undefined, notes: [] };
+  return { lines: all.slice(0, end), summary: all[end], notes: all.slice(end + 1) };
+}
+
+function parseCount(digits: string | undefined): number {
+  return digits === undefined ? 0 : Number(digits.replaceAll(',', ''));
 }

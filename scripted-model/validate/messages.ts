@@ -4,12 +4,17 @@ import { blockProblem } from './blocks.ts';
 import { findLeadingBlock } from '../compaction/blocks.ts';
 import { findProfile } from '../models/profiles.ts';
 import { isSummaryRequest } from './compaction.ts';
-import { type RequestRules, extraKeyProblem, firstProblem, isObject, type Json } from './shape.ts';
+import { extraKeyProblem, firstProblem, isObject, type Json, type RequestRules } from './shape.ts';
 import { sayingProblem } from './text.ts';
-import { isSilent, strayClearAtProblem, systemMessageProblem } from './system-messages.ts';
-import { placementProblem } from './placement.ts';
-import { listIds, pairingProblem, type ShapedMessage } from './pairing.ts';
-import { searchesProblem } from './searches.ts';
+import {
+  isSilent,
+  listBlocks,
+  type Message,
+  strayClearAtProblem,
+  systemMessageProblem,
+  TOOL_CHANGES,
+} from './system-messages.ts';
+import { blocksOfContent, listIds, pairingProblem, type ShapedMessage } from './pairing.ts';
 
 const MESSAGE_KEYS = new Set(['role', 'content']);
 
@@ -91,4 +96,74 @@ function endProblem(messages: readonly ShapedMessage[], prefill: boolean): strin
   const text = typeof last.content === 'string' ? last.content : last.content?.at(-1)?.['text'];
   if (typeof text !== 'string' || !/\s$/.test(text)) return undefined;
   return 'messages: final assistant content cannot end with trailing whitespace';
+}
+
+// Checks where system messages may stand. Those that follow one another are judged as one, by what
+// stands before the first and after the last.
+const ANYWHERE = '; the directive-only form (content: [] with output_config) is accepted at any position';
+
+function placementProblem(messages: readonly Message[]): string | undefined {
+  for (let first = 0; first < messages.length; first += 1) {
+    if (messages[first]?.role !== 'system') continue;
+    let end = first;
+    while (messages[end]?.role === 'system') end += 1;
+    const group = messages.slice(first, end);
+    const problem = group.every(isSilent) ? undefined : groupProblem(messages, group, first, end);
+    if (problem !== undefined) return problem;
+    first = end;
+  }
+  return undefined;
+}
+
+function groupProblem(
+  messages: readonly Message[],
+  group: readonly Message[],
+  first: number,
+  end: number,
+): string | undefined {
+  const [before, after] = [messages[first - 1], messages[end]];
+  if (before === undefined) {
+    return `messages.${first}: use the top-level 'system' parameter for the initial system prompt${ANYWHERE}`;
+  }
+  const paused = before.role === 'assistant' && isEndInServerResult(before);
+  if (before.role !== 'user' && !paused) {
+    return `messages.${first}: role 'system' must follow a 'user' message or an 'assistant' message ending in a server tool result${ANYWHERE}`;
+  }
+  if (after !== undefined && after.role !== 'assistant') {
+    return `messages.${end - 1}: role 'system' must precede an 'assistant' message or end the array${ANYWHERE}`;
+  }
+  const changes = group.findIndex((message) => listBlocks(message).some(({ type }) => TOOL_CHANGES.includes(type)));
+  if (!paused || changes < 0) return undefined;
+  return `messages.${first + changes}: tool_addition and tool_removal blocks cannot follow a paused 'assistant' message`;
+}
+
+function isEndInServerResult(message: Message): boolean {
+  const type = String(listBlocks(message).at(-1)?.['type']);
+  return type !== 'tool_result' && type.endsWith('_tool_result');
+}
+
+// Checks that a search of the API's own has its result behind it in the same turn of the model. A
+// search that a paused turn ends with, or that stands beside calls, may still be open.
+function searchesProblem(messages: readonly ShapedMessage[]): string | undefined {
+  let open = new Set<string>();
+  return firstProblem([...messages.entries()], ([index, message]) => {
+    const isTurn = message.role === 'assistant';
+    if (message.role === 'user' && listIds(message, 'tool_result', 'tool_use_id').length === 0) open = new Set();
+    if (!isTurn) return undefined;
+    const mayStayOpen = index === messages.length - 1 || listIds(message, 'tool_use', 'id').length > 0;
+    for (const [at, block] of blocksOfContent(message).entries()) {
+      if (block['type'] === 'server_tool_use' && block['name'] === 'web_search') open.add(String(block['id']));
+      if (block['type'] !== 'web_search_tool_result') continue;
+      const id = String(block['tool_use_id']);
+      if (!open.delete(id)) return strayResultProblem(id, `messages.${index}.content.${at}`);
+    }
+    const next = messages[index + 1]?.role;
+    if (open.size === 0 || mayStayOpen || next === 'assistant') return undefined;
+    const [id] = open;
+    return `messages.${index}: \`web_search\` tool use with id \`${id}\` was found without a corresponding \`web_search_tool_result\` block`;
+  });
+}
+
+function strayResultProblem(id: string, path: string): string {
+  return `${path}: unexpected \`tool_use_id\` found in \`web_search_tool_result\` blocks: ${id}. Each \`web_search_tool_result\` block must have a corresponding \`server_tool_use\` block before it.`;
 }

@@ -1,28 +1,26 @@
 // Checks a request's top level as the API does. The messages, tools and breakpoints have checks of
 // their own.
-import { listBetaFields } from './betas.ts';
-import { contextManagementProblem } from './context-management.ts';
-import { breakpointsProblem } from './breakpoints.ts';
+import { BETAS, listBetaFields } from './betas.ts';
 import { compactionBlockProblem, compactionRequestProblem } from './compaction.ts';
 import { findProfile } from '../models/profiles.ts';
 import { sizesProblem } from './images.ts';
 import { messagesProblem } from './messages.ts';
 import { modelRuleProblem } from './model-rules.ts';
-import { fallbacksProblem } from './fallbacks.ts';
 import { outputConfigProblem } from './output-config.ts';
 import {
   extraKeyProblem,
   firstProblem,
   isObject,
-  stringProblem,
   type Json,
   type RequestProblem,
   type RequestRules,
+  stringProblem,
 } from './shape.ts';
 import { textProblem } from './text.ts';
 import { thinkingProblem } from './thinking.ts';
 import { toolChangesProblem } from './tool-changes.ts';
 import { toolsProblem } from './tools.ts';
+import type { ModelProfile } from '../models/model-profile.ts';
 
 const KEYS =
   'max_tokens messages model cache_control container diagnostics inference_geo metadata output_config service_tier speed ' +
@@ -93,5 +91,150 @@ function systemProblem(system: unknown): string | undefined {
     if (!isObject(block)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
     if (block['type'] !== 'text') return `${path}.type: Input should be 'text'`;
     return textProblem(block, path);
+  });
+}
+
+// Checks cache_control as the API does: at most four, and of a known kind. The check of its block
+// says where it may stand.
+const MOST = 4;
+
+/**
+ * Checks the breakpoints. It runs before the messages are known to be well formed, and passes over
+ * malformed ones.
+ */
+function breakpointsProblem(request: Json): string | undefined {
+  const found: Json[] = [];
+  const collect = (holder: unknown): void => {
+    if (isObject(holder) && holder['cache_control'] !== undefined && holder['cache_control'] !== null)
+      found.push(holder);
+  };
+  for (const tool of toList(request['tools'])) collect(tool);
+  for (const block of toList(request['system'])) collect(block);
+  for (const message of toList(request['messages'])) {
+    for (const block of toList(isObject(message) ? message['content'] : undefined)) {
+      collect(block);
+      for (const part of toList(isObject(block) ? block['content'] : undefined)) collect(part);
+    }
+  }
+  collect(request);
+  if (found.length > MOST) {
+    return `A maximum of ${MOST} blocks with cache_control may be provided. Found ${found.length}.`;
+  }
+  return kindProblem(found) ?? orderProblem(found);
+}
+
+function kindProblem(found: readonly Json[]): string | undefined {
+  for (const { cache_control: control } of found) {
+    if (!isObject(control)) return 'cache_control: Input should be a valid dictionary';
+    if (control['type'] !== 'ephemeral') return "cache_control.type: Input should be 'ephemeral'";
+    const ttl = control['ttl'];
+    if (ttl !== undefined && ttl !== '5m' && ttl !== '1h')
+      return "cache_control.ephemeral.ttl: Input should be '5m' or '1h'";
+  }
+  return undefined;
+}
+
+function orderProblem(found: readonly Json[]): string | undefined {
+  const long = found.map((holder) => (holder['cache_control'] as Json)['ttl'] === '1h');
+  const short = long.indexOf(false);
+  if (short < 0 || !long.includes(true, short)) return undefined;
+  return "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block.";
+}
+
+function toList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : [];
+}
+
+// Checks context editing and compaction at a threshold: which edits, in which order, with which
+// header. They are accepted, and do nothing here.
+const EDITS: Readonly<Record<string, string>> = {
+  clear_thinking_20251015: BETAS.contextManagement,
+  clear_tool_uses_20250919: BETAS.contextManagement,
+  compact_20260112: BETAS.thresholdCompaction,
+};
+const LEAST_TRIGGER = 50_000;
+
+function contextManagementProblem(management: unknown, betas: readonly string[]): string | undefined {
+  if (management === undefined || management === null) return undefined;
+  if (!isObject(management)) return 'context_management: Input should be a valid dictionary';
+  const extra = extraKeyProblem(management, new Set(['edits']), 'context_management');
+  const { edits = [] } = management;
+  if (extra !== undefined || !Array.isArray(edits))
+    return extra ?? 'context_management.edits: Input should be a valid list';
+  const list = edits as readonly unknown[];
+  return (
+    firstProblem(list, (edit, index) => editProblem(edit, index, betas)) ?? editOrderProblem(list as readonly Json[])
+  );
+}
+
+function editProblem(edit: unknown, index: number, betas: readonly string[]): string | undefined {
+  const path = `context_management.edits.${index}`;
+  if (!isObject(edit)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
+  const type = String(edit['type']);
+  // The header of compaction at a threshold admits the other edits as well.
+  const known = Object.keys(EDITS).filter(
+    (name) => betas.includes(BETAS.thresholdCompaction) || EDITS[name] === BETAS.contextManagement,
+  );
+  if (!known.includes(type)) {
+    const tags = known.map((name) => `'${name}'`).join(', ');
+    return `${path}: Input tag '${type}' found using 'type' does not match any of the expected tags: ${tags}`;
+  }
+  const { trigger } = edit;
+  const low = type === 'compact_20260112' && isObject(trigger) && Number(trigger['value']) < LEAST_TRIGGER;
+  return low ? `${path}.${type}: trigger.value must be at least ${LEAST_TRIGGER}` : undefined;
+}
+
+function editOrderProblem(edits: readonly Json[]): string | undefined {
+  const at = edits.findIndex(({ type }) => type === 'clear_thinking_20251015');
+  if (at <= 0) return undefined;
+  return 'context_management: `clear_thinking_20251015` must be the first strategy in `context_management.edits` when provided';
+}
+
+// Checks the models that a decline may be handed over to, and the remaining blocks of such a reply
+// when it is sent back.
+const MOST_FALLBACKS = 3;
+const fallbackKeys = new Set(['model', 'max_tokens', 'thinking', 'output_config', 'speed']);
+
+function fallbacksProblem(
+  request: Json,
+  profile: ModelProfile | undefined,
+  betas: readonly string[],
+): string | undefined {
+  const { fallbacks } = request;
+  const sentBack = fallbackBlocksProblem(request, betas);
+  if (sentBack !== undefined || fallbacks === undefined || fallbacks === null || fallbacks === 'default')
+    return sentBack;
+  if (!Array.isArray(fallbacks)) return "fallbacks: Input should be 'default' or a valid list";
+  if (fallbacks.length > MOST_FALLBACKS) return `fallbacks: List should have at most ${MOST_FALLBACKS} items`;
+  if (profile?.fallbacks?.length === 0) return 'fallbacks: not supported for this model';
+  return firstProblem(fallbacks as unknown[], (entry, index) => {
+    const path = `fallbacks.${index}`;
+    if (!isObject(entry)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
+    const malformed = extraKeyProblem(entry, fallbackKeys, path) ?? stringProblem(entry['model'], `${path}.model`);
+    const allowed = profile?.fallbacks ?? [String(entry['model'])];
+    if (malformed !== undefined || allowed.includes(String(entry['model']))) return malformed;
+    return `${path}.model: '${String(entry['model'])}' is not an allowed fallback model for ${profile?.id}`;
+  });
+}
+
+const NOT_BEFORE_IT: readonly unknown[] = ['thinking', 'redacted_thinking', 'connector_text', 'tool_use'];
+
+/**
+ * Checks blocks that follow a decline: the thinking and calls of the model that declined are not
+ * sent back; its text is, and everything that the other model said.
+ */
+function fallbackBlocksProblem({ messages }: Json, betas: readonly string[]): string | undefined {
+  return firstProblem(messages as readonly Json[], ({ content }, index) => {
+    const blocks = Array.isArray(content) ? (content as readonly Json[]) : [];
+    const last = blocks.findLastIndex(({ type }) => type === 'fallback');
+    if (last < 0) return undefined;
+    if (!betas.includes(BETAS.fallbacks)) {
+      return `messages.${index}.content.${last}: Input tag 'fallback' found using 'type' is not one of the expected content block types`;
+    }
+    const stray = blocks.slice(0, last).findIndex(({ type }) => NOT_BEFORE_IT.includes(type));
+    const type = String(blocks[stray]?.['type']);
+    return stray < 0
+      ? undefined
+      : `messages.${index}.content.${stray}: \`${type}\` blocks cannot precede a \`fallback\` block`;
   });
 }

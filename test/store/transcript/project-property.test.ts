@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
 import { createMemo, project, type ProjectOptions } from '../../../store/view/project.ts';
-import { parseBody } from '../../../scripted-model/validate/body.ts';
+import { parseBody } from '../../../scripted-model/admit.ts';
 import { requestProblem } from '../../../scripted-model/validate/request.ts';
 import {
   boundary,
