@@ -2,10 +2,10 @@
 // a tool input goes back to the model as it came, or the prompt cache is lost. Equal inputs in
 // equal order give equal hashes.
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
-import { type Behind, type Segment, NEAR, PAGE } from './entries.ts';
-import { kindOf, findUnknownKind } from './entry-kinds.ts';
+import { type Behind, type Entry, NEAR, PAGE, type Segment } from './entries.ts';
 import { isSnapshotId } from '../snapshots/snapshot-ids.ts';
-import { StoreError, newerValue, findNewerVersion, parseStored } from '../values/store.ts';
+import { findNewerVersion, newerValue, parseStored, StoreError } from '../values/store.ts';
+import type { Notice } from '../../workflows/contract/activities.ts';
 
 /**
  * Where a segment was looked for: `entry` is its last entry's position, or null for the head, which
@@ -98,4 +98,72 @@ export function hasPage(n: number): boolean {
 /** Earlier releases wrote no such list, so readers do not count on it. */
 export function hasNear(n: number): boolean {
   return n % NEAR === 0 && !hasPage(n) && n > 0;
+}
+
+// The kinds of entries and of notices that this version knows. The hash vouches for what is stored,
+// so an unknown kind comes from a newer version: leaving it out of a request would change what the
+// model is told.
+const ENTRY_KINDS: Readonly<Record<Entry['kind'], true>> = {
+  run_started: true,
+  user: true,
+  reply: true,
+  outcomes: true,
+  boundary: true,
+  microcompact: true,
+  collapse_staged: true,
+  collapse_committed: true,
+  snip: true,
+  steered: true,
+  epoch: true,
+  files: true,
+  notice: true,
+  transition: true,
+  run_ended: true,
+  session_closed: true,
+};
+
+const NOTICE_KINDS: Readonly<Record<Notice['kind'], true>> = {
+  interrupted: true,
+  continue: true,
+  call_cut: true,
+  max_turns_reached: true,
+  wrap_up: true,
+  budget_spent: true,
+  error: true,
+  model_switched: true,
+  stop_hook: true,
+  token_budget: true,
+  structured_output: true,
+  call_as_text: true,
+  same_results: true,
+  hook_context: true,
+  files_changed: true,
+  attachment: true,
+  batch_summary: true,
+  about_model: true,
+  about_skills: true,
+  about_tools: true,
+  compaction_failed: true,
+  repaired: true,
+  hook_failed: true,
+  preamble_changed: true,
+  forked: true,
+};
+
+/** Returns the first unknown kind in words, for a sentence; undefined when all are known. */
+function findUnknownKind(entries: readonly unknown[]): string | undefined {
+  for (const entry of entries) {
+    const kind = kindOf(entry);
+    if (kind !== undefined && !Object.hasOwn(ENTRY_KINDS, kind)) return `an entry of kind ${JSON.stringify(kind)}`;
+    const notice = kind === 'notice' ? kindOf((entry as { readonly notice?: unknown }).notice) : undefined;
+    if (notice !== undefined && !Object.hasOwn(NOTICE_KINDS, notice))
+      return `a notice of kind ${JSON.stringify(notice)}`;
+  }
+  return undefined;
+}
+
+/** Returns undefined for a value without a kind, which is not an entry of any version. */
+function kindOf(value: unknown): string | undefined {
+  const kind = (value as { readonly kind?: unknown } | null | undefined)?.kind;
+  return typeof kind === 'string' ? kind : undefined;
 }

@@ -11,7 +11,7 @@ import { createBashTool } from '../../tools/builtin/bash.ts';
 import { createGlobTool } from '../../tools/builtin/glob.ts';
 import { createGrepTool } from '../../tools/builtin/grep.ts';
 import { foldBranches } from '../../system/schema/fold-branches.ts';
-import { mendInput } from '../../system/schema/mend-input.ts';
+import { mendInput } from '../../system/schema/input-schema.ts';
 import { describeNearestLine } from '../../tools/builtin/files/lookalikes.ts';
 import { replaceText } from '../../tools/builtin/files/replace-text.ts';
 import { decidePermission } from '../../tools/rules/permission.ts';

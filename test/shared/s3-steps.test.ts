@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { hashOf } from '../../store/values/store.ts';
-import { s3Care } from '../../store/values/s3/s3-care.ts';
+import { s3Care } from '../../store/values/open-store.ts';
 import { s3Objects } from '../../store/values/s3/s3-objects.ts';
 import type { S3Store } from '../../store/values/s3/s3-store.ts';
 import { faultyProxy, type Fault, type Passing } from '../support/faulty-proxy.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { foldBranches } from '../../../system/schema/fold-branches.ts';
-import { mendInput } from '../../../system/schema/mend-input.ts';
+import { mendInput } from '../../../system/schema/input-schema.ts';
 import { prepareCall } from '../../../activities/calls/prepare.ts';
 import { createRegistry } from '../../../tools/registry.ts';
 import { defineTool } from '../../../tools/tool.ts';
