@@ -6,12 +6,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { endOrphans } from '../system/process/orphans.ts';
-import { isAlive, parseIdentity } from '../system/process/identity.ts';
+import { isAlive, parseIdentity, processIdentity } from '../system/process/identity.ts';
 import { isElicited } from '../workflows/contract/people.ts';
-import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
-import { LockHeld, withLock } from '../system/process/file-lock.ts';
+import { MEMO_KEY, type SessionMemo, WORKFLOW_TYPE } from '../workflows/contract/session.ts';
+import { identitySchema, LockHeld, withLock } from '../system/process/file-lock.ts';
 import { GRPC, readGrpcFailure } from '../connection/grpc-failure.ts';
-import { joinWorkers } from './host-workers.ts';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { findFreePath } from './embedded/members.ts';
+import { readJsonFile, writeJsonFile } from '../system/json-file.ts';
 
 /** PENDING_ACTIVITY_STATE_STARTED and _CANCEL_REQUESTED: an attempt was begun. */
 const STARTED_STATES: readonly unknown[] = [2, 3];
@@ -149,4 +153,51 @@ async function findOrphans(client: Client, workflowId: string): Promise<string[]
     const started = STARTED_STATES.includes(state);
     return activityId && started && identity && isAlive(identity) === 'dead' ? [activityId] : [];
   });
+}
+
+// The workers that this data folder has had: a file each, which a worker removes when it ends. A
+// file that is left says that its worker died, and only then is there something to take over.
+const schema = identitySchema.extend({ taskQueue: z.string() });
+
+/**
+ * Rounds in which the sessions of a dead worker are looked at: a server that was killed with it
+ * lists them late.
+ */
+const ROUNDS = 3;
+
+type HostWorkers = {
+  /**
+   * Tells whether a worker of the queue has died that was not looked after in enough rounds, and
+   * counts this round.
+   */
+  haveDied(): boolean;
+  /** Removes this process, which has stopped working. */
+  leave(): void;
+};
+
+/** Adds this process to the workers of the queue. */
+export function joinWorkers(dir: string, taskQueue: string): HostWorkers {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const own = processIdentity();
+  const path = findFreePath(dir, `${own.pid}-${own.startTime}`);
+  writeJsonFile(path, { ...own, taskQueue }, 'not durable');
+  const rounds = new Map<string, number>();
+  const isDead = (file: string): boolean => {
+    const read = readJsonFile(file, schema);
+    if (read.kind === 'absent') return false;
+    return read.kind === 'damaged' || (read.value.taskQueue === taskQueue && isAlive(read.value, 'here') === 'dead');
+  };
+  return {
+    haveDied() {
+      const files = readdirSync(dir).map((name) => join(dir, name));
+      const dead = files.filter((file) => file.endsWith('.json') && file !== path && isDead(file));
+      for (const file of dead) {
+        const round = (rounds.get(file) ?? 0) + 1;
+        rounds.set(file, round);
+        if (round >= ROUNDS) rmSync(file, { force: true });
+      }
+      return dead.length > 0;
+    },
+    leave: () => rmSync(path, { force: true }),
+  };
 }

@@ -7,6 +7,7 @@ import {
   condition,
   isCancellation,
   patched,
+  upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
 import { commitEntries } from './run/commit-entries.ts';
@@ -19,14 +20,14 @@ import type { RunReport, SessionInput } from './contract/session.ts';
 import { stopBackground, watchBackground } from './delegated/background.ts';
 import { awaitAgents } from './delegated/carry-out.ts';
 import { reportToParent } from './delegated/reports.ts';
-import { openForkFolder } from './session/check-out.ts';
-import { handOverIfDue, canHandOver } from './session/handover.ts';
+import { canHandOver, handOverIfDue } from './session/handover.ts';
 import { messageProblem, sessionTitle } from './session/inbox.ts';
 import { activityProblem } from './activity-problem.ts';
 import { noContext } from './machine/state.ts';
 import type { Carry, ResumedInput } from './session/session-state.ts';
 import { Session } from './session/session.ts';
 import { listenToClients } from './updates/listen.ts';
+import { type CheckOut, type FilesCheckedOut, FORK_FILES_KEY, type ForkFiles } from './contract/fork.ts';
 
 /**
  * Returns the report of the last run where the session was opened for one run (`until`). Otherwise
@@ -230,4 +231,30 @@ function withTitle(input: Partial<ResumedInput>): ResumedInput {
   const { first, visibility = false } = input;
   const { title = first?.body.kind === 'text' ? sessionTitle(first.body.text) : '' } = input;
   return { ...(input as ResumedInput), title, visibility };
+}
+
+// Checks the files of a fork out before its first run (T10). A fork whose files cannot be had ends
+// as failed, with the reason: it would work on other files than its conversation is about.
+
+/** Returns the failure of the fork; null when its files are there, or it has none of its own. */
+async function openForkFolder(session: Session): Promise<ApplicationFailure | null> {
+  const { checkOut } = session.facts.now;
+  if (!checkOut) return null;
+  session.enterPhase('running');
+  const end = await checkOutOnce(session, checkOut);
+  const { kind: state, ...told } = end;
+  upsertMemo({ [FORK_FILES_KEY]: { folder: checkOut.to, ...told, state } satisfies ForkFiles });
+  if (end.kind === 'refused') return ApplicationFailure.nonRetryable(end.problem, 'NotForked');
+  session.facts.noteCheckedOut(end.folder);
+  return null;
+}
+
+async function checkOutOnce({ ports, facts }: Session, checkOut: CheckOut): Promise<FilesCheckedOut> {
+  try {
+    return await ports.checkOutFiles({ ...checkOut, step: facts.nextStep() });
+  } catch (error) {
+    const problem = activityProblem(error);
+    if (problem === null || isCancellation(error)) throw error;
+    return { kind: 'refused', problem: problem.detail };
+  }
 }

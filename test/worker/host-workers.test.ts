@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { processIdentity } from '../../system/process/identity.ts';
-import { joinWorkers } from '../../worker/host-workers.ts';
+import { joinWorkers } from '../../worker/reaper.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** An identity of this machine, with a start time that no process has. */

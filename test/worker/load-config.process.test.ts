@@ -6,8 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { ConfigProblem } from '../../worker/config/config.ts';
-import { loadConfig } from '../../worker/config/load-config.ts';
-import { importTypeScript } from '../../worker/config/typescript-loader.ts';
+import { loadConfig, importTypeScript } from '../../worker/config/load-config.ts';
 import { compiled, outputOf, startNode } from '../support/compiled.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

@@ -7,7 +7,7 @@ import { formatLog } from '../../system/log.ts';
 import type { Observation } from '../../store/live/observe.ts';
 import { formatIdentity, processIdentity } from '../../system/process/identity.ts';
 import { openLogStream, createWorkerLog, type LogOptions } from '../../worker/log.ts';
-import { observeByLog } from '../../worker/monitor/event-log.ts';
+import { observeByLog } from '../../worker/monitor/watchers.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { noSpend } from '../../workflows/contract/loop.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -10,11 +10,10 @@ import { childEnvironment, type Environment } from '../../system/process/environ
 import { killNow, killTree } from '../../system/process/kill-tree.ts';
 import { ownProcessId } from '../../system/process/orphans.ts';
 import { pathOutside, worldWritableFolders } from '../../system/process/programs.ts';
-import { spawnPiped, type PipedProcess } from '../../system/process/spawn-piped.ts';
+import { type PipedProcess, spawnPiped } from '../../system/process/spawn-piped.ts';
 import type { PipePlace } from '../../system/process/pipes.ts';
-import { codeOf, reasonOf } from '../../system/text.ts';
-import { chooseLastWords } from './last-words.ts';
-import { readAnsweredId, createLineReader, type LineReader, TOO_LARGE } from './long-lines.ts';
+import { clip, codeOf, reasonOf } from '../../system/text.ts';
+import { createLineReader, type LineReader, readAnsweredId, TOO_LARGE } from './long-lines.ts';
 import { isMessage, PrintedWords, readMessage } from './printed.ts';
 import type { McpBounds, StdioServer } from './servers.ts';
 import type { EndingTransport } from './transport.ts';
@@ -214,4 +213,53 @@ function collectLastWords({ stderr }: PipedProcess): () => string {
     last = `${last}${bytes.toString('utf8')}`.slice(-LAST_WORDS);
   });
   return () => chooseLastWords(last);
+}
+
+// Chooses, from what a program printed before its end, the words that say why it ended: many print
+// stack frames, versions and hints behind them.
+const LONGEST = 300;
+
+/** Lines that tell nothing by themselves, in any order. */
+const EMPTY_WORDS = [
+  /^\s*$/,
+  // Stack frames, carets, and properties of an error of Node.
+  /^\s/,
+  /^[{}[\]()^,;~.\s]+$/,
+  /^Node\.js v\d/,
+  /^(Bun|Deno) v\d/,
+  /^\(Use `node --trace/,
+  /^Require stack:$/,
+  /^- \//,
+  // Go, Rust, the shells of both.
+  /^(goroutine \d+ \[|created by |exit status \d+$)/,
+  /^[\w./*-]+\(.*\)$/,
+  /^(note: .*RUST_BACKTRACE|stack backtrace:$)/,
+  // npm, docker, Python.
+  /^npm (error|ERR!) (A complete log|code |errno |syscall |path |404$)/,
+  /^(See|Run) 'docker/,
+  /^Traceback \(most recent call last\)/,
+];
+
+/** Lines that name an error. */
+const ERRORS = [
+  /^npm (error|ERR!) \S/,
+  /^(\[cause\]: |Caused by: |Uncaught |Unhandled |\[)?[\w.$]*(Error|Exception|Rejection)\b[^:]*:/,
+  /^(error|fatal|panic|fatal error|docker:|thread '.*' .*panicked)(?!\w)/i,
+];
+
+/** Returns a line, and what belongs to it; the empty text where nothing was printed. */
+export function chooseLastWords(printed: string): string {
+  const lines = printed.split(/\r?\n/).map((line) => line.trimEnd());
+  const isEmpty = (line: string): boolean => EMPTY_WORDS.some((words) => words.test(line));
+  const isError = (line: string): boolean => !isEmpty(line) && ERRORS.some((words) => words.test(line));
+  // npm says first what is wrong, and others last.
+  const isNpm = lines.some((line) => /^npm (error|ERR!) code /.test(line));
+  const at = isNpm ? lines.findIndex(isError) : lines.findLastIndex(isError);
+  if (at === -1) return clip(lines.findLast((line) => !isEmpty(line))?.trim() ?? '', LONGEST);
+  // The properties of an error of Node follow the brace.
+  const line = (lines[at] ?? '').replace(/ \{$/, '');
+  const rest = isNpm || line !== lines[at] ? [] : lines.slice(at + 1);
+  const end = rest.findIndex((one) => isEmpty(one) && !/^ {2,4}\S(?!t )/.test(one));
+  const more = end === -1 ? rest : rest.slice(0, end);
+  return clip([line, ...more].map((one) => one.trim()).join(' '), LONGEST);
 }

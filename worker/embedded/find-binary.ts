@@ -1,15 +1,18 @@
 // Finds a Temporal server to run, or gets one: from PATH, our cache, the SDK's own download, a Go
 // build. Each step that gives none says why, and the last sentence lists them all.
-import { readdirSync } from 'node:fs';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { createReadStream, existsSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, delimiter, dirname, isAbsolute, join } from 'node:path';
 import { findPrograms, isExecutable, type Programs } from '../../system/process/programs.ts';
-import { downloadBinary, type BinarySource } from './fetch-binary.ts';
-import { checkBinary, forgetBinary, recordBinary } from './binary-checksum.ts';
-import { buildBinary } from './build-binary.ts';
+import { type BinarySource, downloadBinary, startProgram } from './fetch-binary.ts';
 import { cacheFolderOf, type Env } from '../../connection/data-folder.ts';
 import { withLock } from '../../system/process/file-lock.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { type Binary, binaryVersion, versionProblem } from './binary-version.ts';
+import { createHash } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
+import { codeOf } from '../../system/text.ts';
+import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 
 export type FindBinary = {
   readonly env: Env;
@@ -113,4 +116,121 @@ function listNames(folder: string): readonly string[] {
   } catch {
     return [];
   }
+}
+
+// Records the checksum of a server binary of our cache next to it, where commands of the agent
+// cannot write, and refuses to start a binary that has changed. A file that looks untouched is not
+// read again: 250 MB take a second.
+const recordSchema = z.object({
+  sha256: z.string(),
+  /** Inode, size and times of the file that was read. A program cannot set the time of a change. */
+  seen: z.string(),
+});
+
+const REMEDY = 'remove both files; the next start downloads or builds a server again';
+
+/**
+ * Checks a binary before it is started for anything. Resolves to `unknown` when nothing is
+ * recorded. Throws SetupProblem when the binary is not the recorded one.
+ */
+async function checkBinary(path: string): Promise<'unchanged' | 'unknown'> {
+  const record = recordPath(path);
+  const file = readJsonFile(record, recordSchema);
+  if (file.kind === 'absent') return 'unknown';
+  if (file.kind === 'damaged')
+    throw new SetupProblem(`${record}, the checksum of ${path}, is damaged (${file.why}): ${REMEDY}`);
+  const seen = identityOf(path);
+  if (seen === file.value.seen) return 'unchanged';
+  if ((await sha256Of(path)) !== file.value.sha256)
+    throw new SetupProblem(
+      `${path} has changed since it was downloaded or built (${record} has another checksum): ${REMEDY}`,
+    );
+  saveRecord(path, { ...file.value, seen });
+  return 'unchanged';
+}
+
+async function recordBinary(path: string): Promise<void> {
+  // The identity is taken first: a change while the file is read makes it be read again.
+  const seen = identityOf(path);
+  saveRecord(path, { sha256: await sha256Of(path), seen });
+}
+
+function saveRecord(path: string, record: z.infer<typeof recordSchema>): void {
+  try {
+    writeJsonFile(recordPath(path), record, 'not durable');
+  } catch (error) {
+    // The folder is read-only, as for a command in the sandbox: this process changes nothing there,
+    // and the next one records it.
+    if (!['EROFS', 'EACCES', 'EPERM'].includes(codeOf(error) ?? '')) throw error;
+  }
+}
+
+/** Forgets the checksum, because another file was put there. */
+function forgetBinary(path: string): void {
+  rmSync(recordPath(path), { force: true });
+}
+
+const recordPath = (path: string): string => join(dirname(path), `.${basename(path)}.sha256.json`);
+
+function identityOf(path: string): string {
+  const { ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+  return [ino, size, mtimeNs, ctimeNs].join(' ');
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
+  return hash.digest('hex');
+}
+
+// Builds the Temporal CLI with Go, which needs nothing but a Go proxy. It takes about four minutes
+// on two cores, once.
+
+/**
+ * The newest version that `go install` takes: later ones replace modules. It holds server 1.29.1.
+ */
+const VERSION = 'v1.5.1';
+const PACKAGE = `github.com/temporalio/cli/cmd/temporal@${VERSION}`;
+const REPORT_MS = 30_000;
+
+export const buildBinary: BinarySource = async ({ into, programs, say }) => {
+  const bin = mkdtempSync(join(into, '.build-'));
+  try {
+    say(`building a Temporal server with \`go install ${PACKAGE}\`: about 4 minutes, once`);
+    const failure = await runGoInstall(programs, bin, say);
+    if (failure !== null) return { problem: failure };
+    const path = findFreeName(into);
+    renameSync(join(bin, 'temporal'), path);
+    return { path };
+  } finally {
+    rmSync(bin, { recursive: true, force: true });
+  }
+};
+
+/** Finds a free name: an existing binary may be in use for another database. */
+function findFreeName(into: string): string {
+  const plain = join(into, 'temporal');
+  return existsSync(plain) ? join(into, `temporal-${VERSION}`) : plain;
+}
+
+async function runGoInstall(programs: Programs, bin: string, say: (line: string) => void): Promise<string | null> {
+  const started = Date.now();
+  const child = await startProgram([programs.at('go'), 'install', PACKAGE], bin, programs, { GOBIN: bin });
+  if (typeof child === 'string') return `cannot build it: ${child}`;
+  let errors = '';
+  // Only the end of the output is kept, which says why the build failed.
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors = (errors + text).slice(-4_000)));
+  const report = setInterval(() => say(`still building (${formatDuration(Date.now() - started)})`), REPORT_MS);
+  const { code, signal } = await child.closed().finally(() => clearInterval(report));
+  if (code === 0) {
+    say(`built a Temporal server in ${formatDuration(Date.now() - started)}`);
+    return null;
+  }
+  const last = errors.trim().split('\n').at(-1) || (signal ?? `status ${code}`);
+  return `\`go install ${PACKAGE}\` failed: ${last}`;
+}
+
+function formatDuration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }

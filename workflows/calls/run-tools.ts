@@ -10,12 +10,12 @@ import type { PendingApproval } from '../contract/session.ts';
 import { stopDelegation } from '../delegated/carry-out.ts';
 import type { CallResult, Move, ToolsRan } from '../machine/events.ts';
 import type { RunState } from '../machine/state.ts';
-import { activityProblem } from '../activity-problem.ts';
+import { activityProblem, type ActivityProblem } from '../activity-problem.ts';
 import type { RunContext } from '../run/run-context.ts';
 import { CallBatch } from './call-batch.ts';
 import { ReplyCalls, type SharedInput } from './reply-calls.ts';
-import { RunningCall, type CallEnd } from './running-call.ts';
-import { settleCall, unknownOutcome } from './settle-call.ts';
+import { type CallEnd, RunningCall } from './running-call.ts';
+import type { DelegatedEnd } from '../contract/delegation.ts';
 
 const NOT_STARTED = {
   sibling: 'Not run: cancelled before it started, because another call of the same reply failed.',
@@ -164,4 +164,42 @@ async function settleNotBegun(reply: ReplyCalls, call: Call, why: string): Promi
 
 function notRun(call: Pick<Call, 'index' | 'givenUp'>, why: string): CallResult {
   return { item: notRunItem(call, why), facts: { error: true } };
+}
+
+// Settles a call that was stopped, or that failed for good, and did not say what had become of it:
+// an activity finds out, and begins nothing (L39, L40, L48).
+const CHECK = 'It may have taken effect; check before repeating it.';
+
+/** `delegated`: the end of a call that the workflow carried out. Nothing cancels this. */
+async function settleCall(
+  reply: ReplyCalls,
+  shared: SharedInput,
+  { index, safe, givenUp }: Call,
+  delegated?: DelegatedEnd,
+): Promise<CallResult> {
+  const { ports, facts } = reply.session;
+  const judged = { ...(safe && { safe: true as const }), ...present({ givenUp, delegated }) };
+  const item = reply.itemOf(index);
+  const findOut = () => ports.runTool({ ...shared, ...judged, step: facts.nextStep(), index, stopped: true });
+  try {
+    const result = await CancellationScope.nonCancellable(findOut);
+    if ('ask' in result || 'delegate' in result) throw new Error(`call ${index} was stopped, and wants to begin`);
+    return { item, facts: result };
+  } catch (error) {
+    const problem = activityProblem(error);
+    if (problem === null) throw error;
+    return unknownOutcome(index, problem);
+  }
+}
+
+/**
+ * Leaves out the call's key: the record of its outcome may be what is damaged, and looking for it
+ * again would fail again.
+ */
+function unknownOutcome(index: number, { damaged, detail }: ActivityProblem): CallResult {
+  const why = damaged ? 'what is stored of this call is damaged' : 'the call was given up';
+  return {
+    item: { index, note: `Outcome unknown: ${why}. ${CHECK} ${detail}`, unknown: true },
+    facts: { error: true },
+  };
 }

@@ -1,6 +1,6 @@
 // Opens a run for the messages that wait, and runs it.
-import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
-import type { OpenRun, WorkspacePlace, RunOpened } from '../contract/activities.ts';
+import { ActivityFailure, CancellationScope, isCancellation, patched } from '@temporalio/workflow';
+import type { Append, OpenRun, RunOpened, WorkspacePlace } from '../contract/activities.ts';
 import type { StopCause } from '../contract/loop.ts';
 import { optionsSizeProblem } from '../contract/options-problem.ts';
 import { promptLimits, remainingGrant, withinGrant, withinPrompt } from '../delegated/grant.ts';
@@ -10,13 +10,13 @@ import type { LoopEnd } from '../machine/loop.ts';
 import { initialState } from '../machine/state.ts';
 import { snipAppend, userAppend } from '../machine/transitions.ts';
 import { activityProblem } from '../activity-problem.ts';
-import { idsFromPeople, listMessages, keepPlaceUnlessGiven } from '../session/inbox.ts';
+import { idsFromPeople, keepPlaceUnlessGiven, listMessages } from '../session/inbox.ts';
 import { notWaiting } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
-import { budgetSpentNotices } from '../told/budget-spent.ts';
 import { finishRun } from './finish-run.ts';
 import { runToEnd } from './run.ts';
 import { present } from '../contract/present.ts';
+import type { RunSummary } from '../contract/session.ts';
 
 /** Opens a run for the messages that wait, and goes on with it to its end. */
 export async function openAndRun(session: Session): Promise<void> {
@@ -116,4 +116,13 @@ async function openStoppable(session: Session, input: OpenRun): Promise<RunOpene
     if (session.stopCause && (isCancellation(error) || error instanceof ActivityFailure)) return null;
     throw error;
   }
+}
+
+// Tells the model of the next prompt that the run before was cut short: nothing else in the
+// conversation says so (L51).
+function budgetSpentNotices(last: Pick<RunSummary, 'terminal'> | null): readonly Append[] {
+  const { terminal } = last ?? {};
+  if (terminal?.reason !== 'budget_exceeded' || !patched('perdure-budget-spent')) return [];
+  const limit = 'limitUsd' in terminal ? 'cost' : 'tokens';
+  return [{ kind: 'notice', notice: { kind: 'budget_spent', limit } }];
 }

@@ -3,27 +3,28 @@ import { patched } from '@temporalio/workflow';
 import type { MessageId } from '../contract/ids.ts';
 import {
   addSpend,
+  type RemainingBudget,
   type Rules,
   type RunSnapshot,
   type TerminalReason,
   type TransitionReason,
 } from '../contract/loop.ts';
-import { bringPrompt } from '../delegated/grant.ts';
-import { rulesBesideAgents } from '../delegated/reserved.ts';
+import { bringPrompt, withoutReserved } from '../delegated/grant.ts';
 import { absorbAgents } from '../machine/absorb.ts';
 import { absorbPrepared } from '../machine/compactions.ts';
 import type { Move, PerformedMove } from '../machine/events.ts';
-import { runLoop, type LoopEnd, type LoopPort } from '../machine/loop.ts';
+import { type LoopEnd, type LoopPort, runLoop } from '../machine/loop.ts';
 import type { RunState } from '../machine/state.ts';
-import { isHandoverDue, handOverIfDue } from '../session/handover.ts';
+import { handOverIfDue, isHandoverDue } from '../session/handover.ts';
 import { idsFromPeople, listMessages } from '../session/inbox.ts';
-import { notWaiting, type RunWait, type RunCarry } from '../session/session-state.ts';
+import { notWaiting, type RunCarry, type RunWait } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
-import { reportSeen, describePlace } from '../told/report-seen.ts';
+import { describePlace, reportSeen } from '../told/report-seen.ts';
 import { RunClock, RunLimits } from '../updates/run-limits.ts';
 import { finishRun } from './finish-run.ts';
 import { createPerform } from './perform.ts';
 import type { RunContext } from './run-context.ts';
+import { hasAny, sumBudgets } from '../delegated/shares.ts';
 
 /** Goes on with the run that `carry` holds, to its end. */
 export async function runToEnd(session: Session, carry: RunCarry): Promise<void> {
@@ -127,4 +128,19 @@ function deadlineOf({ deadline, leftMs = null }: RunCarry): number | null {
 function moveToResume({ tools, parkedUntil }: RunWait): PerformedMove | undefined {
   if (tools) return { do: 'run_tools', calls: tools.calls, cut: tools.cut };
   return parkedUntil === null ? undefined : { do: 'park', waitMs: Math.max(0, parkedUntil - Date.now()) };
+}
+
+// Keeps the run's own calls from spending what its agents hold of its limits (L69, L71).
+
+/**
+ * Sessions of earlier releases spent a second time the grant of a foreground agent that was lost.
+ */
+const LOST_GRANTS = 'perdure-lost-grants';
+
+type AgentReserves = { readonly reservedBeside: RemainingBudget; readonly reservedByCalls: RemainingBudget };
+
+/** Lowers the rules by what the run's agents may still take, or may have taken without a report. */
+function rulesBesideAgents(rules: Rules, { reservedBeside, reservedByCalls }: AgentReserves): Rules {
+  const all = hasAny(reservedByCalls) && patched(LOST_GRANTS);
+  return withoutReserved(rules, all ? sumBudgets([reservedBeside, reservedByCalls]) : reservedBeside);
 }

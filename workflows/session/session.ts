@@ -1,14 +1,13 @@
 // A session: its parts, its phase as others see it, and how its run is stopped. Each workflow run
 // makes one.
-import { CancellationScope, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, condition, log, patched, workflowInfo } from '@temporalio/workflow';
 import type { CallModel, SessionActivities } from '../contract/activities.ts';
-import type { SessionId } from '../contract/ids.ts';
+import { agentName, type SessionId } from '../contract/ids.ts';
 import type { StopCause } from '../contract/loop.ts';
-import type { Phase, RunSummary, UserMessage } from '../contract/session.ts';
+import { LISTED_APPROVALS, type Phase, type RunSummary, type UserMessage } from '../contract/session.ts';
 import { Approvals } from '../updates/approvals.ts';
 import type { RunLimits } from '../updates/run-limits.ts';
 import { AskedOnce } from '../updates/asked-once.ts';
-import { PassedOverLog } from '../updates/passed-over-log.ts';
 import { Elicitations } from '../updates/elicitations.ts';
 import { SteeredLog } from '../updates/steered-log.ts';
 import { changesDeed } from '../contract/steered.ts';
@@ -17,15 +16,18 @@ import { MemoWriter } from '../told/memo-writer.ts';
 import { Delegations } from '../delegated/delegations.ts';
 import type { GrantingRun } from '../delegated/shares.ts';
 import type { LateBill } from '../delegated/spent.ts';
-import { AskReporter } from '../delegated/asks.ts';
 import { Pauses } from '../delegated/pauses.ts';
 import { newsMessage } from '../delegated/background.ts';
 import { createPorts } from '../ports.ts';
-import { makeCarriable, Inbox } from './inbox.ts';
+import { Inbox, makeCarriable } from './inbox.ts';
 import type { RunState } from '../machine/state.ts';
 import { Alerts } from '../told/alerts.ts';
 import { memoOf, sessionNow, splitCarry } from './session-facts.ts';
-import { Facts, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
+import { type Carry, Facts, type ResumedInput, type ToolsCarry } from './session-state.ts';
+import type { AgentOrigin } from '../contract/delegation.ts';
+import type { PassedOver, PendingApproval } from '../contract/people.ts';
+import type { HostSession } from '../delegated/host-session.ts';
+import { tellSession } from '../delegated/reports.ts';
 
 /**
  * The run in progress. `tools`: calls that were open at a handover, until they are taken up.
@@ -251,5 +253,78 @@ export class Session {
     const deed = message.options ? changesDeed(message.options, this.facts.now.options) : null;
     if (deed) this.steered.note(deed, message);
     if (message.now) this.stop('message');
+  }
+}
+
+// Tells the root what waits for people in an agent's session (L70).
+
+/**
+ * Tells the newest list, one after the other, to the root, where people see it and decide (L70).
+ */
+class AskReporter {
+  private readonly session: HostSession;
+  /** The list as it was told last; null when this workflow run has told nothing. */
+  private lastTold: string | null = null;
+  private isTelling = false;
+
+  constructor(session: HostSession) {
+    this.session = session;
+  }
+
+  get isSettled(): boolean {
+    return !this.isTelling;
+  }
+
+  change(): void {
+    const { agent } = this.session.input;
+    if (!agent || this.isTelling) return;
+    this.isTelling = true;
+    void this.tellAll(agent);
+  }
+
+  /** Empties the list of an agent whose session was ended from outside, and cannot do it itself. */
+  tellLost(session: SessionId): void {
+    const { agent } = this.session.input;
+    if (agent && patched('perdure-agent-lost')) void tellSession(agent.root, { asks: [], session });
+  }
+
+  async awaitSettled(): Promise<void> {
+    if (this.isTelling) await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
+  }
+
+  private async tellAll({ root, path }: AgentOrigin): Promise<void> {
+    for (let asks = this.nameAsks(path); JSON.stringify(asks) !== this.lastTold; asks = this.nameAsks(path)) {
+      this.lastTold = JSON.stringify(asks);
+      await tellSession(root, { asks, session: this.session.id });
+    }
+    this.isTelling = false;
+  }
+
+  /** Names the calls by their session, so that no two names are the same. */
+  private nameAsks(path: readonly string[]): readonly PendingApproval[] {
+    const { id: session, approvals } = this.session;
+    const name = agentName(session);
+    return approvals.pending
+      .slice(0, LISTED_APPROVALS)
+      .map((one) => ({ ...one, call: `${name}.${one.call}`, agent: { session, call: one.call, path } }))
+      .map((one) => (one.question ? { ...one, question: {} } : one));
+  }
+}
+
+// Lists the signals that did nothing, and why, for the person who has just sent one.
+
+/** How many are kept; a new workflow run begins with none. */
+const MOST_KEPT = 10;
+
+class PassedOverLog {
+  private kept: readonly PassedOver[] = [];
+
+  get last(): readonly PassedOver[] {
+    return this.kept;
+  }
+
+  note(what: PassedOver): void {
+    log.warn(`a signal was passed over: ${what.why}`, { signal: what.signal });
+    this.kept = [...this.kept, what].slice(-MOST_KEPT);
   }
 }

@@ -1,7 +1,7 @@
 // What a program that ended printed last: the words that say why, as runtimes of today print them
 // (L75).
 import { expect, test } from 'vitest';
-import { chooseLastWords } from '../../../tools/mcp/last-words.ts';
+import { chooseLastWords } from '../../../tools/mcp/stdio.ts';
 
 const frames = '    at node:internal/main/run_main_module:28:49';
 

@@ -2,8 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { type BinarySource, downloadBinary } from '../../../worker/embedded/fetch-binary.ts';
-import { buildBinary } from '../../../worker/embedded/build-binary.ts';
-import { findBinary, type FindBinary } from '../../../worker/embedded/find-binary.ts';
+import { findBinary, type FindBinary, buildBinary } from '../../../worker/embedded/find-binary.ts';
 import { findPrograms } from '../../../system/process/programs.ts';
 import { temporaryFolder } from './support.ts';
 

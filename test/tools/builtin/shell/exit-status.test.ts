@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isAnswerStatus } from '../../../../tools/builtin/shell/exit-status.ts';
+import { isAnswerStatus } from '../../../../tools/builtin/shell/output.ts';
 
 test.each([
   ['grep x a', 1, true],
