@@ -2,17 +2,21 @@
 // one declaration; `npx vitest run --project fast test/docs -u` writes the table of options.
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import type { Client } from '@temporalio/client';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { addRunOptions, readFlags, RunFlag } from '../../cli/run-options.ts';
 import { cliOf } from '../../cli/cli.ts';
+import { createClient } from '../../client/client.ts';
 import { CHANGEABLE } from '../../client/schedules/change-schedule.ts';
 import { knownOptions, refuseUnknown } from '../../client/options.ts';
 import { openapiDocument } from '../../page/api/openapi.ts';
 import { eventKinds, limits, options, scheduleChanges } from '../../page/api/schemas.ts';
 import { checkRunOptions } from '../../page/api/steering.ts';
+import { createClientConverter } from '../../connection/payloads/data-converter.ts';
 import { steered } from '../../store/live/event-parts.ts';
+import { memoryStore } from '../../store/values/memory-store.ts';
 import { checkConfig, CONFIG_KEYS } from '../../worker/config/config.ts';
 import { nearName } from '../../workflows/contract/did-you-mean.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
@@ -38,6 +42,19 @@ test('docs/client.md has each option of a run with its sentence and its flag (L5
   );
   const made = /(?<=\| option \| what it says \| flag \|\n\|---\|---\|---\|\n)[^]*?(?=\n## )/;
   await expect(readFileSync(page, 'utf8').replace(made, () => `${rows.join('\n')}\n`)).toMatchFileSnapshot(page);
+});
+
+test('docs/client.md has a row for each method of the client and of its schedules (Q2)', () => {
+  const page = readFileSync(join(docs, 'client.md'), 'utf8');
+  const cells = [...page.matchAll(/^\| (`\w+\(.*?) \|/gm)].map(([, cell = '']) => cell);
+  const named = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)\(/g)].map(([, name]) => name));
+  const temporal = { options: { loadedDataConverter: createClientConverter(undefined) } } as unknown as Client;
+  const client = createClient({ temporal, store: memoryStore() });
+  const methods = [client, client.schedules].flatMap((part) =>
+    Object.entries(part).flatMap(([name, member]) => (typeof member === 'function' ? [name] : [])),
+  );
+  expect(methods.length).toBeGreaterThan(30);
+  expect(methods.filter((name) => !named.includes(name))).toEqual([]);
 });
 
 test('each option of a run has its flag, and a field with its sentence over HTTP (L57)', () => {
