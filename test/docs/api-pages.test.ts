@@ -3,7 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { entrySources, readApi, root, type Item } from './api-report.ts';
+import { readApi, type Item } from './api-report.ts';
+import { entrySources, root } from './source-program.ts';
 
 const api = readApi();
 const pageOf = (entry: string): string => `${entry.replaceAll('/', '-')}.md`;

@@ -5,8 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import ts from 'typescript';
-
-export const root = resolve(import.meta.dirname, '../..');
+import { entrySources, root, sourceProgram } from './source-program.ts';
 
 export type Item = { readonly name: string; readonly doc: string; readonly code: string };
 
@@ -18,20 +17,6 @@ export type Api = {
   /** Types that the exported ones name, and no entry exports. */
   readonly others: readonly Item[];
 };
-
-/** From `perdure`, `perdure/worker`, … to the source of each, as package.json has them. */
-export function entrySources(): ReadonlyMap<string, string> {
-  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-    readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
-  };
-  return new Map(
-    Object.entries(exports).flatMap(([path, target]) =>
-      typeof target === 'string'
-        ? []
-        : [[path.replace(/^\./, 'perdure'), target.types.replace(/^\.\/dist\/(.*)\.d\.ts$/, '$1.ts')]],
-    ),
-  );
-}
 
 type Found = { readonly file: string; readonly name: string; readonly node: ts.Statement };
 
@@ -175,7 +160,7 @@ function namesIn(node: ts.Node, names = new Set<string>()): ReadonlySet<string> 
 
 /** A type that a value brought along, which the file of the inferred one need not import. */
 function lookUpAnywhere(name: string): Found | null {
-  for (const { fileName, statements } of program?.getSourceFiles() ?? []) {
+  for (const { fileName, statements } of sourceProgram().getSourceFiles()) {
     const node = statements.find((each) => isExported(each) && namesOf(each).includes(name));
     if (node && fileName.startsWith(root) && !fileName.includes('node_modules')) return lookUp(fileName, name);
   }
@@ -241,30 +226,8 @@ const findAlias = (file: string, name: string): ts.TypeAliasDeclaration | undefi
     .statements.filter(ts.isTypeAliasDeclaration)
     .find((alias) => alias.name.text === name);
 
-let program: ts.Program | undefined;
-
-/**
- * Makes one program for all entries. Packages are not read, apart from the one that types are
- * inferred with: that takes seconds, and types of theirs are told by name.
- */
-function createApiProgram(): ts.Program {
-  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) => ts.sys.readFile(path)) as {
-    readonly config: object;
-  };
-  const { options } = ts.parseJsonConfigFileContent(config, { ...ts.sys, readDirectory: () => [] }, root);
-  const host = ts.createCompilerHost(options);
-  host.resolveModuleNameLiterals = (literals, from, _, given) =>
-    literals.map(({ text }) =>
-      text.startsWith('.') || text === 'zod'
-        ? ts.resolveModuleName(text, from, given, host)
-        : { resolvedModule: undefined },
-    );
-  const entries = [...entrySources().values()].map((source) => join(root, source));
-  return ts.createProgram(entries, { ...options, types: [] }, host);
-}
-
 function inferredCode(file: string, { name }: ts.TypeAliasDeclaration): string {
-  program ??= createApiProgram();
+  const program = sourceProgram();
   const checker = program.getTypeChecker();
   const alias = program
     .getSourceFile(file)
