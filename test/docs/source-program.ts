@@ -25,7 +25,10 @@ let program: ts.Program | undefined;
 
 /** The program is made once for all tests of a process. */
 export function sourceProgram(): ts.Program {
-  program ??= createSourceProgram();
+  if (program) return program;
+  program = createSourceProgram();
+  // The checker binds the sources: from then on a node knows its parent and its text.
+  program.getTypeChecker();
   return program;
 }
 

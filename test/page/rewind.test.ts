@@ -1,6 +1,6 @@
 // Going back to an earlier point, over HTTP and on the page.
 import { expect, test } from 'vitest';
-import type { SessionRewound } from '../../client/sessions/files/rewind-session.ts';
+import type { RewindResult } from '../../client/sessions/files/rewind-session.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { openSessionFeed } from '../../page/feed/session-feed.ts';
 import { sessionFrame } from '../../page/session/frame.tsx';
@@ -14,7 +14,7 @@ import { recording, stagedApi, token } from './api/staged-api.ts';
 
 const user = (text: string, id: string): Entry => ({ ...userEntry(text), id: id as MessageId }) as Entry;
 
-const plan: SessionRewound = {
+const plan: RewindResult = {
   rewind: { from: 'f' as Hash, to: 't' as Hash, files: [{ root: '/work', known: 'a', to: 'b' }] },
   position: 4,
   prompt: 'Format it <now>.',

@@ -1,9 +1,9 @@
 // The loop's state: one immutable value, replaced whole (L1). It is plain data of bounded size,
 // because it travels through continue-as-new (L4).
 import type { Append, ToolContextState } from '../contract/activities.ts';
-import type { AgentSpent } from '../contract/delegation.ts';
+import type { AgentSpending } from '../contract/delegation.ts';
 import type { Hash } from '../contract/ids.ts';
-import type { CompactionAsked } from '../contract/session.ts';
+import type { CompactionRequest } from '../contract/session.ts';
 import type { CutReply } from './events.ts';
 import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../contract/loop.ts';
 
@@ -101,11 +101,11 @@ export type RunState = {
    */
   readonly beforePrepared?: BeforePrepared;
   /** The run sums the conversation up, and does nothing else (L10). */
-  readonly demand?: CompactionAsked;
+  readonly demand?: CompactionRequest;
   /** The spending of the run and of its agents. */
   readonly spend: Spend;
   /** Agents that have ended, oldest first; absent without any (L69). */
-  readonly agents?: readonly AgentSpent[];
+  readonly agents?: readonly AgentSpending[];
   /** The limit that ends the run after the call that sums up (L51). */
   readonly wrapUp: RunLimit | null;
   readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];

@@ -40,7 +40,7 @@ export function callsBehind(entries: readonly Entry[], at: number): readonly Wri
 }
 
 /** One capture of a session's files. */
-export type Capture = {
+export type FilesCapture = {
   /** The position of its entry. */
   readonly position: number;
   /** Milliseconds since the epoch. */
@@ -50,7 +50,7 @@ export type Capture = {
   readonly calls: readonly WrittenCall[];
 };
 
-export function listCaptures(entries: readonly Entry[]): readonly Capture[] {
+export function listCaptures(entries: readonly Entry[]): readonly FilesCapture[] {
   return entries.flatMap((entry, position) => {
     if (entry.kind !== 'files') return [];
     const { at, roots } = entry;
