@@ -20,7 +20,7 @@ export function addFilterOptions(command: Command): Command {
 }
 
 /** An action on one session, or on one call of it. */
-export type Deed = { readonly words: string; readonly act: () => Promise<unknown> };
+type Deed = { readonly words: string; readonly act: () => Promise<unknown> };
 
 type Many = {
   /** For the question: "interrupt", "approve". */

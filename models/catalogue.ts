@@ -10,7 +10,7 @@ type CataloguePrice = Omit<ModelPrice, 'factors'> & {
   readonly factors: ModelPrice['factors'] & { readonly regional?: number };
 };
 
-export type CatalogueModel = Omit<ModelFacts, 'price' | 'assumed'> & {
+type CatalogueModel = Omit<ModelFacts, 'price' | 'assumed'> & {
   /** The API's name of the model, where that is not its base name. */
   readonly id?: string;
   readonly price: CataloguePrice;

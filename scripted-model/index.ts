@@ -2,7 +2,7 @@
 export { fault, gate, reply, text, thinking, toolUse } from './script-words.ts';
 export { DEMO_TASK, demoScript, isDemoTask } from './demo/demo-script.ts';
 export { loadScript } from './script-format.ts';
-export { lastUserBlocks, lastUserText, systemText, toolResults } from './read-request.ts';
+export { lastUserText, systemText, toolResults } from './read-request.ts';
 export type { ToolResult } from './read-request.ts';
 export type { RequestRetention, RecordedRequest } from './recorder.ts';
 export type * from './script.ts';

@@ -43,8 +43,7 @@ export function warningLists(plan: RewindResult): readonly RewindList[] {
 }
 
 /** Names a file that stays, as in `big.bin: it was not captured then`. */
-export const untakenText = ({ path, why }: { readonly path: string; readonly why: string }): string =>
-  `${path}: ${why}`;
+const untakenText = ({ path, why }: { readonly path: string; readonly why: string }): string => `${path}: ${why}`;
 
 /** Says why no worker has looked at the folders; null when one has. */
 export function notLookedText({ notLooked }: Pick<RewindResult, 'notLooked'>): string | null {

@@ -7,7 +7,7 @@ import type { WorkerBeat } from '../../connection/worker-beats.ts';
 import type { PagePorts } from '../ports.ts';
 import type { Poller } from './pollers.ts';
 
-export type PolledQueue = {
+type PolledQueue = {
   readonly queue: string;
   /** Why the queue is there, for people. */
   readonly of: string;

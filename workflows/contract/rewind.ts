@@ -101,7 +101,7 @@ export type RootPreview = Pick<FolderRewindRecord, 'root' | 'untaken' | 'inUse'>
 };
 
 /** `path` is relative to the folder, for people. Lines are null for a file that is not text. */
-export type PreviewedChange = {
+type PreviewedChange = {
   readonly path: string;
   readonly kind: 'added' | 'changed' | 'deleted';
   readonly insertions: number | null;

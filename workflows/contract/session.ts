@@ -5,11 +5,11 @@ import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
 import type { MessageBody, AnswerRecord, PassedOver, PendingApproval } from './people.ts';
-import type { Effort, Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
+import type { Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
 import type { PermissionMode, PermissionRules } from './permission-rules.ts';
 
 export type * from './people.ts';
-export type { Effort, NewLimits, PermissionMode, PermissionRules, RunOptions };
+export type { NewLimits, PermissionMode, PermissionRules, RunOptions };
 
 /** The name under which workflows/index.ts exports the workflow. */
 export const WORKFLOW_TYPE = 'perdure.agentSession';

@@ -11,7 +11,7 @@ import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../co
  * Changes of rules that sessions of earlier releases do not have. The workflow says which of them a
  * run has.
  */
-export type RuleChange =
+type RuleChange =
   | 'perdure-answer-recoveries'
   | 'perdure-cut-room'
   | 'perdure-left-out'
@@ -119,7 +119,7 @@ export type RunState = {
 export type Repeats = { readonly results: readonly string[]; readonly times: number };
 
 /** The cut reply as it was stored. `pending`: how many pending entries were stored with it. */
-export type ReplacedReply = CutReply & { readonly pending: number };
+type ReplacedReply = CutReply & { readonly pending: number };
 
 export type CompactionTracking = {
   /** Failures in a row (L10). */
@@ -142,7 +142,7 @@ export type CompactionTracking = {
 };
 
 /** Output tokens (L2, L31). */
-export type BudgetTracker = {
+type BudgetTracker = {
   readonly continuations: number;
   readonly lastDelta: number;
   readonly lastTotal: number;
@@ -159,7 +159,7 @@ export type Preparing = {
   readonly made?: { readonly boundary: Hash; readonly saved: number };
 };
 
-export type BeforePrepared = Pick<RunState, 'staged' | 'compaction' | 'taskRemaining' | 'contextTokens'>;
+type BeforePrepared = Pick<RunState, 'staged' | 'compaction' | 'taskRemaining' | 'contextTokens'>;
 
 export type PendingSummary = { readonly head: Hash; readonly append: readonly Append[]; readonly iteration: number };
 

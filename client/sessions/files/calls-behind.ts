@@ -19,7 +19,7 @@ const READING: ReadonlySet<string> = new Set<BuiltinName>([
 ]);
 
 /** Tells whether a call of that name and input may have changed files. */
-export function mayChangeFiles({ name, input }: WrittenCall): boolean {
+function mayChangeFiles({ name, input }: WrittenCall): boolean {
   if (READING.has(name)) return false;
   const command = (input as { readonly command?: unknown } | null)?.command;
   return name !== 'bash' || typeof command !== 'string' || !judgeShell(command, { cwd: '/' }).readOnly;

@@ -37,7 +37,7 @@ export type ReadRunning = (
   waitMs?: number,
 ) => Promise<ReadonlyMap<SessionId, RunningState>>;
 
-export type RunningSession = Pick<SessionInfo, 'session' | 'phase'>;
+type RunningSession = Pick<SessionInfo, 'session' | 'phase'>;
 
 const TOGETHER = 8;
 /** Most running sessions of a list that are looked at. */
