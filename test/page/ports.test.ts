@@ -6,7 +6,7 @@ import { inputHashOf } from '../../client/sessions/waiting-approval.ts';
 import { pagePorts } from '../../page/ports.ts';
 import { nextSegment } from '../../store/view/next-segment.ts';
 import { emptyView } from '../../store/view/view.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import { callBlock, reply, user } from '../support/transcript.ts';

@@ -6,7 +6,7 @@ import { openSessionFeed } from '../../page/feed/session-feed.ts';
 import { sessionFrame } from '../../page/session/frame.tsx';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { stagedPage, stagedPorts } from '../support/page-ports.ts';
 import { until } from '../support/until.ts';
 import { reply, runStarted, stored, textBlock, user as userEntry } from '../support/transcript.ts';

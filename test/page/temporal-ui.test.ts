@@ -3,7 +3,7 @@ import { Client, Connection } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { pagePorts } from '../../page/ports.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 
 function openedWith(ui: string | null) {
   let now = ui;

@@ -9,7 +9,7 @@ import type { Entry } from '../../../store/log/entries.ts';
 import { readChain, type StoredSegment } from '../../../store/log/read-chain.ts';
 import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { loadView } from '../../../store/view/view.ts';
 import { type Hash, type MessageId, type SessionId } from '../../../workflows/contract/ids.ts';
 import { type RewindRequest, rewindProblem, type RewindRecord } from '../../../workflows/contract/rewind.ts';

@@ -4,7 +4,7 @@ import type { HookInput } from '../../../activities/hooks/hook-config.ts';
 import { watchSilence } from '../../../client/runtime/watch-silence.ts';
 import type { SessionActivity, RunningState } from '../../../client/sessions/running/running-row.ts';
 import type { Store } from '../../../store/values/store.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { createSilenceTeller } from '../../../worker/silence-teller.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { until } from '../../support/until.ts';

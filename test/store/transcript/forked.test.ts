@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { verifyTranscript } from '../../../store/log/audit.ts';
 import { readChain, readRange } from '../../../store/log/read-chain.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
 import { nextSegment } from '../../../store/view/next-segment.ts';
