@@ -1,7 +1,7 @@
 // The exports of `perdure/worker`: a worker of one's own, and the types of its configuration.
 import '../system/process/supported.ts';
 export { openWorker as createWorker } from './open-worker.ts';
-export type { OpenWorker as CreateWorker } from './open-worker.ts';
+export type { CreateWorker } from './open-worker.ts';
 export type { RunningWorker } from './start-worker.ts';
 export { checkConfig, ConfigProblem, defineConfig } from './config/config.ts';
 export type { PerdureConfig, ToolSource } from './config/config.ts';

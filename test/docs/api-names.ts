@@ -23,9 +23,13 @@ export function entryExports(): ReadonlyMap<string, ReadonlyMap<string, Found>> 
 
 let keys: ReadonlySet<string> | undefined;
 
-/** Whether some entry exports it. */
+/** Whether some entry exports it, under its own name. */
 export function isPublic(found: Found): boolean {
-  keys ??= new Set([...entryExports().values()].flatMap((exported) => [...exported.values()].map(keyOf)));
+  keys ??= new Set(
+    [...entryExports().values()].flatMap((exported) =>
+      [...exported].flatMap(([name, declared]) => (name === declared.name ? [keyOf(declared)] : [])),
+    ),
+  );
   return keys.has(keyOf(found));
 }
 

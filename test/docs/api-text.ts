@@ -85,21 +85,16 @@ const isOperand = ({ parent }: ts.Node): boolean =>
   ts.isTypeOperatorNode(parent) ||
   ts.isIndexedAccessTypeNode(parent);
 
-function withArguments(
-  { typeParameters = ts.factory.createNodeArray() }: ts.TypeAliasDeclaration,
-  text: string,
-  given: readonly string[],
-): string {
-  return typeParameters.reduce(
-    (written, { name }, at) => written.replaceAll(new RegExp(`\\b${name.text}\\b`, 'g'), () => given[at] ?? name.text),
+function withArguments(alias: ts.TypeAliasDeclaration, text: string, given: readonly string[]): string {
+  return (alias.typeParameters ?? []).reduce(
+    (written: string, { name }, at) =>
+      written.replaceAll(new RegExp(`\\b${name.text}\\b`, 'g'), () => given[at] ?? name.text),
     text,
   );
 }
 
-function picksHidden(
-  file: string,
-  { typeArguments: [from] = [] as unknown as ts.NodeArray<ts.TypeNode> }: ts.TypeReferenceNode,
-): boolean {
+function picksHidden(file: string, node: ts.TypeReferenceNode): boolean {
+  const [from] = node.typeArguments ?? [];
   const named = from && ts.isTypeReferenceNode(from) ? lookUp(file, from.typeName.getText()) : null;
   return named !== null && !isPublic(named);
 }
