@@ -105,11 +105,19 @@ export function isOfPackage(file: string, name: string): boolean {
   });
 }
 
+let declared: ReadonlyMap<string, Found> | undefined;
+
 /** A type that another one brought along, which the file that reads it need not import. */
 export function lookUpAnywhere(name: string): Found | null {
-  for (const source of sourceProgram().getSourceFiles().filter(isOwnSource)) {
-    const node = source.statements.find((each) => isExported(each) && namesOf(each).includes(name));
-    if (node) return { file: source.fileName, name, node };
-  }
-  return null;
+  declared ??= new Map(
+    sourceProgram()
+      .getSourceFiles()
+      .filter(isOwnSource)
+      .flatMap(({ fileName: file, statements }) =>
+        statements
+          .filter(isExported)
+          .flatMap((node) => namesOf(node).map((each) => [each, { file, name: each, node }] as const)),
+      ),
+  );
+  return declared.get(name) ?? null;
 }
