@@ -172,7 +172,7 @@ function captureFiles(step: ModelStep): ModelStep {
   return files ? { ...step, files } : step;
 }
 
-export async function requestAndSettle(given: ModelStep): Promise<ModelCallAnswer> {
+async function requestAndSettle(given: ModelStep): Promise<ModelCallAnswer> {
   await given.deps.tools.refresh();
   const { step, attempted } = await requestReply(captureFiles(addPickSpend(given)));
   const { deps, attempt, config } = step;

@@ -95,7 +95,7 @@ export type Worktrees = {
  * `elsewhere`: another host has it. `detail` is the end of a sentence that says why there can be
  * none.
  */
-export type OpenedWorktree =
+type OpenedWorktree =
   | { readonly kind: 'opened' | 'elsewhere'; readonly path: string; readonly prefix?: string }
   | { readonly kind: 'problem'; readonly detail: string };
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { query as agentQuery } from '../client/agent-sdk/query.ts';
-import { openServer } from '../client/runtime/open-server.ts';
+import { openWholeServer } from '../client/runtime/open-server.ts';
 import { query } from '../client/runtime/query.ts';
 import { makeWorkspace } from './fill-folder.ts';
 import { spawnModel } from './processes.ts';
@@ -37,7 +37,7 @@ export async function measureSdk(pairs: number, say: (line: string) => void): Pr
   const own = { PERDURE_DATA: join(root, 'data'), ANTHROPIC_API_KEY: 'bench', ANTHROPIC_BASE_URL: model.url };
   const env = { PATH, HOME, XDG_CACHE_HOME, ...own };
   // It stays up between two of them.
-  const server = await openServer({ env });
+  const server = await openWholeServer({ env });
   const taken: { readonly plain: Taken; readonly sdk: Taken }[] = [];
   try {
     // The first pair is a young process's.

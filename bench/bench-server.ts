@@ -27,7 +27,7 @@ import { fillFolder, makeWorkspace } from './fill-folder.ts';
 import { type Floor, isFloor, type Subject } from './subjects.ts';
 import type { Usage } from './worker-process.ts';
 
-export type Load = {
+type Load = {
   readonly subject: Subject;
   /** At once, on one worker. */
   readonly sessions: number;
@@ -50,7 +50,7 @@ export type Load = {
   readonly afterwards?: (session: string) => Promise<void>;
 };
 
-export type Ran = {
+type Ran = {
   readonly workflowIds: readonly string[];
   readonly before: Usage;
   readonly after: Usage;

@@ -7,7 +7,7 @@ import type { Entry } from '../store/log/entries.ts';
 import { nextSegment } from '../store/view/next-segment.ts';
 import { openStore } from '../store/values/open-store.ts';
 import { emptyView } from '../store/view/view.ts';
-import type { Opened } from '../client/runtime/open-server.ts';
+import type { OpenedServer } from '../client/runtime/open-server.ts';
 import { startCarried } from '../client/sessions/send.ts';
 import { carryInput } from '../client/store-care/import-session.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
@@ -16,7 +16,7 @@ import { TASK_QUEUE } from '../workflows/contract/session.ts';
 export const LONG_SESSION = 'bench-long' as SessionId;
 
 export async function startLongSession(
-  { store, temporal, target, folder }: Opened,
+  { store, temporal, target, folder }: OpenedServer,
   cwd: string,
   iterations: number,
 ): Promise<void> {

@@ -4,7 +4,7 @@ import type { SessionId } from '../workflows/contract/ids.ts';
 import { isName } from '../workflows/contract/people.ts';
 import { sessionIdProblem } from '../client/sessions/session-id.ts';
 import { WORKFLOW_TYPE } from '../workflows/contract/session.ts';
-import type { Opened } from '../client/runtime/open-server.ts';
+import type { OpenedServer } from '../client/runtime/open-server.ts';
 import { ClientProblem } from '../client/problem.ts';
 import { UsageError } from './errors.ts';
 
@@ -39,7 +39,7 @@ const NAMED = 5;
  * several do; an unknown id is found out later.
  */
 export async function sessionMeant(
-  { temporal, sessions }: Pick<Opened, 'temporal' | 'sessions'>,
+  { temporal, sessions }: Pick<OpenedServer, 'temporal' | 'sessions'>,
   given: SessionId,
 ): Promise<SessionId> {
   if (WHOLE.test(given) || (await isThere(sessions, given))) return given;
@@ -57,7 +57,7 @@ export async function sessionMeant(
   );
 }
 
-async function isThere(sessions: Opened['sessions'], id: SessionId): Promise<boolean> {
+async function isThere(sessions: OpenedServer['sessions'], id: SessionId): Promise<boolean> {
   try {
     await sessions.describe(id);
     return true;

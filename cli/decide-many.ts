@@ -1,5 +1,5 @@
 // Decides about every call that waits in the sessions that a filter means.
-import type { Opened } from '../client/runtime/open-server.ts';
+import type { OpenedServer } from '../client/runtime/open-server.ts';
 import type { WaitingApproval } from '../client/sessions/waiting-approval.ts';
 import { approvalWhat } from '../client/render/approval-text.ts';
 import { oneLine } from '../client/paint.ts';
@@ -12,7 +12,7 @@ export type DecideMany = {
   readonly verb: string;
   /** For the end: "approved". */
   readonly done: string;
-  readonly act: (opened: Opened, approval: WaitingApproval) => Promise<unknown>;
+  readonly act: (opened: OpenedServer, approval: WaitingApproval) => Promise<unknown>;
 };
 
 /** Leaves out questions, and calls whose input is not certain: those are for a person to read. */

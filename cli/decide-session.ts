@@ -4,7 +4,7 @@ import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval } from '../workflows/contract/session.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
 import { actWithWorker, type AvailableWorker, keepWorker } from '../client/runtime/keep-worker.ts';
-import type { Opened } from '../client/runtime/open-server.ts';
+import type { OpenedServer } from '../client/runtime/open-server.ts';
 import { oneLine } from '../client/paint.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
@@ -40,7 +40,7 @@ export async function decideSession(cli: Cli, { id, call, done, after = '', act 
  */
 export async function withDecidingWorker<T>(
   cli: Cli,
-  opened: Opened,
+  opened: OpenedServer,
   taskQueue: string,
   act: () => Promise<T>,
 ): Promise<T> {
@@ -53,7 +53,7 @@ export async function withDecidingWorker<T>(
 }
 
 /** Brings up no worker on a server that is not ours: the decision itself reports a missing one. */
-async function openDecidingWorker(cli: Cli, opened: Opened, taskQueue: string): Promise<AvailableWorker | null> {
+async function openDecidingWorker(cli: Cli, opened: OpenedServer, taskQueue: string): Promise<AvailableWorker | null> {
   if (opened.embedded === null) return null;
   const { workersOf } = await import('../worker/embedded/members.ts');
   const { startDecidingWorker } = await import('../client/runtime/deciding-worker.ts');

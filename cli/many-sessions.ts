@@ -1,6 +1,6 @@
 // Does something to every session that a filter means, after a person has seen how many these are.
 import type { Command } from 'commander';
-import type { Opened } from '../client/runtime/open-server.ts';
+import type { OpenedServer } from '../client/runtime/open-server.ts';
 import { parseFilter } from '../client/sessions/find/parse-filter.ts';
 import type { SessionInfo } from '../client/sessions/info.ts';
 import { oneLine } from '../client/paint.ts';
@@ -20,7 +20,7 @@ export function addFilterOptions(command: Command): Command {
 }
 
 /** An action on one session, or on one call of it. */
-export type Deed = { readonly words: string; readonly act: () => Promise<unknown> };
+type Deed = { readonly words: string; readonly act: () => Promise<unknown> };
 
 type Many = {
   /** For the question: "interrupt", "approve". */
@@ -30,7 +30,7 @@ type Many = {
   /** For the end: "interrupted". */
   readonly done: string;
   /** Returns what there is to do in a session. */
-  readonly deeds: (opened: Opened, session: SessionInfo) => Promise<readonly Deed[]>;
+  readonly deeds: (opened: OpenedServer, session: SessionInfo) => Promise<readonly Deed[]>;
 };
 
 const NAMED = 10;

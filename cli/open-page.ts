@@ -62,14 +62,14 @@ async function knowsBrowsers(): Promise<boolean> {
 }
 
 /** An entrance lets a browser in at any place of the page. */
-export function pageOf(entrance: string, session: SessionId): string {
+function pageOf(entrance: string, session: SessionId): string {
   const address = new URL(entrance);
   address.pathname = `/sessions/${encodeURIComponent(session)}`;
   return address.href;
 }
 
 /** Returns the program that opens an address; null where no screen is known. */
-export function browserOpener(env: Env, platform: NodeJS.Platform): string | null {
+function browserOpener(env: Env, platform: NodeJS.Platform): string | null {
   if (env['BROWSER'] !== undefined) return env['BROWSER'] || null;
   // Over SSH a browser would open where the person does not sit.
   if (env['SSH_CONNECTION']) return null;

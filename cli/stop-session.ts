@@ -7,7 +7,7 @@ import type { ForWorkers } from '../workflows/contract/task-queue.ts';
 import type { Env } from '../connection/data-folder.ts';
 import type { RunningWorker } from '../worker/start-worker.ts';
 import { actWithWorker, type AvailableWorker, keepWorker } from '../client/runtime/keep-worker.ts';
-import type { Opened } from '../client/runtime/open-server.ts';
+import type { OpenedServer } from '../client/runtime/open-server.ts';
 import { pause } from '../system/async.ts';
 import { ClientProblem } from '../client/problem.ts';
 import type { SessionDescription } from '../client/sessions/info.ts';
@@ -25,7 +25,7 @@ export type Stop = {
   readonly done: string;
   /** Returns the words to end with when there is nothing to do, else null. */
   readonly already: (before: SessionDescription) => string | null;
-  readonly ask: (opened: Opened, session: SessionId) => Promise<void>;
+  readonly ask: (opened: OpenedServer, session: SessionId) => Promise<void>;
   readonly isDone: (now: SessionDescription, before: SessionDescription) => boolean;
 };
 
@@ -58,13 +58,13 @@ const notYet = ({ done }: Stop, session: SessionId): string =>
   `session ${session} is not ${done} yet: the server keeps the request until a worker runs`;
 
 /** Tells whether the server is not ours and no worker polls there; none is brought up then. */
-async function isLeftAlone({ embedded, temporal }: Opened, { taskQueue }: SessionDescription): Promise<boolean> {
+async function isLeftAlone({ embedded, temporal }: OpenedServer, { taskQueue }: SessionDescription): Promise<boolean> {
   if (embedded !== null) return false;
   const { isQueuePolled } = await import('../client/sessions/worker-polls.ts');
   return !(await isQueuePolled({ temporal: temporal.client, taskQueue }));
 }
 
-async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDescription): Promise<boolean> {
+async function untilDone(cli: Cli, opened: OpenedServer, stop: Stop, before: SessionDescription): Promise<boolean> {
   const { session } = before;
   const enough = new AbortController();
   const timer = stop.wait ? undefined : setTimeout(() => enough.abort(), PATIENCE_MS);
@@ -94,7 +94,7 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
  */
 export async function withEndingWorker<T>(
   cli: Cli,
-  opened: Opened,
+  opened: OpenedServer,
   session: SessionDescription,
   act: (by: { readonly ownWorker: boolean }) => Promise<T>,
 ): Promise<T> {
@@ -123,7 +123,7 @@ type Staff = Pick<AvailableWorker, 'ready' | 'isOwn'> & {
 /** Brings up a worker on our own server. On another server it only reports that no worker polls. */
 async function arrangeStop(
   cli: Cli,
-  opened: Opened,
+  opened: OpenedServer,
   { wait, does = 'stops the session' }: Arranged,
   before: SessionDescription,
 ): Promise<Staff> {
@@ -154,7 +154,7 @@ async function arrangeStop(
   return { ready: kept.ready, isOwn: kept.isOwn, end: kept.stop, failed: failure.signal };
 }
 
-async function startStopper(cli: Cli, opened: Opened, stops: StopOrder, does: string): Promise<RunningWorker> {
+async function startStopper(cli: Cli, opened: OpenedServer, stops: StopOrder, does: string): Promise<RunningWorker> {
   const chosen = await workerConfig(cli);
   const mine = await workersOfNew(cli, chosen, stops.session);
   // It begins nothing, so a worker without the session's configuration may do it as well.

@@ -1,7 +1,7 @@
 // Opens a server for commands that need no worker, does the work, and leaves.
 import { type Log, formatLog } from '../system/log.ts';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
-import type { Opened } from '../client/runtime/open-server.ts';
+import type { OpenedServer } from '../client/runtime/open-server.ts';
 import { personAt, sessionArgument, sessionMeant } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { listenForSignals } from './signals.ts';
@@ -12,10 +12,10 @@ const PATIENCE_MS = 3_000;
 const LONG_MS = 3_000;
 
 /** Returns the exit status of `work`, or of a signal, after which the server is left at once. */
-export async function withServer(cli: Cli, work: (opened: Opened) => Promise<number>): Promise<number> {
+export async function withServer(cli: Cli, work: (opened: OpenedServer) => Promise<number>): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const { openServer } = await import('../client/runtime/open-server.ts');
-  const opening = openServer({
+  const { openWholeServer } = await import('../client/runtime/open-server.ts');
+  const opening = openWholeServer({
     env: cli.env,
     role: 'command',
     worker: false,
@@ -44,7 +44,7 @@ export async function withServer(cli: Cli, work: (opened: Opened) => Promise<num
 export async function withSession(
   cli: Cli,
   id: string,
-  work: (opened: Opened, session: SessionId) => Promise<number>,
+  work: (opened: OpenedServer, session: SessionId) => Promise<number>,
 ): Promise<number> {
   const given = sessionArgument(id);
   return withServer(cli, async (opened) => work(opened, await sessionMeant(opened, given)));
@@ -69,7 +69,7 @@ export function showSent(
 /** Tells a person that the message is safe but that no worker will act on it for now. */
 export async function sayIfNobodyWorks(
   cli: Cli,
-  { embedded, folder, temporal, sessions }: Opened,
+  { embedded, folder, temporal, sessions }: OpenedServer,
   session: SessionId,
 ): Promise<void> {
   const workers = await sessions.describe(session);

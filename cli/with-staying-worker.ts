@@ -5,7 +5,7 @@ import { openLogStream, createWorkerLog } from '../worker/log.ts';
 import { createSupervision, superviseServer } from '../worker/embedded/supervise-server.ts';
 import type { RunningWorker } from '../worker/start-worker.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
-import { openServer, type Opened } from '../client/runtime/open-server.ts';
+import { openWholeServer, type OpenedServer } from '../client/runtime/open-server.ts';
 import { prepareWorker, startOwnWorker } from '../client/runtime/own-worker.ts';
 import { sayWhoseWork } from '../client/runtime/say-whose-work.ts';
 import { refuseBesideNewer } from '../client/runtime/newer.ts';
@@ -23,7 +23,7 @@ import { type DumpFlags, withDump } from '../client/runtime/dump-options.ts';
 import { listenForSignals } from './signals.ts';
 
 export type Staying = {
-  readonly opened: Opened;
+  readonly opened: OpenedServer;
   readonly worker: RunningWorker;
   /** Null when metrics were not asked for. */
   readonly monitor: Monitor | null;
@@ -84,7 +84,7 @@ async function runStaying(
   const queues = [TASK_QUEUE, ownQueue];
   const opened = await openUnlessTold(
     signals,
-    openServer({ env: cli.env, role, worker: true, queues, ui: flags.ui ?? false, say, ...personAt(cli) }),
+    openWholeServer({ env: cli.env, role, worker: true, queues, ui: flags.ui ?? false, say, ...personAt(cli) }),
   );
   if (opened === null) return STATUS.ok;
   const endSupervision = opened.embedded && superviseServer(opened.embedded, createSupervision(say));

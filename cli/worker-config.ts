@@ -7,7 +7,7 @@ import type { LogFormat } from '../worker/log.ts';
 import { METRICS_OPTION, type MonitorFlags } from '../client/runtime/monitor.ts';
 import type { ForWorkers } from '../workflows/contract/task-queue.ts';
 import { openDataFolder } from '../connection/data-folder.ts';
-import type { Opened } from '../client/runtime/open-server.ts';
+import type { OpenedServer } from '../client/runtime/open-server.ts';
 import type { ChosenConfig, Staffing } from '../client/runtime/session-workers.ts';
 import type { Cli } from './cli.ts';
 import { DUMP_OPTION, DUMP_READABLE_OPTION, type DumpFlags } from '../client/runtime/dump-options.ts';
@@ -62,7 +62,7 @@ export async function workersOfNew(
  */
 export async function placeConfig(
   { env }: Pick<Cli, 'env'>,
-  opened: Opened,
+  opened: OpenedServer,
   chosen: ChosenConfig,
   about: { readonly session: string; readonly mine: ForWorkers },
 ): Promise<Staffing> {

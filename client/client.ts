@@ -16,7 +16,7 @@ import { present } from '../workflows/contract/present.ts';
 import type { PerdureClient } from './perdure-client.ts';
 import type { Schedules } from './schedules/schedules.ts';
 import { ClientProblem } from './problem.ts';
-import { type CreateClient, startSession } from './sessions/start.ts';
+import { type ClientSettings, type CreateClient, startSession } from './sessions/start.ts';
 import { sessionClosedProblem, sendSignal } from './sessions/send.ts';
 import { messageOf } from './sessions/message.ts';
 import { parseSessionId } from './sessions/session-id.ts';
@@ -38,6 +38,11 @@ type Follow = typeof import('./follow/follow.ts');
  * SetupProblem for a data folder that cannot be used.
  */
 export function createClient(given: CreateClient): PerdureClient {
+  return createFolderClient(given);
+}
+
+/** Creates a client that may also look at the live channel's end and at snapshots. */
+export function createFolderClient(given: ClientSettings): PerdureClient {
   refuseUnknown('createClient()', given, knownOptions.client);
   const options = withPorts(given);
   const means = new ClientMeans(options);

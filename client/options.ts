@@ -14,7 +14,7 @@ import { ClientProblem } from './problem.ts';
 import type { ListOptions, PageOptions } from './sessions/find/list-sessions.ts';
 import type { ScheduleChanges } from './schedules/change-schedule.ts';
 import type { ScheduleOptions } from './schedules/plan.ts';
-import type { CreateClient, OnceOptions, StartOptions, SendOptions } from './sessions/start.ts';
+import type { ClientSettings, OnceOptions, StartOptions, SendOptions } from './sessions/start.ts';
 
 /** Has every key of a type and no other key. */
 export type KeysOf<T> = Readonly<Record<keyof T, unknown>>;
@@ -86,7 +86,7 @@ export const knownOptions = {
     traceparent: true,
     querySource: true,
     by: true,
-  } satisfies KeysOf<CreateClient>,
+  } satisfies KeysOf<ClientSettings>,
   start: {
     ...RUN_OPTIONS,
     session: true,

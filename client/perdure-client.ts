@@ -5,10 +5,10 @@ import type { Abortable } from './async.ts';
 import type { Followed } from './follow/cursor.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
-import type { Capture } from './sessions/files/calls-behind.ts';
+import type { FilesCapture } from './sessions/files/calls-behind.ts';
 import type { DiffOptions, SessionDiff } from './sessions/files/diff-session.ts';
-import type { ForkOptions, SessionForked } from './sessions/fork/fork-session.ts';
-import type { RewindOptions, RewindUndone, SessionRewound, UndoOptions } from './sessions/files/rewind-session.ts';
+import type { ForkOptions, ForkResult } from './sessions/fork/fork-session.ts';
+import type { RewindOptions, UndoResult, RewindResult, UndoOptions } from './sessions/files/rewind-session.ts';
 import type { WaitingApproval } from './sessions/waiting-approval.ts';
 import type { SessionCounts } from './sessions/find/count-sessions.ts';
 import type { ListOptions, PageOptions, SessionPage } from './sessions/find/list-sessions.ts';
@@ -19,7 +19,7 @@ import type { Damage } from './sessions/repair.ts';
 import type { Snipped } from './sessions/snip.ts';
 import type { Schedules } from './schedules/schedules.ts';
 import type { OnceOptions, SendOptions, Sent, StartOptions } from './sessions/start.ts';
-import type { Aside } from './sessions/updates/ask-aside.ts';
+import type { SideAnswer } from './sessions/updates/ask-aside.ts';
 
 /**
  * Options of `transcript()`. `from` is the position of the first entry to read; it is 0 when
@@ -71,7 +71,7 @@ export type PerdureClient = {
    * Asks a question aside: the session's model answers from its current context, and the
    * conversation keeps no trace. The session pays the cost. Needs a running worker.
    */
-  askAside(session: string, question: string, options?: ActOptions): Promise<Aside>;
+  askAside(session: string, question: string, options?: ActOptions): Promise<SideAnswer>;
   /**
    * Lists calls that wait for a decision and questions that wait for an answer (those have
    * `question`), with their inputs (L55). Covers one session, or all open ones. Needs no worker.
@@ -126,18 +126,18 @@ export type PerdureClient = {
    * (T6). What was left behind stays stored and paid for, and is never sent again. Needs a running
    * worker on the machine that has the files.
    */
-  rewind(session: string, options?: RewindOptions): Promise<SessionRewound>;
+  rewind(session: string, options?: RewindOptions): Promise<RewindResult>;
   /** Undoes the last rewind, also one that was an undo (T7). */
-  undoRewind(session: string, options?: UndoOptions): Promise<RewindUndone>;
+  undoRewind(session: string, options?: UndoOptions): Promise<UndoResult>;
   /**
    * Begins a session of its own that goes on from a point of this one (T10), which may run
    * meanwhile or be closed. The conversation up to there is shared, not copied. Resolves when the
    * fork is durable; a worker of the machine that has the snapshots checks its files out before its
    * first run.
    */
-  fork(session: string, options?: ForkOptions): Promise<SessionForked>;
+  fork(session: string, options?: ForkOptions): Promise<ForkResult>;
   /** Lists the captures of the session's files, and the calls that changed them (T5). */
-  files(session: string, options?: Abortable): Promise<readonly Capture[]>;
+  files(session: string, options?: Abortable): Promise<readonly FilesCapture[]>;
   /**
    * Tells what has changed in the session's folders between two points (T11). Reads the snapshots
    * of this machine's data folder by git; needs no worker.

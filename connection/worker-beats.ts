@@ -6,7 +6,7 @@ import { GRPC, readGrpcFailure } from './grpc-failure.ts';
 /** Milliseconds between the heartbeats of our own workers. */
 export const HEARTBEAT_MS = 10_000;
 /** Milliseconds without a new heartbeat after which a worker counts as gone. */
-export const SILENT_MS = 3 * HEARTBEAT_MS;
+const SILENT_MS = 3 * HEARTBEAT_MS;
 /** Milliseconds before a call to the server is given up. */
 const CALL_MS = 5_000;
 /** Milliseconds for which one answer serves all who ask. */

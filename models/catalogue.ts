@@ -2,13 +2,15 @@
 // page of each kind of fact; `assumed` lists the facts of a model that its pages do not state,
 // taken from the model before it.
 import type { ModelFacts } from '../store/model-facts.ts';
-import type { Price } from '../workflows/contract/loop.ts';
+import type { ModelPrice } from '../workflows/contract/loop.ts';
 import file from './catalogue.cjs';
 
 /** A price with the factor of regional endpoints, which cost more where the model is sold so. */
-type CataloguePrice = Omit<Price, 'factors'> & { readonly factors: Price['factors'] & { readonly regional?: number } };
+type CataloguePrice = Omit<ModelPrice, 'factors'> & {
+  readonly factors: ModelPrice['factors'] & { readonly regional?: number };
+};
 
-export type CatalogueModel = Omit<ModelFacts, 'price' | 'assumed'> & {
+type CatalogueModel = Omit<ModelFacts, 'price' | 'assumed'> & {
   /** The API's name of the model, where that is not its base name. */
   readonly id?: string;
   readonly price: CataloguePrice;
@@ -105,7 +107,7 @@ export function findCatalogueFacts(name: string): ModelFacts | undefined {
   return { ...facts, price: scalePrice({ ...price, factors }, times) };
 }
 
-function scalePrice(price: Price, times: number): Price {
+function scalePrice(price: ModelPrice, times: number): ModelPrice {
   if (times === 1) return price;
   const scaleEach = <Prices extends object>(prices: Prices): Prices =>
     Object.fromEntries(

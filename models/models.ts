@@ -1,7 +1,7 @@
 // Knows the models of a worker (X1): by its configuration, then by what the server says of them,
 // then by the catalogue.
 import type { ModelFacts, Models, ModelTable } from '../store/model-facts.ts';
-import type { Price } from '../workflows/contract/loop.ts';
+import type { ModelPrice } from '../workflows/contract/loop.ts';
 import { findCatalogueFacts } from './catalogue.ts';
 import { findModel } from './find-model.ts';
 import { type AskServer, type ServerModel, createServerFacts } from './server-facts.ts';
@@ -22,7 +22,7 @@ export type ModelsSettings = {
   readonly ask?: AskServer | undefined;
 };
 
-const FREE: Price = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+const FREE: ModelPrice = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 /**
  * An unknown model has at least as much as most models that are served today; where it has less,

@@ -58,7 +58,7 @@ export function MeterBar({ share, name }: { readonly share: number; readonly nam
   );
 }
 
-export type Tone = 'run' | 'wait' | 'fail' | 'ok' | 'park' | 'ctx';
+type Tone = 'run' | 'wait' | 'fail' | 'ok' | 'park' | 'ctx';
 
 const WIDTH = 240;
 const HEIGHT = 36;

@@ -1,14 +1,12 @@
 // The frame around every page, and the small marks that show a state by a word and a colour.
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
-import type { TerminalReason } from '../workflows/contract/loop.ts';
-import { reasonText } from '../client/render/words.ts';
 import { formatMoment } from '../client/units.ts';
 import { viewerNow } from './hosting/viewer.ts';
 import { Icon } from './icons.tsx';
 
 /** Sections of the page, as the rail names them. */
-export type Section = 'inbox' | 'sessions' | 'schedules' | 'workers' | 'usage' | 'compare';
+type Section = 'inbox' | 'sessions' | 'schedules' | 'workers' | 'usage' | 'compare';
 
 type Props = {
   readonly title: string;
@@ -275,12 +273,6 @@ export function Copy({ text, what }: { readonly text: string; readonly what: str
       {what}
     </button>
   );
-}
-
-export function Reason({ reason }: { readonly reason: TerminalReason | null }) {
-  if (reason === null) return <span class="quiet">–</span>;
-  const kind = reason === 'completed' ? 'good' : reason.startsWith('aborted') ? 'warn' : 'bad';
-  return <span class={`dot ${kind}`}>{reasonText(reason)}</span>;
 }
 
 /** Renders an element as text. */

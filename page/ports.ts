@@ -15,7 +15,7 @@ import { createClient } from '../client/client.ts';
 import { readBeats, type WorkerBeat } from '../connection/worker-beats.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
 import type { PerdureClient } from '../client/perdure-client.ts';
-import type { Opened } from '../client/runtime/open-server.ts';
+import type { OpenedServer } from '../client/runtime/open-server.ts';
 import { backgroundRoot } from '../system/process/background-files.ts';
 import type { WaitingApproval } from '../client/sessions/waiting-approval.ts';
 import { ClientMeans } from '../client/sessions/client-means.ts';
@@ -184,7 +184,7 @@ export type PortsOptions = {
   readonly look?: (read: ReadRunning) => ReadRunning;
 };
 
-export function pagePorts(opened: Opened, env: Env, { hosted = false, look }: PortsOptions = {}): PagePorts {
+export function pagePorts(opened: OpenedServer, env: Env, { hosted = false, look }: PortsOptions = {}): PagePorts {
   const { store, sessions } = opened;
   const people = new RecentMap<string, Acting>(MOST_HELD);
   const live = openUnstored(env);
@@ -206,7 +206,11 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false, look }: Po
 }
 
 /** Addresses in the UI that is named, else in the embedded server's, which may come and go. */
-function uiAddresses({ target, embedded }: Opened, named: string | null, hosted: boolean): PagePorts['temporalUi'] {
+function uiAddresses(
+  { target, embedded }: OpenedServer,
+  named: string | null,
+  hosted: boolean,
+): PagePorts['temporalUi'] {
   return (session) => {
     const ui = named ?? (hosted ? null : (embedded?.ui() ?? null));
     return ui && `${ui}/namespaces/${encodeURIComponent(target.namespace)}/workflows/${encodeURIComponent(session)}`;
@@ -215,7 +219,7 @@ function uiAddresses({ target, embedded }: Opened, named: string | null, hosted:
 
 /** Reads what all sessions do, now and over time. */
 function fleetPorts(
-  opened: Opened,
+  opened: OpenedServer,
   env: Env,
   wrap: PortsOptions['look'],
 ): Pick<PagePorts, 'running' | 'fleet' | 'page' | 'counts'> {
@@ -252,7 +256,7 @@ function fleetPorts(
  * Finds sessions as a client does, but waits less for looks at running ones, and reads those that
  * are under way less often.
  */
-function openFinder({ temporal, store, embedded }: Opened, env: Env, wrap: PortsOptions['look']): Finder {
+function openFinder({ temporal, store, embedded }: OpenedServer, env: Env, wrap: PortsOptions['look']): Finder {
   const options = withPorts({ temporal: temporal.client, store, env });
   const { finder } = new ClientMeans(options);
   const reader = runningReader({ ...options, ...(embedded && { together: LOOKS_BESIDE_SERVER }) });
@@ -275,7 +279,7 @@ type SharedLooks = Pick<
 >;
 
 /** Looks that all viewers share for some seconds. */
-function shareLooks(opened: Opened): SharedLooks {
+function shareLooks(opened: OpenedServer): SharedLooks {
   const { temporal, sessions } = opened;
   const { client } = temporal;
   const hold = <Key, Answer>(ask: (key: Key) => Promise<Answer>, ms: number) =>
@@ -309,7 +313,7 @@ type SessionReaders = Pick<
   'background' | 'read' | 'head' | 'recent' | 'startOptions' | 'waiting' | 'said' | 'file' | 'diffOf'
 >;
 
-function sessionReaders(opened: Opened, env: Env): SessionReaders {
+function sessionReaders(opened: OpenedServer, env: Env): SessionReaders {
   const { temporal, folder, store } = opened;
   const here = () => findSessionHost(env, folder.storePlace, folder.root);
   return {
@@ -374,7 +378,7 @@ function readUiAddress(env: Env): string | null {
  * Makes a client of its own for a person, since Temporal notes the client's identity with
  * everything it sends.
  */
-function clientOf({ temporal, target, embedded }: Opened, env: Env, identity: string): Acting {
+function clientOf({ temporal, target, embedded }: OpenedServer, env: Env, identity: string): Acting {
   const { namespace, keys } = target;
   const { connection } = temporal;
   const named = new Client({ connection, namespace, identity, dataConverter: createClientConverter(keys) });

@@ -19,7 +19,7 @@ import type { PagePorts } from './ports.ts';
  * Counts of sessions that are followed for tabs, tabs that watch one, and listeners of the HTTP
  * API.
  */
-export type PageLoad = { readonly sessions: number; readonly watchers: number; readonly listeners: number };
+type PageLoad = { readonly sessions: number; readonly watchers: number; readonly listeners: number };
 
 export type ServedPage = {
   /** The plain address, which lets no browser in. */

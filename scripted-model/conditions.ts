@@ -1,5 +1,5 @@
 // Tells whether a request meets a reply's `when` or `expect`.
-import type { ParsedRequest, Condition } from './script.ts';
+import type { ParsedRequest, RequestCondition } from './script.ts';
 import { lastUserText, systemText, toolResults } from './read-request.ts';
 import { isSummaryRequest } from './validate/compaction.ts';
 
@@ -7,7 +7,7 @@ import { isSummaryRequest } from './validate/compaction.ts';
  * Says which condition of a reply's `when` or `expect` a request does not meet; undefined when it
  * meets all of them.
  */
-export function describeUnmet(condition: Condition, request: ParsedRequest): string | undefined {
+export function describeUnmet(condition: RequestCondition, request: ParsedRequest): string | undefined {
   const { lastUserText: text, toolResult, hasToolResult, system, model, maxTokens, compaction } = condition;
   if (text !== undefined && !lastUserText(request).includes(text)) {
     return `the last user text to include ${quoteText(text)}, and got ${quoteText(lastUserText(request))}`;

@@ -7,7 +7,7 @@ import { readBody } from './read-body.ts';
 import { buildApiError, buildErrorData, buildErrorHeaders, buildInvalidRequest, type ApiError } from './api-error.ts';
 import { deliverReply } from './answer/delivery.ts';
 import { answerByFault } from './answer/fault-answer.ts';
-import { buildAnswer, type Display } from './answer/message-for.ts';
+import { buildAnswer, type ThinkingDisplay } from './answer/message-for.ts';
 import { describeModel, listModels, type ServedLimits } from './models/models-api.ts';
 import { pauseFor, playActions, type Action } from './answer/playback.ts';
 import type { PromptCache } from './prompt-cache.ts';
@@ -24,7 +24,7 @@ type ServerParts = {
   readonly cache: PromptCache;
   readonly bindings: Bindings;
   readonly rules: AdmissionRules;
-  readonly display: Display | undefined;
+  readonly display: ThinkingDisplay | undefined;
   readonly problem: (what: string) => void;
   readonly log: (line: string) => void;
 };

@@ -10,7 +10,7 @@ export function toBlocks(content: string | readonly ContentBlockParam[] | undefi
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
 }
 
-export function lastUserBlocks(request: ParsedRequest): readonly ContentBlockParam[] {
+function lastUserBlocks(request: ParsedRequest): readonly ContentBlockParam[] {
   const last = request.messages.findLast((message) => message.role === 'user');
   return last === undefined ? [] : toBlocks(last.content);
 }

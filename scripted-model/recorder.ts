@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ResponseEnd } from './answer/playback.ts';
 
-export type Keep = 'all' | 'last' | 'none';
+export type RequestRetention = 'all' | 'last' | 'none';
 
 /** The record is filled in as the request goes on. */
 export type RecordedRequest = {
@@ -39,7 +39,7 @@ export type Recorder = {
 
 const SECRET = new Set(['x-api-key', 'authorization']);
 
-export function createRecorder(keep: Keep): Recorder {
+export function createRecorder(keep: RequestRetention): Recorder {
   const requests: RecordedRequest[] = [];
   const waiting = new Map<number, ((record: RecordedRequest) => void)[]>();
   const known = new Map<number, RecordedRequest>();

@@ -76,7 +76,7 @@ export type ReplyUsage = {
  * Conditions on a request; all that are given must hold. Texts match when they occur in the named
  * part.
  */
-export type Condition = {
+export type RequestCondition = {
   /** Occurs in the text blocks of the last user message. */
   readonly lastUserText?: string;
   /** Occurs in one tool_result of the last user message. */
@@ -136,7 +136,7 @@ export type Fault =
  * The model that was asked declines; the model it is handed over to says what comes after `at`
  * blocks, or it is not said.
  */
-export type Declined = {
+export type DeclinedReply = {
   readonly category: string | null;
   readonly explanation?: string;
   /** Blocks that it says before; 0 unless given. */
@@ -148,7 +148,7 @@ export type Reply = {
   /** Absent: `tool_use` when there is such a block, else `end_turn`. */
   readonly stop_reason?: string | null;
   readonly stop_details?: Readonly<Record<string, unknown>>;
-  readonly declined?: Declined;
+  readonly declined?: DeclinedReply;
   /** Absent fields are computed; null sends no usage. */
   readonly usage?: ReplyUsage | null;
   /** Absent: the request's model. */
@@ -162,9 +162,9 @@ export type Reply = {
   /** Writes to the socket carry at most this many bytes, whatever they cut through. */
   readonly chunkBytes?: number;
   /** The reply is passed over for a request that does not meet it. */
-  readonly when?: Condition;
+  readonly when?: RequestCondition;
   /** A request that does not meet it breaks the script, loudly. */
-  readonly expect?: Condition;
+  readonly expect?: RequestCondition;
   readonly fault?: Fault;
   /** The number of requests that it answers: 1 unless given. */
   readonly times?: number | 'any';

@@ -2,10 +2,10 @@
 // keyless demo and benches.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Display } from './answer/message-for.ts';
+import type { ThinkingDisplay } from './answer/message-for.ts';
 import { createRequestHandler } from './handle-request.ts';
 import { createPromptCache, type CacheOptions } from './prompt-cache.ts';
-import { createRecorder, type Keep, type RecordedRequest } from './recorder.ts';
+import { createRecorder, type RequestRetention, type RecordedRequest } from './recorder.ts';
 import type { AccountOptions, Script, ScriptData } from './script.ts';
 import { createScriptRunner } from './script-runner.ts';
 import { createBindings } from './thinking/bindings.ts';
@@ -18,7 +18,7 @@ export type ScriptedModelOptions = {
   /** Gets one line for each answer. */
   readonly log?: (line: string) => void;
   /** The requests that `requests` keeps; all unless given. Benches keep none. */
-  readonly keep?: Keep;
+  readonly keep?: RequestRetention;
   /** Tokens; a longer prompt is "too long". Unless given here or in the script, any fits. */
   readonly window?: number;
   /** Tokens; a larger max_tokens is refused. Unless given here or in the script, any will do. */
@@ -31,7 +31,7 @@ export type ScriptedModelOptions = {
    * The thinking shown to a request that does not say. Unless given, what its model shows: most of
    * today's omit it.
    */
-  readonly display?: Display;
+  readonly display?: ThinkingDisplay;
   /**
    * Whether a conversation may end with an assistant message. Today's models refuse it, and so does
    * this one unless told.

@@ -1,6 +1,6 @@
 // The facts that a run knows of a model (X1), as a part of its snapshot. A fact that is absent is
 // not known, or was not when the run opened.
-import type { Effort, Price } from '../workflows/contract/loop.ts';
+import type { Effort, ModelPrice } from '../workflows/contract/loop.ts';
 
 /** How a request may ask for thinking. */
 export type ThinkingKind = 'adaptive' | 'enabled' | 'disabled' | 'between_tools';
@@ -12,7 +12,7 @@ export type ThinkingKind = 'adaptive' | 'enabled' | 'disabled' | 'between_tools'
 export type ModelFacts = {
   readonly window: number;
   readonly maxOutput: number;
-  readonly price: Price | null;
+  readonly price: ModelPrice | null;
   /** The model is unknown: its window and its maximum are what such a model has at least. */
   readonly assumed?: true;
   /** With `byDefault` the model thinks where a request says nothing of it. */

@@ -8,7 +8,7 @@ import { runProgram } from '../system/process/spawn-piped.ts';
 import { pipePlace } from '../system/process/pipes.ts';
 import { reasonOf } from '../system/text.ts';
 
-export type SandboxKind = 'bwrap' | 'unshare' | 'group';
+type SandboxKind = 'bwrap' | 'unshare' | 'group';
 
 export type Sandbox = {
   readonly kind: SandboxKind;

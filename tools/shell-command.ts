@@ -1,18 +1,18 @@
 // A shell command as a list of simple commands. It is used to judge, never to run, so a command
 // that cannot be read for certain is `null`, and null is never read-only.
-export type Redirect = { readonly operator: string; readonly target: Word };
+export type ShellRedirect = { readonly operator: string; readonly target: ShellWord };
 
 /** The operator that joins a command to the one before it; a newline is `;`. */
-export type Joint = ';' | '|' | '&&' | '||';
+export type ShellOperator = ';' | '|' | '&&' | '||';
 
 export type SimpleCommand = {
-  readonly joint: Joint;
-  readonly words: readonly Word[];
-  readonly redirects: readonly Redirect[];
+  readonly joint: ShellOperator;
+  readonly words: readonly ShellWord[];
+  readonly redirects: readonly ShellRedirect[];
 };
 
 /** One word of a shell command, without its quotes, and what the shell would still do to it. */
-export type Word = {
+export type ShellWord = {
   readonly text: string;
   /** False when the shell would put something else in its place: a variable, braces, a tilde. */
   readonly literal: boolean;

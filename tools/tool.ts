@@ -14,10 +14,30 @@ import { ToolFailure } from './failures.ts';
 import { checkWorkOptions, type DelegatedTo, buildWork } from './delegated-work.ts';
 import type { RuleSubject } from './shell-command.ts';
 
-export type { InputOf, InputSchema, StandardSchema } from '../system/schema/input-schema.ts';
+export type { InputOf, InputSchema, StandardResult, StandardSchema } from '../system/schema/input-schema.ts';
 export type { JsonSchema } from '../system/schema/json-schema.ts';
 export { FatalToolFailure, Superseded, ToolFailure } from './failures.ts';
-export type { RuleSubject } from './shell-command.ts';
+export type { DelegatedTo } from './delegated-work.ts';
+export type { AskPeople, PeopleAnswer, PeopleQuestion } from './people/ask-people.ts';
+export type { RuleSubject, ShellOperator, ShellRedirect, ShellWord, SimpleCommand } from './shell-command.ts';
+export type { ChildRecord } from '../system/process/identity.ts';
+export type { SeenFile } from '../workflows/contract/append.ts';
+export type {
+  ActivityChoices,
+  AgentCounts,
+  AgentEnd,
+  AgentRequest,
+  AgentRun,
+  AgentWork,
+  DelegatedEnd,
+  DelegatedWork,
+  Delegation,
+  Isolation,
+  QuestionWork,
+  WaitWork,
+  WorkflowChoices,
+  WorktreeEnd,
+} from '../workflows/contract/delegation.ts';
 
 /** The effect that a call can have on the world, judged per call. `external` leaves the machine. */
 export type Risk = 'read' | 'write' | 'execute' | 'external';

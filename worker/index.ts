@@ -1,9 +1,8 @@
 // The exports of `perdure/worker`: a worker of one's own, and the types of its configuration.
 import '../system/process/supported.ts';
 export { openWorker as createWorker } from './open-worker.ts';
-export type { OpenWorker as CreateWorker } from './open-worker.ts';
-export { startWorker } from './start-worker.ts';
-export type { RunningWorker, StartWorker } from './start-worker.ts';
+export type { CreateWorker } from './open-worker.ts';
+export type { RunningWorker } from './start-worker.ts';
 export { checkConfig, ConfigProblem, defineConfig } from './config/config.ts';
 export type { PerdureConfig, ToolSource } from './config/config.ts';
 export { loadConfig } from './config/load-config.ts';
@@ -20,4 +19,23 @@ export type {
   HookFunction,
   HookInput,
 } from '../activities/hooks/hook-config.ts';
-export type { HookName } from '../activities/hooks/payloads.ts';
+export type { AlertKind, WaitingCall } from '../workflows/contract/told.ts';
+export type { HookCallFacts, HookName, HookPayloads } from '../activities/hooks/payloads.ts';
+export type { AgentLimits, AgentType, AgentTypeLimits } from '../tools/agent-types.ts';
+export type { KeyAgent, WebSettings } from '../tools/builtin/files/options.ts';
+export type {
+  AnswerServer,
+  HttpServer,
+  McpHeaders,
+  McpServer,
+  McpServers,
+  ServerAnswer,
+  ServerQuestion,
+  StdioServer,
+} from '../tools/mcp/servers.ts';
+export type { FieldNames, ToolNames, WebSearchSettings } from '../store/configuration.ts';
+export type { ModelFacts, ModelTable, ThinkingKind } from '../store/model-facts.ts';
+export type { SnapshotCaps } from '../store/snapshots/capture-folder.ts';
+export type { SnapshotSettings } from '../store/snapshots/take-snapshot.ts';
+export type { CompactionRules, ModelPrice } from '../workflows/contract/loop.ts';
+export type { SandboxConfig } from './config/schema-parts.ts';

@@ -12,7 +12,7 @@ import { limitFetch } from './limit-fetch.ts';
 import { nameCredential } from './name-credential.ts';
 import { modelSettings } from './model-settings.ts';
 
-export { isKeyless, SCRIPTED_NOTICE } from './keyless.ts';
+export { isKeyless } from './keyless.ts';
 
 export type ModelAccess = {
   readonly model: ModelPort;

@@ -14,7 +14,7 @@ import { installRuntime } from './install-runtime.ts';
 import { createWorkerLog } from './log.ts';
 import { startWorker, type RunningWorker } from './start-worker.ts';
 
-export type OpenWorker = {
+export type CreateWorker = {
   readonly config?: PerdureConfig;
   /**
    * The environment, which names the data folder, the server and the key. Absent: that of this
@@ -26,14 +26,14 @@ export type OpenWorker = {
   readonly log?: Log;
 };
 
-const KEYS: Readonly<Record<keyof OpenWorker, true>> = { config: true, env: true, taskQueue: true, log: true };
+const KEYS: Readonly<Record<keyof CreateWorker, true>> = { config: true, env: true, taskQueue: true, log: true };
 
 /**
  * Resolves when the worker polls. The server is the one that the environment names, else the one on
  * the data folder, started if need be; the last to leave stops it. Throws ConfigProblem and
  * SetupProblem with one line for people.
  */
-export async function openWorker(options: OpenWorker = {}): Promise<RunningWorker> {
+export async function openWorker(options: CreateWorker = {}): Promise<RunningWorker> {
   const { env = process.env, taskQueue, log = createWorkerLog(process.stderr, env) } = options;
   const say = (line: string): void => log('info', line);
   const unknown = Object.keys(options).find((key) => !Object.hasOwn(KEYS, key));

@@ -77,8 +77,6 @@ export type RunningWorker = {
    * work.
    */
   health(): Promise<readonly string[]>;
-  /** Tells the hooks `silent` of what another look finds; null without such hooks. */
-  readonly silence: SilenceTeller | null;
   /**
    * Drains: running work may finish for `drainMs`, is then cut off, and the run goes on elsewhere
    * (L50).
@@ -88,13 +86,19 @@ export type RunningWorker = {
   readonly done: Promise<void>;
 };
 
+/** A worker with what the look for silent sessions needs of it. */
+export type StartedWorker = RunningWorker & {
+  /** Tells the hooks `silent` of what another look finds; null without such hooks. */
+  readonly silence: SilenceTeller | null;
+};
+
 type Close = () => Promise<void>;
 
 /**
  * Throws SetupProblem when the server or the key cannot be used. Everything that was opened is
  * closed when a later step fails.
  */
-export async function startWorker(settings: StartWorker): Promise<RunningWorker> {
+export async function startWorker(settings: StartWorker): Promise<StartedWorker> {
   const opened: Close[] = [];
   const { worker, deps, client } = await openParts(settings, opened).catch(async (error: unknown) => {
     await closeAll(opened);

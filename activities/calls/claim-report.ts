@@ -63,7 +63,7 @@ export function describeTakenCall(taken: TakenCall, left: Leftovers, extra = '')
 }
 
 /** Tells whether the call was started once only, and has certainly done nothing. */
-export function hasNotBegun({ stopped, generation }: TakenCall): boolean {
+function hasNotBegun({ stopped, generation }: TakenCall): boolean {
   return stopped?.began === false && generation === 1;
 }
 

@@ -13,7 +13,7 @@ import type { ProcessIdentity, ChildRecord } from '../../system/process/identity
 import type { AbortCause } from '../../tools/tool.ts';
 import { present } from '../../workflows/contract/present.ts';
 
-export type Claim = {
+type Claim = {
   /** The worker that made the claim: where, and how long, its processes can be looked for. */
   readonly host: ProcessIdentity;
   readonly tool: string;

@@ -16,7 +16,7 @@ import type { JudgeContext, PermissionDecision, Risk, Tool } from '../../tools/t
 export type NamedInput = { readonly name: string; readonly input: unknown };
 
 /** `asksModel`: it may ask the small model. */
-export type CallRisk = { readonly safe: boolean; readonly risk: Risk; readonly asksModel: boolean };
+type CallRisk = { readonly safe: boolean; readonly risk: Risk; readonly asksModel: boolean };
 
 /**
  * A call whose tool is known and whose input is valid. It is not allowed yet: `permission` may be

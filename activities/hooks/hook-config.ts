@@ -1,6 +1,6 @@
 // How hooks are written down: per kind a list of functions or commands, each with its input and its
 // possible answers. A command gets what a function gets, as one line of JSON, and answers the same.
-import type { Payloads } from './payloads.ts';
+import type { HookPayloads } from './payloads.ts';
 import type { HookContext } from './hooks.ts';
 import type { HookName } from './payloads.ts';
 
@@ -16,7 +16,7 @@ type HookInputFacts<Name extends HookName> = Pick<HookContext, 'cwd' | 'folders'
   readonly iteration: number;
 };
 
-export type HookInput<Name extends HookName> = HookInputFacts<Name> & Payloads[Name];
+export type HookInput<Name extends HookName> = HookInputFacts<Name> & HookPayloads[Name];
 
 /** The answers of each kind of hook. No answer means no opinion. */
 export type HookAnswers = {

@@ -4,7 +4,7 @@ import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { AlertKind, StopHooksRan } from '../../workflows/contract/activities.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { CallFacts, HookName, HookPayload } from './payloads.ts';
+import type { HookCallFacts, HookName, HookPayload } from './payloads.ts';
 
 export type HookContext = {
   readonly session: SessionId;
@@ -80,11 +80,11 @@ export type HookRunner = {
   promptSubmitted(context: HookContext, prompts: readonly string[]): Promise<PromptVerdict>;
   preTool(
     context: HookContext,
-    call: CallFacts & { readonly name: string; readonly input: unknown },
+    call: HookCallFacts & { readonly name: string; readonly input: unknown },
   ): Promise<PreToolVerdict>;
   postTool(
     context: HookContext,
-    call: CallFacts & {
+    call: HookCallFacts & {
       readonly name: string;
       readonly input: unknown;
       readonly content: string;

@@ -21,14 +21,14 @@ export type HookName =
   | AlertKind;
 
 /** `toolUseId` is the model's own id of the call, `mode` the run's permission mode. */
-export type CallFacts = { readonly toolUseId?: string; readonly mode?: PermissionMode };
+export type HookCallFacts = { readonly toolUseId?: string; readonly mode?: PermissionMode };
 
-export type Payloads = {
+export type HookPayloads = {
   /** `agent`: of an agent's session; absent where a person began it. */
   readonly sessionStart: { readonly agent?: AgentFacts & { readonly id: string } };
   readonly promptSubmitted: { readonly prompts: readonly string[] };
-  readonly preTool: CallFacts & { readonly tool: string; readonly input: unknown };
-  readonly postTool: CallFacts & {
+  readonly preTool: HookCallFacts & { readonly tool: string; readonly input: unknown };
+  readonly postTool: HookCallFacts & {
     readonly tool: string;
     readonly input: unknown;
     readonly content: string;
@@ -112,4 +112,4 @@ export type Payloads = {
   };
 };
 
-export type HookPayload<Name extends HookName> = Payloads[Name];
+export type HookPayload<Name extends HookName> = HookPayloads[Name];

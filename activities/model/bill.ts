@@ -10,13 +10,13 @@ import {
   noUsage,
   pricesFor,
   totalTokens,
-  type Price,
+  type ModelPrice,
   type Spend,
   type Usage,
 } from '../../workflows/contract/loop.ts';
 
 /** `priceOf` looks up the price of a model other than the requested one. */
-export type Prices = { readonly price: Price | null; readonly priceOf?: (model: string) => Price | null };
+export type Prices = { readonly price: ModelPrice | null; readonly priceOf?: (model: string) => ModelPrice | null };
 
 export function pricesOf({ deps, chosen }: Pick<ModelStep, 'deps' | 'chosen'>): Prices {
   return { price: chosen.model.price, priceOf: (model) => deps.models.facts(model).price };
@@ -91,13 +91,13 @@ function entryOf(counts: Counts): BilledEntry {
   };
 }
 
-function entryCost({ usage, written1h }: BilledEntry, price: Price): number {
+function entryCost({ usage, written1h }: BilledEntry, price: ModelPrice): number {
   const { cacheWrite, cacheWrite1h = cacheWrite } = pricesFor(usage, price);
   return costOf(usage, price) + (written1h * (cacheWrite1h - cacheWrite)) / 1_000_000;
 }
 
 /** Multiplies the factors for inference in one country, at another speed, and at another time. */
-function factorOf(usage: Message['usage'], { factors = {} }: Price): number {
+function factorOf(usage: Message['usage'], { factors = {} }: ModelPrice): number {
   const { inference_geo: geo, speed, service_tier: tier } = usage as unknown as Counts;
   const us = geo === 'us' ? (factors.us ?? 1) : 1;
   const fast = speed === 'fast' ? (factors.fast ?? 1) : 1;

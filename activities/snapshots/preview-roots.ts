@@ -9,7 +9,7 @@ import {
   type Restoring,
 } from '../../store/snapshots/preview-restore.ts';
 import { compareSnapshots, type SnapshotMeans } from '../../store/snapshots/take-snapshot.ts';
-import type { FilesPreview, RootPreview, RootRewind } from '../../workflows/contract/rewind.ts';
+import type { FilesPreview, RootPreview, FolderRewind } from '../../workflows/contract/rewind.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { describeWriter, findProgramsInUse } from './programs-in-use.ts';
 import {
@@ -40,7 +40,7 @@ export async function previewRoots(options: RewindMeans, about: RewindAbout): Pr
   }
 }
 
-async function previewRoot(options: RewindMeans, about: RewindAbout, asked: RootRewind): Promise<RootPreview> {
+async function previewRoot(options: RewindMeans, about: RewindAbout, asked: FolderRewind): Promise<RootPreview> {
   const { root, known, to, nested } = asked;
   const apart = waysBelow(root, about.roots);
   const { attempt, force = false } = about;

@@ -14,7 +14,7 @@ import { type SnapshotMeans, takeSnapshot } from '../../store/snapshots/take-sna
 import { describeUncaptured } from '../../store/snapshots/uncaptured.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Sandbox } from '../../tools/sandbox.ts';
-import type { RewindFiles, RootRewind, UntakenFiles } from '../../workflows/contract/rewind.ts';
+import type { RewindFiles, FolderRewind, RemainingFiles } from '../../workflows/contract/rewind.ts';
 import type { Attempt } from '../attempt.ts';
 import { isGitRefusal, runGitHeld } from './run-git-held.ts';
 
@@ -42,7 +42,7 @@ export function openMeans(options: RewindMeans, { attempt, step }: RewindAbout, 
 export async function openRoot(
   options: RewindMeans,
   about: RewindAbout,
-  { root, to }: RootRewind,
+  { root, to }: FolderRewind,
 ): Promise<SnapshotMeans> {
   if (realOf(root) !== root)
     throw new RestoreProblem(
@@ -99,7 +99,7 @@ function describeUntaken(why: UntakenFile['why']): string {
 const MOST_UNTAKEN = 20;
 
 /** Sums up the files that stay; undefined without any. */
-export function sumUntaken(untaken: readonly UntakenFile[]): UntakenFiles | undefined {
+export function sumUntaken(untaken: readonly UntakenFile[]): RemainingFiles | undefined {
   if (untaken.length === 0) return undefined;
   return {
     count: untaken.length,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../../system/json-file.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
-import type { FilesRewound, RootRewind, RootRewound } from '../../workflows/contract/rewind.ts';
+import type { FilesRewound, FolderRewind, FolderRewindRecord } from '../../workflows/contract/rewind.ts';
 import { present } from '../../workflows/contract/present.ts';
 import { isAtOrBelow, type RawPath, type SnapshotChange } from '../../store/snapshots/listing.ts';
 import { waysBelow } from '../../store/snapshots/nested-roots.ts';
@@ -34,7 +34,7 @@ import { findNamedUpTo, sendNewPacks } from './send-new-packs.ts';
 
 type Prepared = {
   readonly means: SnapshotMeans;
-  readonly asked: RootRewind;
+  readonly asked: FolderRewind;
   /** Folders in it that go back by themselves. */
   readonly apart: readonly RawPath[];
   /** The files as they were last captured, and right before the rewind. */
@@ -55,7 +55,7 @@ export async function rewindRoots(options: RewindMeans, about: RewindAbout): Pro
     await fetchSnapshots(options, about);
     const prepared: Prepared[] = [];
     for (const asked of roots) prepared.push(await prepare(options, about, asked));
-    const done: RootRewound[] = [];
+    const done: FolderRewindRecord[] = [];
     for (const each of prepared) {
       const ready = await prepareAgain(about, each);
       // A worker that was frozen until now may have been replaced.
@@ -84,7 +84,7 @@ async function describeDone(
   { store, log, packs = false }: RewindMeans,
   { attempt: { session }, from }: RewindAbout,
   { means, asked, before, files, untaken, inUse }: Prepared,
-): Promise<RootRewound> {
+): Promise<FolderRewindRecord> {
   const { root, known, to } = asked;
   const { now } = await captureNow({ ...means, held: [known, before, to] });
   const isNamed = store && from !== undefined ? findNamedUpTo(store, session, from) : () => new Set<Hash>();
@@ -94,7 +94,7 @@ async function describeDone(
   return { root, before, to, ...(now !== to && { after: now }), files, ...present(more) };
 }
 
-async function prepare(options: RewindMeans, about: RewindAbout, asked: RootRewind): Promise<Prepared> {
+async function prepare(options: RewindMeans, about: RewindAbout, asked: FolderRewind): Promise<Prepared> {
   const { root, known, to, nested } = asked;
   const apart = waysBelow(root, about.roots);
   const opened = await openRoot(options, about, asked);
@@ -140,7 +140,7 @@ async function prepareAgain({ step, force }: RewindAbout, prepared: Prepared): P
 async function takeBack(
   options: RewindMeans,
   about: RewindAbout,
-  { root, to }: RootRewind,
+  { root, to }: FolderRewind,
 ): Promise<readonly string[]> {
   const { step, attempt, roots } = about;
   const opened = openMeans(options, about, root);

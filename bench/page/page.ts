@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLimit } from '../../system/async.ts';
 import { fileLive } from '../../store/live/file-live.ts';
-import { openServer, type Opened } from '../../client/runtime/open-server.ts';
+import { openWholeServer, type OpenedServer } from '../../client/runtime/open-server.ts';
 import { installRuntime } from '../../worker/install-runtime.ts';
 import { LONG_SESSION, startLongSession } from '../long-session.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
@@ -31,7 +31,7 @@ export async function measurePage(say: (line: string) => void, load: PageLoad): 
   installRuntime(() => undefined);
   const root = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
   const env = { ...process.env, PERDURE_DATA: join(root, 'data'), NO_COLOR: '1' };
-  const opened = await openServer({ env, role: 'dev', say });
+  const opened = await openWholeServer({ env, role: 'dev', say });
   try {
     say(`${load.sessions} sessions, and one of ${load.iterations} iterations`);
     await startSessions(opened, root, load.sessions);
@@ -51,7 +51,7 @@ export async function measurePage(say: (line: string) => void, load: PageLoad): 
 }
 
 /** One in twenty is open, and nothing works on it; the others have ended. */
-async function startSessions({ sessions, temporal }: Opened, cwd: string, count: number): Promise<void> {
+async function startSessions({ sessions, temporal }: OpenedServer, cwd: string, count: number): Promise<void> {
   const few = createLimit(TOGETHER);
   const start = async (n: number): Promise<void> => {
     const { session } = await sessions.start(`Task number ${n}`, { cwd, permissionMode: 'dontAsk' });
@@ -61,7 +61,7 @@ async function startSessions({ sessions, temporal }: Opened, cwd: string, count:
 }
 
 async function measured(
-  opened: Opened,
+  opened: OpenedServer,
   env: NodeJS.ProcessEnv,
   { say, waiting }: { readonly say: (line: string) => void; readonly waiting: readonly WaitingApproval[] },
 ): Promise<readonly PageRow[]> {
@@ -138,7 +138,12 @@ async function timesOf(visitor: Visitor, path: string, times: number): Promise<n
 /**
  * Milliseconds from a word's being written by a worker to the last of the watchers that hears it.
  */
-async function watch(visitor: Visitor, { folder }: Opened, path: string, count: number): Promise<readonly number[]> {
+async function watch(
+  visitor: Visitor,
+  { folder }: OpenedServer,
+  path: string,
+  count: number,
+): Promise<readonly number[]> {
   const place = /data-from="([^"]*)"/.exec(await visitor.read(path))?.[1] ?? '';
   const viewers = await Promise.all(
     Array.from({ length: count }, () => visitor.listen(`${path}/live?from=${encodeURIComponent(place)}`)),

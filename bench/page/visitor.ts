@@ -2,7 +2,7 @@
 // listens to streams.
 import { request, type IncomingMessage } from 'node:http';
 
-export type Listening = {
+type Listening = {
   /** Resolves when these words have come. */
   hear(words: string): Promise<void>;
 };
@@ -17,7 +17,7 @@ export type Visitor = {
   follow(path: string): Promise<Following>;
 };
 
-export type Following = {
+type Following = {
   /** Bytes that have come. */
   readonly bytes: () => number;
   leave(): void;

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reply, startScriptedModel, toolUse } from '../../scripted-model/index.ts';
 import { createClient } from '../../client/client.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { startWorker } from '../../worker/start-worker.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 
@@ -13,7 +13,7 @@ export type WaitingSessions = { readonly calls: readonly WaitingApproval[]; clos
 
 /** Resolves when all of them wait. */
 export async function startWaiting(
-  opened: Opened,
+  opened: OpenedServer,
   env: NodeJS.ProcessEnv,
   { cwd, count }: { readonly cwd: string; readonly count: number },
 ): Promise<WaitingSessions> {

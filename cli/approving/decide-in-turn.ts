@@ -1,6 +1,6 @@
 // Asks about calls of any sessions one after the other, oldest first, until the person leaves.
 import { callToDecideText, approvalText } from '../../client/render/approval-text.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
 import { oneLine } from '../../client/paint.ts';
 import { formatCount } from '../../client/units.ts';
@@ -9,7 +9,7 @@ import { withDecidingWorker } from '../decide-session.ts';
 import { askApprovals } from './ask-approvals.ts';
 import { isPicked } from './pick-decision.ts';
 
-export async function decideInTurn(cli: Cli, opened: Opened, waiting: readonly WaitingApproval[]): Promise<void> {
+export async function decideInTurn(cli: Cli, opened: OpenedServer, waiting: readonly WaitingApproval[]): Promise<void> {
   const left = new AbortController();
   const leave = (): void => left.abort();
   const input = cli.openInput?.({ submit: () => undefined, interrupt: leave, leave }) ?? null;

@@ -1,7 +1,7 @@
 // Lets a returning person choose among sessions: with arrows, a search and a preview, or by number
 // on a terminal that cannot be drawn on.
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { oneLine } from '../../client/paint.ts';
 import { sessionTable, shortPhase } from '../../client/render/tables.ts';
 import { rowsText } from '../../client/render/width.ts';
@@ -18,7 +18,7 @@ const LINES = 5;
 const NUMBERED = 20;
 
 /** Throws UsageError when none is chosen. */
-export async function chooseSession(cli: Cli, opened: Opened, there: readonly SessionInfo[]): Promise<SessionId> {
+export async function chooseSession(cli: Cli, opened: OpenedServer, there: readonly SessionInfo[]): Promise<SessionId> {
   const left = new AbortController();
   const leave = (): void => left.abort();
   const input = cli.openInput?.({ submit: () => undefined, interrupt: leave, leave });
@@ -48,7 +48,7 @@ async function chooseByNumber(
   return there[number - 1]?.session;
 }
 
-function sessionPicker(cli: Pick<Cli, 'err'>, opened: Opened, there: readonly SessionInfo[]): Picker {
+function sessionPicker(cli: Pick<Cli, 'err'>, opened: OpenedServer, there: readonly SessionInfo[]): Picker {
   const now = Date.now();
   const items = there.map((session) => ({
     answer: session.session as string,

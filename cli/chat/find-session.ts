@@ -1,7 +1,7 @@
 // Finds the session that a returning person means: by its id or the beginning of it, as the newest
 // of this folder, or by a choice from a list.
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { openServer, type Opened } from '../../client/runtime/open-server.ts';
+import { openWholeServer, type OpenedServer } from '../../client/runtime/open-server.ts';
 import { openSessionsIn } from '../../client/sessions/find/in-folder.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import { isWholeId, personAt, sessionArgument, sessionMeant } from '../arguments.ts';
@@ -23,7 +23,7 @@ export type Wanted =
 export type Found = {
   readonly session: SessionId;
   /** The server by which it was found; null where its id needed none. */
-  readonly opened: Opened | null;
+  readonly opened: OpenedServer | null;
   readonly close: () => Promise<void>;
 };
 
@@ -38,7 +38,7 @@ export async function findSession(cli: Cli, wanted: Wanted): Promise<Found> {
   if (given !== null && isWholeId(given) && !opens)
     return { session: given, opened: null, close: () => Promise.resolve() };
   const say = sayProgress(cli);
-  const opened = await openServer({ env: cli.env, role: 'command', worker: false, say, ...personAt(cli) });
+  const opened = await openWholeServer({ env: cli.env, role: 'command', worker: false, say, ...personAt(cli) });
   try {
     const session = given !== null ? await sessionMeant(opened, given) : await sessionOfFolder(cli, opened, wanted);
     return { session, opened, close: () => opened.close() };
@@ -48,7 +48,7 @@ export async function findSession(cli: Cli, wanted: Wanted): Promise<Found> {
   }
 }
 
-async function sessionOfFolder(cli: Cli, opened: Opened, wanted: Wanted): Promise<SessionId> {
+async function sessionOfFolder(cli: Cli, opened: OpenedServer, wanted: Wanted): Promise<SessionId> {
   const cwd = wanted.kind === 'id' ? '' : wanted.cwd;
   const there = await newestIn(opened.sessions, cwd, wanted.kind === 'newest' ? 1 : OFFERED);
   const [newest] = there;
@@ -57,7 +57,7 @@ async function sessionOfFolder(cli: Cli, opened: Opened, wanted: Wanted): Promis
 }
 
 export async function newestIn(
-  sessions: Opened['sessions'],
+  sessions: OpenedServer['sessions'],
   cwd: string,
   most: number,
 ): Promise<readonly SessionInfo[]> {

@@ -4,7 +4,7 @@ import type { Paint } from '../../client/paint.ts';
 import { countFiles, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
 import { rewoundPartsText, turnsText } from '../../client/render/steered-words.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
-import type { RewindOptions, SessionRewound } from '../../client/sessions/files/rewind-session.ts';
+import type { RewindOptions, RewindResult } from '../../client/sessions/files/rewind-session.ts';
 import type { SessionReading } from '../../client/sessions/read.ts';
 import { formatCount } from '../../client/units.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -91,7 +91,7 @@ function itemOf({ id, run, text }: Prompt): PickerItem {
   return { answer: id, label: `${first} ${more}`.trim() || '(its text cannot be read)', about: `run ${run}` };
 }
 
-function previewRows(paint: Paint, plan: SessionRewound): readonly string[] {
+function previewRows(paint: Paint, plan: RewindResult): readonly string[] {
   const { rewind, files, turns } = plan;
   const goesTo = rewind.to === null ? 'to its beginning, ' : '';
   const changed = files === null || files.length === 0 ? [] : statText(paint, files).trimEnd().split('\n');
@@ -106,7 +106,7 @@ function previewRows(paint: Paint, plan: SessionRewound): readonly string[] {
 }
 
 /** Returns what to know before one goes back, a line each, as in `in use: node (pid 12) has …`. */
-function warningRows(plan: SessionRewound): readonly string[] {
+function warningRows(plan: RewindResult): readonly string[] {
   const notLooked = notLookedText(plan);
   const lists = warningLists(plan).flatMap(({ heading, lines }) => [
     ...lines.slice(0, MOST_LINES).map((line) => `${heading} ${line}`),
@@ -115,7 +115,7 @@ function warningRows(plan: SessionRewound): readonly string[] {
   return [...(notLooked === null ? [] : [notLooked]), ...lists];
 }
 
-function partsMenu(plan: SessionRewound): Menu {
+function partsMenu(plan: RewindResult): Menu {
   const number = countFiles(plan);
   const count = number === null ? 'files' : formatCount(number, 'file');
   const both: MenuOption = { answer: 'both', words: `the conversation and ${count}`, keys: ['b'] };

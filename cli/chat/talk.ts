@@ -5,7 +5,7 @@ import type { RunConfig } from '../../store/configuration.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 
-export type Sessions = Pick<
+type Sessions = Pick<
   PerdureClient,
   | 'describe'
   | 'diff'

@@ -6,7 +6,7 @@ import { approvalsTable } from '../../client/render/approvals-table.ts';
 import { shortAge } from '../../client/units.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer, withSession } from '../with-server.ts';
@@ -30,7 +30,7 @@ async function showApprovals(
   id: string | undefined,
   { json = false, list: only = false }: Flags,
 ): Promise<number> {
-  const list = async (opened: Opened, session?: SessionId): Promise<number> => {
+  const list = async (opened: OpenedServer, session?: SessionId): Promise<number> => {
     const { sessions } = opened;
     const waiting = await sessions.approvals(session);
     if (waiting.length > 0 && !json && !only && cli.isTerminal && cli.openInput !== null) {
@@ -50,7 +50,7 @@ async function showApprovals(
 }
 
 /** Says at a terminal who decided last; a program gets nothing of it. */
-async function lastDecisionText(cli: Cli, opened: Opened): Promise<string> {
+async function lastDecisionText(cli: Cli, opened: OpenedServer): Promise<string> {
   if (!cli.isTerminal) return '';
   const { findLastDecision } = await import('../../client/sessions/find/last-decision.ts');
   const last = await findLastDecision(opened);

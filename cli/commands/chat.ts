@@ -3,7 +3,7 @@
 import { EventEmitter } from 'node:events';
 import type { Command } from 'commander';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { stayingWorkers } from '../../client/runtime/session-workers.ts';
 import type { Workplace } from '../../client/runtime/workplace.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
@@ -78,7 +78,7 @@ async function holdOne(cli: Cli, first: string | undefined, flags: Flags): Promi
   for (const name of ['SIGTERM', 'SIGHUP'] as const) process.on(name, forward);
   process.on('SIGINT', onInterrupt);
   const signals = source as unknown as NodeJS.Process;
-  const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
+  const beforeWork = ({ sessions }: OpenedServer): Promise<void> => refuseToSpoil(cli.env, sessions);
   try {
     const place = { anywhere: false, beforeWork, chosen, session: found?.session, signals };
     let isAnew = false;

@@ -4,9 +4,9 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { oneLine } from '../../client/paint.ts';
-import type { ForkOptions, SessionForked } from '../../client/sessions/fork/fork-session.ts';
+import type { ForkOptions, ForkResult } from '../../client/sessions/fork/fork-session.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
@@ -76,7 +76,7 @@ async function fork(cli: Cli, id: string, text: string | undefined, flags: Flags
   });
 }
 
-function describeFork({ cwd, files }: SessionForked, { forkFiles }: SessionDescription): string {
+function describeFork({ cwd, files }: ForkResult, { forkFiles }: SessionDescription): string {
   if (!files) return `it works in the same folder, ${oneLine(cwd, 300)}`;
   const branch = forkFiles?.branch === undefined ? '' : ` on branch ${forkFiles.branch}`;
   if (forkFiles?.state === 'done') return `its files are in ${oneLine(forkFiles.folder, 300)}${branch}`;
@@ -90,7 +90,7 @@ const PATIENCE_MS = 30_000;
 const OWN_PATIENCE_MS = 15 * 60_000;
 
 /** Resolves when the files of a fork are there, or nobody is there to check them out. */
-async function awaitFiles(cli: Cli, opened: Opened, { session, files }: SessionForked): Promise<SessionDescription> {
+async function awaitFiles(cli: Cli, opened: OpenedServer, { session, files }: ForkResult): Promise<SessionDescription> {
   const { sessions } = opened;
   const first = await sessions.describe(session);
   if (!files) return first;

@@ -78,7 +78,7 @@ type Serving = {
 
 async function servePage(cli: Cli, { monitor, place, told }: Serving): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const [{ openServer }, { createSupervision: supervision, superviseServer }, { pagePorts }, { serverHealth }] =
+  const [{ openWholeServer }, { createSupervision: supervision, superviseServer }, { pagePorts }, { serverHealth }] =
     await Promise.all([
       import('../../client/runtime/open-server.ts'),
       import('../../worker/embedded/supervise-server.ts'),
@@ -87,7 +87,7 @@ async function servePage(cli: Cli, { monitor, place, told }: Serving): Promise<n
     ]);
   const opened = await openUnlessTold(
     signals,
-    openServer({ env: cli.env, role: 'command', say: sayProgress(cli), ...personAt(cli) }),
+    openWholeServer({ env: cli.env, role: 'command', say: sayProgress(cli), ...personAt(cli) }),
   );
   if (opened === null) return STATUS.ok;
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));

@@ -1,7 +1,7 @@
 // perdure repair: says what a damaged transcript has lost and, with --apply, lets its session
 // continue from the last whole step.
 import type { Command } from 'commander';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Cli } from '../cli.ts';
 import { withDecidingWorker } from '../decide-session.ts';
@@ -19,7 +19,7 @@ export function repairCommand(program: Command, cli: Cli): void {
     });
 }
 
-async function repairSession(cli: Cli, opened: Opened, session: SessionId, apply: boolean): Promise<number> {
+async function repairSession(cli: Cli, opened: OpenedServer, session: SessionId, apply: boolean): Promise<number> {
   const damage = await opened.sessions.damage(session);
   if (damage.kind === 'whole') {
     cli.say(

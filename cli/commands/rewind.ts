@@ -3,10 +3,10 @@
 import type { Command } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { rewoundPartsText, turnsText } from '../../client/render/steered-words.ts';
-import type { RewindOptions, SessionRewound } from '../../client/sessions/files/rewind-session.ts';
+import type { RewindOptions, RewindResult } from '../../client/sessions/files/rewind-session.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { jsonLine } from '../../system/text.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
@@ -57,7 +57,7 @@ export function rewindCommand(program: Command, cli: Cli): void {
 /** Runs one step; on another server each looks for a worker of its own. */
 type RunStep = <T>(step: () => Promise<T>) => Promise<T>;
 
-async function rewind(cli: Cli, opened: Opened, session: SessionId, flags: Flags): Promise<number> {
+async function rewind(cli: Cli, opened: OpenedServer, session: SessionId, flags: Flags): Promise<number> {
   const { sessions, embedded } = opened;
   const described = await sessions.describe(session);
   const withWorker: RunStep = (step) => withEndingWorker(cli, opened, described, step);
@@ -103,7 +103,7 @@ async function rewindInSteps(
 }
 
 /** The request itself names snapshots and heads: it is for the session alone. */
-function planJson(session: SessionId, plan: SessionRewound): string {
+function planJson(session: SessionId, plan: RewindResult): string {
   return `${jsonLine({ session, ...plan, rewind: undefined })}\n`;
 }
 

@@ -1,6 +1,6 @@
 // perdure run: a task from its start to its end, with everything it needs brought up.
 import type { Command } from 'commander';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { stayingWorkers } from '../../client/runtime/session-workers.ts';
 import { jsonLine } from '../../system/text.ts';
 import type { Cli } from '../cli.ts';
@@ -75,7 +75,7 @@ async function runTask(cli: Cli, text: string | undefined, flags: Flags): Promis
   const staying = stayingWorkers(cli.env, taskQueue);
   if (staying === 0) refuseWithoutKey(cli.env, task);
   else refuseForOthers(flags);
-  const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
+  const beforeWork = ({ sessions }: OpenedServer): Promise<void> => refuseToSpoil(cli.env, sessions);
   return withinWorkplace(
     cli,
     { anywhere: false, beforeWork, chosen, session: options.session },

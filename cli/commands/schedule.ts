@@ -2,7 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { jsonLine } from '../../system/text.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { clockChangeText, scheduleTable } from '../../client/render/tables.ts';
 import { type OverlapPolicy, overlapPolicies } from '../../client/schedules/plan.ts';
 import { cronProblem, timeZoneProblem } from '../../client/schedules/cron.ts';
@@ -100,7 +100,7 @@ function addUpdate(group: Command, cli: Cli): void {
 type Act = {
   readonly name: string;
   readonly description: string;
-  readonly work: (opened: Opened, schedule: string) => Promise<string>;
+  readonly work: (opened: OpenedServer, schedule: string) => Promise<string>;
 };
 
 const ACTS: readonly Act[] = [
@@ -141,7 +141,7 @@ function addAct(group: Command, cli: Cli, { name, description, work }: Act): voi
     .description(description)
     .argument('<name>', 'the schedule’s name')
     .action(async (schedule: string) => {
-      const sayDone = (opened: Opened) => work(opened, schedule).then((line) => (cli.say(line), STATUS.ok));
+      const sayDone = (opened: OpenedServer) => work(opened, schedule).then((line) => (cli.say(line), STATUS.ok));
       cli.exit(await withServer(cli, sayDone));
     });
 }
@@ -248,7 +248,11 @@ function triggerText(name: string, { outcome, session }: Triggered): string {
  * A schedule made on a server that goes with its commands fires only while one of them, or a
  * worker, is there.
  */
-async function sayIfNobodyStays(cli: Cli, { embedded, folder, temporal }: Opened, made: ScheduleInfo): Promise<void> {
+async function sayIfNobodyStays(
+  cli: Cli,
+  { embedded, folder, temporal }: OpenedServer,
+  made: ScheduleInfo,
+): Promise<void> {
   const { taskQueue, configuration } = made;
   const { workersOf } = await import('../../worker/embedded/members.ts');
   const { isQueuePolled } = await import('../../client/sessions/worker-polls.ts');

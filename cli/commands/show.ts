@@ -1,7 +1,7 @@
 // perdure show: prints a session's transcript, its runs and their results, and whether all of it is
 // sound. Needs no worker.
 import type { Command } from 'commander';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { jsonLine, showUnseen } from '../../system/text.ts';
 import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
 import type { SessionReading } from '../../client/sessions/read.ts';
@@ -55,12 +55,12 @@ async function show(cli: Cli, id: string, flags: Flags): Promise<number> {
 type Shown = { readonly reading: SessionReading; readonly full: boolean; readonly left: Left };
 type Left = Awaited<ReturnType<typeof readLeft>>;
 
-async function readLeft(opened: Opened, session: SessionId) {
+async function readLeft(opened: OpenedServer, session: SessionId) {
   const { readLeftBehind } = await import('../../client/sessions/history/left-behind.ts');
   return readLeftBehind(opened, session);
 }
 
-async function* jsonPieces({ store }: Opened, { reading, full, left }: Shown): AsyncIterable<string> {
+async function* jsonPieces({ store }: OpenedServer, { reading, full, left }: Shown): AsyncIterable<string> {
   const [{ sessionJson }, { readWholeResult: wholeResult }] = await Promise.all([
     import('../../client/sessions/dump.ts'),
     import('../../client/sessions/dump.ts'),
@@ -70,7 +70,7 @@ async function* jsonPieces({ store }: Opened, { reading, full, left }: Shown): A
 
 async function* textPieces(
   { out, isTerminal }: Cli,
-  opened: Opened,
+  opened: OpenedServer,
   { reading, full, left }: Shown,
 ): AsyncIterable<string> {
   const { store, folder } = opened;
@@ -92,7 +92,7 @@ async function* textPieces(
 
 /** Reads the session's background commands (L84). */
 async function commandsOf(
-  { root }: Opened['folder'],
+  { root }: OpenedServer['folder'],
   { description, entries, first }: SessionReading,
 ): Promise<readonly BackgroundCommand[]> {
   const [
@@ -114,7 +114,7 @@ async function commandsOf(
 
 async function* timelinePieces(
   { out, size }: Cli,
-  { temporal }: Opened,
+  { temporal }: OpenedServer,
   reading: SessionReading,
 ): AsyncIterable<string> {
   const { transcriptHeading } = await import('../render/transcript.ts');

@@ -1,7 +1,7 @@
 // `npm start -- "task"` starts server, worker and page, and runs the task in the folder it was
 // called in.
 import type { Command } from 'commander';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { stayingWorkers } from '../../client/runtime/session-workers.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
@@ -41,7 +41,7 @@ async function startHere(cli: Cli, task: string | undefined, flags: Flags): Prom
   const id = options.session ?? newSessionId();
   const { taskQueue } = await workersOfNew(cli, chosen, id);
   if ((stayingWorkers(cli.env, taskQueue) ?? 0) === 0) refuseWithoutKey(cli.env, prompt);
-  const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
+  const beforeWork = ({ sessions }: OpenedServer): Promise<void> => refuseToSpoil(cli.env, sessions);
   return withinWorkplace(
     cli,
     { anywhere: true, beforeWork, chosen, session: options.session },

@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 import { reasonOf } from '../../system/text.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { type TopFrame, topLines } from '../render/top.ts';
 import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
 import type { WaitingApproval } from '../../client/sessions/waiting-approval.ts';
@@ -65,7 +65,7 @@ async function showTop(cli: Cli, filter: string, everyMs: number): Promise<numbe
 type Look = (filter: string) => Promise<TopFrame>;
 
 /** What waits is read from the store only when it is another call than before. */
-function createLook({ sessions }: Pick<Opened, 'sessions'>): Look {
+function createLook({ sessions }: Pick<OpenedServer, 'sessions'>): Look {
   let known = '';
   let waiting: readonly WaitingApproval[] = [];
   return async (filter) => {

@@ -2,7 +2,7 @@
 // current run to its end. Of a run that has ended, it prints the end.
 import type { Command } from 'commander';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import type { Cli } from '../cli.ts';
 import { showLately } from '../chat/show-lately.ts';
 import { endStatus, followRun } from '../follow-run.ts';
@@ -33,7 +33,7 @@ export function watchCommand(program: Command, cli: Cli): void {
 export async function watch(cli: Cli, id: string, { json = false, replay = json, config }: Flags): Promise<number> {
   const chosen = await workerConfig(cli, config);
   const { session, opened, close } = await findSession(cli, { kind: 'id', id, opens: !replay });
-  const beforeWork = (place: Opened): Promise<void> => checkKey(cli, place, session);
+  const beforeWork = (place: OpenedServer): Promise<void> => checkKey(cli, place, session);
   try {
     const outcome = opened === null || config !== undefined ? null : await showEnd(cli, opened, session);
     if (outcome !== null) return endStatus(outcome);
@@ -47,7 +47,7 @@ export async function watch(cli: Cli, id: string, { json = false, replay = json,
 }
 
 /** Prints the end of a session at rest, and returns its last outcome. Null when something runs. */
-async function showEnd(cli: Cli, opened: Opened, session: SessionId): Promise<RunOutcome | null> {
+async function showEnd(cli: Cli, opened: OpenedServer, session: SessionId): Promise<RunOutcome | null> {
   const seen = await opened.sessions.describe(session);
   if (!isAtRest(seen) || agentsAtWork(seen) > 0) return null;
   const reading = await readSession(opened, session);
@@ -59,7 +59,7 @@ async function showEnd(cli: Cli, opened: Opened, session: SessionId): Promise<Ru
 }
 
 /** The scripted model must not end a session that a real model began. */
-async function checkKey(cli: Cli, { sessions }: Opened, session: SessionId): Promise<void> {
+async function checkKey(cli: Cli, { sessions }: OpenedServer, session: SessionId): Promise<void> {
   const seen = await sessions.describe(session);
   if (isUnderWay(seen) || seen.unseen) refuseWithoutKey(cli.env, seen.title);
   await refuseToSpoil(cli.env, sessions);

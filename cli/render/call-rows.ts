@@ -1,6 +1,6 @@
 // Shows calls on a terminal that is drawn on: a row for each when it has ended, reads folded into
 // one, and what a call gave on demand. Until then it stands below the output. Pure.
-import type { Watched } from '../../store/live/events.ts';
+import type { WatchedEvent } from '../../store/live/events.ts';
 import { SHOWN_OF_OUTCOME } from '../../store/live/retell.ts';
 import { oneLine, type Paint } from '../../client/paint.ts';
 import { changeOf, diffRows } from '../../client/render/diff-rows.ts';
@@ -8,7 +8,7 @@ import { callLines, compactInput, inputFields, resultLines } from '../../client/
 import { formatCount, shortTime } from '../../client/units.ts';
 import { showUnseen } from '../../system/text.ts';
 
-type Of<Type extends Watched['type']> = Extract<Watched, { readonly type: Type }>;
+type Of<Type extends WatchedEvent['type']> = Extract<WatchedEvent, { readonly type: Type }>;
 
 export type CallRows = {
   /** A call was made; nothing is written yet. */

@@ -3,7 +3,7 @@ import { oneLine, type Paint } from '../../client/paint.ts';
 import { conversationText, markUnnamed, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
 import { markRows } from '../../client/render/width.ts';
 import type { RewoundFile } from '../../client/sessions/files/look-at-files.ts';
-import type { SessionRewound } from '../../client/sessions/files/rewind-session.ts';
+import type { RewindResult } from '../../client/sessions/files/rewind-session.ts';
 import { formatCount } from '../../client/units.ts';
 
 /** `most` bounds the lines; `more` files are not in the list. */
@@ -39,7 +39,7 @@ const rowsOf = (paint: Paint, lines: readonly string[]): string =>
 const MOST = 20;
 const HINT = '; --json or --all shows them';
 
-export function planText(paint: Paint, plan: SessionRewound, showsAll: boolean): string {
+export function planText(paint: Paint, plan: RewindResult, showsAll: boolean): string {
   const { rewind, files, moreFiles } = plan;
   const most = showsAll ? Number.POSITIVE_INFINITY : MOST;
   const stat =

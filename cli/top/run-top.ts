@@ -1,7 +1,7 @@
 // Runs the live screen of `perdure top`: draws it, looks again, and does what a key asks for.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callToDecideText } from '../../client/render/approval-text.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { parseFilter } from '../../client/sessions/find/parse-filter.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
@@ -41,7 +41,7 @@ const DENIED = 'the user denied it';
 /** Rows that a page key moves by. */
 const PAGE = 10;
 
-export async function runTop(cli: Cli, opened: Opened, running: Running): Promise<TopEnd> {
+export async function runTop(cli: Cli, opened: OpenedServer, running: Running): Promise<TopEnd> {
   const screen = openOwnScreen(cli);
   const top = new TopScreen(cli, opened, running, screen);
   const keyboard = cli.openKeys?.() ?? null;
@@ -90,7 +90,7 @@ class TopScreen {
   /** The session that the person wants to follow now. */
   follow: SessionId | null = null;
   readonly #cli: Cli;
-  readonly #opened: Opened;
+  readonly #opened: OpenedServer;
   readonly #look: Running['look'];
   readonly #screen: OwnScreen;
   readonly #leave = new AbortController();
@@ -128,7 +128,7 @@ class TopScreen {
     },
   };
 
-  constructor(cli: Cli, opened: Opened, { frame, look, undoMs = UNDO_MS }: Running, screen: OwnScreen) {
+  constructor(cli: Cli, opened: OpenedServer, { frame, look, undoMs = UNDO_MS }: Running, screen: OwnScreen) {
     this.#cli = cli;
     this.#opened = opened;
     this.#frame = frame;

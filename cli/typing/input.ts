@@ -10,7 +10,7 @@ import type { Picker } from './picker.ts';
  * Returns the line that follows the question; null when the signal came first or typing has ended.
  * `escape` is the answer that Escape gives; without it Escape interrupts.
  */
-export type ReadLine = (question: string, signal: AbortSignal, escape?: string) => Promise<string | null>;
+type ReadLine = (question: string, signal: AbortSignal, escape?: string) => Promise<string | null>;
 
 /** Callbacks for what a person types. */
 export type Hands = {

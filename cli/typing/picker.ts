@@ -35,7 +35,7 @@ const MOST_PREVIEW = 7;
 export const NEW_PICK: PickerState = { query: '', at: 0 };
 
 /** Returns the items that have every word of the query, in their order. */
-export function fitItems({ items }: Pick<Picker, 'items'>, query: string): readonly PickerItem[] {
+function fitItems({ items }: Pick<Picker, 'items'>, query: string): readonly PickerItem[] {
   const words = query.toLowerCase().split(/\s+/);
   return items.filter(({ label, about, hidden = '' }) => {
     const text = `${label} ${about} ${hidden}`.toLowerCase();

@@ -1,5 +1,5 @@
 // Reads the commands that a program may send in the place of a prompt.
-import type { CompactionAsked } from '../../workflows/contract/session.ts';
+import type { CompactionRequest } from '../../workflows/contract/session.ts';
 import type { Prompt } from '../sessions/prompt.ts';
 import type { SlashCommand } from './shapes/facts.ts';
 import type { SDKUserMessage } from './shapes/messages.ts';
@@ -22,7 +22,7 @@ export const COMMANDS: readonly SlashCommand[] = [
 ];
 
 /** Returns the `/compact` that the content asks for, or undefined for a prompt. */
-export function parseCompaction(content: Prompt | SDKUserMessage['message']['content']): CompactionAsked | undefined {
+export function parseCompaction(content: Prompt | SDKUserMessage['message']['content']): CompactionRequest | undefined {
   const found = /^\/compact(?:\s([^]*))?$/.exec(textOf(content));
   if (!found) return undefined;
   const instructions = found[1]?.trim();

@@ -13,7 +13,7 @@ const refuse = (why: string): Fate => ({ kind: 'refused', why });
 
 const noProcess = passOver('no other process is started');
 
-const FATES: Readonly<Record<keyof Options, Fate>> = {
+export const FATES: Readonly<Record<keyof Options, Fate>> = {
   model: TAKEN,
   fallbackModel: TAKEN,
   systemPrompt: TAKEN,

@@ -7,7 +7,7 @@ import type { PermissionRequestHookSpecificOutput, SyncHookJSONOutput } from './
 import type { HookEvent, HookInput, Hooks } from './shapes/hooks.ts';
 import type { PermissionResult } from './shapes/permissions.ts';
 
-export type ProgramEvent = 'SessionStart' | 'SessionEnd' | 'Notification' | 'PermissionRequest';
+type ProgramEvent = 'SessionStart' | 'SessionEnd' | 'Notification' | 'PermissionRequest';
 
 export const PROGRAM_EVENTS: readonly HookEvent[] = [
   'SessionStart',

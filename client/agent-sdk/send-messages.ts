@@ -6,7 +6,7 @@ import { ClientProblem } from '../problem.ts';
 import type { Workplace } from '../runtime/workplace.ts';
 import type { Prompt, PromptBlock } from '../sessions/prompt.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
-import type { CompactionAsked, OptionChanges } from '../../workflows/contract/session.ts';
+import type { CompactionRequest, OptionChanges } from '../../workflows/contract/session.ts';
 import { parseCompaction, isClear } from './commands.ts';
 import type { HookRelay } from './hook-events.ts';
 import type { ProgramQuery } from './program/program.ts';
@@ -101,7 +101,7 @@ export function sendMessages(running: Running, prompt: QueryPrompt): Sender {
 type Delivery = {
   readonly isFirst: boolean;
   readonly now: boolean;
-  readonly compact: CompactionAsked | undefined;
+  readonly compact: CompactionRequest | undefined;
 };
 
 async function sendMessage(

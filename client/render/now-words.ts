@@ -1,6 +1,6 @@
 // Says in a line what a session with a run under way does now, as lists show it. Pure.
 import { oneLine } from '../paint.ts';
-import type { Doing, RunningRow } from '../sessions/running/running-row.ts';
+import type { SessionActivity, RunningState } from '../sessions/running/running-row.ts';
 import { briefInput } from './tool-lines.ts';
 import { formatCount } from '../units.ts';
 
@@ -8,7 +8,7 @@ const MOST = 100;
 const FAILURE = 60;
 
 /** Returns an empty text when nothing is known to be under way. */
-export function nowText({ doing, model }: Pick<RunningRow, 'doing' | 'model'>, most = MOST): string {
+export function nowText({ doing, model }: Pick<RunningState, 'doing' | 'model'>, most = MOST): string {
   const [first, ...others] = doing.toSorted((one, other) => rank(one) - rank(other));
   if (!first) return '';
   const more = others.length === 0 ? '' : ` · and ${formatCount(others.length, 'more step')}`;
@@ -16,9 +16,9 @@ export function nowText({ doing, model }: Pick<RunningRow, 'doing' | 'model'>, m
 }
 
 /** What was tried most often comes first: it is what someone should look at. */
-const rank = ({ attempt, kind }: Doing): number => (attempt > 1 ? 0 : kind === 'agents' ? 2 : 1);
+const rank = ({ attempt, kind }: SessionActivity): number => (attempt > 1 ? 0 : kind === 'agents' ? 2 : 1);
 
-function doingText(doing: Doing, model: string | null, most: number): string {
+function doingText(doing: SessionActivity, model: string | null, most: number): string {
   const { attempt, failure, isTaken } = doing;
   const parts = [
     whatText(doing, model, most),
@@ -37,7 +37,7 @@ const WORDS: Readonly<Record<string, string>> = {
   endWorktree: 'ends its work tree',
 };
 
-function whatText({ kind, step, call, agents }: Doing, model: string | null, most: number): string {
+function whatText({ kind, step, call, agents }: SessionActivity, model: string | null, most: number): string {
   if (kind === 'agents') return `waits for ${formatCount(agents, 'agent')}`;
   if (call) return oneLine(`${call.tool} ${briefInput(call.input, most)}`.trimEnd(), most);
   if (kind === 'tool') return 'runs a tool';

@@ -1,7 +1,7 @@
 // Says in words what going back would do, the same on all faces (T6–T8).
 import { oneLine } from '../paint.ts';
 import type { RewoundFile } from '../sessions/files/look-at-files.ts';
-import type { SessionRewound } from '../sessions/files/rewind-session.ts';
+import type { RewindResult } from '../sessions/files/rewind-session.ts';
 import { formatCount } from '../units.ts';
 import { effectText } from './effect-text.ts';
 
@@ -12,9 +12,7 @@ const LONGEST = 300;
 export type RewindList = { readonly heading: string; readonly lines: readonly string[] };
 
 /** Says where the conversation goes; null where it stays. */
-export function conversationText(
-  plan: Pick<SessionRewound, 'rewind' | 'prompt' | 'position' | 'turns'>,
-): string | null {
+export function conversationText(plan: Pick<RewindResult, 'rewind' | 'prompt' | 'position' | 'turns'>): string | null {
   const { rewind, prompt, position, turns } = plan;
   if (rewind.to === undefined) return null;
   const before = prompt === null ? `entry ${position}` : `the prompt ${JSON.stringify(oneLine(prompt, 80))}`;
@@ -23,7 +21,7 @@ export function conversationText(
 }
 
 /** Lists what a person must know besides: what stops it, what stays, and who has files open. */
-export function warningLists(plan: SessionRewound): readonly RewindList[] {
+export function warningLists(plan: RewindResult): readonly RewindList[] {
   const { problems, untaken, inUse, effects } = plan;
   const more = untaken.count - untaken.first.length;
   const lists: readonly RewindList[] = [
@@ -45,16 +43,15 @@ export function warningLists(plan: SessionRewound): readonly RewindList[] {
 }
 
 /** Names a file that stays, as in `big.bin: it was not captured then`. */
-export const untakenText = ({ path, why }: { readonly path: string; readonly why: string }): string =>
-  `${path}: ${why}`;
+const untakenText = ({ path, why }: { readonly path: string; readonly why: string }): string => `${path}: ${why}`;
 
 /** Says why no worker has looked at the folders; null when one has. */
-export function notLookedText({ notLooked }: Pick<SessionRewound, 'notLooked'>): string | null {
+export function notLookedText({ notLooked }: Pick<RewindResult, 'notLooked'>): string | null {
   return notLooked === null ? null : `as far as snapshots tell, for nobody looked at the folder: ${notLooked}`;
 }
 
 /** The number of files that differ, listed or not; null where nobody can tell. */
-export const countFiles = ({ files, moreFiles }: Pick<SessionRewound, 'files' | 'moreFiles'>): number | null =>
+export const countFiles = ({ files, moreFiles }: Pick<RewindResult, 'files' | 'moreFiles'>): number | null =>
   files && files.length + moreFiles;
 
 export const markUnnamed = ({ unnamed }: RewoundFile): string => (unnamed ? `  ${NOT_NAMED}` : '');

@@ -1,6 +1,6 @@
 // Says in words who steered a session and how (O12).
 import type { NewLimits, OptionChanges, RuleChanges } from '../../workflows/contract/session.ts';
-import type { RootRewound, Rewound } from '../../workflows/contract/rewind.ts';
+import type { FolderRewindRecord, RewindRecord } from '../../workflows/contract/rewind.ts';
 import { LIMITS } from '../../workflows/contract/run-options.ts';
 import type { SteeringRecord } from '../../workflows/contract/steered.ts';
 import { oneLine } from '../paint.ts';
@@ -47,12 +47,12 @@ export function rulesText({ allow = [], drop = [], lasts }: RuleChanges): string
   return `${[...given, ...taken].join('; ')}${lasts ? ', also in later runs' : ''}`;
 }
 
-function rewoundText(rewound: Partial<Rewound> = {}): string {
+function rewoundText(rewound: Partial<RewindRecord> = {}): string {
   return `went back to an earlier point: ${rewoundPartsText(rewound)}`;
 }
 
 /** Says what went back, as in `the conversation and 3 files`. */
-export function rewoundPartsText({ to, files = [] }: Partial<Rewound>): string {
+export function rewoundPartsText({ to, files = [] }: Partial<RewindRecord>): string {
   const count = files.reduce((sum, root) => sum + root.files, 0);
   const parts = [
     ...(to === undefined ? [] : [to === null ? 'the conversation to its beginning' : 'the conversation']),
@@ -61,7 +61,7 @@ export function rewoundPartsText({ to, files = [] }: Partial<Rewound>): string {
   return `${parts.join(' and ')}${untakenCountText(files)}`;
 }
 
-function untakenCountText(files: readonly RootRewound[]): string {
+function untakenCountText(files: readonly FolderRewindRecord[]): string {
   const count = files.reduce((sum, { untaken }) => sum + (untaken?.count ?? 0), 0);
   const [first] = files.flatMap(({ untaken }) => untaken?.first ?? []);
   if (count === 0 || !first) return '';

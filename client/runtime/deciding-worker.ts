@@ -11,11 +11,11 @@ import { createWorkerConverter } from '../../connection/payloads/data-converter.
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { TimedWorker } from '../../worker/timed-worker.ts';
 import { workflowTaskSlots, workflowTime } from '../../worker/workflow-tasks.ts';
-import type { Opened } from './open-server.ts';
+import type { OpenedServer } from './open-server.ts';
 import { prepareWorker } from './own-worker.ts';
 
 export async function startDecidingWorker(
-  { target }: Pick<Opened, 'target'>,
+  { target }: Pick<OpenedServer, 'target'>,
   taskQueue: string,
   log: Log,
 ): Promise<Pick<RunningWorker, 'done' | 'stop'>> {

@@ -1,13 +1,13 @@
 // Opens the server that every command needs: the one that the environment names, or the embedded
 // one of the data folder, which is joined when it runs and brought up when it does not.
+import type { Client } from '@temporalio/client';
 import { type Connected, connectClient, type Target } from '../../connection/connect-client.ts';
 import { type DataFolder, openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { type EmbeddedServer, joinServer } from '../../worker/embedded/join-server.ts';
-import type { MemberRole } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../connection/resolve-connection.ts';
 import type { Store } from '../../store/values/store.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
-import { createClient } from '../client.ts';
+import { createFolderClient } from '../client.ts';
 import { loadApart } from './bundled.ts';
 import type { QuerySource } from '../../workflows/contract/facts.ts';
 import { isTraceparent } from '../../workflows/contract/ids.ts';
@@ -20,7 +20,7 @@ export type OpenServer = {
   /** Environment that names the data folder and the server. Absent: this process's environment. */
   readonly env?: Env;
   /** Absent: `command`, which stops the embedded server when it is the last to leave. */
-  readonly role?: MemberRole;
+  readonly role?: 'dev' | 'worker' | 'command';
   /** True when this process will poll for tasks. */
   readonly worker?: boolean;
   /** The queues that it will poll; absent: the one that every staying worker polls. */
@@ -46,17 +46,24 @@ export type OpenServer = {
   readonly say?: (line: string, isDetail?: true) => void;
 };
 
+/** An open server: a client of its sessions, and the parts that the client works with. */
 export type Opened = {
-  readonly target: Target;
-  readonly folder: DataFolder;
-  readonly temporal: Connected;
+  /** Temporal's own client on the server. */
+  readonly temporal: { readonly client: Client };
   readonly store: Store;
   readonly storeId: () => Promise<string>;
   readonly sessions: PerdureClient;
-  /** Null when the server is not ours. */
-  readonly embedded: EmbeddedServer | null;
   /** Leaves the server; the last to leave stops it. A second call does nothing. */
   close(): Promise<void>;
+};
+
+/** What commands and the page work with besides. */
+export type OpenedServer = Opened & {
+  readonly target: Target;
+  readonly folder: DataFolder;
+  readonly temporal: Connected;
+  /** Null when the server is not ours. */
+  readonly embedded: EmbeddedServer | null;
 };
 
 const KEYS: KeysOf<OpenServer> = {
@@ -71,8 +78,16 @@ const KEYS: KeysOf<OpenServer> = {
   say: true,
 };
 
-/** Throws SetupProblem, one line that says what to put right. */
-export async function openServer(open: OpenServer = {}): Promise<Opened> {
+/**
+ * Opens the server that every command uses: the one that the environment names, or the embedded one
+ * of the data folder. Throws SetupProblem, one line that says what to put right.
+ */
+export function openServer(open: OpenServer = {}): Promise<Opened> {
+  return openWholeServer(open);
+}
+
+/** Throws as `openServer` does. */
+export async function openWholeServer(open: OpenServer = {}): Promise<OpenedServer> {
   refuseUnknown('openServer()', open, KEYS);
   const { env = process.env } = open;
   const folder = openDataFolder(env);
@@ -85,7 +100,7 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
     // Use the client's own store, so that this process reads a transcript only once.
     const ports = folderPorts(temporal.client, env);
     const { taskQueue, by, querySource } = open;
-    const sessions = createClient({
+    const sessions = createFolderClient({
       temporal: temporal.client,
       ...ports,
       profile: embedded === null ? 'fleet' : 'machine',

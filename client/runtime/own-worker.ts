@@ -3,10 +3,10 @@
 import type { Log } from '../../system/log.ts';
 import type { Env } from '../../connection/data-folder.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
-import type { RunningWorker } from '../../worker/start-worker.ts';
+import type { StartedWorker } from '../../worker/start-worker.ts';
 import type { StopOrder } from '../../activities/guards.ts';
 import { loadApart } from './bundled.ts';
-import type { Opened } from './open-server.ts';
+import type { OpenedServer } from './open-server.ts';
 
 export type OwnWorker = {
   readonly env: Env;
@@ -44,7 +44,10 @@ export async function prepareWorker({ log, exporter }: Pick<OwnWorker, 'log' | '
 }
 
 /** Resolves when the worker polls. */
-export async function startOwnWorker({ target, folder, embedded }: Opened, own: OwnWorker): Promise<RunningWorker> {
+export async function startOwnWorker(
+  { target, folder, embedded }: OpenedServer,
+  own: OwnWorker,
+): Promise<StartedWorker> {
   const { env, log, config, taskQueue, ownQueue, stops, logEvents = false } = own;
   await prepareWorker(own);
   const { startWorker } = await loadApart('start-worker', A_WORKER);

@@ -1,12 +1,12 @@
 // Tells a person who brings up a worker whose work it takes up in addition.
-import type { Opened } from './open-server.ts';
+import type { OpenedServer } from './open-server.ts';
 import { ClientProblem } from '../problem.ts';
 
 /** Most sessions to name; the rest is counted. */
 const MOST_NAMED = 5;
 
 export type Taking = {
-  readonly sessions: Pick<Opened['sessions'], 'list'>;
+  readonly sessions: Pick<OpenedServer['sessions'], 'list'>;
   readonly queues: readonly string[];
   /** The session that the worker is brought up for. */
   readonly session?: string | undefined;

@@ -9,7 +9,7 @@ import { type ConfigSource, forWorkersOf } from '../../worker/config/queue.ts';
 import { type DataFolder, type Env, openDataFolder } from '../../connection/data-folder.ts';
 import { loadConfig } from '../../worker/config/load-config.ts';
 import { ClientProblem } from '../problem.ts';
-import type { Opened } from './open-server.ts';
+import type { OpenedServer } from './open-server.ts';
 import { livePollers } from '../sessions/worker-polls.ts';
 import { configurationName } from '../sessions/no-worker.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
@@ -58,7 +58,7 @@ export type Staffing = { readonly workers: ForWorkers; readonly config: PerdureC
  * Throws ClientProblem when an explicit configuration could not hold.
  */
 export async function staffFor(
-  { sessions }: Pick<Opened, 'sessions'>,
+  { sessions }: Pick<OpenedServer, 'sessions'>,
   chosen: ChosenConfig,
   { session, mine, env }: { readonly session: string; readonly mine: ForWorkers; readonly env: Env },
 ): Promise<Staffing> {
@@ -73,7 +73,7 @@ export async function staffFor(
 }
 
 /** Returns null when the session does not exist. */
-async function workersOfSession(sessions: Opened['sessions'], session: string): Promise<ForWorkers | null> {
+async function workersOfSession(sessions: OpenedServer['sessions'], session: string): Promise<ForWorkers | null> {
   try {
     const { taskQueue, configuration } = await sessions.describe(session);
     return { taskQueue, configuration };
@@ -100,7 +100,7 @@ const sharedConfigs = new Map<string, SharedConfig>();
  * that releases the queue.
  */
 export async function workAlone(
-  { embedded, temporal }: Pick<Opened, 'embedded' | 'temporal'>,
+  { embedded, temporal }: Pick<OpenedServer, 'embedded' | 'temporal'>,
   session: string,
   { workers: { taskQueue }, config }: Staffing,
 ): Promise<() => void> {

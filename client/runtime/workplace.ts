@@ -20,7 +20,7 @@ import { newSessionId } from '../sessions/session-id.ts';
 import { prepareWorker, startOwnWorker } from './own-worker.ts';
 import { keepWorker } from './keep-worker.ts';
 import { sayWhoseWork } from './say-whose-work.ts';
-import { openServer, type Opened } from './open-server.ts';
+import { openWholeServer, type OpenedServer } from './open-server.ts';
 import { watchPollers } from '../sessions/watch-pollers.ts';
 
 export type OpenWorkplace = {
@@ -38,7 +38,7 @@ export type OpenWorkplace = {
    * Called before a worker of ours starts. If it throws, no worker starts and the error is passed
    * on.
    */
-  readonly beforeWork?: (opened: Opened) => Promise<void>;
+  readonly beforeWork?: (opened: OpenedServer) => Promise<void>;
   /** Name of the person who acts by its client, for transcripts. */
   readonly by?: string;
   readonly querySource?: QuerySource;
@@ -48,7 +48,7 @@ export type OpenWorkplace = {
   readonly log: Log;
 };
 
-export type Workplace = Opened & {
+export type Workplace = OpenedServer & {
   /** Id of the session, which may not have begun yet, and the workers it is for. */
   readonly session: string;
   readonly workers: ForWorkers;
@@ -82,7 +82,7 @@ export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
   if (first) modelSettings(env);
   const loading = first ? prepareWorker({ log }) : undefined;
   loading?.catch(() => undefined);
-  const opened = await openServer({
+  const opened = await openWholeServer({
     env,
     role: 'command',
     worker: first,
@@ -141,7 +141,7 @@ type Staff = Pick<Workplace, 'isOurs' | 'mayEnd'> & {
 };
 
 function useOtherWorkers(
-  { temporal, embedded }: Opened,
+  { temporal, embedded }: OpenedServer,
   { say }: OpenWorkplace,
   { session, staffing, failure }: Placement,
 ): Staff {
@@ -156,7 +156,11 @@ function useOtherWorkers(
   return { end, leave: end, isOurs: () => false, mayEnd: (isOver) => isOver() };
 }
 
-function useOwnWorker(opened: Opened, open: OpenWorkplace, { session, staffing, ours, failure }: Placement): Staff {
+function useOwnWorker(
+  opened: OpenedServer,
+  open: OpenWorkplace,
+  { session, staffing, ours, failure }: Placement,
+): Staff {
   const { env, say, log } = open;
   const { embedded } = opened;
   const { taskQueue } = staffing.workers;
@@ -207,7 +211,11 @@ function sayOnce(say: (line: string) => void, line: string): void {
   say(line);
 }
 
-function createClosing(opened: Opened, { end, leave }: Staff, letGo: () => void): Pick<Workplace, 'close' | 'leave'> {
+function createClosing(
+  opened: OpenedServer,
+  { end, leave }: Staff,
+  letGo: () => void,
+): Pick<Workplace, 'close' | 'leave'> {
   let closed: Promise<void> | undefined;
   const after = async (before: () => Promise<void>): Promise<void> => {
     try {

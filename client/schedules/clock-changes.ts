@@ -16,7 +16,7 @@ export type ClockChange = {
 };
 
 /** Hours of a day, in the schedule's time zone, during which the cron expression does not apply. */
-export type SkippedHours = {
+type SkippedHours = {
   readonly year: number;
   /** Month from 1. */
   readonly month: number;

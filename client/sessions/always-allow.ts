@@ -6,7 +6,7 @@ import { parseShell } from '../../tools/builtin/shell/parse-shell.ts';
 import { toHost } from '../../tools/builtin/web/addresses.ts';
 import { isAllowedByRules } from '../../tools/rules/match-rules.ts';
 import { isRunner } from '../../tools/rules/runners.ts';
-import type { Word } from '../../tools/shell-command.ts';
+import type { ShellWord } from '../../tools/shell-command.ts';
 import type { RuleSubject } from '../../tools/tool.ts';
 import { parseRule, permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { WaitingApproval } from './waiting-approval.ts';
@@ -143,7 +143,7 @@ const GIT_RUNS = new Set(
 );
 
 /** Tells whether the first two words determine what the command does, whatever follows them. */
-function isPlain(words: readonly Word[]): boolean {
+function isPlain(words: readonly ShellWord[]): boolean {
   const [{ text: path } = { text: '' }, { text: second } = { text: '' }] = words;
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase();
   // The program is behind an assignment, and the first two words do not say what it does.

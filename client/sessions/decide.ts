@@ -12,7 +12,7 @@ import {
   type RuleChanges,
   type TopUp,
 } from '../../workflows/contract/session.ts';
-import { LARGEST_ANSWER, type Answer, type AskingAgent } from '../../workflows/contract/people.ts';
+import { LARGEST_ANSWER, type Answer, type RequestingAgent } from '../../workflows/contract/people.ts';
 import type { Signature } from '../../workflows/contract/steered.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Abortable } from '../async.ts';
@@ -112,7 +112,7 @@ export async function answerQuestion(
 }
 
 /** A call of an agent is decided in the agent's session, wherever it is listed (L70). */
-function placeOf(session: SessionId, { call, agent }: PendingApproval): Pick<AskingAgent, 'session' | 'call'> {
+function placeOf(session: SessionId, { call, agent }: PendingApproval): Pick<RequestingAgent, 'session' | 'call'> {
   return agent ?? { session, call };
 }
 

@@ -9,7 +9,7 @@ import { openDataFolder, type Env } from '../../connection/data-folder.ts';
 import { canUseAttributes } from './find/attributes.ts';
 import { makeConverterReadable } from '../../connection/payloads/data-converter.ts';
 import { openShadowReading } from './files/read-shadow.ts';
-import type { ClientOptions, CreateClient } from './start.ts';
+import type { ClientOptions, ClientSettings } from './start.ts';
 
 /** Throws SetupProblem for a data folder that cannot be used. */
 export function folderPorts(
@@ -50,7 +50,7 @@ async function* withoutCursors(items: AsyncIterable<LiveItem>): AsyncIterable<Ch
 }
 
 /** Takes missing ports from the data folder. */
-export function withPorts({ env = process.env, ...all }: CreateClient): ClientOptions {
+export function withPorts({ env = process.env, ...all }: ClientSettings): ClientOptions {
   const given = { ...all, temporal: readableClient(all.temporal) };
   const { store, live, visibility } = given;
   if (store && live && visibility) return { ...given, store, live, visibility };

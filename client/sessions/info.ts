@@ -6,7 +6,7 @@ import { FORK_FILES_KEY, FORK_KEY, type ForkedFrom, type ForkFiles } from '../..
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { isSuggestion } from '../../store/view/suggestion.ts';
 import { oneLine } from '../paint.ts';
-import type { RunningRow } from './running/running-row.ts';
+import type { RunningState } from './running/running-row.ts';
 import { formatMoment } from '../units.ts';
 import { findUndecodable } from '../../workflows/contract/undecodable.ts';
 import {
@@ -55,7 +55,7 @@ export type SessionInfo = Omit<SessionMemo, 'phase'> & {
   /** Name of the session's host when a step waits for a worker there and none polls. */
   readonly waitsFor?: string;
   /** A look at the run under way; absent in lists that did not take one. */
-  readonly running?: RunningRow;
+  readonly running?: RunningState;
 };
 
 export type SessionDescription = SessionInfo & {

@@ -4,7 +4,7 @@ import { type QuerySource, querySourceProblem } from '../../workflows/contract/f
 import { isName, LONGEST_NAME, type MessageBody } from '../../workflows/contract/people.ts';
 import { traceparentProblem } from '../../workflows/contract/ids.ts';
 import {
-  type CompactionAsked,
+  type CompactionRequest,
   LONGEST_INSTRUCTIONS,
   type OptionChanges,
   type RunOptions,
@@ -35,7 +35,7 @@ type MessageFacts = {
   readonly traceparent?: string | undefined;
   readonly by?: string | undefined;
   readonly querySource?: QuerySource | undefined;
-  readonly compact?: CompactionAsked | undefined;
+  readonly compact?: CompactionRequest | undefined;
 };
 
 /** Throws ClientProblem `refused`, StoreError. */
@@ -61,7 +61,7 @@ export async function messageOf(
   return { id: checked, body, ...changes, ...facts, querySource };
 }
 
-function instructionsProblem({ instructions = '' }: CompactionAsked = {}): string | undefined {
+function instructionsProblem({ instructions = '' }: CompactionRequest = {}): string | undefined {
   const { length } = instructions;
   if (length <= LONGEST_INSTRUCTIONS) return undefined;
   return `the instructions for a compaction have ${length} characters: give at most ${LONGEST_INSTRUCTIONS}`;

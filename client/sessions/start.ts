@@ -6,7 +6,7 @@ import type { QuerySource } from '../../workflows/contract/facts.ts';
 import type { SessionId, MessageId } from '../../workflows/contract/ids.ts';
 import { withChanges } from '../../workflows/contract/options-problem.ts';
 import {
-  type CompactionAsked,
+  type CompactionRequest,
   TASK_QUEUE,
   type RunOptions,
   type SessionInput,
@@ -33,11 +33,58 @@ import { present } from '../../workflows/contract/present.ts';
  * Only a Temporal client is required: store, live channel and visibility default to those of the
  * data folder.
  */
-export type CreateClient = Pick<ClientOptions, 'temporal'> &
-  Partial<ClientOptions> & {
-    /** Environment that names the data folder. Absent: this process's environment. */
-    readonly env?: Env;
-  };
+export type CreateClient = {
+  readonly temporal: Client;
+  /** The store that the client's workers use. */
+  readonly store?: Store;
+  readonly live?: LiveEvents;
+  /** Tells whether the server has all search attributes registered. */
+  readonly visibility?: () => Promise<boolean>;
+  /** Task queue of the sessions that it begins. */
+  readonly taskQueue?: string;
+  /**
+   * Id of the store. The client refuses sessions of another store and unreadable ones. Absent: not
+   * checked.
+   */
+  readonly storeId?: () => Promise<string>;
+  /** Profile of the sessions that it opens; absent: `machine`. */
+  readonly profile?: Profile;
+  /** Whether the payloads of the sessions that it opens are sealed. */
+  readonly sealed?: boolean;
+  /**
+   * Name of the person who acts, for transcripts, unless a method names one (O12). Absent: the
+   * Temporal client's identity for decisions, and no name for messages.
+   */
+  readonly by?: string;
+  /** Source of its prompts unless a method gives one. Absent: `sdk`. */
+  readonly querySource?: QuerySource;
+  /**
+   * W3C trace context of the span that its messages belong to (O15), unless a message gives one.
+   */
+  readonly traceparent?: string;
+  /** Milliseconds between looks at a followed session. */
+  readonly lookMs?: number;
+  /** Environment that names the data folder. Absent: this process's environment. */
+  readonly env?: Env;
+};
+
+/** What a client of the product's own has besides. */
+type FolderPorts = {
+  /** Looks at the end of a session's live channel. Absent: only its steps are signs of it. */
+  readonly peek?: (session: SessionId) => Promise<LivePeek>;
+  /**
+   * Opens the snapshots of files on this machine (T11). Throws ClientProblem where it has none,
+   * unless it says that some will be brought.
+   * Absent: the client compares no files.
+   */
+  readonly snapshots?: (willBring?: boolean) => ShadowReading;
+};
+
+export type ClientSettings = CreateClient & FolderPorts;
+
+/** The settings of a client with everything that it works with. */
+export type ClientOptions = Omit<ClientSettings, 'env' | 'store' | 'live' | 'visibility'> &
+  Required<Pick<CreateClient, 'store' | 'live' | 'visibility'>>;
 
 export async function describeOwnSession(
   { temporal, storeId }: ClientOptions,
@@ -126,47 +173,6 @@ export type LiveEvents = (
   onTrouble?: (why: string | null) => void,
 ) => AsyncIterable<ChannelItem>;
 
-export type ClientOptions = {
-  readonly temporal: Client;
-  /** The store that the client's workers use. */
-  readonly store: Store;
-  readonly live: LiveEvents;
-  /** Looks at the end of a session's live channel. Absent: only its steps are signs of it. */
-  readonly peek?: (session: SessionId) => Promise<LivePeek>;
-  /** Tells whether the server has all search attributes registered. */
-  readonly visibility: () => Promise<boolean>;
-  /** Task queue of the sessions that it begins. */
-  readonly taskQueue?: string;
-  /**
-   * Id of the store. The client refuses sessions of another store and unreadable ones. Absent: not
-   * checked.
-   */
-  readonly storeId?: () => Promise<string>;
-  /**
-   * Opens the snapshots of files on this machine (T11). Throws ClientProblem where it has none,
-   * unless it says that some will be brought.
-   * Absent: the client compares no files.
-   */
-  readonly snapshots?: (willBring?: boolean) => ShadowReading;
-  /** Profile of the sessions that it opens; absent: `machine`. */
-  readonly profile?: Profile;
-  /** Whether the payloads of the sessions that it opens are sealed. */
-  readonly sealed?: boolean;
-  /**
-   * Name of the person who acts, for transcripts, unless a method names one (O12). Absent: the
-   * Temporal client's identity for decisions, and no name for messages.
-   */
-  readonly by?: string;
-  /** Source of its prompts unless a method gives one. Absent: `sdk`. */
-  readonly querySource?: QuerySource;
-  /**
-   * W3C trace context of the span that its messages belong to (O15), unless a message gives one.
-   */
-  readonly traceparent?: string;
-  /** Milliseconds between looks at a followed session. */
-  readonly lookMs?: number;
-};
-
 /**
  * A retry with the same `messageId` is the same message. Without a session the session's id is
  * derived from `messageId` and `by`: a repeated start opens no second session, whatever its prompt
@@ -199,7 +205,7 @@ export type StartOptions = OptionChanges &
      */
     readonly traceparent?: string;
     /** It is no prompt: the conversation is to be summed up, and the model is not asked (L10). */
-    readonly compact?: CompactionAsked;
+    readonly compact?: CompactionRequest;
   };
 
 /** A retry with the same `messageId` asks once, so that it cannot stop a later run. */
@@ -210,7 +216,7 @@ export type SendOptions = Abortable & {
   readonly by?: string;
   readonly querySource?: QuerySource;
   readonly traceparent?: string;
-  readonly compact?: CompactionAsked;
+  readonly compact?: CompactionRequest;
   readonly now?: boolean;
   readonly messageId?: string;
   readonly options?: OptionChanges;

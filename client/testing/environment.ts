@@ -13,7 +13,7 @@ import { openKeyRing, type KeyRing } from '../../connection/payloads/key-ring.ts
 import { startScriptedModel, type ScriptedModel, type ScriptedModelOptions } from '../../scripted-model/index.ts';
 import { workflowTime } from '../../worker/workflow-tasks.ts';
 import type { PerdureClient } from '../perdure-client.ts';
-import { openServer } from '../runtime/open-server.ts';
+import { openWholeServer } from '../runtime/open-server.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import type { StartOptions } from '../sessions/start.ts';
 
@@ -62,7 +62,7 @@ export async function testEnvironment({ script, account, config }: TestEnvironme
     const { PATH, HOME, XDG_CACHE_HOME } = process.env;
     const own = { PERDURE_DATA: join(root, 'data'), ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
     const env = { PATH, HOME, XDG_CACHE_HOME, ...own };
-    const opened = await openServer({ env, taskQueue: QUEUE });
+    const opened = await openWholeServer({ env, taskQueue: QUEUE });
     closing.push(() => opened.close());
     const worker = await openWorker({ env, taskQueue: QUEUE, log: () => undefined, ...(config && { config }) });
     closing.push(() => worker.stop());

@@ -7,4 +7,26 @@ export { replay, testEnvironment } from './environment.ts';
 export type { ReplayOptions, TestEnvironment, TestEnvironmentOptions } from './environment.ts';
 export { fault, gate, reply, startScriptedModel, text, thinking, toolUse } from '../../scripted-model/index.ts';
 export { lastUserText, systemText, toolResults } from '../../scripted-model/index.ts';
-export type { RecordedRequest, ScriptedModel, ScriptedModelOptions } from '../../scripted-model/index.ts';
+export type {
+  AccountOptions,
+  CacheOptions,
+  DeclinedReply,
+  Fault,
+  ParsedRequest,
+  RecordedRequest,
+  Reply,
+  ReplyBlock,
+  ReplyUsage,
+  RequestCondition,
+  RequestRetention,
+  ResponseEnd,
+  Script,
+  ScriptData,
+  ScriptedModel,
+  ScriptedModelOptions,
+  ScriptFunction,
+  SearchResult,
+  ThinkingDisplay,
+  ToolResult,
+} from '../../scripted-model/index.ts';
+export type { Summarizer } from '../../activities/deps.ts';

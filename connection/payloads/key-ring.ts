@@ -22,7 +22,7 @@ const keyFileSchema = z
   })
   .refine(({ keys }) => new Set(keys.map((key) => key.id)).size === keys.length, 'two keys have the same id');
 
-export type Key = { readonly id: string; readonly key: Uint8Array };
+type Key = { readonly id: string; readonly key: Uint8Array };
 
 export type KeyRing = {
   readonly path: string;

@@ -8,7 +8,7 @@ import type { KeyRing } from './key-ring.ts';
 import { firingOf } from '../../workflows/contract/schedules/firing.ts';
 import { safeCodecs, makeReadable, markUnreadable, encodingOf } from './readable-codec.ts';
 
-export const SEALED = 'binary/encrypted';
+const SEALED = 'binary/encrypted';
 
 /**
  * A sealed payload has format, key id, nonce and tag, then the ciphertext. Random nonces are good

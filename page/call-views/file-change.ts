@@ -6,7 +6,7 @@ import { structuredPatch } from 'diff';
 const MOST_COMPARED = 400_000;
 const COMPARE_MS = 200;
 /** Most lines of a change that are shown. */
-export const MOST_LINES = 2_000;
+const MOST_LINES = 2_000;
 /** Unchanged lines around a change. */
 const AROUND = 3;
 
@@ -38,7 +38,7 @@ export type DiffLine = {
 };
 
 /** `at`: the first line of the hunk, before and after; 0 where line numbers are not known. */
-export type Hunk = { readonly at: readonly [before: number, after: number]; readonly lines: readonly DiffLine[] };
+type Hunk = { readonly at: readonly [before: number, after: number]; readonly lines: readonly DiffLine[] };
 
 export type PreviewedChange = {
   readonly path: string;

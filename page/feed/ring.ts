@@ -15,7 +15,7 @@ export type Change =
   | { readonly do: 'order'; readonly into: string; readonly ids: readonly string[] };
 
 /** `at` is the place of a watcher that has received these changes. */
-export type RingChanges = { readonly changes: readonly Change[]; readonly at: number };
+type RingChanges = { readonly changes: readonly Change[]; readonly at: number };
 
 export type Ring = {
   /** Distinguishes this ring from those of other processes and other feeds of the same session. */

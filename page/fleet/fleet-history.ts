@@ -12,7 +12,7 @@ import { isBadReason } from './fleet-view.ts';
 import { bucketStarts, type FleetLook, type FleetPoint, minuteRing } from './minute-ring.ts';
 import { readPrometheusRange } from './prometheus-range.ts';
 
-export type FleetSpan = '1h' | '24h' | '7d';
+type FleetSpan = '1h' | '24h' | '7d';
 
 export type FleetHistory = {
   readonly span: FleetSpan;

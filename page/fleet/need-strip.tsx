@@ -115,7 +115,7 @@ function NeedRow({ approval, title }: Need) {
   );
 }
 
-export const needId = ({ session, call }: WaitingApproval): string => `need-${session}-${call.replace(/[^\w-]/g, '-')}`;
+const needId = ({ session, call }: WaitingApproval): string => `need-${session}-${call.replace(/[^\w-]/g, '-')}`;
 
 function What({ approval, kind }: { readonly approval: WaitingApproval; readonly kind: Kind }) {
   const { tool, input } = approval;

@@ -71,11 +71,7 @@ export async function readPrometheusRange(
 /** A range of Prometheus looks back from its moments, so that a point's value stands at its end. */
 const endOf = (start: number, step: number): number => start + step;
 
-export function pointsOf(
-  found: ReadonlyMap<string, Series>,
-  starts: readonly number[],
-  step: number,
-): readonly FleetPoint[] {
+function pointsOf(found: ReadonlyMap<string, Series>, starts: readonly number[], step: number): readonly FleetPoint[] {
   const at = (
     name: string,
     moment: number,

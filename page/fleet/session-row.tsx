@@ -15,7 +15,7 @@ import { hashOf } from '../../store/values/store.ts';
 import type { SessionGroup, TreeRow } from './session-tree.ts';
 
 /** Columns behind the task. `sort` is the order of a first press on the heading. */
-export const columns = {
+const columns = {
   tags: { name: 'Tags', shown: true },
   folder: { name: 'Folder', shown: false },
   model: { name: 'Model', shown: false, sort: 'model' },

@@ -13,7 +13,7 @@ export type TreeRow = {
 };
 
 /** Deeper rows are not moved further to the right. */
-export const DEEPEST = 4;
+const DEEPEST = 4;
 
 /** An agent or a fork whose parent is not in the list stands at the top. */
 export function treeRows(sessions: readonly SessionInfo[]): readonly TreeRow[] {

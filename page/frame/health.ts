@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import { snapshotsFolderOf } from '../../store/snapshots/shadow.ts';
 import { measureShadow, readRoom, type ShadowRoom, type ShadowSize } from '../../store/snapshots/shadow-size.ts';
 import { reasonOf } from '../../system/text.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { impatient } from '../../client/sessions/persist.ts';
 import { livePollers } from '../../client/sessions/worker-polls.ts';
 
@@ -25,9 +25,9 @@ export type SnapshotsHealth = Pick<ShadowSize, 'bytes'> & ShadowRoom;
 /** A record that no one writes: reading it asks the store and costs next to nothing. */
 const PROBE = 'page/probe';
 
-type Looked = Pick<Opened, 'store' | 'storeId'> & {
-  readonly temporal: Pick<Opened['temporal'], 'client'>;
-  readonly folder: Pick<Opened['folder'], 'root'>;
+type Looked = Pick<OpenedServer, 'store' | 'storeId'> & {
+  readonly temporal: Pick<OpenedServer['temporal'], 'client'>;
+  readonly folder: Pick<OpenedServer['folder'], 'root'>;
 };
 
 export async function lookAtHealth({ temporal: { client }, store, storeId, folder }: Looked): Promise<FrameHealth> {

@@ -1,6 +1,6 @@
 // Counts the open sessions whose transcripts lie in another store than the one that is read: theirs
 // was emptied or replaced.
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 
 /** Open sessions that are looked at, the newest ones. */
 const LOOKED_AT = 1_000;
@@ -10,7 +10,7 @@ export async function countStrayed({
   embedded,
   sessions,
   storeId,
-}: Pick<Opened, 'embedded' | 'sessions' | 'storeId'>): Promise<number> {
+}: Pick<OpenedServer, 'embedded' | 'sessions' | 'storeId'>): Promise<number> {
   if (embedded === null) return 0;
   const [{ sessions: open }, own] = await Promise.all([
     sessions.page({ filter: 'status:open', size: LOOKED_AT }),

@@ -11,7 +11,7 @@ import { mayDo, type Person, type Role } from './people.ts';
 import { drawFor } from './viewer.ts';
 
 /** The owner of the data folder, who lets browsers in by codes signed with its key. */
-export type Owner = {
+type Owner = {
   readonly person: Person;
   readonly key: string;
   /** A good code works once. `isOwnUser` tells who sends it. */

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { resolve } from 'node:path';
 import { parseForwarder, type Forwarder, forwardersOf } from './forwarders.ts';
 import type { HostFlags, PageHost } from './page-host.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import type { PagePorts } from '../ports.ts';
 import type { ServedPage } from '../serve-page.ts';
 import { type Env, refuseReadable } from '../../connection/data-folder.ts';
@@ -73,7 +73,7 @@ export async function placeOfPage(
 
 export async function serveThePage(
   ports: PagePorts,
-  { folder }: Opened,
+  { folder }: OpenedServer,
   { host, ...here }: PagePlace,
 ): Promise<ServedPage> {
   const [{ servePage, serveHostedPage }, { openAddress }] = await Promise.all([

@@ -11,7 +11,7 @@ import { personWith } from './people.ts';
 
 const signInBody = z.object({ token: z.string().max(1_000) });
 
-export const STALE = `This address was already used, or is more than ${CODE_MINUTES} minutes old. Print a new one with \`perdure page --address\`.`;
+const STALE = `This address was already used, or is more than ${CODE_MINUTES} minutes old. Print a new one with \`perdure page --address\`.`;
 const NOT_OURS =
   'This address only works in a browser of the user who opened it. Print one that works in any browser with `perdure page --address`.';
 const NOBODY = 'That token isn’t valid here.';

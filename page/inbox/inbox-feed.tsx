@@ -208,5 +208,5 @@ function ItemRow({ item: { id, approval, session, summary, alike, isSoon }, isRe
   );
 }
 
-export const itemQuery = ({ session, call }: Pick<WaitingApproval, 'session' | 'call'>): string =>
+const itemQuery = ({ session, call }: Pick<WaitingApproval, 'session' | 'call'>): string =>
   new URLSearchParams({ session, call }).toString();

@@ -25,7 +25,7 @@ export type InboxItem = {
 
 const SOON_MS = 3_600_000;
 
-export const inboxItemId = ({ session, call }: Pick<WaitingApproval, 'session' | 'call'>): string =>
+const inboxItemId = ({ session, call }: Pick<WaitingApproval, 'session' | 'call'>): string =>
   `item-${session}/${encodeURIComponent(call)}`;
 
 /**

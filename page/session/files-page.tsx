@@ -246,7 +246,7 @@ const LARGEST = 2_000_000;
  * Says whether the file has what the last change left there. Null where the folder is not on this
  * machine.
  */
-export async function describeOnDisk(
+async function describeOnDisk(
   cwd: string,
   { path, edits }: Pick<SessionFile, 'path' | 'edits'>,
 ): Promise<string | null> {

@@ -9,7 +9,7 @@ import type { SessionFeed } from '../feed/session-feed.ts';
 import { htmlOf } from '../layout.tsx';
 import { itemId } from '../transcript/item-view.tsx';
 
-export type Match = {
+type Match = {
   readonly where: string;
   readonly href: string;
   readonly snippet: string;
@@ -34,7 +34,7 @@ export async function findPage(feed: SessionFeed, query: string): Promise<string
   return htmlOf(<MatchList matches={matches} more={more} />);
 }
 
-export function findIn(
+function findIn(
   items: readonly Item[],
   bodies: ReadonlyMap<Hash, string>,
   query: string,

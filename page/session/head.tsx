@@ -19,7 +19,7 @@ type State = { readonly kind: string; readonly icon: IconName; readonly words: s
 /**
  * The state as it concerns a person: a call of an agent that waits is the session's own business.
  */
-export function headStateOf({ seen, items, approvals, troubles }: Standing): State {
+function headStateOf({ seen, items, approvals, troubles }: Standing): State {
   const { begunAt, endedAt } = transcriptFacts(items);
   const asked = (seen.approvals ?? approvals).flatMap(({ askedAt }) => askedAt ?? []);
   if (seen.status === 'open' && (seen.approvals?.length ?? 0) > 0)

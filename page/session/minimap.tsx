@@ -15,7 +15,7 @@ import { transcriptFacts } from './session-facts.ts';
 const HISTORY = 200;
 const WIDE = 1_000;
 
-export const KINDS: readonly (readonly [SegmentKind, string])[] = [
+const KINDS: readonly (readonly [SegmentKind, string])[] = [
   ['model', 'model'],
   ['tools', 'tools'],
   ['context', 'compaction'],

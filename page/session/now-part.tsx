@@ -4,7 +4,7 @@ import { showUnseen } from '../../system/text.ts';
 import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
 import { nowText as stepText } from '../../client/render/now-words.ts';
 import { endWords } from '../../client/render/ending-words.ts';
-import type { RunningRow } from '../../client/sessions/running/running-row.ts';
+import type { RunningState } from '../../client/sessions/running/running-row.ts';
 import { isSilentSession } from '../../client/sessions/running/with-running.ts';
 import { formatCount, formatMoney } from '../../client/units.ts';
 import type { Standing } from '../feed/standing.tsx';
@@ -122,7 +122,7 @@ function AgentsCard({ standing: { agents } }: { readonly standing: Standing }) {
 }
 
 /** Agents have a list of their own. */
-function StepList({ running, isSilent }: { readonly running: RunningRow; readonly isSilent: boolean }) {
+function StepList({ running, isSilent }: { readonly running: RunningState; readonly isSilent: boolean }) {
   const { doing, model, lastSign } = running;
   return (
     <>

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { showUnseen } from '../../system/text.ts';
 import { countFiles, NOT_NAMED, notLookedText, warningLists } from '../../client/render/rewind-words.ts';
 import { formatCount } from '../../client/units.ts';
-import type { RewindOptions, SessionRewound } from '../../client/sessions/files/rewind-session.ts';
+import type { RewindOptions, RewindResult } from '../../client/sessions/files/rewind-session.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
@@ -65,7 +65,7 @@ export async function rewindPreview(
   );
 }
 
-function PlanList({ plan }: { readonly plan: SessionRewound }) {
+function PlanList({ plan }: { readonly plan: RewindResult }) {
   const { rewind, prompt, turns, files } = plan;
   const before = prompt === null ? 'an earlier point' : `before “${showUnseen(prompt)}”`;
   const where = rewind.to === null ? `its beginning, ${before}` : before;
@@ -97,7 +97,7 @@ function PlanList({ plan }: { readonly plan: SessionRewound }) {
 
 const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 
-function FileRows({ plan }: { readonly plan: SessionRewound }) {
+function FileRows({ plan }: { readonly plan: RewindResult }) {
   const { files } = plan;
   const count = countFiles(plan) ?? 0;
   return (

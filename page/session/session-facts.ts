@@ -12,7 +12,7 @@ import { isUnderWay } from '../../client/sessions/info.ts';
 import type { Standing } from '../feed/standing.tsx';
 import { countTouchedFiles } from '../../client/sessions/history/changed-files.ts';
 
-export type ToolFacts = {
+type ToolFacts = {
   readonly name: string;
   readonly calls: number;
   readonly failed: number;

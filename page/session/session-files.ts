@@ -3,7 +3,7 @@
 import { isAbsolute, join } from 'node:path';
 import { ClientProblem } from '../../client/problem.ts';
 import { callsText } from '../../client/render/files-words.ts';
-import { type Capture, listCaptures } from '../../client/sessions/files/calls-behind.ts';
+import { type FilesCapture, listCaptures } from '../../client/sessions/files/calls-behind.ts';
 import type { ChangedFile, DiffOptions } from '../../client/sessions/files/diff-session.ts';
 import { type FileEdit, listTouchedFiles, type TouchedFile } from '../../client/sessions/history/changed-files.ts';
 import type { Standing } from '../feed/standing.tsx';
@@ -29,7 +29,7 @@ export type SessionFiles = {
   /** The points between which files are compared. */
   readonly between: Between;
   /** The capture that is shown alone; null where all are. */
-  readonly capture: Capture | null;
+  readonly capture: FilesCapture | null;
 };
 
 type Between = Pick<DiffOptions, 'from' | 'to'>;
@@ -58,7 +58,7 @@ export async function readSessionFiles({ diffOf }: FilePorts, shown: Shown, at?:
 }
 
 /** Throws ClientProblem. */
-function positionBefore(captures: readonly Capture[], at: number): number {
+function positionBefore(captures: readonly FilesCapture[], at: number): number {
   const index = captures.findIndex(({ position }) => position === at);
   const before = captures[index - 1];
   if (before) return before.position;
@@ -78,7 +78,7 @@ export async function readPatch(
 type Told = {
   readonly changed: readonly TouchedFile[];
   readonly found: readonly ChangedFile[];
-  readonly captures: readonly Capture[];
+  readonly captures: readonly FilesCapture[];
 };
 
 /**
@@ -103,7 +103,7 @@ export function joinFiles(cwd: string, { changed, found, captures }: Told): read
 
 const absolutePath = (cwd: string, path: string): string => (isAbsolute(path) ? join(path) : join(cwd, path));
 
-function causeOf(captures: readonly Capture[], { root, path }: ChangedFile): string {
+function causeOf(captures: readonly FilesCapture[], { root, path }: ChangedFile): string {
   const behind = captures.findLast(({ roots }) =>
     roots.some((one) => one.root === root && one.parent !== null && one.names.includes(path)),
   );

@@ -2,7 +2,7 @@
 // called. It knows some ten languages well enough to read by, and leaves the others plain. Each
 // character is looked at a bounded number of times. Pure.
 
-export type TokenKind = 'add' | 'del' | 'comment' | 'string' | 'number' | 'keyword' | 'call' | 'plain';
+type TokenKind = 'add' | 'del' | 'comment' | 'string' | 'number' | 'keyword' | 'call' | 'plain';
 export type CodeToken = { readonly kind: TokenKind; readonly text: string };
 
 type Grammar = {
@@ -119,7 +119,7 @@ const GRAMMARS: ReadonlyMap<string, Grammar> = new Map(
 );
 
 /** Longer code stays plain. */
-export const COLOURED = 50_000;
+const COLOURED = 50_000;
 
 /** `language` is the word behind a fence, or the ending of a file's name. */
 export function codeTokens(text: string, language: string): readonly CodeToken[] {

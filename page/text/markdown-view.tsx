@@ -58,7 +58,7 @@ function HeadingLine({ name: Name, text }: { readonly name: HeadingName; readonl
   );
 }
 
-export function CodeBlock({ language, text }: { readonly language: string; readonly text: string }) {
+function CodeBlock({ language, text }: { readonly language: string; readonly text: string }) {
   return (
     <pre class="code" tabindex={0} aria-label={language === '' ? 'Code' : `Code, ${showUnseen(language.slice(0, 30))}`}>
       <code>

@@ -23,7 +23,7 @@ export type MarkdownBlock =
     }
   | { readonly kind: 'rule' };
 
-export type ColumnSide = 'center' | 'right' | null;
+type ColumnSide = 'center' | 'right' | null;
 
 /** Levels of quotes and lists within each other; deeper ones are paragraphs. */
 const DEEPEST = 6;

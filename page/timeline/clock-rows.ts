@@ -6,7 +6,7 @@ import type { AgentCallRecord } from '../../client/sessions/history/agent-calls.
 import { isOrdinary } from '../../client/render/words.ts';
 import { shortTime } from '../../client/units.ts';
 
-export type SubRow = {
+type SubRow = {
   readonly kind: 'attempt' | 'wait' | 'agent';
   readonly words: string;
   readonly href: string | null;
@@ -114,7 +114,7 @@ export function toolsOf({ reply }: Bar['of']): readonly string[] {
 }
 
 /** Milliseconds that each kind took. */
-export function timeByKind(bars: readonly Pick<Bar, 'segments'>[]): ReadonlyMap<SegmentKind, number> {
+function timeByKind(bars: readonly Pick<Bar, 'segments'>[]): ReadonlyMap<SegmentKind, number> {
   const times = new Map<SegmentKind, number>();
   for (const { segments } of bars)
     for (const { kind, from, to } of segments) times.set(kind, (times.get(kind) ?? 0) + to - from);

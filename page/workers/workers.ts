@@ -1,13 +1,13 @@
 // Finds who works: the queues that sessions wait on, who polls each, and what each process has in
 // hand.
 import type { SessionInfo } from '../../client/sessions/info.ts';
-import type { Doing } from '../../client/sessions/running/running-row.ts';
+import type { SessionActivity } from '../../client/sessions/running/running-row.ts';
 import { hostQueue, TASK_QUEUE } from '../../workflows/contract/session.ts';
 import type { WorkerBeat } from '../../connection/worker-beats.ts';
 import type { PagePorts } from '../ports.ts';
 import type { Poller } from './pollers.ts';
 
-export type PolledQueue = {
+type PolledQueue = {
   readonly queue: string;
   /** Why the queue is there, for people. */
   readonly of: string;
@@ -16,7 +16,7 @@ export type PolledQueue = {
   readonly pollers: readonly Poller[];
 };
 
-export type InHand = { readonly session: SessionInfo; readonly doing: Doing };
+export type InHand = { readonly session: SessionInfo; readonly doing: SessionActivity };
 
 export type SeenWorker = {
   readonly identity: string;

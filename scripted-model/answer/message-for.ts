@@ -4,7 +4,7 @@ import type { AdmittedRequest } from '../admit.ts';
 import { buildSummary } from '../compaction/summary.ts';
 import { findProfile } from '../models/profiles.ts';
 import type { CacheUse } from '../prompt-cache.ts';
-import type { Declined, ParsedRequest, Reply } from '../script.ts';
+import type { DeclinedReply, ParsedRequest, Reply } from '../script.ts';
 import type { Bindings } from '../thinking/bindings.ts';
 import { BETAS } from '../validate/betas.ts';
 import { isSummaryRequest } from '../validate/compaction.ts';
@@ -18,13 +18,13 @@ import {
 } from './message.ts';
 
 /** The thinking shown to a request that does not say; absent: the model's own default. */
-export type Display = 'summarized' | 'omitted';
+export type ThinkingDisplay = 'summarized' | 'omitted';
 
 type AnswerStage = {
   readonly admitted: AdmittedRequest;
   readonly cache: CacheUse;
   readonly bindings: Bindings;
-  readonly display: Display | undefined;
+  readonly display: ThinkingDisplay | undefined;
 };
 
 export function buildAnswer(stage: AnswerStage, reply: Reply): ScriptedMessage {
@@ -55,7 +55,7 @@ function answerRequest(stage: AnswerStage, reply: Reply): ScriptedMessage {
   };
 }
 
-function markDeclined(reply: Reply, { category, explanation }: Declined): Reply {
+function markDeclined(reply: Reply, { category, explanation }: DeclinedReply): Reply {
   return {
     ...reply,
     stop_reason: 'refusal',
@@ -73,7 +73,7 @@ function findServingModel(request: ParsedRequest): string | undefined {
   return fallbacks?.[0]?.model;
 }
 
-function answerByFallback(stage: AnswerStage, reply: Reply, declined: Declined, to: string): ScriptedMessage {
+function answerByFallback(stage: AnswerStage, reply: Reply, declined: DeclinedReply, to: string): ScriptedMessage {
   const { admitted, cache, bindings } = stage;
   const { request, betas, last, transformations } = admitted;
   const { content = [] } = reply;

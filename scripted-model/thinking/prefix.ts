@@ -8,7 +8,7 @@ import { digestTexts } from '../signed.ts';
 import { isObject, type Json } from '../validate/shape.ts';
 
 /** One content block that counts, or a message's own settings where it has no content. */
-export type PrefixItem = { readonly path: string; readonly digest: string };
+type PrefixItem = { readonly path: string; readonly digest: string };
 
 export type Prefix = {
   readonly system: string;
@@ -155,7 +155,7 @@ function listToolNames(block: unknown): readonly string[] {
 }
 
 /** Prints JSON with the keys of each object in order, without cache_control. */
-export function toCanonicalJson(value: unknown): string {
+function toCanonicalJson(value: unknown): string {
   return JSON.stringify(value, (key, inner: unknown) => {
     if (key === 'cache_control') return undefined;
     if (!isObject(inner)) return inner;

@@ -17,7 +17,7 @@ export type Binding = {
   readonly previous: string | null;
 };
 
-export type SignedThinking = {
+type SignedThinking = {
   readonly model: string;
   readonly account: string;
   /** Bytes of the thinking, shown or not. */

@@ -2,7 +2,7 @@
 // contract has their types, and a workflow loads it without schemas: these are copies, and the
 // compiler refuses one that lacks something (`standFor`).
 import { z } from 'zod';
-import type { AgentSpent } from '../../workflows/contract/delegation.ts';
+import type { AgentSpending } from '../../workflows/contract/delegation.ts';
 import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
 import type { Spend, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
 import type { SteeringRecord } from '../../workflows/contract/steered.ts';
@@ -19,7 +19,7 @@ export const usage = standFor<Usage>()(
 );
 export const usd = z.number().nullable().describe('US dollars; null when a price is not known');
 export const spend = standFor<Spend>()(z.strictObject({ usage, usd }));
-export const agents = standFor<readonly AgentSpent[]>()(
+export const agents = standFor<readonly AgentSpending[]>()(
   z.array(z.strictObject({ session: z.string(), type: z.string(), title: z.string(), spend })).readonly(),
 ).describe('agents of the run that have ended, with what each took, which is in the sums');
 

@@ -48,12 +48,6 @@ export type Tombstone = { readonly type: 'tombstone' } & FieldsOf<typeof tombsto
  */
 export type ChannelItem = WatchedEvent | StoredMark;
 
-/** @deprecated The name that ChannelItem had until 0.2. */
-export type Told = ChannelItem;
-
-/** @deprecated The name that WatchedEvent had until 0.2. */
-export type Watched = WatchedEvent;
-
 export type StoredMark = {
   readonly type: 'stored';
   readonly step: number;

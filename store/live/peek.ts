@@ -63,7 +63,7 @@ export function peekIn(folder: string): LivePeek {
   return joinPeeks(newest.slice(0, MOST).map((name) => peekInFile(name.step, attemptFile(folder, name))));
 }
 
-export function joinPeeks(peeks: readonly LivePeek[]): LivePeek {
+function joinPeeks(peeks: readonly LivePeek[]): LivePeek {
   const billed = new Map(peeks.toReversed().flatMap((peek) => [...peek.billed]));
   const signs = peeks.flatMap(({ at }) => at ?? []);
   return { at: signs.length === 0 ? null : Math.max(...signs), calls: peeks.flatMap(({ calls }) => calls), billed };

@@ -5,16 +5,16 @@ import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { SentNames } from '../configuration.ts';
 import type { CallKey, Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type {
-  Append,
   CompactionTrigger,
   Notice,
   RunEnded,
   SeenFile,
   SystemPart,
+  UserEntry,
 } from '../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../workflows/contract/loop.ts';
 import type { StoredMedium } from '../../workflows/contract/people.ts';
-import type { Rewound } from '../../workflows/contract/rewind.ts';
+import type { RewindRecord } from '../../workflows/contract/rewind.ts';
 import type { SteeringRecord } from '../../workflows/contract/steered.ts';
 import type { FilesEntry } from '../snapshots/files-entry.ts';
 
@@ -51,11 +51,7 @@ export type Behind = {
 
 export type Entry =
   | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }
-  /**
-   * `by` is the sender's name, and `querySource` says how the message came, where that is known
-   * (O12).
-   */
-  | Extract<Append, { readonly kind: 'user' }>
+  | UserEntry
   | ReplyEntry
   | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }
   | BoundaryEntry
@@ -239,7 +235,7 @@ export function isRepeated({ message: { content } }: ReplyEntry, index: number):
 }
 
 /** Returns the rewind that an entry tells of; undefined for all other entries. */
-export const rewoundIn = (entry: Entry | undefined): Rewound | undefined =>
+export const rewoundIn = (entry: Entry | undefined): RewindRecord | undefined =>
   entry?.kind === 'steered' ? entry.steered.rewound : undefined;
 
 /** Returns the head from which a rewind has left entries behind; undefined for all other entries. */

@@ -1,6 +1,6 @@
 // Reads the segments up to a head from the store: parents one by one to the nearest that lists
 // those before it, then as many at once as it lists, up to 64. Every link is checked.
-import type { Forked } from '../../workflows/contract/fork.ts';
+import type { ForkNotice } from '../../workflows/contract/fork.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { Segment } from './entries.ts';
 import { decodeSegment, formatSegmentPlace, type SegmentPlace } from './segments.ts';
@@ -159,7 +159,7 @@ export function checkLink(before: StoredSegment, after: StoredSegment): void {
 }
 
 /** Returns the link to the session that goes on here (T10); undefined in all other segments. */
-export function forkIn({ entries }: Segment): Forked | undefined {
+export function forkIn({ entries }: Segment): ForkNotice | undefined {
   const found = entries.find((entry) => entry.kind === 'notice' && entry.notice.kind === 'forked');
   return found?.kind === 'notice' && found.notice.kind === 'forked' ? found.notice : undefined;
 }

@@ -470,7 +470,7 @@ function requireTime({ until }: LookBounds): void {
   if (performance.now() > until) throw new OutOfBounds('looking through it takes too long');
 }
 
-export function newFolder(parent: IndexedFolder | null): IndexedFolder {
+function newFolder(parent: IndexedFolder | null): IndexedFolder {
   const [files, folders, omitted] = [new Map(), new Map(), new Map()];
   return { files, folders, omitted, parent, tree: null, odd: null, permissions: 0o755, ignore: null, place: null };
 }
@@ -491,7 +491,7 @@ function invalidate(folder: IndexedFolder): void {
 
 export const PERMISSIONS = 0o777;
 /** Those of a folder: also whether only owners remove names in it, and whether its group is kept. */
-export const FOLDER_PERMISSIONS = 0o3777;
+const FOLDER_PERMISSIONS = 0o3777;
 
 export function modeOf(stats: Pick<Stats, 'isSymbolicLink' | 'mode'>): string {
   if (stats.isSymbolicLink()) return '120000';

@@ -9,7 +9,7 @@ import { gitArguments } from './shadow.ts';
 import { measureShadow, type ShadowSize } from './shadow-size.ts';
 
 /** Runs a program on the repository to its end. Rejects with what it said. */
-export type RunPacking = (argv: readonly string[]) => Promise<unknown>;
+type RunPacking = (argv: readonly string[]) => Promise<unknown>;
 
 export type Packing = { readonly gitDir: string; readonly git: string; readonly run: RunPacking };
 

@@ -106,7 +106,7 @@ function parseLine(line: string): readonly (readonly [first: string, path: RawPa
 }
 
 /** More are not listed one by one: nothing counts as absent then. */
-export const MOST_OMITTED = 20_000;
+const MOST_OMITTED = 20_000;
 const ALL = 'all ';
 
 export function formatOmitted(omitted: readonly Omitted[]): string {

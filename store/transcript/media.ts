@@ -15,23 +15,23 @@ export type ExaminedMedia =
   | { readonly kind: 'refused'; readonly problem: string; readonly isBroken?: true };
 
 /** Characters of base64 of one image. */
-export const LARGEST_IMAGE = 5 * 1024 * 1024;
+const LARGEST_IMAGE = 5 * 1024 * 1024;
 /** Characters of base64 of all images and documents of a message; a request may have 32 MB. */
-export const LARGEST_MEDIA = 20 * 1024 * 1024;
+const LARGEST_MEDIA = 20 * 1024 * 1024;
 /** Pixels of width or height. */
-export const MOST_PIXELS = 8_000;
+const MOST_PIXELS = 8_000;
 export const MOST_PAGES = 100;
 /**
  * An image's share of a window: the API counts 1,600 tokens for one of the largest that it does not
  * shrink.
  */
-export const IMAGE_CHARACTERS = 6_400;
+const IMAGE_CHARACTERS = 6_400;
 /** A page is sent as its text and as an image of it. */
 const PAGE_CHARACTERS = 10_000;
 /** Bytes that count as one page, where pages cannot be counted. */
 const PAGE_BYTES = 50_000;
 
-export function base64Length(bytes: number): number {
+function base64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 

@@ -92,7 +92,7 @@ function outwardValue(value: unknown, { fields, values }: Field): unknown {
 }
 
 /** Prefers a field under our name to the same one under another. */
-export function inwardFields(value: unknown, fields: FieldNames, ignored: readonly string[] = []): unknown {
+function inwardFields(value: unknown, fields: FieldNames, ignored: readonly string[] = []): unknown {
   const ours = new Map(
     Object.keys(fields).flatMap((key) => {
       const { name, also = [] } = fieldOf(fields, key);

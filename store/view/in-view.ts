@@ -46,7 +46,7 @@ export type InView = {
 };
 
 /** The first `count` of `list`, which only grows, are the first parts that are shown. */
-export type Settled = { readonly list: readonly ShownPart[]; readonly count: number };
+type Settled = { readonly list: readonly ShownPart[]; readonly count: number };
 
 export function inView(entries: Entries): InView {
   const marks = readMarks(entries);

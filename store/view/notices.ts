@@ -1,6 +1,6 @@
 // The loop's own sentences to the model. They are fixed: the prompt cache depends on them.
 import type { Notice, PreambleChanged } from '../../workflows/contract/activities.ts';
-import type { Forked } from '../../workflows/contract/fork.ts';
+import type { ForkNotice } from '../../workflows/contract/fork.ts';
 import type { RunLimit } from '../../workflows/contract/loop.ts';
 import { entryName, type EntryRange } from '../log/entry-names.ts';
 
@@ -143,7 +143,7 @@ export function describePreambleChange(
 }
 
 /** Says what a fork does not have; null where it lacks nothing. */
-function describeFork({ moved, background }: Forked): string | null {
+function describeFork({ moved, background }: ForkNotice): string | null {
   const parts = [
     ...(moved
       ? [`Your files are in ${moved.to} now, and no longer in ${moved.from}: work there, and read files again.`]

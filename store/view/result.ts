@@ -2,7 +2,7 @@
 // the page.
 
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
-import type { AgentSpent } from '../../workflows/contract/delegation.ts';
+import type { AgentSpending } from '../../workflows/contract/delegation.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { Entry } from '../log/entries.ts';
 import type { View } from './view.ts';
@@ -26,7 +26,7 @@ export type RunResult = {
    * The run's agents that have ended, with what each cost, which is in `usage` and `costUsd`;
    * absent without any (L69).
    */
-  readonly agents?: readonly AgentSpent[];
+  readonly agents?: readonly AgentSpending[];
   readonly durationMs: number;
 };
 

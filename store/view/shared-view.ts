@@ -33,7 +33,7 @@ export type View = {
   grow(segment: AddedSegment): View;
 };
 
-export type AddedSegment = { readonly hash: Hash; readonly bytes: number; readonly entries: readonly Entry[] };
+type AddedSegment = { readonly hash: Hash; readonly bytes: number; readonly entries: readonly Entry[] };
 
 type ViewFacts = Pick<View, 'session' | 'head' | 'segments' | 'length' | 'begin' | 'bytes' | 'recent'>;
 

@@ -3,7 +3,7 @@
 import { isBlank, showUnseen } from '../../system/text.ts';
 
 /** Characters. */
-export const LONGEST_SUGGESTION = 200;
+const LONGEST_SUGGESTION = 200;
 
 /**
  * Matches the beginning of a command of the chat, of a quotation, or of marks around words that are

@@ -50,7 +50,7 @@ export type BackgroundRecord = {
  * `from`, `to`, `total` and `kept` are byte positions in all that the command has written; what
  * came before `kept` is gone.
  */
-export type OutputPart = {
+type OutputPart = {
   readonly bytes: Buffer;
   readonly from: number;
   readonly to: number;
@@ -67,7 +67,7 @@ export type StartBackground = {
   readonly spawn: (mark: string, onOutput: (bytes: Uint8Array) => void) => Promise<ProcessTree>;
 };
 
-export type BackgroundNews = { readonly source: string; readonly text: string };
+type BackgroundNews = { readonly source: string; readonly text: string };
 
 export type BackgroundCommands = {
   /** Throws a ToolFailure when there are too many. */

@@ -20,7 +20,7 @@ export type FolderUse = {
 };
 
 /** `path` is relative to the folder, its bytes as latin1. */
-export type OpenFile = { readonly path: string; readonly writes: boolean };
+type OpenFile = { readonly path: string; readonly writes: boolean };
 
 /** A look takes no longer, in milliseconds: programs that are left then are passed over. */
 const LONGEST_LOOK = 500;

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { callModel } from '../../activities/call-model.ts';
 import { anthropicModel } from '../../activities/model/stream/stream.ts';
 import type { Store } from '../../store/values/store.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { reply, startScriptedModel, text, thinking, toolUse } from '../../scripted-model/index.ts';
 import type { ModelCallAnswer } from '../../workflows/contract/activities.ts';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';

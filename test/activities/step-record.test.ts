@@ -2,7 +2,7 @@
 // reset.
 import { expect, test } from 'vitest';
 import { isForgotten, rememberHeads, openStepRecord } from '../../activities/step-record.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { fakeAttempt } from '../support/bench-deps.ts';

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openAddress } from '../../page/page-address.ts';
-import { openServer, type Opened } from '../../client/runtime/open-server.ts';
+import { openWholeServer, type OpenedServer } from '../../client/runtime/open-server.ts';
 import { createClientConverter } from '../../connection/payloads/data-converter.ts';
 import { findPlaces } from '../../system/process/places.ts';
 import { bwrapArguments } from '../../system/process/bwrap.ts';
@@ -16,8 +16,8 @@ import type { DataFolder } from '../../connection/data-folder.ts';
 
 const say = () => undefined;
 
-async function opened(folder: DataFolder): Promise<Opened> {
-  const server = await openServer({
+async function opened(folder: DataFolder): Promise<OpenedServer> {
+  const server = await openWholeServer({
     env: { ...hostEnv, PERDURE_DATA: folder.root },
     role: 'command',
     worker: false,
@@ -109,6 +109,11 @@ test('does not begin without the keys to what a data folder holds, and says so',
   const server = await opened(folder);
   await server.close();
   rmSync(folder.payloadKeys);
-  const again = openServer({ env: { ...hostEnv, PERDURE_DATA: folder.root }, role: 'command', worker: false, say });
+  const again = openWholeServer({
+    env: { ...hostEnv, PERDURE_DATA: folder.root },
+    role: 'command',
+    worker: false,
+    say,
+  });
   await expect(again).rejects.toThrow(/payload-keys\.json, the keys to .*temporal\.db, is missing: restore it/);
 });

@@ -6,7 +6,7 @@ import { openRun } from '../../activities/run/open-run.ts';
 import { createClient } from '../../client/client.ts';
 import type { ClientOptions } from '../../client/sessions/start.ts';
 import { query } from '../../client/runtime/query.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { checkConfig, ConfigProblem } from '../../worker/config/config.ts';
 import { openWorker } from '../../worker/open-worker.ts';
 import { nearName } from '../../workflows/contract/did-you-mean.ts';

@@ -6,7 +6,7 @@ import { Client } from '@temporalio/client';
 import type { PayloadCodec } from '@temporalio/common';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { createClient } from '../../client/client.ts';
-import { openServer, type Opened } from '../../client/runtime/open-server.ts';
+import { openWholeServer, type OpenedServer } from '../../client/runtime/open-server.ts';
 import { makeKeyFile } from '../../connection/payloads/key-ring.ts';
 import { openDataFolder } from '../../connection/data-folder.ts';
 import { ownNamespace } from '../support/own-namespace.ts';
@@ -14,14 +14,14 @@ import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 import { userCodec } from '../support/user-codec.mjs';
 
-async function opened(root: string, more: Readonly<Record<string, string>> = {}): Promise<Opened> {
+async function opened(root: string, more: Readonly<Record<string, string>> = {}): Promise<OpenedServer> {
   const env = { HOME: tempDir(), TEMPORAL_ADDRESS: inject('temporalAddress'), PERDURE_DATA: root, ...more };
-  const server = await openServer({ env, role: 'command', worker: false, say: () => undefined });
+  const server = await openWholeServer({ env, role: 'command', worker: false, say: () => undefined });
   onTestFinished(() => server.close());
   return server;
 }
 
-async function started({ sessions, temporal }: Opened): Promise<string> {
+async function started({ sessions, temporal }: OpenedServer): Promise<string> {
   const { session } = await sessions.start('Do it.', { cwd: '/' });
   onTestFinished(async () => void (await temporal.client.workflow.getHandle(session).terminate()));
   return session;

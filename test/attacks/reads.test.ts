@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { createAttemptReader } from '../../store/live/attempt-reader.ts';
 import { folderChanges } from '../../store/live/folder-changes.ts';
 import { attemptFile } from '../../store/live/files.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { readEntries } from '../../store/view/render-entries.ts';
 import type { Store } from '../../store/values/store.ts';
 import { emptyView } from '../../store/view/view.ts';

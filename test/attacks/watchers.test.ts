@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { ChannelItem, WatchedEvent } from '../../store/live/events.ts';
 import { listContentEvents, listOutcomeEvents, replyEvent } from '../../store/live/retell.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../store/log/entries.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { createConverger } from '../../client/follow/converge.ts';
 import { transcriptReader } from '../../client/sessions/transcript-reader.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';

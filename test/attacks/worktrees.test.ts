@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, realpathSync, rmSync, symlinkSync } f
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { probeSandbox } from '../../tools/sandbox.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { createWorktrees } from '../../activities/worktrees/worktrees.ts';
 import { fakeAttempt } from '../support/bench-deps.ts';
 import { git, initRepository, writeFiles } from '../support/repository.ts';

@@ -24,7 +24,6 @@ function worker() {
       sandbox: '',
       unconfined: null,
       scripted: false,
-      silence: null,
       health: () => Promise.resolve([]),
       done,
       stop,

@@ -12,7 +12,7 @@ import { inputHashOf } from '../../client/sessions/waiting-approval.ts';
 import { createClient } from '../../client/client.ts';
 import { createClientConverter } from '../../connection/payloads/data-converter.ts';
 import { ClientProblem } from '../../client/problem.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';

@@ -14,7 +14,7 @@ import { sessionFolder } from '../../store/live/files.ts';
 import { folderChanges } from '../../store/live/folder-changes.ts';
 import { type Changes, followAttempts } from '../../store/live/follow.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { emptyView } from '../../store/view/view.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { countTurns } from '../support/count-calls.ts';

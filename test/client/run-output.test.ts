@@ -1,7 +1,7 @@
 // The value that a run with an output schema came to.
 import { expect, test } from 'vitest';
 import { resultOf, type RunResult } from '../../store/view/result.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { outputReader } from '../../client/sessions/outcome.ts';
 import type { Terminal } from '../../workflows/contract/loop.ts';
 import { reply, runEnded, runStarted, textBlock } from '../support/transcript.ts';

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
 import { hashOf } from '../../store/values/store.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { CreateClient } from '../../client/sessions/start.ts';
 import { createClientConverter } from '../../connection/payloads/data-converter.ts';

@@ -1,7 +1,7 @@
 // Whoever is told of a step that was stored reads what the follower has read already: a program of
 // `perdure/agent-sdk` costs no second reading.
 import { expect, test } from 'vitest';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { createConverger } from '../../client/follow/converge.ts';
 import { transcriptReader } from '../../client/sessions/transcript-reader.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';

@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { Entry } from '../../store/log/entries.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { createClient } from '../../client/client.ts';
 import { createClientConverter } from '../../connection/payloads/data-converter.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';

@@ -3,7 +3,7 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { expect, test, vi } from 'vitest';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { CreateClient } from '../../client/sessions/start.ts';
 import { createClientConverter } from '../../connection/payloads/data-converter.ts';

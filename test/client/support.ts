@@ -4,7 +4,7 @@ import { fileLive } from '../../store/live/file-live.ts';
 import type { LiveItem } from '../../store/live/follow.ts';
 import type { LiveEvent, ChannelItem } from '../../store/live/events.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import type { Followed } from '../../client/follow/cursor.ts';
 import { follow, type FollowOptions } from '../../client/follow/follow.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';

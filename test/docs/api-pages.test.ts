@@ -1,13 +1,25 @@
-// docs/api/ is made here from the sources: a page for each entry of the package, and one for the
-// types behind them. Whatever changes there changes what users build on (semver from 0.1).
+// docs/api/ is made here from the sources: a page for each entry of the package. Whatever changes
+// there changes what users build on (semver from 0.1).
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { format } from 'prettier';
 import { expect, test } from 'vitest';
-import { entrySources, readApi, root, type Item } from './api-report.ts';
+import { hiddenTypes, readApi, type Item } from './api-report.ts';
+import { entrySources, root } from './source-program.ts';
 
-const api = readApi();
+const entries = await Promise.all(
+  readApi().map(async (entry) => ({ ...entry, items: await Promise.all(entry.items.map(formatted)) })),
+);
+
 const pageOf = (entry: string): string => `${entry.replaceAll('/', '-')}.md`;
 const MADE = 'Made by `test/docs/api-pages.test.ts` from the sources.';
+
+/** What was written out in another place has the indentation of where it stood. */
+async function formatted(item: Item): Promise<Item> {
+  if (!item.code.startsWith('type ')) return item;
+  const options = { parser: 'typescript', printWidth: 120, singleQuote: true };
+  return { ...item, code: (await format(item.code, options)).trimEnd() };
+}
 
 const section = ({ name, doc, code }: Item): string =>
   [`## ${name}`, ...(doc === '' ? [] : [doc]), `\`\`\`ts\n${code}\n\`\`\``].join('\n\n');
@@ -15,27 +27,23 @@ const section = ({ name, doc, code }: Item): string =>
 const page = (...parts: readonly string[]): string => `${parts.join('\n\n')}\n`;
 
 function index(): string {
-  const rows = api.entries.map(
+  const rows = entries.map(
     ({ entry, items }) => `| [\`${entry}\`](${pageOf(entry)}) | ${items.map(({ name }) => `\`${name}\``).join(' ')} |`,
   );
   return page(
     '# The API',
     'Each entry of the package and its exports. Whatever is not on these pages may change in any version.',
     ['| import from | exports |', '|---|---|', ...rows].join('\n'),
-    'The exported types name [others](types.md), which no entry exports. [Events](../events.md) have a schema.',
+    '[Events](../events.md) have a schema.',
     MADE,
   );
 }
 
 const files = new Map([
   ['README.md', index()],
-  ...api.entries.map(
+  ...entries.map(
     ({ entry, about, items }) => [pageOf(entry), page(`# ${entry}`, about, ...items.map(section))] as const,
   ),
-  [
-    'types.md',
-    page('# Types behind the API', 'Named by exported ones, exported by no entry.', ...api.others.map(section)),
-  ],
 ]);
 
 test.each([...files])(
@@ -45,12 +53,16 @@ test.each([...files])(
   },
 );
 
+test('every type that an exported one names is exported by an entry, or written out where it is named (Q2)', () => {
+  expect(hiddenTypes()).toEqual([]);
+});
+
 test('docs/api/ has no page of an entry that is gone (Q2)', () => {
   expect(readdirSync(join(root, 'docs/api')).toSorted()).toEqual([...files.keys()].toSorted());
 });
 
 test('every exported function and class says what it does (Q2)', () => {
-  const silent = api.entries.flatMap(({ entry, items }) =>
+  const silent = entries.flatMap(({ entry, items }) =>
     items
       .filter(({ doc, code }) => doc === '' && /^(?:function|class)/.test(code))
       .map(({ name }) => `${entry}: ${name}`),

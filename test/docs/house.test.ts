@@ -187,13 +187,8 @@ const emptyNames = new Set(
   ).split(' '),
 );
 
-/** Public names that stay, and one of the page. */
-const keptNames = [
-  'store/live/events.ts Told',
-  'client/sessions/updates/ask-aside.ts Aside',
-  'page/api/schemas.ts aside',
-  'page/feed/standing.tsx Standing',
-];
+/** Names of the page. */
+const keptNames = ['page/api/schemas.ts aside', 'page/feed/standing.tsx Standing'];
 
 function emptyNamesOf(file: string): readonly string[] {
   const declared = /^(?:export )?(?:default )?(?:async )?(function\*?|class|type|const|let) (\w+)/gm;

@@ -16,7 +16,7 @@ import { eventKinds, limits, options, scheduleChanges } from '../../page/api/sch
 import { checkRunOptions } from '../../page/api/steering.ts';
 import { createClientConverter } from '../../connection/payloads/data-converter.ts';
 import { steered } from '../../store/live/event-parts.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { checkConfig, CONFIG_KEYS } from '../../worker/config/config.ts';
 import { nearName } from '../../workflows/contract/did-you-mean.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';

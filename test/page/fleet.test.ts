@@ -4,13 +4,13 @@ import { expect, test } from 'vitest';
 import { restAfter } from '../../page/fleet/fleet-feed.tsx';
 import { fleetAddress, fleetQuery, readFleetView, sortColumnOf, wholeFilter } from '../../page/fleet/fleet-view.ts';
 import { countStrayed } from '../../page/frame/strayed-sessions.ts';
-import type { RunningRow } from '../../client/sessions/running/running-row.ts';
+import type { RunningState } from '../../client/sessions/running/running-row.ts';
 import { byUrgency } from '../../page/fleet/urgency.ts';
 import { runEnded, runStarted } from '../support/transcript.ts';
 import { groupSessions, treeRows } from '../../page/fleet/session-tree.ts';
 import type { FrameState } from '../../page/frame/frame-state.tsx';
 import { addToUsage, usageCsv } from '../../page/usage/usage.ts';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import type { SessionInfo } from '../../client/sessions/info.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { hashOf } from '../../store/values/store.ts';
@@ -75,7 +75,7 @@ test('where nobody has chosen an order the list begins with who needs a person, 
     startedAt: NOW - hoursAgo * HOUR,
     ...more,
   });
-  const running = (lastSign: number) => ({ lastSign, doing: [] }) as unknown as RunningRow;
+  const running = (lastSign: number) => ({ lastSign, doing: [] }) as unknown as RunningState;
   const sessions = [
     at('idle-new', 1, { phase: 'idle' }),
     at('working', 2, { phase: 'running', running: running(NOW) }),
@@ -236,7 +236,7 @@ test('a banner counts the open sessions whose store was emptied or replaced, on 
   const sessions = [{ ...info('a'), store: 'before' }, { ...info('b'), store: 'now' }, info('c')];
   const asked: unknown[] = [];
   const page = (which: unknown) => (asked.push(which), Promise.resolve({ sessions, next: null }));
-  const opened = { embedded: {}, sessions: { page }, storeId: () => Promise.resolve('now') } as unknown as Opened;
+  const opened = { embedded: {}, sessions: { page }, storeId: () => Promise.resolve('now') } as unknown as OpenedServer;
   expect(await countStrayed(opened)).toBe(1);
   expect(await countStrayed({ ...opened, embedded: null })).toBe(0);
   expect(asked).toEqual([{ filter: 'status:open', size: 1_000 }]);

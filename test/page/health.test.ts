@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { expect, test } from 'vitest';
 import { lookAtHealth } from '../../page/frame/health.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { openStore } from '../../store/values/open-store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

@@ -1,12 +1,12 @@
 // Reads that the page shares with the client.
 import { Client, Connection } from '@temporalio/client';
 import { expect, test } from 'vitest';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { inputHashOf } from '../../client/sessions/waiting-approval.ts';
 import { pagePorts } from '../../page/ports.ts';
 import { nextSegment } from '../../store/view/next-segment.ts';
 import { emptyView } from '../../store/view/view.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import { callBlock, reply, user } from '../support/transcript.ts';
@@ -34,7 +34,7 @@ test('a call of an agent that waits is shown with its input, from the transcript
     inputHash: inputHashOf({ command: 'ls' }),
     agent: { session: agent },
   } as unknown as PendingApproval;
-  const waiting = await pagePorts(opened as unknown as Opened, {}).waiting('s-1' as SessionId, pending);
+  const waiting = await pagePorts(opened as unknown as OpenedServer, {}).waiting('s-1' as SessionId, pending);
   expect(waiting.problem).toBeUndefined();
   expect([waiting.session, waiting.input]).toEqual(['s-1', { command: 'ls' }]);
 });

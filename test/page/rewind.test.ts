@@ -1,12 +1,12 @@
 // Going back to an earlier point, over HTTP and on the page.
 import { expect, test } from 'vitest';
-import type { SessionRewound } from '../../client/sessions/files/rewind-session.ts';
+import type { RewindResult } from '../../client/sessions/files/rewind-session.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { openSessionFeed } from '../../page/feed/session-feed.ts';
 import { sessionFrame } from '../../page/session/frame.tsx';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { stagedPage, stagedPorts } from '../support/page-ports.ts';
 import { until } from '../support/until.ts';
 import { reply, runStarted, stored, textBlock, user as userEntry } from '../support/transcript.ts';
@@ -14,7 +14,7 @@ import { recording, stagedApi, token } from './api/staged-api.ts';
 
 const user = (text: string, id: string): Entry => ({ ...userEntry(text), id: id as MessageId }) as Entry;
 
-const plan: SessionRewound = {
+const plan: RewindResult = {
   rewind: { from: 'f' as Hash, to: 't' as Hash, files: [{ root: '/work', known: 'a', to: 'b' }] },
   position: 4,
   prompt: 'Format it <now>.',

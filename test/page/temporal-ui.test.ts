@@ -1,9 +1,9 @@
 // Where the page finds Temporal's own UI.
 import { Client, Connection } from '@temporalio/client';
 import { expect, test } from 'vitest';
-import type { Opened } from '../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../client/runtime/open-server.ts';
 import { pagePorts } from '../../page/ports.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 
 function openedWith(ui: string | null) {
   let now = ui;
@@ -14,7 +14,7 @@ function openedWith(ui: string | null) {
     store: memoryStore(),
     embedded: { ui: () => now },
   };
-  return { opened: opened as unknown as Opened, become: (other: string | null) => (now = other) };
+  return { opened: opened as unknown as OpenedServer, become: (other: string | null) => (now = other) };
 }
 
 const OWN = 'http://127.0.0.1:21734';

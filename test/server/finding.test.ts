@@ -10,7 +10,7 @@ import type { SessionCounts } from '../../client/sessions/find/count-sessions.ts
 import type { ListOptions } from '../../client/sessions/find/list-sessions.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import { fileStore } from '../../store/values/file-store.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { endSession, harness, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

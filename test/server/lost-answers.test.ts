@@ -1,7 +1,7 @@
 // What the server took without the client hearing of it is sent again, and counts once.
 import { expect, test } from 'vitest';
 import type { Client } from '@temporalio/client';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { createClient } from '../../client/client.ts';
 import { gate, reply, toolUse } from '../../scripted-model/index.ts';
 import { defaultHandover, QUERIES } from '../../workflows/contract/session.ts';

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { fault, reply, toolUse } from '../../scripted-model/index.ts';
 import { nowText } from '../../client/render/now-words.ts';
 import { type SessionInfo } from '../../client/sessions/info.ts';
-import { createClient } from '../../client/client.ts';
+import { createFolderClient } from '../../client/client.ts';
 import { fileLive } from '../../store/live/file-live.ts';
 import { fileStore } from '../../store/values/file-store.ts';
 import type { Entry } from '../../store/log/entries.ts';
@@ -39,7 +39,7 @@ test.each([
     }),
     worker: { config: { model: 'claude-sonnet-5-5' } },
   });
-  const client = createClient({
+  const client = createFolderClient({
     temporal: h.client,
     store: fileStore({ dir: h.storePlace }),
     live: async function* () {},

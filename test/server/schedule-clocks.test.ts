@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { tsToMs, msToTs } from '@temporalio/common/lib/time.js';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { ScheduleOptions } from '../../client/schedules/plan.ts';
 import { scheduleId } from '../../workflows/contract/schedules/firing.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../scripted-model/index.ts';
-import { createClient } from '../../client/client.ts';
+import { createFolderClient } from '../../client/client.ts';
 import { applyChanges } from '../../client/sessions/files/apply-changes.ts';
 import { findPairs } from '../../client/sessions/files/diff-session.ts';
 import { findGit, openShadowReading } from '../../client/sessions/files/read-shadow.ts';
@@ -26,7 +26,7 @@ test('what a session has changed is told by its calls, compared between points, 
   const { id, ended, entries } = await h.open('Go.');
   await ended(1);
   const reading = openShadowReading(join(dirname(h.storePlace), 'data'), process.env);
-  const sessions = createClient({
+  const sessions = createFolderClient({
     temporal: h.client,
     store: fileStore({ dir: h.storePlace }),
     live: async function* () {},

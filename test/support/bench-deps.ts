@@ -19,7 +19,7 @@ import { readOutcome } from '../../activities/calls/journal.ts';
 import { createRegistry } from '../../tools/registry.ts';
 import { createCallRunner } from '../../activities/calls/runner.ts';
 import { defineTool, type Tool } from '../../tools/tool.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from './memory-store.ts';
 import { createTranscripts } from '../../store/transcript/transcripts.ts';
 import type { Store } from '../../store/values/store.ts';
 import { createModels } from '../../models/models.ts';

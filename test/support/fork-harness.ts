@@ -1,7 +1,7 @@
 // A harness whose client forks sessions; the forks end with the test.
 import { expect, onTestFinished } from 'vitest';
 import { join } from 'node:path';
-import { createClient } from '../../client/client.ts';
+import { createFolderClient } from '../../client/client.ts';
 import { openShadowReading } from '../../client/sessions/files/read-shadow.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { verifyTranscript } from '../../store/log/audit.ts';
@@ -13,7 +13,7 @@ import { until } from './until.ts';
 export async function forkHarness(options: HarnessOptions) {
   const h = await harness(options);
   const store = fileStore({ dir: h.storePlace });
-  const client = createClient({
+  const client = createFolderClient({
     temporal: h.client,
     store,
     live: async function* () {},

@@ -5,7 +5,7 @@ import {
   noSpend,
   noUsage,
   type ModelLimits,
-  type Price,
+  type ModelPrice,
   type Rules,
   type Spend,
 } from '../../workflows/contract/loop.ts';
@@ -18,7 +18,7 @@ import { initialState, type RunState } from '../../workflows/machine/state.ts';
 
 export const hash = (name: string): Hash => name.padEnd(64, '0') as Hash;
 
-export const price: Price = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
+export const price: ModelPrice = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 
 export const model: ModelLimits = { window: 200_000, outputCap: 8_000, raisedOutputCap: 64_000, price };
 

@@ -2,7 +2,7 @@
 // channel that says what it is given.
 import type { ChannelItem } from '../../store/live/events.ts';
 import type { Entry } from '../../store/log/entries.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from './memory-store.ts';
 import { ownAccess } from '../../page/hosting/access.ts';
 import { newPass } from '../../page/hosting/passes.ts';
 import { fleetHistorian } from '../../page/fleet/fleet-history.ts';

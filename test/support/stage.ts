@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 import { prepareWorker } from '../../client/runtime/own-worker.ts';
-import { openServer, type Opened } from '../../client/runtime/open-server.ts';
+import { openWholeServer, type OpenedServer } from '../../client/runtime/open-server.ts';
 import { pagePorts, type PortsOptions } from '../../page/ports.ts';
 import { servePage, type ServedPage } from '../../page/serve-page.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
@@ -20,7 +20,7 @@ import { findChromium } from './programs.mjs';
 import { fastBackoff } from './harness.ts';
 
 export type Stage = {
-  readonly opened: Opened;
+  readonly opened: OpenedServer;
   readonly model: ScriptedModel;
   readonly page: ServedPage;
   readonly browser: Browser;
@@ -57,7 +57,7 @@ export async function openStage({ look }: Pick<PortsOptions, 'look'> = {}): Prom
     ANTHROPIC_API_KEY: 'test',
     ANTHROPIC_BASE_URL: model.url,
   };
-  const opened = await openServer({ env, role: 'dev', worker: true, queues: [TASK_QUEUE] });
+  const opened = await openWholeServer({ env, role: 'dev', worker: true, queues: [TASK_QUEUE] });
   const log = (): void => undefined;
   await prepareWorker({ log });
   const { storePlace, liveDir, root: dataDir } = opened.folder;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { inject, onTestFinished } from 'vitest';
 import { openStore } from '../../store/values/open-store.ts';
 import type { StoreCare, StoredObject } from '../../store/values/store-care.ts';
-import { openServer } from '../../client/runtime/open-server.ts';
+import { openWholeServer } from '../../client/runtime/open-server.ts';
 import { cleanStore, GRACE_MS, type CleanResult, type CleanStore } from '../../client/store-care/clean-store.ts';
 import { openDataFolder } from '../../connection/data-folder.ts';
 import { makeKeyFile } from '../../connection/payloads/key-ring.ts';
@@ -45,7 +45,7 @@ export async function storeTown(kind: StoreKind, script: ScriptedModelOptions['s
   makeKeyFile(keys);
   env['PERDURE_CODEC_KEYS'] = keys;
   const taskQueue = `town-${randomUUID()}`;
-  const server = await openServer({ env, taskQueue });
+  const server = await openWholeServer({ env, taskQueue });
   onTestFinished(() => server.close());
   const { folder, temporal, target } = server;
   const { storePlace, storeKeys, liveDir, root: dataDir } = folder;

@@ -11,7 +11,7 @@ import {
 import { executeCall } from '../../activities/calls/execute.ts';
 import type { CallEnvironment } from '../../activities/calls/call-environment.ts';
 import type { AbortCause, Tool } from '../../tools/tool.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { StoreError, type Store } from '../../store/values/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';

@@ -8,7 +8,7 @@ import { callIdOf } from '../../system/process/environment.ts';
 import { claimCall, recordChild, type JournaledCall } from '../../activities/calls/journal.ts';
 import { executeCall } from '../../activities/calls/execute.ts';
 import { processInfo } from '../../system/process/proc.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import type { Store } from '../../store/values/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { until } from '../support/until.ts';

@@ -11,7 +11,7 @@ import { createAskUserTool } from '../../tools/builtin/ask-user.ts';
 import { createWaitTool } from '../../tools/builtin/wait.ts';
 import { readOutcome } from '../../activities/calls/journal.ts';
 import { corruptRecord, type Store } from '../../store/values/store.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { reply, toolUse } from '../../scripted-model/index.ts';
 import type { Append, AppendingStep } from '../../workflows/contract/activities.ts';
 import type { DelegatedEnd } from '../../workflows/contract/delegation.ts';

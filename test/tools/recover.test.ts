@@ -5,7 +5,7 @@ import type { Decision } from '../../workflows/contract/activities.ts';
 import { claimCall, hashInput, recordStopped } from '../../activities/calls/journal.ts';
 import { executeCall } from '../../activities/calls/execute.ts';
 import { ToolFailure, type Tool, type ToolContext, type Verified } from '../../tools/tool.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { processIdentity } from '../../system/process/identity.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';

@@ -9,7 +9,7 @@ import { defineTool, type PermissionDecision, type Tool } from '../../tools/tool
 import type { CallRun, CallEnvironment } from '../../activities/calls/call-environment.ts';
 import type { Decision } from '../../workflows/contract/activities.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, workersGone } from './support.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { until } from '../support/until.ts';
 
 /** A tool that writes its text in capitals, and what it ran with. */

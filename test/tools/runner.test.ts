@@ -9,7 +9,7 @@ import { createRegistry } from '../../tools/registry.ts';
 import { createChangingRegistry } from '../../tools/changing-registry.ts';
 import { createCallRunner } from '../../activities/calls/runner.ts';
 import type { Tool } from '../../tools/tool.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { noHooks, noHooksBut } from '../support/no-hooks.ts';
 import { simpleTool } from './support.ts';

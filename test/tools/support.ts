@@ -19,7 +19,7 @@ import type {
   VoidAttempt,
   CallEnvironment,
 } from '../../activities/calls/call-environment.ts';
-import { memoryStore } from '../../store/values/memory-store.ts';
+import { memoryStore } from '../support/memory-store.ts';
 import { StoreError, type Store } from '../../store/values/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { noHooks } from '../support/no-hooks.ts';

@@ -61,12 +61,12 @@ export async function openProduct({ folder, base, snapshots = true }: ProductOpt
     GIT_CONFIG_NOSYSTEM: '1',
     TEMPORAL_DEBUG: '1',
   };
-  const { openServer } = await loadBuilt<typeof import('../../client/runtime/open-server.ts')>(
+  const { openWholeServer } = await loadBuilt<typeof import('../../client/runtime/open-server.ts')>(
     base,
     'client/runtime/open-server',
   );
   const { main } = await loadBuilt<typeof import('../../cli/main.ts')>(base, 'cli/main');
-  const opened = await openServer({ env, by: 'walker' });
+  const opened = await openWholeServer({ env, by: 'walker' });
   const program = join(base, 'bin', 'perdure.mjs');
   const log = createWriteStream(join(folder, 'worker.log'), { flags: 'a' });
   let worker: ChildProcess | null = null;

@@ -1,9 +1,9 @@
 // Guesses the commands in a text that could not be read for certain: cut at each possible operator,
 // with a `$` where something is substituted. Each step takes time in proportion to the text.
-import type { Word } from '../shell-command.ts';
+import type { ShellWord } from '../shell-command.ts';
 
 /** A word whose meaning cannot be known. */
-export const ANYTHING: Word = { text: '$_', literal: false, glob: -1 };
+export const ANYTHING: ShellWord = { text: '$_', literal: false, glob: -1 };
 
 /**
  * Substitutions, innermost first: `$'…'`, a backquoted command, `${…}`; and then `$(…)`, which any
@@ -34,7 +34,7 @@ const MOST_GUESSED = 10;
 /** Backquotes within backquotes, each escaped once more. */
 const MOST_ESCAPED = 4;
 
-export function guessCommands(text: string, escaped = 0): readonly (readonly Word[])[] {
+export function guessCommands(text: string, escaped = 0): readonly (readonly ShellWord[])[] {
   const inner: string[] = [];
   let rest = dropQuotedDocuments(text).replaceAll('\\\n', '').replaceAll(CASE_PATTERN, replaceParentheses);
   for (let depth = 0; depth < MOST_GUESSED; depth++) {
@@ -105,7 +105,7 @@ function markQuoted(quoted: string): string {
 }
 
 /** Joins words into the text that a shell is given. */
-export function toShellText(words: readonly Word[]): string {
+export function toShellText(words: readonly ShellWord[]): string {
   const text = words.map((word) => word.text).join(' ');
   return text
     .replaceAll(QUOTED_OPERATORS, (_, mark: string) => OPERATORS.charAt(mark.charCodeAt(0) - FIRST_OPERATOR))
@@ -126,12 +126,12 @@ const PATTERN = /(?<![\\\u0003])[*?[]/;
 /* oxlint-disable-next-line no-control-regex */
 const BRACES = /(?<![\\\u0003])\{./s;
 
-function guessWords(command: string): readonly Word[] {
+function guessWords(command: string): readonly ShellWord[] {
   const words = command.replaceAll(/["']/g, '').split(/\s+/);
   return words.filter((word) => word !== '').map(guessWord);
 }
 
-function guessWord(word: string): Word {
+function guessWord(word: string): ShellWord {
   const text = word.replaceAll('\\', '').replaceAll(QUOTED_PATTERN, '');
   return { text, literal: !/[$`]/.test(word) && !BRACES.test(word), glob: word.search(PATTERN) };
 }

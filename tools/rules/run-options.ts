@@ -1,7 +1,7 @@
 // Programs other than runners (runners.ts) that run others: behind a verb (`docker exec`), in the
 // value of an option (`tar --to-command`) or of a variable (`PAGER=…`), in code (`awk`). Their
 // commands are read where that can be done; programs that are not listed here are not known.
-import type { Word } from '../shell-command.ts';
+import type { ShellWord } from '../shell-command.ts';
 import { ANYTHING, toShellText } from './guess-commands.ts';
 
 /** Maps a verb to the number of operands between it and the command. */
@@ -73,7 +73,7 @@ const UNREADABLE = /^(?:--config-env(?:=|$)|GIT_CONFIG_PARAMETERS=)/;
  * Lists the commands in options and variables. An option is looked at once for each program of the
  * table that stands before it.
  */
-export function* listOptionTexts(words: readonly Word[], starts: ReadonlySet<number>): Iterable<string> {
+export function* listOptionTexts(words: readonly ShellWord[], starts: ReadonlySet<number>): Iterable<string> {
   const firsts = new Map<RegExp, number>();
   for (const at of starts) {
     const option = OPTIONS.get(programName(words, at));
@@ -92,7 +92,7 @@ export function* listOptionTexts(words: readonly Word[], starts: ReadonlySet<num
   }
 }
 
-function readValue(words: readonly Word[], at: number, found: string): readonly Word[] {
+function readValue(words: readonly ShellWord[], at: number, found: string): readonly ShellWord[] {
   const word = words[at] ?? ANYTHING;
   const text = word.text.slice(found.length);
   return text === '' ? words.slice(at + 1) : [{ ...word, text }, ...words.slice(at + 1)];
@@ -127,7 +127,10 @@ const STARTS_PROGRAMS = /system|popen|spawn|exec|subprocess|child_process|shell|
 const SED_STARTS = /(?:^|[\s;{}!,/$|#@:\d])[gIiMmp\d]{0,9}e[gIiMmp\d]{0,9}(?:[\s;}]|$)/;
 
 /** Lists the words of programs' code, where that starts others: any of them may be run. */
-export function listCodeWords(words: readonly Word[], starts: ReadonlySet<number>): readonly (readonly Word[])[] {
+export function listCodeWords(
+  words: readonly ShellWord[],
+  starts: ReadonlySet<number>,
+): readonly (readonly ShellWord[])[] {
   const firsts = new Map<RegExp, number>();
   for (const at of starts) {
     const option = CODE.get(stripVersion(programName(words, at)));
@@ -141,20 +144,20 @@ export function listCodeWords(words: readonly Word[], starts: ReadonlySet<number
   });
 }
 
-function splitCode(text: string): readonly Word[] {
+function splitCode(text: string): readonly ShellWord[] {
   const words = text.split(/[^\w./+@-]+/).filter((word) => word !== '');
   return words.map((word) => ({ text: word, literal: true, glob: -1 }));
 }
 
 /** Tells whether the text piped into it may be run. */
-export function isCodeReader(words: readonly Word[], first: number): boolean {
+export function isCodeReader(words: readonly ShellWord[], first: number): boolean {
   const name = stripVersion(programName(words, first));
   const rest = words.slice(first + 1).map(({ text }) => text);
   if (MAKES.has(name)) return rest.some((text) => /^(?:-|-f-|--(?:make)?file=-|\/dev\/stdin)$/.test(text));
   return READ_INPUT.has(name) || (READ_CODE.has(name) && rest.every((text) => text.startsWith('-')));
 }
 
-export function programName(words: readonly Word[], at: number): string {
+export function programName(words: readonly ShellWord[], at: number): string {
   const text = words[at]?.text ?? '';
   return text.slice(text.lastIndexOf('/') + 1);
 }

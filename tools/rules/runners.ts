@@ -1,11 +1,11 @@
 // Commands that run another, which their arguments name: finds where in a command others may begin.
 // In doubt one does.
-import type { Word } from '../shell-command.ts';
+import type { ShellWord } from '../shell-command.ts';
 import { ANYTHING, toShellText, guessCommands } from './guess-commands.ts';
 import { listCodeWords, programName, listOptionTexts, isCodeReader, VERBS } from './run-options.ts';
 
 /** Words, and the positions that may be the name of a command that is run. */
-export type Reading = { readonly words: readonly Word[]; readonly starts: ReadonlySet<number> };
+export type Reading = { readonly words: readonly ShellWord[]; readonly starts: ReadonlySet<number> };
 /** `texts` are the starts that may be more than a name. */
 type StartReading = Reading & { readonly texts: ReadonlySet<number> };
 
@@ -44,24 +44,24 @@ const MOST_READINGS = 5_000;
 const UNKNOWN: Reading = { words: [ANYTHING], starts: new Set([0]) };
 
 /** Tells whether any word of it may be run. */
-export function isRunner(words: readonly Word[]): boolean {
+export function isRunner(words: readonly ShellWord[]): boolean {
   const name = programName(words, findFirstWord(words));
   return [PREFIXES, PREFIXES_OF_TWO, TEXT_RUNNERS, OTHERS].some((known) => known.has(name));
 }
 
 /** Tells whether the text piped into it may be run. */
-export const isInputRunner = (words: readonly Word[]): boolean =>
+export const isInputRunner = (words: readonly ShellWord[]): boolean =>
   isRunner(words) || isCodeReader(words, findFirstWord(words));
 
 /**
  * Lists the command itself, the commands it runs, and those in texts it runs, however deep; where
  * that goes on for too long, one that may be anything.
  */
-export function readRunCommands(words: readonly Word[]): readonly Reading[] {
+export function readRunCommands(words: readonly ShellWord[]): readonly Reading[] {
   const found: Reading[] = [];
   const seen = new Set<string>();
   let left = MOST_CHARACTERS;
-  let level: readonly (readonly Word[])[] = [words];
+  let level: readonly (readonly ShellWord[])[] = [words];
   for (let nested = 0; level.length > 0; nested++) {
     if (nested > MOST_NESTED || found.length + level.length > MOST_READINGS) return [...found, UNKNOWN];
     const readings = level.map((each) => readStarts(each));
@@ -77,7 +77,7 @@ export function readRunCommands(words: readonly Word[]): readonly Reading[] {
   return found;
 }
 
-function readStarts(words: readonly Word[]): StartReading {
+function readStarts(words: readonly ShellWord[]): StartReading {
   return { words, ...findStarts(words, findFirstWord(words)) };
 }
 
@@ -128,7 +128,7 @@ type StartStep = {
  * Finds the starts. Each word is looked at a few times at most, however many runners stand in a
  * row.
  */
-function findStarts(words: readonly Word[], first: number): Omit<StartReading, 'words'> {
+function findStarts(words: readonly ShellWord[], first: number): Omit<StartReading, 'words'> {
   const starts = new Set<number>();
   const texts = new Set<number>();
   const seen = new Set<string>();
@@ -151,12 +151,12 @@ function findStarts(words: readonly Word[], first: number): Omit<StartReading, '
  * Tells whether a command may start here. Behind a verb the operands do not start one, and an
  * option's value does only where it is known.
  */
-function canStart({ operands, verb, after }: StartStep, { literal, glob }: Word): boolean {
+function canStart({ operands, verb, after }: StartStep, { literal, glob }: ShellWord): boolean {
   if (verb !== undefined || (after && operands > 0)) return false;
   return after !== 'options' || (literal && glob === -1);
 }
 
-function listSteps(step: StartStep, { text }: Word, words: readonly Word[]): readonly StartStep[] {
+function listSteps(step: StartStep, { text }: ShellWord, words: readonly ShellWord[]): readonly StartStep[] {
   const { at, operands, verb, after } = step;
   const name = programName(words, at);
   const skips = verb === undefined ? undefined : VERBS.get(verb)?.get(text);
@@ -174,11 +174,11 @@ function listSteps(step: StartStep, { text }: Word, words: readonly Word[]): rea
   return steps;
 }
 
-function isLookup(words: readonly Word[], at: number): boolean {
+function isLookup(words: readonly ShellWord[], at: number): boolean {
   return words[at]?.text === 'command' && /^-[vV]$/.test(words[at + 1]?.text ?? '');
 }
 
-function findFirstWord(words: readonly Word[]): number {
+function findFirstWord(words: readonly ShellWord[]): number {
   const first = words.findIndex(({ text }) => !KEYWORDS.has(text) && !BEFORE_COMMAND.test(text));
   return first === -1 ? words.length : first;
 }

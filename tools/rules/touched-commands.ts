@@ -1,13 +1,13 @@
 // Tells whether a deny or ask rule is about a shell command (L55): any of its simple commands may
 // be what the rule names. In doubt it is. Shells have more ways to spell a command than can be
 // listed; the confinement holds whatever is spelt.
-import type { SimpleCommand, Word } from '../shell-command.ts';
+import type { SimpleCommand, ShellWord } from '../shell-command.ts';
 import { guessCommands } from './guess-commands.ts';
 import { isRunner, readRunCommands, isInputRunner, type Reading } from './runners.ts';
 import { type CommandSubject, parseCommandPattern, type CommandPattern } from './command-rules.ts';
 
 /** A place where a command may begin. */
-type CommandPlace = { readonly words: readonly Word[]; readonly at: number };
+type CommandPlace = { readonly words: readonly ShellWord[]; readonly at: number };
 
 /**
  * The bound for all rules together. A command that would take more counts as touched by the
@@ -74,7 +74,7 @@ function isMatchAt(
   return open ? reached.size > 0 : [...reached].some((end) => end >= words.length || mayBeAnything(words[end]));
 }
 
-function* skipOptions(from: ReadonlySet<number>, words: readonly Word[]): Iterable<number> {
+function* skipOptions(from: ReadonlySet<number>, words: readonly ShellWord[]): Iterable<number> {
   const reached = new Set(from);
   // Iterating a set also visits values that are added on the way.
   for (const at of reached) {
@@ -87,7 +87,7 @@ function* skipOptions(from: ReadonlySet<number>, words: readonly Word[]): Iterab
  * Tells whether the shell puts something else in the place of a word, perhaps several words or
  * none.
  */
-function mayBeAnything(word: Word | undefined): boolean {
+function mayBeAnything(word: ShellWord | undefined): boolean {
   if (word === undefined || word.text === '{}' || /^\w+=/.test(word.text)) return false;
   const { text, literal, glob } = word;
   return (glob !== -1 && text !== '[' && text !== '[[') || (!literal && /[$~{}`]/.test(text));
@@ -100,9 +100,9 @@ const MOST_PIPED = 10_000;
  * Collects what is printed into a runner: the commands of a shell, or the arguments of what xargs
  * runs.
  */
-function collectPiped(commands: readonly SimpleCommand[]): readonly (readonly Word[])[] | 'anything' {
-  const found: (readonly Word[])[] = [];
-  let [printed, left, isSpelt] = [[] as Word[], MOST_PIPED, false];
+function collectPiped(commands: readonly SimpleCommand[]): readonly (readonly ShellWord[])[] | 'anything' {
+  const found: (readonly ShellWord[])[] = [];
+  let [printed, left, isSpelt] = [[] as ShellWord[], MOST_PIPED, false];
   for (const { joint, words } of commands) {
     if (joint !== '|') [printed, isSpelt] = [[], false];
     if (printed.length > 0 && isInputRunner(words)) {
@@ -129,12 +129,12 @@ const SPELT = /\\(?:x[0-9a-f]|u[0-9a-f]|0?[0-7]{2})|%s%|\w%s|%s\w/i;
  * Prints words as a text; some runners take a command within an option: `env -S"rm x"`, `su -c"rm
  * x"`.
  */
-function joinLoosely(words: readonly Word[]): string {
+function joinLoosely(words: readonly ShellWord[]): string {
   return words.map(({ text }) => text.replace(/^-[A-Za-z0-9]{0,8}?[Sc](?=.)/s, '$& ')).join(' ');
 }
 
 /** Prints words as `printf` and `echo -e` do, which print these escapes as blanks. */
-const joinPrinted = (words: readonly Word[]): string => joinLoosely(words).replaceAll(/\\[nrtv]/g, ' ');
+const joinPrinted = (words: readonly ShellWord[]): string => joinLoosely(words).replaceAll(/\\[nrtv]/g, ' ');
 
 /**
  * Reads a text as all words of a command that it could hold, however quoted and nested: a command

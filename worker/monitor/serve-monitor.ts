@@ -13,10 +13,10 @@ import { isKnownHost } from './known-hosts.ts';
  * Resolves to sentences that say what keeps the process from its work; empty when it is ready. Only
  * /readyz asks: /healthz answers `ok` as long as the process answers at all.
  */
-export type ReadinessCheck = () => Promise<readonly string[]>;
+type ReadinessCheck = () => Promise<readonly string[]>;
 
 /** Resolves to more lines for /metrics, as Prometheus reads them. Never rejects. */
-export type MoreMetrics = () => Promise<string>;
+type MoreMetrics = () => Promise<string>;
 
 export type Monitor = {
   /** The address, such as `http://127.0.0.1:9464`. */

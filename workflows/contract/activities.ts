@@ -204,7 +204,7 @@ export type ShrunkResults = { readonly head: Hash; readonly freed: number };
 /**
  * Old results were shrunk, and nothing else was done. `tokens`: the size of the whole request then.
  */
-export type Shrunk = ShrunkResults & { readonly kind: 'shrunk'; readonly tokens?: number; readonly spend: Spend };
+type Shrunk = ShrunkResults & { readonly kind: 'shrunk'; readonly tokens?: number; readonly spend: Spend };
 
 /**
  * Tokens are estimates. `unshrunk`: there was no old result to shrink, and nothing else was wanted.

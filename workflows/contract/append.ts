@@ -1,9 +1,9 @@
 // The entries that a step appends to the transcript, as the workflow names them: hashes, ids and
 // the loop's own words.
 import type { OutcomeItem } from './calls.ts';
-import type { AgentNews, AgentSpent } from './delegation.ts';
+import type { AgentNews, AgentSpending } from './delegation.ts';
 import type { QuerySource } from './facts.ts';
-import type { Forked } from './fork.ts';
+import type { ForkNotice } from './fork.ts';
 import type { Hash, MessageId } from './ids.ts';
 import type { RunLimit, Spend, TransitionReason } from './loop.ts';
 import type { MessageBody } from './people.ts';
@@ -29,13 +29,7 @@ export type AppendingStep = {
  */
 export type Append =
   | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }
-  | {
-      readonly kind: 'user';
-      readonly id: MessageId;
-      readonly body: MessageBody;
-      readonly by?: string;
-      readonly querySource?: QuerySource;
-    }
+  | UserEntry
   | { readonly kind: 'outcomes'; readonly items: readonly OutcomeItem[] }
   /** Stored as a notice, with the agent's last words (L71). */
   | { readonly kind: 'agent_ended'; readonly ended: AgentNews }
@@ -57,6 +51,18 @@ export type Append =
   | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
   | { readonly kind: 'run_ended'; readonly ended: RunEnded }
   | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };
+
+/**
+ * A message of a user. `by` is the sender's name, and `querySource` says how the message came, where
+ * that is known (O12).
+ */
+export type UserEntry = {
+  readonly kind: 'user';
+  readonly id: MessageId;
+  readonly body: MessageBody;
+  readonly by?: string;
+  readonly querySource?: QuerySource;
+};
 
 /**
  * Things said by the loop itself. Some are sent to the model as user text; the others are for
@@ -133,7 +139,7 @@ export type Notice =
    */
   | PreambleChanged
   /** The session goes on from a point of another one (T10). */
-  | Forked;
+  | ForkNotice;
 
 /**
  * `ended`: names of parts that no longer hold. `toolsGone`: tools that were removed; `toolsBack`:
@@ -180,7 +186,7 @@ export type RunEnded = Omit<RunSummary, 'head'> & {
   /** The spending of the run and its agents. */
   readonly spend: Spend;
   /** Agents that have ended; absent without any (L69). */
-  readonly agents?: readonly AgentSpent[];
+  readonly agents?: readonly AgentSpending[];
   readonly durationMs: number;
   readonly at: number;
 };

@@ -123,7 +123,7 @@ export function notRunItem({ index, givenUp }: Pick<Call, 'index' | 'givenUp'>, 
  * The end of a call that the workflow carried out (L62), in a run of this configuration. `step`:
  * the one under which watchers are told.
  */
-export type EndedCall = { readonly end: DelegatedEnd; readonly config: Hash; readonly step: number };
+type EndedCall = { readonly end: DelegatedEnd; readonly config: Hash; readonly step: number };
 
 /**
  * The changes that context modifiers left (L38). An absent field is as it was when the run began.

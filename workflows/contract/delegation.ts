@@ -58,7 +58,7 @@ export type DelegatedWork =
  * when the session is sent one. `seconds`: the same for earlier releases, which wait and hand over
  * without `until`, from when the workflow hears of it.
  */
-export type Wait = {
+export type WaitWork = {
   readonly kind: 'wait';
   readonly until?: number;
   readonly seconds: number;
@@ -70,7 +70,7 @@ export type Wait = {
  * approval has. `seconds`: as in a wait. `options`: the only possible answers. `inputHash`: the
  * hash of the call's input, which holds the question; it is set when the question is handed over.
  */
-export type Question = {
+export type QuestionWork = {
   readonly kind: 'question';
   readonly until?: number;
   readonly seconds?: number;
@@ -78,7 +78,7 @@ export type Question = {
   readonly inputHash?: string;
 };
 
-export type Delegation = DelegatedWork | Wait | Question | AgentWork | AgentDeed;
+export type Delegation = DelegatedWork | WaitWork | QuestionWork | AgentWork | AgentRequest;
 
 export const LARGEST_ARGS = 64 * 1024;
 
@@ -156,7 +156,7 @@ export type AgentWork = {
 export type Isolation = 'worktree';
 
 /** A request to an agent in the background, by the id that its call was told (L71). */
-export type AgentDeed = { readonly agent: string } & (
+export type AgentRequest = { readonly agent: string } & (
   | { readonly kind: 'agent_output' | 'agent_stop' }
   | { readonly kind: 'agent_send'; readonly message: MessageBody; readonly traceparent?: string }
 );
@@ -242,7 +242,7 @@ export type AgentRun = {
 export type AgentPause = { readonly session: SessionId; readonly paused: boolean };
 
 /** An agent of a run that has ended, and its spending. */
-export type AgentSpent = {
+export type AgentSpending = {
   readonly session: SessionId;
   readonly type: string;
   readonly title: string;

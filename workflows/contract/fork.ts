@@ -7,7 +7,7 @@ import type { Hash, SessionId } from './ids.ts';
  * has this notice, null where none does. `position`: the first entry of the origin that the fork
  * does not have.
  */
-export type Forked = {
+export type ForkNotice = {
   readonly kind: 'forked';
   readonly session: SessionId;
   readonly head: Hash | null;
@@ -23,7 +23,7 @@ export type Forked = {
 
 /** Memo key of a ForkedFrom, set at the start of a fork and inherited. */
 export const FORK_KEY = 'perdureFork';
-export type ForkedFrom = Pick<Forked, 'session' | 'position'>;
+export type ForkedFrom = Pick<ForkNotice, 'session' | 'position'>;
 
 /** Files that a fork begins with: a snapshot of the folder `from`, checked out as `to`. */
 export type CheckOut = {

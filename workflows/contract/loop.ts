@@ -92,7 +92,7 @@ type TokenPrices = Usage & { readonly cacheWrite1h?: number };
  * The prices of a model. Everything but the four kinds of tokens is absent in what an earlier
  * release opened.
  */
-export type Price = TokenPrices & {
+export type ModelPrice = TokenPrices & {
   /**
    * The prices of every token, the answer's included, of a request whose prompt has more than
    * `tokens`.
@@ -105,7 +105,7 @@ export type Price = TokenPrices & {
 };
 
 /** Returns the cost of one request in US dollars. */
-export function costOf(usage: Usage, price: Price): number {
+export function costOf(usage: Usage, price: ModelPrice): number {
   const at = pricesFor(usage, price);
   const perMillion =
     usage.input * at.input +
@@ -118,7 +118,7 @@ export function costOf(usage: Usage, price: Price): number {
 /**
  * Chooses the prices by the size of the prompt, which is all that was read, from a cache or not.
  */
-export function pricesFor({ input, cacheRead, cacheWrite }: Usage, price: Price): TokenPrices {
+export function pricesFor({ input, cacheRead, cacheWrite }: Usage, price: ModelPrice): TokenPrices {
   const { above } = price;
   return above && input + cacheRead + cacheWrite > above.tokens ? above : price;
 }
@@ -175,7 +175,7 @@ export type ModelLimits = {
   /** Its API sums up its own conversation while the run goes on (L9). */
   readonly summarizesItself?: true;
   /** The model's prices; null when they are unknown. */
-  readonly price: Price | null;
+  readonly price: ModelPrice | null;
 };
 
 /**

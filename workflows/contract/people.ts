@@ -26,14 +26,14 @@ export type PendingApproval = {
    */
   readonly question?: OpenQuestion;
   /** Present when it waits in the session of an agent, and is only listed here (L70). */
-  readonly agent?: AskingAgent;
+  readonly agent?: RequestingAgent;
 };
 
 /**
  * `call`: its name in the agent's session. `path`: the titles of the agents on the way to it, its
  * own last.
  */
-export type AskingAgent = {
+export type RequestingAgent = {
   readonly session: SessionId;
   readonly call: string;
   readonly path: readonly string[];

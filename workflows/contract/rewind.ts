@@ -6,14 +6,14 @@ import { isHash, type Hash } from './ids.ts';
  * An update to a session at rest. Without `to` the conversation stays, without `files` the folders
  * do.
  */
-export type Rewind = {
+export type RewindRequest = {
   /** The head that the session has, as its sender knows it. */
   readonly from: Hash;
   /** Null: the conversation is empty then. */
   readonly to?: Hash | null;
   /** Tokens in context at `to`, as its last reply counted them. */
   readonly contextTokens?: number;
-  readonly files?: readonly RootRewind[];
+  readonly files?: readonly FolderRewind[];
   /**
    * What lies in folders that do not go back, as what is left behind tells. The entry of the rewind
    * says it from then on.
@@ -27,7 +27,7 @@ export type Rewind = {
  * `root` is an absolute real path; `known` is the newest snapshot that the session knows of it, and
  * `nested` has those of folders that lie in it or around it.
  */
-export type RootRewind = {
+export type FolderRewind = {
   readonly root: string;
   readonly known: string;
   readonly to: string;
@@ -41,14 +41,14 @@ export type RootRewind = {
 export type KnownFolder = { readonly root: string; readonly id: string; readonly first?: string };
 
 /** Which transcript entry says so: `before` has the files as they were right before. */
-export type Rewound = {
+export type RewindRecord = {
   readonly from: Hash;
   readonly to?: Hash | null;
-  readonly files?: readonly RootRewound[];
+  readonly files?: readonly FolderRewindRecord[];
   readonly known?: readonly KnownFolder[];
 };
 
-export type RootRewound = {
+export type FolderRewindRecord = {
   readonly root: string;
   readonly before: string;
   readonly to: string;
@@ -56,7 +56,7 @@ export type RootRewound = {
   readonly after?: string;
   /** Files that were written or deleted. */
   readonly files: number;
-  readonly untaken?: UntakenFiles;
+  readonly untaken?: RemainingFiles;
   /** Programs that had files of the folder open, or worked in it, in words for people. */
   readonly inUse?: readonly string[];
   /** Values of a shared store: packs of git with what is new in `before` and `after`. */
@@ -67,7 +67,7 @@ export type RootRewound = {
  * Files that stay although the snapshot does not have them, and git's own folders that are not as
  * they were then: the first of them with the reason.
  */
-export type UntakenFiles = {
+export type RemainingFiles = {
   readonly count: number;
   readonly first: readonly { readonly path: string; readonly why: string }[];
 };
@@ -77,13 +77,13 @@ export type RewindFiles = {
   readonly step: number;
   /** The head of the transcript that names the snapshots; absent in older histories. */
   readonly from?: Hash;
-  readonly roots: readonly RootRewind[];
+  readonly roots: readonly FolderRewind[];
   readonly force?: true;
 };
 
 /** `problem` is a sentence; nothing was changed, unless it names a folder that was. */
 export type FilesRewound =
-  | { readonly kind: 'done'; readonly roots: readonly RootRewound[] }
+  | { readonly kind: 'done'; readonly roots: readonly FolderRewindRecord[] }
   | { readonly kind: 'refused'; readonly problem: string };
 
 /** What a rewind of files would do; `problem` is a sentence that says why nobody could look. */
@@ -91,7 +91,7 @@ export type FilesPreview =
   | { readonly kind: 'looked'; readonly roots: readonly RootPreview[] }
   | { readonly kind: 'refused'; readonly problem: string };
 
-export type RootPreview = Pick<RootRewound, 'root' | 'untaken' | 'inUse'> & {
+export type RootPreview = Pick<FolderRewindRecord, 'root' | 'untaken' | 'inUse'> & {
   /** Files that would be written or deleted. */
   readonly count: number;
   /** The first of them. */
@@ -101,7 +101,7 @@ export type RootPreview = Pick<RootRewound, 'root' | 'untaken' | 'inUse'> & {
 };
 
 /** `path` is relative to the folder, for people. Lines are null for a file that is not text. */
-export type PreviewedChange = {
+type PreviewedChange = {
   readonly path: string;
   readonly kind: 'added' | 'changed' | 'deleted';
   readonly insertions: number | null;
@@ -116,7 +116,7 @@ const LONGEST_PATH = 4_096;
 
 /** Returns a sentence that says what is wrong with the shape of a rewind, or undefined. */
 export function rewindProblem(asked: unknown): string | undefined {
-  const { from, to, contextTokens = 0, files, known } = (asked ?? {}) as Partial<Record<keyof Rewind, unknown>>;
+  const { from, to, contextTokens = 0, files, known } = (asked ?? {}) as Partial<Record<keyof RewindRequest, unknown>>;
   if (!isHash(from)) return 'the rewind does not name the head that the session has';
   if (to === undefined && files === undefined) return 'the rewind names neither a head nor folders to go back to';
   if (to !== undefined && to !== null && !isHash(to)) return 'the rewind names no head to go back to';
@@ -132,13 +132,13 @@ function isListOf(value: unknown, most: number, isOne: (one: unknown) => boolean
   return Array.isArray(value) && value.length <= most && value.every(isOne);
 }
 
-function isRootRewind(value: unknown): value is RootRewind {
-  const { root, known, to, nested = [] } = (value ?? {}) as Partial<Record<keyof RootRewind, unknown>>;
+function isRootRewind(value: unknown): value is FolderRewind {
+  const { root, known, to, nested = [] } = (value ?? {}) as Partial<Record<keyof FolderRewind, unknown>>;
   return isPath(root) && isSnapshotId(known) && isSnapshotId(to) && isListOf(nested, MOST_KNOWN, isNestedRoot);
 }
 
 function isNestedRoot(value: unknown): boolean {
-  const { root, known } = (value ?? {}) as Partial<Record<keyof RootRewind, unknown>>;
+  const { root, known } = (value ?? {}) as Partial<Record<keyof FolderRewind, unknown>>;
   return isPath(root) && isSnapshotId(known);
 }
 

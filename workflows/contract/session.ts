@@ -5,11 +5,11 @@ import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
 import type { MessageBody, AnswerRecord, PassedOver, PendingApproval } from './people.ts';
-import type { Effort, Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
+import type { Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
 import type { PermissionMode, PermissionRules } from './permission-rules.ts';
 
 export type * from './people.ts';
-export type { Effort, NewLimits, PermissionMode, PermissionRules, RunOptions };
+export type { NewLimits, PermissionMode, PermissionRules, RunOptions };
 
 /** The name under which workflows/index.ts exports the workflow. */
 export const WORKFLOW_TYPE = 'perdure.agentSession';
@@ -41,7 +41,7 @@ export const SIGNALS = {
 } as const;
 /**
  * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81), `repair` a
- * Repair, `rewind` a Rewind (T6), `previewRewind` one that is only looked at, `setOptions`
+ * Repair, `rewind` a RewindRequest (T6), `previewRewind` one that is only looked at, `setOptions`
  * OptionChanges for the next run, `topUp` a TopUp for the one under way, `changeRules` RuleChanges
  * for it; each is refused with a sentence. Those that change something, from `rewind` on, take a
  * Signed besides. At most a few in flight.
@@ -133,7 +133,7 @@ export type UserMessage = {
   /** The way it came; absent when its sender did not say. */
   readonly querySource?: QuerySource;
   /** No prompt: the conversation is to be summed up, in a run of its own (L10). */
-  readonly compact?: CompactionAsked;
+  readonly compact?: CompactionRequest;
   /**
    * Present when the session itself made the message, because an agent in the background ended
    * (L71).
@@ -142,7 +142,7 @@ export type UserMessage = {
 };
 
 /** `instructions` are for the model that sums up, after ours. */
-export type CompactionAsked = { readonly instructions?: string };
+export type CompactionRequest = { readonly instructions?: string };
 
 /** Characters of these instructions. */
 export const LONGEST_INSTRUCTIONS = 4_000;

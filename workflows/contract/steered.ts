@@ -2,7 +2,7 @@
 // (O12).
 import { isName } from './people.ts';
 import { RUN_OPTIONS } from './run-options.ts';
-import type { Rewound } from './rewind.ts';
+import type { RewindRecord } from './rewind.ts';
 import type { NewLimits, OptionChanges, RuleChanges, RunOptions } from './session.ts';
 
 export type SteeringRecord = {
@@ -25,7 +25,7 @@ export type SteeringRecord = {
   /** The rules that the run was given, or that were taken back. */
   readonly rules?: RuleChanges;
   /** Where the session has gone back to (T6). */
-  readonly rewound?: Rewound;
+  readonly rewound?: RewindRecord;
   /** The options that were changed for the next run. */
   readonly changes?: OptionChanges;
   /**

@@ -1,7 +1,7 @@
 // The agents of a session (L66–L71): how many it may have, what each is granted of what is left,
 // and what they took. Each is counted once, when it reports its end, however long ago its call was
 // answered.
-import type { AgentNews, AgentSpent, AgentWork, DelegatedReport, Grant } from '../contract/delegation.ts';
+import type { AgentNews, AgentSpending, AgentWork, DelegatedReport, Grant } from '../contract/delegation.ts';
 import { agentName, type CallKey, type SessionId } from '../contract/ids.ts';
 import type { RemainingBudget } from '../contract/loop.ts';
 import {
@@ -41,7 +41,7 @@ export type AgentListener = {
 export type AgentsCarry = {
   readonly working: readonly WorkingAgent[];
   readonly started: number;
-  readonly spent: readonly AgentSpent[];
+  readonly spent: readonly AgentSpending[];
   /** The grants of earlier runs' agents that were ended from outside: they never return. */
   readonly gone?: RemainingBudget;
   /** The part of `gone` that agents of earlier prompts had. */
@@ -56,7 +56,7 @@ export class Agents {
   private readonly known: Map<CallKey, WorkingAgent>;
   started: number;
   /** The spending of ended agents of the run under way, until the run counts it. */
-  private spent: readonly AgentSpent[];
+  private spent: readonly AgentSpending[];
   /** The spending of ended agents of earlier runs, until the session counts it. */
   private late: readonly LateSpent[] = [];
   private gone: RemainingBudget;
@@ -257,7 +257,7 @@ export class Agents {
   }
 
   /** Returns the spending of the run's agents that have reported since the last time. */
-  takeSpent(): { readonly agents?: readonly AgentSpent[] } {
+  takeSpent(): { readonly agents?: readonly AgentSpending[] } {
     const { spent } = this;
     this.spent = [];
     return spent.length === 0 ? {} : { agents: spent };

@@ -1,6 +1,6 @@
 // Lists what waits for people in the sessions of agents (L70). Each of them tells the root, where
 // people see it and decide.
-import type { AgentAsks, AskingAgent, PendingApproval } from '../contract/people.ts';
+import type { AgentAsks, RequestingAgent, PendingApproval } from '../contract/people.ts';
 import { isHash, type SessionId } from '../contract/ids.ts';
 import { LISTED_APPROVALS } from '../contract/session.ts';
 
@@ -84,7 +84,7 @@ function isAsk(value: unknown): boolean {
   const { call, tool, reason, inputHash, head, index, deadline, agent } = (value ?? {}) as {
     readonly [Key in keyof PendingApproval]?: unknown;
   };
-  const { session, call: own, path } = (agent ?? {}) as { readonly [Key in keyof AskingAgent]?: unknown };
+  const { session, call: own, path } = (agent ?? {}) as { readonly [Key in keyof RequestingAgent]?: unknown };
   const isPath = Array.isArray(path) && path.length <= LONGEST_PATH;
   const texts: readonly unknown[] = [call, tool, reason, inputHash, session, own, ...(isPath ? path : [null])];
   return (

@@ -2,7 +2,7 @@
 // Their parent's model reaches them by their ids and is told their ends; the end of the session
 // ends them.
 import { CancellationScope, condition, getExternalWorkflowHandle, TemporalFailure } from '@temporalio/workflow';
-import type { AgentDeed, AgentNews, DelegatedEnd } from '../contract/delegation.ts';
+import type { AgentRequest, AgentNews, DelegatedEnd } from '../contract/delegation.ts';
 import { agentName, type CallKey, type MessageId, type SessionId } from '../contract/ids.ts';
 import { SIGNALS, type UserMessage } from '../contract/session.ts';
 import type { Agents } from './agents.ts';
@@ -26,7 +26,7 @@ export function newsMessage(key: CallKey, ended: AgentNews): UserMessage {
  * Carries out what a call asks of an agent in the background. Nothing cancels it; it lasts a few
  * seconds at most.
  */
-export function performDeed(agents: Agents, key: CallKey, deed: AgentDeed): Promise<DelegatedEnd> {
+export function performDeed(agents: Agents, key: CallKey, deed: AgentRequest): Promise<DelegatedEnd> {
   const found = agents.find(deed.agent);
   if (!found) return Promise.resolve({ kind: 'failed', detail: unknownAgent(agents, deed.agent) });
   if ('end' in found) return Promise.resolve(answerAfterEnd(found, deed));
@@ -45,7 +45,7 @@ function unknownAgent({ background }: Agents, id: string): string {
   return `No agent ${JSON.stringify(id.slice(0, 80))} is at work in the background, or has ended lately. At work: ${names || 'none'}.`;
 }
 
-function answerAfterEnd({ end }: AgentNews, { kind, agent }: AgentDeed): DelegatedEnd {
+function answerAfterEnd({ end }: AgentNews, { kind, agent }: AgentRequest): DelegatedEnd {
   return kind === 'agent_send' ? { kind: 'failed', detail: `Not sent: agent ${agent} has ended.` } : end;
 }
 
@@ -57,7 +57,7 @@ function describeWorking({ session, title, background = 0 }: WorkingAgent): stri
 async function sendMessage(
   { session }: WorkingAgent,
   key: CallKey,
-  { agent, message: body, traceparent }: Extract<AgentDeed, { kind: 'agent_send' }>,
+  { agent, message: body, traceparent }: Extract<AgentRequest, { kind: 'agent_send' }>,
 ): Promise<DelegatedEnd> {
   const id = key as string as MessageId;
   const message: UserMessage = { id, body, querySource: 'agent', ...(traceparent && { traceparent }) };

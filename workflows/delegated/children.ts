@@ -3,13 +3,13 @@
 import { workflowInfo, type ChildWorkflowOptions } from '@temporalio/workflow';
 import {
   DELEGATED_TYPE,
-  type AgentDeed,
+  type AgentRequest,
   type AgentOrigin,
   type AgentWork,
   type DelegatedInput,
   type Delegation,
   type Grant,
-  type Question,
+  type QuestionWork,
 } from '../contract/delegation.ts';
 import { agentFacts } from '../contract/facts.ts';
 import { agentSessionId, type CallKey, type Hash, type MessageId, type SessionId } from '../contract/ids.ts';
@@ -33,9 +33,9 @@ export function childSessionId({ id, input: { agent } }: HostSession, key: CallK
 }
 
 /** Work that the workflow does itself; a question waits with the approvals instead. */
-export type DelegatedTask = Exclude<Delegation, Question>;
+export type DelegatedTask = Exclude<Delegation, QuestionWork>;
 
-type ChildWork = Exclude<DelegatedTask, AgentDeed>;
+type ChildWork = Exclude<DelegatedTask, AgentRequest>;
 
 export type Child = { readonly type: string; readonly args: readonly unknown[] } & Omit<ChildWorkflowOptions, 'args'>;
 

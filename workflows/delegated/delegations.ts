@@ -1,7 +1,7 @@
 // The calls of a run that the workflow carries out itself (L62–L64): begun once, carried over a
 // handover, ended by their report, their time, or a stop. An open call costs nothing: it holds no
 // activity and no slot.
-import type { AgentSpent, DelegatedEnd } from '../contract/delegation.ts';
+import type { AgentSpending, DelegatedEnd } from '../contract/delegation.ts';
 import type { CallKey } from '../contract/ids.ts';
 import { Agents, type AgentListener, type AgentsCarry } from './agents.ts';
 import { EarlyReports, type EarlyCarry } from './early-reports.ts';
@@ -88,7 +88,7 @@ export class Delegations {
    * Returns the spending of agents whose calls a reset has undone, and that were not made again:
    * the run that could have made them is over (L69).
    */
-  takeUnclaimed(): readonly AgentSpent[] {
+  takeUnclaimed(): readonly AgentSpending[] {
     return this.early.takeSpent();
   }
 

@@ -1,7 +1,7 @@
 // Keeps reports that fit no open call. After a reset, ends that came before it are reported first
 // and wait for their calls, which are begun again. The end of a call that was given up is not
 // needed. All of it travels in a handover, and is bounded.
-import { LARGEST_RESULT, type AgentSpent, type DelegatedEnd, type DelegatedReport } from '../contract/delegation.ts';
+import { LARGEST_RESULT, type AgentSpending, type DelegatedEnd, type DelegatedReport } from '../contract/delegation.ts';
 import type { CallKey } from '../contract/ids.ts';
 import { keepSpendOnly } from './reports.ts';
 
@@ -59,7 +59,7 @@ export class EarlyReports {
   }
 
   /** Returns the spending of agents whose calls were not made again, once. */
-  takeSpent(): readonly AgentSpent[] {
+  takeSpent(): readonly AgentSpending[] {
     const reports = [...this.reports.values()];
     this.reports = new Map();
     return reports.flatMap(({ end }) =>

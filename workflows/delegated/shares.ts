@@ -1,6 +1,6 @@
 // The shares that the agents of a run have of its limits (L68, L69): how many agents may work, what
 // each is granted, and what the run keeps.
-import type { AgentSpent, AgentWork } from '../contract/delegation.ts';
+import type { AgentSpending, AgentWork } from '../contract/delegation.ts';
 import type { CallKey, Hash } from '../contract/ids.ts';
 import { addSpend, noSpend, totalTokens, type RemainingBudget, type RunSnapshot } from '../contract/loop.ts';
 import { budgetLeft } from '../machine/limits.ts';
@@ -36,7 +36,7 @@ export type GrantingRun = {
 };
 
 /** An agent that has not reported its end. */
-export type WorkingAgent = Omit<AgentSpent, 'spend'> & {
+export type WorkingAgent = Omit<AgentSpending, 'spend'> & {
   readonly key: CallKey;
   /** The task: an identical one is not started while this agent works (L68). */
   readonly does: string;
@@ -88,7 +88,7 @@ export function countProblem(agents: AgentCount, { does, most, background }: Wan
  */
 export function budgetForAgents(
   { state, snapshot: { rules } }: GrantingRun,
-  spent: readonly AgentSpent[],
+  spent: readonly AgentSpending[],
   reserved: Required<RemainingBudget>,
 ): RemainingBudget {
   const { usd, tokens } = budgetLeft(state, rules) ?? {};

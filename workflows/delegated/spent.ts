@@ -1,5 +1,5 @@
 // The spending of runs and agents, as a session counts it over its runs (L69, L71).
-import type { AgentSpent } from '../contract/delegation.ts';
+import type { AgentSpending } from '../contract/delegation.ts';
 import { addSpend, nothingSpent, type Spend, type SpentTotals } from '../contract/loop.ts';
 import type { WorkingAgent } from './shares.ts';
 
@@ -9,7 +9,7 @@ export type RunTaken = { readonly turn: number; readonly spend: Spend; readonly 
 export type SpentSince = { readonly spent?: SpentTotals; readonly since?: SpentTotals };
 
 /** The spending of an agent that no run counts. */
-export type LateSpent = AgentSpent & Pick<WorkingAgent, 'earlier'>;
+export type LateSpent = AgentSpending & Pick<WorkingAgent, 'earlier'>;
 
 export type LateBill = Pick<LateSpent, 'spend' | 'earlier'>;
 

@@ -13,7 +13,7 @@ import type {
   PreparedCompaction,
   StopHooksRan,
 } from '../contract/activities.ts';
-import type { AgentSpent } from '../contract/delegation.ts';
+import type { AgentSpending } from '../contract/delegation.ts';
 import type { RunLimit, Spend, StopCause, Terminal } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
 
@@ -67,7 +67,7 @@ export type ModelEnded = {
   /** The bill of summaries that the next batch overtook (L51). */
   readonly overtaken?: Spend;
   /** Agents that have ended since (L69). */
-  readonly agents?: readonly AgentSpent[];
+  readonly agents?: readonly AgentSpending[];
 } & TakenPreparation;
 
 /**
@@ -92,7 +92,7 @@ export type ToolsRan = {
   /** The summary of the batch before, if it was made while these calls ran (L42). */
   readonly summary?: BatchSummary;
   readonly overtaken?: Spend;
-  readonly agents?: readonly AgentSpent[];
+  readonly agents?: readonly AgentSpending[];
 } & TakenPreparation;
 
 /** `item` is null when the outcome was stored with the reply (L37). */

@@ -1,9 +1,9 @@
 // The loop's state: one immutable value, replaced whole (L1). It is plain data of bounded size,
 // because it travels through continue-as-new (L4).
 import type { Append, ToolContextState } from '../contract/activities.ts';
-import type { AgentSpent } from '../contract/delegation.ts';
+import type { AgentSpending } from '../contract/delegation.ts';
 import type { Hash } from '../contract/ids.ts';
-import type { CompactionAsked } from '../contract/session.ts';
+import type { CompactionRequest } from '../contract/session.ts';
 import type { CutReply } from './events.ts';
 import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../contract/loop.ts';
 
@@ -11,7 +11,7 @@ import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../co
  * Changes of rules that sessions of earlier releases do not have. The workflow says which of them a
  * run has.
  */
-export type RuleChange =
+type RuleChange =
   | 'perdure-answer-recoveries'
   | 'perdure-cut-room'
   | 'perdure-left-out'
@@ -101,11 +101,11 @@ export type RunState = {
    */
   readonly beforePrepared?: BeforePrepared;
   /** The run sums the conversation up, and does nothing else (L10). */
-  readonly demand?: CompactionAsked;
+  readonly demand?: CompactionRequest;
   /** The spending of the run and of its agents. */
   readonly spend: Spend;
   /** Agents that have ended, oldest first; absent without any (L69). */
-  readonly agents?: readonly AgentSpent[];
+  readonly agents?: readonly AgentSpending[];
   /** The limit that ends the run after the call that sums up (L51). */
   readonly wrapUp: RunLimit | null;
   readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];
@@ -119,7 +119,7 @@ export type RunState = {
 export type Repeats = { readonly results: readonly string[]; readonly times: number };
 
 /** The cut reply as it was stored. `pending`: how many pending entries were stored with it. */
-export type ReplacedReply = CutReply & { readonly pending: number };
+type ReplacedReply = CutReply & { readonly pending: number };
 
 export type CompactionTracking = {
   /** Failures in a row (L10). */
@@ -142,7 +142,7 @@ export type CompactionTracking = {
 };
 
 /** Output tokens (L2, L31). */
-export type BudgetTracker = {
+type BudgetTracker = {
   readonly continuations: number;
   readonly lastDelta: number;
   readonly lastTotal: number;
@@ -159,7 +159,7 @@ export type Preparing = {
   readonly made?: { readonly boundary: Hash; readonly saved: number };
 };
 
-export type BeforePrepared = Pick<RunState, 'staged' | 'compaction' | 'taskRemaining' | 'contextTokens'>;
+type BeforePrepared = Pick<RunState, 'staged' | 'compaction' | 'taskRemaining' | 'contextTokens'>;
 
 export type PendingSummary = { readonly head: Hash; readonly append: readonly Append[]; readonly iteration: number };
 

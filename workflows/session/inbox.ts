@@ -6,7 +6,7 @@ import { isQuerySource } from '../contract/facts.ts';
 import { isHash, isTraceparent, type MessageId } from '../contract/ids.ts';
 import { optionsSizeProblem, withChanges } from '../contract/options-problem.ts';
 import {
-  type CompactionAsked,
+  type CompactionRequest,
   LISTED_MESSAGES,
   LONGEST_ID,
   LONGEST_INSTRUCTIONS,
@@ -194,7 +194,7 @@ function hasId(value: unknown): boolean {
 }
 
 /** Checks the shape alone. */
-function isCompactionAsked(value: unknown): value is CompactionAsked {
+function isCompactionAsked(value: unknown): value is CompactionRequest {
   if (typeof value !== 'object' || value === null) return false;
   const { instructions = '' } = value as { readonly instructions?: unknown };
   return typeof instructions === 'string' && instructions.length <= LONGEST_INSTRUCTIONS;

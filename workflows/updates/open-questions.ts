@@ -1,7 +1,7 @@
 // Describes a call as people are asked about it: for a decision (L55), or with a question of the
 // model's own (L81).
 import type { Ask } from '../contract/activities.ts';
-import type { DelegatedEnd, Question } from '../contract/delegation.ts';
+import type { DelegatedEnd, QuestionWork } from '../contract/delegation.ts';
 import { type Elicitation, elicitationName } from '../contract/people.ts';
 import type { Hash } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/session.ts';
@@ -41,7 +41,7 @@ function nextQuestion(call: string): string {
 /** `before`: the approval in which a person allowed the question. */
 export function makeQuestion(
   place: AskedPlace,
-  { until, seconds, options, inputHash = '' }: Question,
+  { until, seconds, options, inputHash = '' }: QuestionWork,
   before: PendingApproval | null,
 ): PendingApproval {
   const { tool, head, index, now, approvalMs } = place;

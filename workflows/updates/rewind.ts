@@ -6,7 +6,14 @@ import { activityProblem } from '../activity-problem.ts';
 import type { Hash } from '../contract/ids.ts';
 import { present } from '../contract/present.ts';
 import { rewindProblem } from '../contract/rewind.ts';
-import type { FilesPreview, FilesRewound, Rewind, RewindFiles, Rewound, RootRewound } from '../contract/rewind.ts';
+import type {
+  FilesPreview,
+  FilesRewound,
+  RewindRequest,
+  RewindFiles,
+  RewindRecord,
+  FolderRewindRecord,
+} from '../contract/rewind.ts';
 import { UPDATES } from '../contract/session.ts';
 import { isOnce, unwrapAsked, type Signature, type UpdateOnce } from '../contract/steered.ts';
 import { commitEntries } from '../run/commit-entries.ts';
@@ -14,7 +21,7 @@ import type { Session } from '../session/session.ts';
 import { refuse } from './approvals.ts';
 import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 
-type Given = Rewind | UpdateOnce<Rewind>;
+type Given = RewindRequest | UpdateOnce<RewindRequest>;
 
 export function handleRewinds(session: Session): void {
   const { steered, facts, memoWriter } = session;
@@ -23,13 +30,13 @@ export function handleRewinds(session: Session): void {
     const wrong = steered.once.problem(UPDATES.rewind, given) ?? rewindProblem(unwrapAsked(given));
     return wrong ?? restProblem(session, unwrapAsked(given).from);
   };
-  const rewind = async (given: Given, by?: Signature): Promise<Rewound> => {
+  const rewind = async (given: Given, by?: Signature): Promise<RewindRecord> => {
     steered.once.note(given);
     const { from, to, contextTokens = 0, files, known, force } = unwrapAsked(given);
     session.isRewinding = true;
     try {
       const done = files && (await rewindFiles(session, { from, roots: files, ...present({ force }) }));
-      const rewound: Rewound = { from, ...present({ to, files: done, known }) };
+      const rewound: RewindRecord = { from, ...present({ to, files: done, known }) };
       if (to !== undefined) facts.rewind(to, contextTokens);
       steered.note({ action: 'rewind', rewound }, isOnce(given) ? given : by);
       facts.moveHead(await commitEntries(session, facts.now.head, steered.take()));
@@ -40,7 +47,7 @@ export function handleRewinds(session: Session): void {
     }
   };
   const validator = (given: Given, _by?: Signature): void => refuse(problem(given));
-  const update = defineUpdate<Rewound, [Given, Signature?]>(UPDATES.rewind);
+  const update = defineUpdate<RewindRecord, [Given, Signature?]>(UPDATES.rewind);
   setHandler(update, rewind, { validator, description: UPDATE_DESCRIPTIONS.rewind });
 }
 
@@ -82,7 +89,7 @@ function restProblem(session: Session, from: Hash): string | undefined {
 async function rewindFiles(
   { ports, facts }: Session,
   asked: Omit<RewindFiles, 'step'>,
-): Promise<readonly RootRewound[]> {
+): Promise<readonly FolderRewindRecord[]> {
   const input = { ...asked, step: facts.nextStep() };
   let end: FilesRewound;
   try {

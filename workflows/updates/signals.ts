@@ -27,9 +27,8 @@ export function handleSignals(session: Session): void {
   // The default handler comes first: with a handler for each name alone, signals that have arrived
   // together would be delivered by name instead of in order.
   setDefaultSignalHandler(receive);
-  for (const [name, description] of Object.entries(DESCRIPTIONS)) {
-    setHandler(defineSignal<[unknown]>(name), (value) => receive(name, value), { description });
-  }
+  for (const name of Object.values(SIGNALS))
+    setHandler(defineSignal<[unknown]>(name), (value) => receive(name, value), { description: DESCRIPTIONS[name] });
 }
 
 /** Characters of a signal's name in the view. */

@@ -4,7 +4,7 @@ import type { PerdureConfig } from '../../../worker/config/config.ts';
 import type { Env } from '../../../connection/data-folder.ts';
 import { type ForWorkers, isForItsProgram } from '../../../workflows/contract/task-queue.ts';
 import { forWorkersOf } from '../../../worker/config/queue.ts';
-import { type Opened, openServer } from '../../runtime/open-server.ts';
+import { type OpenedServer, openWholeServer } from '../../runtime/open-server.ts';
 import { openSessionsIn } from '../../sessions/find/in-folder.ts';
 import type { ProgramQuery } from './program.ts';
 
@@ -43,7 +43,7 @@ export async function findContinued(
   open: { readonly env: Env; readonly say: (line: string) => void },
 ): Promise<ContinuedSession> {
   const known = program.continuedSession ?? lastSessions.get(placeOf(where));
-  const opened = known === undefined ? await openServer({ env: open.env, say: open.say }) : null;
+  const opened = known === undefined ? await openWholeServer({ env: open.env, say: open.say }) : null;
   try {
     const session = known ?? (opened && (await findNewest(opened, where)));
     if (session === null) open.say(`there is no session of ${where.cwd} to continue: a new one begins`);
@@ -55,7 +55,7 @@ export async function findContinued(
   }
 }
 
-async function findNewest({ sessions }: Opened, { cwd, config }: QueryPlace): Promise<string | null> {
+async function findNewest({ sessions }: OpenedServer, { cwd, config }: QueryPlace): Promise<string | null> {
   const workers = workersOf(config);
   for await (const { taskQueue, session } of openSessionsIn(sessions, cwd)) {
     const isFor = workers === null ? isForItsProgram({ taskQueue }, session) : taskQueue === workers.taskQueue;

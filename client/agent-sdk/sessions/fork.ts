@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Entry } from '../../../store/log/entries.ts';
 import { forItsProgram, isForItsProgram, type ForWorkers } from '../../../workflows/contract/task-queue.ts';
-import type { Opened } from '../../runtime/open-server.ts';
+import type { OpenedServer } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
 import { newSessionId } from '../../sessions/session-id.ts';
 import { resultUuid } from '../result-messages.ts';
@@ -11,7 +11,7 @@ import { uuidOf } from '../uuids.ts';
 import type { Options } from '../shapes/options.ts';
 import type { RewindFilesResult } from '../shapes/query.ts';
 
-type Sessions = Pick<Opened, 'sessions'>;
+type Sessions = Pick<OpenedServer, 'sessions'>;
 
 export type ForkAsked = {
   readonly origin: string;

@@ -5,7 +5,7 @@ import type { Entry } from '../../../store/log/entries.ts';
 import { createBodyReader } from '../../../store/log/bodies.ts';
 import { agentSessionId, type Hash } from '../../../workflows/contract/ids.ts';
 import { present } from '../../../workflows/contract/present.ts';
-import { type Opened, openServer } from '../../runtime/open-server.ts';
+import { type OpenedServer, openWholeServer } from '../../runtime/open-server.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { SessionInfo } from '../../sessions/info.ts';
 import { parseSessionId } from '../../sessions/session-id.ts';
@@ -128,7 +128,7 @@ export function forkSession(sessionId: string, options: ForkSessionOptions = {})
 }
 
 /** A fork without a title of its own is named after its origin. */
-async function titleOfFork({ store, sessions }: Opened, origin: string): Promise<string> {
+async function titleOfFork({ store, sessions }: OpenedServer, origin: string): Promise<string> {
   const { title = (await sessions.describe(origin)).title } = await readLabels(store, origin);
   return `${title} (fork)`;
 }
@@ -137,11 +137,11 @@ type SessionScope = { dir?: string; sessionStore?: unknown };
 
 async function withServer<Result>(
   { sessionStore }: SessionScope,
-  work: (opened: Opened) => Promise<Result>,
+  work: (opened: OpenedServer) => Promise<Result>,
 ): Promise<Result> {
   if (sessionStore !== undefined)
     throw new ClientProblem('refused', 'the option "sessionStore" is refused: a store is named by PERDURE_STORE');
-  const opened = await openServer();
+  const opened = await openWholeServer();
   try {
     return await work(opened);
   } finally {
@@ -150,7 +150,7 @@ async function withServer<Result>(
 }
 
 async function findSession(
-  { sessions }: Opened,
+  { sessions }: OpenedServer,
   session: string,
   { dir }: SessionScope,
 ): Promise<SessionInfo | undefined> {
@@ -164,7 +164,7 @@ async function findSession(
 }
 
 /** Returns the id of an existing session. Throws ClientProblem `no_session`. */
-async function requireSession(opened: Opened, session: string, options: SessionScope): Promise<string> {
+async function requireSession(opened: OpenedServer, session: string, options: SessionScope): Promise<string> {
   if ((await findSession(opened, session, options)) !== undefined) return session;
   throw new ClientProblem('no_session', `Session ${session} not found: \`perdure list\` shows those there are`);
 }
@@ -172,7 +172,7 @@ async function requireSession(opened: Opened, session: string, options: SessionS
 const isInFolder = ({ cwd }: SessionInfo, dir: string | undefined): boolean =>
   dir === undefined || resolve(dir) === cwd;
 
-async function toSdkInfo({ store }: Opened, info: SessionInfo): Promise<SDKSessionInfo> {
+async function toSdkInfo({ store }: OpenedServer, info: SessionInfo): Promise<SDKSessionInfo> {
   const { session, title: firstPrompt, cwd, startedAt, closedAt } = info;
   const { title, tag } = await readLabels(store, session);
   return {
@@ -187,7 +187,7 @@ async function toSdkInfo({ store }: Opened, info: SessionInfo): Promise<SDKSessi
 }
 
 async function readMessages(
-  { sessions, store }: Opened,
+  { sessions, store }: OpenedServer,
   session: string,
   { limit = Infinity, offset = 0, includeSystemMessages = false }: GetSessionMessagesOptions,
 ): Promise<SessionMessage[]> {

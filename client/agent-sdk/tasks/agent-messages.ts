@@ -3,7 +3,7 @@
 import { present } from '../../../workflows/contract/present.ts';
 import type { Bodies } from '../../../store/log/bodies.ts';
 import type { Entry, ReplyEntry } from '../../../store/log/entries.ts';
-import type { RunEnded } from '../../../workflows/contract/activities.ts';
+import type { RunEnded, UserEntry } from '../../../workflows/contract/activities.ts';
 import { addSpend, noSpend, type Spend, type Terminal, totalTokens } from '../../../workflows/contract/loop.ts';
 import { messagesOfEntry, outwardMessage } from '../messages.ts';
 import { uuidOf } from '../uuids.ts';
@@ -142,8 +142,6 @@ function agentMessage(
     : said.message.content.filter(({ type: kind }) => kind === 'tool_use');
   return content.length === 0 ? null : { ...said, message: { ...said.message, content }, ...facts };
 }
-
-type UserEntry = Extract<Entry, { kind: 'user' }>;
 
 function promptMessage(agent: CalledAgent, { body }: UserEntry, position: number, bodies: Bodies): SDKUserMessage {
   const text = body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? '');

@@ -1,7 +1,7 @@
 // Sums what a run and its agents spent, by model. The replies of each transcript carry their spend,
 // and the rest counts for the small model, which makes summaries and reads pages.
 import type { Entry } from '../../../store/log/entries.ts';
-import type { AgentSpent } from '../../../workflows/contract/delegation.ts';
+import type { AgentSpending } from '../../../workflows/contract/delegation.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import { addSpend, noSpend, type Spend, totalTokens, type Usage } from '../../../workflows/contract/loop.ts';
 import { ClientProblem } from '../../problem.ts';
@@ -25,7 +25,7 @@ export async function sumSpendByModel(
   const add = (model: string, spend: Spend): void => {
     spent.set(model, addSpend(spent.get(model) ?? noSpend, spend));
   };
-  const addAll = async (all: readonly Entry[], below: readonly AgentSpent[]): Promise<void> => {
+  const addAll = async (all: readonly Entry[], below: readonly AgentSpending[]): Promise<void> => {
     for (const entry of all) if (entry.kind === 'reply') add(entry.message.model, entry.spend);
     for (const { session } of below) {
       const own = await readIfKept(ports.entriesOf(session));

@@ -19,7 +19,7 @@ const READING: ReadonlySet<string> = new Set<BuiltinName>([
 ]);
 
 /** Tells whether a call of that name and input may have changed files. */
-export function mayChangeFiles({ name, input }: WrittenCall): boolean {
+function mayChangeFiles({ name, input }: WrittenCall): boolean {
   if (READING.has(name)) return false;
   const command = (input as { readonly command?: unknown } | null)?.command;
   return name !== 'bash' || typeof command !== 'string' || !judgeShell(command, { cwd: '/' }).readOnly;
@@ -40,7 +40,7 @@ export function callsBehind(entries: readonly Entry[], at: number): readonly Wri
 }
 
 /** One capture of a session's files. */
-export type Capture = {
+export type FilesCapture = {
   /** The position of its entry. */
   readonly position: number;
   /** Milliseconds since the epoch. */
@@ -50,7 +50,7 @@ export type Capture = {
   readonly calls: readonly WrittenCall[];
 };
 
-export function listCaptures(entries: readonly Entry[]): readonly Capture[] {
+export function listCaptures(entries: readonly Entry[]): readonly FilesCapture[] {
   return entries.flatMap((entry, position) => {
     if (entry.kind !== 'files') return [];
     const { at, roots } = entry;

@@ -2,7 +2,7 @@
 import type { Entry, Outcome, ReplyEntry } from '../../../store/log/entries.ts';
 import { callsBehind, findChangingCall } from './calls-behind.ts';
 
-export type LeftEffect = {
+export type RemainingEffect = {
   readonly name: string;
   readonly input: unknown;
   /** `unknown`: nobody knows what became of the call. */
@@ -15,10 +15,14 @@ export type LeftEffect = {
  * Finds calls from the entry at `first` on whose effects stay: where files go back, edits and
  * writes go with them.
  */
-export function listLeftEffects(entries: readonly Entry[], first: number, goFiles: boolean): readonly LeftEffect[] {
+export function listLeftEffects(
+  entries: readonly Entry[],
+  first: number,
+  goFiles: boolean,
+): readonly RemainingEffect[] {
   const undone = goFiles ? inputsBehindCaptures(entries, first) : new Set<unknown>();
   let reply = entries.slice(0, first).findLast((entry): entry is ReplyEntry => entry.kind === 'reply');
-  const effects: LeftEffect[] = [];
+  const effects: RemainingEffect[] = [];
   for (const entry of entries.slice(first)) {
     if (entry.kind === 'reply') reply = entry;
     if (entry.kind !== 'outcomes') continue;

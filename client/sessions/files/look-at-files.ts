@@ -7,7 +7,7 @@ import { fetchPacks, hasPacks } from '../../../store/snapshots/packs.ts';
 import { readWithLeftBehind } from '../../../store/log/read-left-behind.ts';
 import type { Entry } from '../../../store/log/entries.ts';
 import type { Store } from '../../../store/values/store.ts';
-import type { FilesPreview, Rewind, RootPreview, UntakenFiles } from '../../../workflows/contract/rewind.ts';
+import type { FilesPreview, RewindRequest, RootPreview, RemainingFiles } from '../../../workflows/contract/rewind.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { SessionDescription } from '../info.ts';
@@ -19,7 +19,7 @@ import { createFileNaming } from './named-files.ts';
 /** `unnamed`: no call of the session names it. */
 export type RewoundFile = ChangedFile & { readonly unnamed?: true };
 
-export type FilesLook = {
+export type RewindPreview = {
   /** The files that differ; null where nobody can tell. */
   readonly files: readonly RewoundFile[] | null;
   /** Files that differ and are not listed: a worker lists some thousands. */
@@ -29,7 +29,7 @@ export type FilesLook = {
   /** The sentences with which the rewind would be refused. */
   readonly problems: readonly string[];
   /** Files that stay, although they were not there then, or not captured. */
-  readonly untaken: UntakenFiles;
+  readonly untaken: RemainingFiles;
   /** Programs that have files open or work in a folder, as in `node (pid 12) has data.db open`. */
   readonly inUse: readonly string[];
 };
@@ -41,12 +41,12 @@ export type LookPorts = Pick<ClientOptions, 'temporal'> & {
 
 export type LookAbout = {
   readonly seen: SessionDescription;
-  readonly rewind: Rewind;
+  readonly rewind: RewindRequest;
   readonly entries: readonly Entry[];
   readonly by: string;
 };
 
-const NOTHING: Omit<FilesLook, 'files'> = {
+const NOTHING: Omit<RewindPreview, 'files'> = {
   moreFiles: 0,
   notLooked: null,
   problems: [],
@@ -58,7 +58,7 @@ const NOTHING: Omit<FilesLook, 'files'> = {
 const LOOK_MS = 3 * 60_000;
 
 /** Has a worker look. Throws ClientProblem only for a session that is not there. */
-export async function lookAtFiles(ports: LookPorts, about: LookAbout): Promise<FilesLook> {
+export async function lookAtFiles(ports: LookPorts, about: LookAbout): Promise<RewindPreview> {
   const { seen, rewind } = about;
   if (rewind.files === undefined) return { ...NOTHING, files: [] };
   if (seen.phase !== 'idle') return { ...(await lookAtSnapshots(ports, about)), notLooked: 'the session is not idle' };
@@ -71,7 +71,7 @@ export async function lookAtFiles(ports: LookPorts, about: LookAbout): Promise<F
 }
 
 /** Compares the snapshots that this machine can read. */
-export async function lookAtSnapshots(ports: LookPorts, about: LookAbout): Promise<FilesLook> {
+export async function lookAtSnapshots(ports: LookPorts, about: LookAbout): Promise<RewindPreview> {
   const files = await listFiles(ports, about);
   return { ...NOTHING, files: files && markUnnamed(about, files) };
 }
@@ -86,7 +86,7 @@ async function askWorker({ temporal }: LookPorts, { seen, rewind, by }: LookAbou
   return looked.roots;
 }
 
-function describeLook(about: LookAbout, roots: readonly RootPreview[]): FilesLook {
+function describeLook(about: LookAbout, roots: readonly RootPreview[]): RewindPreview {
   const files = roots.flatMap(({ root, changes }) => changes.map((change) => ({ root, ...change })));
   const { cwd } = about.seen;
   const untaken = roots.flatMap(({ root, untaken: { first } = NOTHING.untaken }) =>

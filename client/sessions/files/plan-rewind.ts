@@ -7,17 +7,22 @@ import { nestedWith, withoutOutdated } from '../../../store/snapshots/nested-roo
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
 import { findPosition, parsePoint } from '../../../store/snapshots/snapshot-points.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
-import { type KnownFolder, MOST_KNOWN, type Rewind, type RootRewind } from '../../../workflows/contract/rewind.ts';
+import {
+  type KnownFolder,
+  MOST_KNOWN,
+  type RewindRequest,
+  type FolderRewind,
+} from '../../../workflows/contract/rewind.ts';
 import { ClientProblem } from '../../problem.ts';
 import { entriesBefore } from './captured-files.ts';
-import { type LeftEffect, listLeftEffects } from './left-effects.ts';
+import { type RemainingEffect, listLeftEffects } from './left-effects.ts';
 
 /** `conversation: false` leaves the conversation as it is, `files: false` the files. */
 export type RewindChoice = { readonly conversation?: boolean; readonly files?: boolean; readonly force?: boolean };
 
 export type RewindPlan = {
   /** The request to the session. */
-  readonly rewind: Rewind;
+  readonly rewind: RewindRequest;
   /** The position of the first entry that is left behind. */
   readonly position: number;
   /**
@@ -27,7 +32,7 @@ export type RewindPlan = {
   /** Replies that are left behind. */
   readonly turns: number;
   /** Calls that are left behind and may have done what no snapshot holds. */
-  readonly effects: readonly LeftEffect[];
+  readonly effects: readonly RemainingEffect[];
 };
 
 /**
@@ -43,7 +48,7 @@ export function planRewind(chain: readonly StoredSegment[], to: string | undefin
   const left = entries.slice(first);
   const renamed = withMovedRoots(entries);
   const files = choice.files === false ? [] : rootsToRewind(renamed, first);
-  const rewind: Rewind = {
+  const rewind: RewindRequest = {
     from: (chain.at(-1) as StoredSegment).hash,
     ...(choice.conversation !== false && {
       ...goBack(entries.slice(0, first), headBefore(chain, segment)),
@@ -100,25 +105,25 @@ export function findAsked(entries: readonly Entry[], to: string | undefined): nu
 }
 
 /** Goes back to a head; the context is as full as its last reply counted it. */
-export function goBack(kept: readonly Entry[], to: Hash | null): Pick<Rewind, 'to' | 'contextTokens'> {
+export function goBack(kept: readonly Entry[], to: Hash | null): Pick<RewindRequest, 'to' | 'contextTokens'> {
   const last = kept.findLast((entry): entry is ReplyEntry => entry.kind === 'reply');
   const usage = last?.message.usage;
   const cached = (usage?.cache_read_input_tokens ?? 0) + (usage?.cache_creation_input_tokens ?? 0);
   return { to, contextTokens: (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0) + cached };
 }
 
-function rootsToRewind(entries: readonly Entry[], position: number): readonly RootRewind[] {
+function rootsToRewind(entries: readonly Entry[], position: number): readonly FolderRewind[] {
   const before = entriesBefore(entries, position);
   const then = lastSnapshots(before);
   const known = lastSnapshots(entries);
-  return withoutOutdated([...then.keys()], before).map((root): RootRewind => {
+  return withoutOutdated([...then.keys()], before).map((root): FolderRewind => {
     const to = then.get(root) as string;
     return { root, known: known.get(root) ?? to, to, ...nestedIn(root, known) };
   });
 }
 
 /** Says what is known of folders that lie in one that goes back, or around it. */
-export function nestedIn(root: string, known: ReadonlyMap<string, string>): Pick<RootRewind, 'nested'> {
+export function nestedIn(root: string, known: ReadonlyMap<string, string>): Pick<FolderRewind, 'nested'> {
   const nested = nestedWith(root, known).slice(-MOST_KNOWN);
   return nested.length > 0 ? { nested } : {};
 }
@@ -130,8 +135,8 @@ export function nestedIn(root: string, known: ReadonlyMap<string, string>): Pick
 export function knownAfter(
   kept: readonly Entry[],
   all: readonly Entry[],
-  files: readonly RootRewind[],
-): Pick<Rewind, 'known'> {
+  files: readonly FolderRewind[],
+): Pick<RewindRequest, 'known'> {
   const [keptFirst, keptLast, first] = [firstSnapshots(kept), lastSnapshots(kept), firstSnapshots(all)];
   const going = new Set(files.map(({ root }) => root));
   const known = [...lastSnapshots(all)].flatMap(([root, id]): readonly KnownFolder[] => {

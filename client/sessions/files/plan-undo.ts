@@ -6,12 +6,12 @@ import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
 import type { Store } from '../../../store/values/store.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
-import type { Rewind, RootRewind } from '../../../workflows/contract/rewind.ts';
+import type { RewindRequest, FolderRewind } from '../../../workflows/contract/rewind.ts';
 import { ClientProblem } from '../../problem.ts';
 import { entriesIn, goBack, knownAfter, nestedIn } from './plan-rewind.ts';
 
 /** `turns`: replies since the rewind, which are left behind. */
-export type UndoPlan = { readonly rewind: Rewind; readonly turns: number };
+export type UndoPlan = { readonly rewind: RewindRequest; readonly turns: number };
 
 /** `from` is the head of the session. Throws ClientProblem where nothing was taken back. */
 export async function planUndo(store: Store, session: SessionId, from: Hash): Promise<UndoPlan> {
@@ -21,7 +21,7 @@ export async function planUndo(store: Store, session: SessionId, from: Hash): Pr
   if (!last) throw new ClientProblem('refused', 'There is no rewind to undo in this session.');
   const renamed = withMovedRoots(entries);
   const newest = lastSnapshots(renamed);
-  const files = last.files?.map(({ root, before, to, after = to }): RootRewind => ({
+  const files = last.files?.map(({ root, before, to, after = to }): FolderRewind => ({
     root,
     known: newest.get(root) ?? after,
     to: before,

@@ -2,7 +2,7 @@
 import { readChain } from '../../../store/log/read-chain.ts';
 import type { Store } from '../../../store/values/store.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
-import type { Rewind, Rewound } from '../../../workflows/contract/rewind.ts';
+import type { RewindRequest, RewindRecord } from '../../../workflows/contract/rewind.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { SessionDescription } from '../info.ts';
@@ -10,7 +10,7 @@ import { sessionClosedProblem } from '../send.ts';
 import { updateAndWait } from '../updates/update.ts';
 import type { ActOptions } from '../decide.ts';
 import type { ClientOptions } from '../start.ts';
-import { type FilesLook, lookAtFiles, lookAtSnapshots } from './look-at-files.ts';
+import { type RewindPreview, lookAtFiles, lookAtSnapshots } from './look-at-files.ts';
 import { entriesIn, planRewind, type RewindChoice, type RewindPlan } from './plan-rewind.ts';
 import { planUndo } from './plan-undo.ts';
 
@@ -32,14 +32,14 @@ export type RewindOptions = ActOptions &
 export type UndoOptions = ActOptions & { readonly force?: boolean };
 
 /** The changes that were made, or would be. */
-export type SessionRewound = RewindPlan &
-  FilesLook & {
+export type RewindResult = RewindPlan &
+  RewindPreview & {
     /** The session's own record; null for a dry run. */
-    readonly rewound: Rewound | null;
+    readonly rewound: RewindRecord | null;
   };
 
 /** `turns`: replies since the rewind, which are left behind in its place. */
-export type RewindUndone = Rewound & { readonly turns: number };
+export type UndoResult = RewindRecord & { readonly turns: number };
 
 export type RewindPorts = Pick<ClientOptions, 'temporal'> & {
   readonly store: Store;
@@ -56,7 +56,7 @@ export async function rewindSession(
   ports: RewindPorts,
   session: SessionId,
   { to, dryRun = false, by, ...choice }: RewindOptions & { readonly by: string },
-): Promise<SessionRewound> {
+): Promise<RewindResult> {
   const seen = await lookAtOpen(ports, session);
   if (!dryRun && seen.phase !== 'idle')
     throw new ClientProblem('refused', 'The session is running or has messages waiting. Interrupt it first.');
@@ -70,7 +70,7 @@ export async function rewindSession(
   return { ...plan, ...look, ...sumRewound(rewound), rewound };
 }
 
-function sumRewound({ files = [] }: Rewound): Pick<FilesLook, 'untaken' | 'inUse'> {
+function sumRewound({ files = [] }: RewindRecord): Pick<RewindPreview, 'untaken' | 'inUse'> {
   const untaken = files.flatMap((root) => root.untaken ?? []);
   return {
     untaken: {
@@ -86,7 +86,7 @@ export async function undoRewind(
   ports: RewindPorts,
   session: SessionId,
   { by, force }: UndoOptions & { readonly by: string },
-): Promise<RewindUndone> {
+): Promise<UndoResult> {
   const seen = await lookAtOpen(ports, session);
   const { rewind, turns } = await planUndo(ports.store, session, await requireHead(ports, session));
   return { ...(await send(ports, seen, { ...rewind, ...(force === true && { force }) }, by)), turns };
@@ -104,9 +104,14 @@ async function requireHead({ head }: RewindPorts, session: SessionId): Promise<H
   return now;
 }
 
-function send({ temporal }: RewindPorts, seen: SessionDescription, rewind: Rewind, by: string): Promise<Rewound> {
+function send(
+  { temporal }: RewindPorts,
+  seen: SessionDescription,
+  rewind: RewindRequest,
+  by: string,
+): Promise<RewindRecord> {
   const { session } = seen;
   const workers = () => Promise.resolve(seen);
   const about = { temporal, session, name: UPDATES.rewind, arg: rewind, signed: { by }, workers };
-  return updateAndWait<Rewound>(about, ANSWER_MS);
+  return updateAndWait<RewindRecord>(about, ANSWER_MS);
 }

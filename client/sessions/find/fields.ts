@@ -4,7 +4,7 @@ import type { SeenPhase, SessionInfo, SessionStatus } from '../info.ts';
 import { silenceOf } from '../running/with-running.ts';
 
 /** `time` is a span until now in milliseconds. `money` is US dollars, kept as cents. */
-export type FieldKind = 'choice' | 'text' | 'tag' | 'number' | 'money' | 'time';
+type FieldKind = 'choice' | 'text' | 'tag' | 'number' | 'money' | 'time';
 
 export type FieldName = keyof typeof fields;
 

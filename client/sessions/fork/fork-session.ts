@@ -11,7 +11,7 @@ import {
   type CheckOut,
   FORK_FILES_KEY,
   FORK_KEY,
-  type Forked,
+  type ForkNotice,
   type ForkedFrom,
   type ForkFiles,
 } from '../../../workflows/contract/fork.ts';
@@ -65,7 +65,7 @@ export type ForkOptions = ActOptions & {
   readonly workers?: ForWorkers;
 };
 
-export type SessionForked = {
+export type ForkResult = {
   /** The fork. */
   readonly session: SessionId;
   readonly forkedFrom: ForkedFrom;
@@ -87,7 +87,7 @@ export async function startFork(
   ports: ForkPorts,
   origin: SessionId,
   { at, newId, workers, ...asked }: ForkOptions & { readonly by: string },
-): Promise<SessionForked> {
+): Promise<ForkResult> {
   const wrong = asked.options && (await findWrongOption(asked.options));
   if (wrong !== undefined) throw new ClientProblem('refused', wrong);
   const derived = asked.messageId === undefined ? undefined : sessionIdOfMessage(asked.by, asked.messageId);
@@ -135,7 +135,7 @@ export async function startFork(
 }
 
 /** Returns the fork that an earlier try of the same request has begun; null without one. */
-async function findFork({ look }: ForkPorts, session: SessionId): Promise<SessionForked | null> {
+async function findFork({ look }: ForkPorts, session: SessionId): Promise<ForkResult | null> {
   try {
     const { forkedFrom, forkFiles, cwd } = await look(session);
     return forkedFrom ? { session, forkedFrom, cwd, files: forkFiles !== undefined, messageId: null } : null;
@@ -181,7 +181,7 @@ export async function writeLink(store: Store, { session, point, by, origin, file
   const { before, again, position } = point;
   const entries = entriesAt(point);
   const last = endOfLastRun(entries, now);
-  const forked: Forked = {
+  const forked: ForkNotice = {
     kind: 'forked',
     session: before.session,
     head: before.head,

@@ -5,7 +5,7 @@ import { addSpend, noSpend, totalTokens, type Spend } from '../../../workflows/c
 import { foldItems, type ItemFold } from './fold-items.ts';
 import { isReply, type Item } from './items.ts';
 
-export type SpendSoFar = {
+type SpendSoFar = {
   readonly spend: Spend;
   /** More was spent: on a compaction, or on an agent, which the end of the run will tell. */
   readonly isLeast: boolean;

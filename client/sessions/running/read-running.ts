@@ -16,7 +16,7 @@ import { type HistoryEvent, isBackingOff, type Pending, timeOf, whyOf } from '..
 import { isUnderWay, type SessionInfo } from '../info.ts';
 import { sealingContextOf } from '../newest-head.ts';
 import { Accountant, type AskedStep, aSpend, type RunningAccount } from './account.ts';
-import { type Doing, type RunningRow, runningRow } from './running-row.ts';
+import { type SessionActivity, type RunningState, runningRow } from './running-row.ts';
 import { withRunning } from './with-running.ts';
 
 export type RunningPorts = {
@@ -35,9 +35,9 @@ export type RunningPorts = {
 export type ReadRunning = (
   sessions: readonly RunningSession[],
   waitMs?: number,
-) => Promise<ReadonlyMap<SessionId, RunningRow>>;
+) => Promise<ReadonlyMap<SessionId, RunningState>>;
 
-export type RunningSession = Pick<SessionInfo, 'session' | 'phase'>;
+type RunningSession = Pick<SessionInfo, 'session' | 'phase'>;
 
 const TOGETHER = 8;
 /** Most running sessions of a list that are looked at. */
@@ -57,7 +57,7 @@ const READ_MS = 10_000;
 const PAGE = 100;
 
 type Known = { runId: string; length: number; accountant: Accountant };
-type Entry = { row: RunningRow | null; at: number; reading: Promise<void> | null; known: Known | null };
+type Entry = { row: RunningState | null; at: number; reading: Promise<void> | null; known: Known | null };
 
 export function runningReader(ports: RunningPorts): ReadRunning {
   const entries = new RecentMap<SessionId, Entry>(MOST_KEPT);
@@ -169,8 +169,8 @@ async function readEvents(client: Client, session: SessionId, { runId, accountan
 }
 
 /** Calls may run in the step that asked the model for them: the live channel tells which. */
-function withCalls(steps: readonly Doing[], calls: readonly OpenCall[]): readonly Doing[] {
-  return steps.flatMap((step): readonly Doing[] => {
+function withCalls(steps: readonly SessionActivity[], calls: readonly OpenCall[]): readonly SessionActivity[] {
+  return steps.flatMap((step): readonly SessionActivity[] => {
     const runs = step.step === 'callModel' && step.isTaken && calls.length > 0;
     return runs ? calls.map((call) => ({ ...step, kind: 'tool', call })) : [step];
   });
@@ -199,7 +199,7 @@ async function sumUnsettled(
   return sum;
 }
 
-const kinds: Readonly<Record<string, Doing['kind']>> = {
+const kinds: Readonly<Record<string, SessionActivity['kind']>> = {
   callModel: 'model',
   findReply: 'model',
   runTool: 'tool',
@@ -220,7 +220,7 @@ async function describeStep(
   { temporal, words, session }: Looked,
   pending: Pending,
   account: RunningAccount,
-): Promise<Doing> {
+): Promise<SessionActivity> {
   const id = pending.activityId ?? '';
   const step = account.open.get(id);
   const name = nameOf(pending);
@@ -237,7 +237,10 @@ async function describeStep(
   };
 }
 
-function waitForAgents({ raw }: WorkflowExecutionDescription, { progressAt }: RunningAccount): readonly Doing[] {
+function waitForAgents(
+  { raw }: WorkflowExecutionDescription,
+  { progressAt }: RunningAccount,
+): readonly SessionActivity[] {
   const agents = (raw.pendingChildren ?? []).length;
   if (agents === 0) return [];
   return [

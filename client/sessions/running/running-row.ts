@@ -7,7 +7,7 @@ import type { RunningAccount } from './account.ts';
 import { BEAT_MS, BEATS } from './beats.ts';
 
 /** One thing that a session does, or waits for. Times are in milliseconds since the epoch. */
-export type Doing = {
+export type SessionActivity = {
   /** `agents`: it waits for agents of its own. `other`: opening a run, ending it, hooks. */
   readonly kind: 'model' | 'tool' | 'compaction' | 'agents' | 'other';
   /** Name of the activity, such as callModel; null where no worker is asked. */
@@ -28,11 +28,11 @@ export type Doing = {
   readonly agents: number;
 };
 
-export type RunningRow = {
+export type RunningState = {
   readonly session: SessionId;
   /** When this was read, in milliseconds since the epoch. */
   readonly at: number;
-  readonly doing: readonly Doing[];
+  readonly doing: readonly SessionActivity[];
   /** Over all runs of the session. */
   readonly turns: number;
   readonly tokens: number;
@@ -49,7 +49,7 @@ export type RunningRow = {
   readonly lastHour: readonly number[];
 };
 
-export type RowFacts = Pick<RunningRow, 'session' | 'at' | 'doing' | 'model'> & {
+export type RowFacts = Pick<RunningState, 'session' | 'at' | 'doing' | 'model'> & {
   /** The cost so far of steps under way. */
   readonly unsettled: Spend;
   readonly window: number | null;
@@ -57,7 +57,7 @@ export type RowFacts = Pick<RunningRow, 'session' | 'at' | 'doing' | 'model'> & 
   readonly liveSign: number | null;
 };
 
-export function runningRow(account: RunningAccount, { window, liveSign, unsettled, ...facts }: RowFacts): RunningRow {
+export function runningRow(account: RunningAccount, { window, liveSign, unsettled, ...facts }: RowFacts): RunningState {
   const { turns, contextTokens, progressAt } = account;
   const spend = addSpend(account.spend, unsettled);
   return {
@@ -78,6 +78,6 @@ function lastBeats({ beats }: Pick<RunningAccount, 'beats'>, now: number): reado
 }
 
 /** Returns the share of the window that is full, or null when it is not known. */
-export function contextShare({ context }: Pick<RunningRow, 'context'>): number | null {
+export function contextShare({ context }: Pick<RunningState, 'context'>): number | null {
   return context?.window ? Math.min(1, context.tokens / context.window) : null;
 }

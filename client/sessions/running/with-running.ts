@@ -1,7 +1,7 @@
 // Puts a look at a run under way into the session of a list, and says what follows from it. Pure.
 import { present } from '../../../workflows/contract/present.ts';
 import type { SessionInfo } from '../info.ts';
-import type { RunningRow } from './running-row.ts';
+import type { RunningState } from './running-row.ts';
 
 /** Milliseconds without a sign after which a run under way counts as silent. */
 const SILENT_MS = 5 * 60_000;
@@ -10,7 +10,7 @@ const SILENT_MS = 5 * 60_000;
  * Returns the session with the row's numbers in place of those that visibility knows. A number
  * never falls: visibility may know of a later moment than the row.
  */
-export function withRunning<Info extends SessionInfo>(info: Info, running: RunningRow | undefined): Info {
+export function withRunning<Info extends SessionInfo>(info: Info, running: RunningState | undefined): Info {
   if (!running || info.status !== 'open') return info;
   const { facts } = info;
   const cents = running.cents === null || facts?.cents === null ? null : Math.max(running.cents, facts?.cents ?? 0);

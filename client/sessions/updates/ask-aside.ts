@@ -16,7 +16,7 @@ import { updateAndWait } from './update.ts';
 const ANSWER_MS = 11 * 60_000;
 
 /** An answer. `cut`: it had more text than is kept. `costUsd`: null when a price is not known. */
-export type Aside = {
+export type SideAnswer = {
   readonly answer: string;
   readonly cut: boolean;
   readonly model: string;
@@ -29,7 +29,7 @@ export async function askAside(
   { temporal }: Pick<ClientOptions, 'temporal'>,
   { look }: Pick<DecidePorts, 'look'>,
   { session, question, by }: { readonly session: SessionId; readonly question: string; readonly by: string },
-): Promise<Aside> {
+): Promise<SideAnswer> {
   const problem = asideProblem(question);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const seen = await look(session);
@@ -41,7 +41,7 @@ export async function askAside(
 }
 
 /** Describes the cost of an answer on one line. */
-export function asideCost({ model, usage, costUsd, cut }: Aside): string {
+export function asideCost({ model, usage, costUsd, cut }: SideAnswer): string {
   const facts = [`aside, by ${oneLine(model, 100)}`, formatCount(totalTokens(usage), 'token'), formatMoney(costUsd)];
   return [...facts, ...(cut ? ['the rest of the answer is left out'] : [])].join(' · ');
 }

@@ -33,9 +33,9 @@ export type Objects = {
 };
 
 /** `at` is in milliseconds since the epoch. */
-export type DatedBytes = { readonly bytes: Uint8Array; readonly at: number };
+type DatedBytes = { readonly bytes: Uint8Array; readonly at: number };
 
-export type ListedObject = { readonly name: string; readonly bytes: number; readonly at: number };
+type ListedObject = { readonly name: string; readonly bytes: number; readonly at: number };
 
 export type Bucket = {
   readonly bucket: string;

@@ -10,7 +10,7 @@ import { createBuiltinTools } from '../../../tools/builtin/builtin-tools.ts';
 import { createRegistry } from '../../../tools/registry.ts';
 import { createCallRunner } from '../../../activities/calls/runner.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { reply, toolUse, type ScriptedModelOptions } from '../../../scripted-model/index.ts';
 import { callKey, type Hash } from '../../../workflows/contract/ids.ts';
 import type { AttachmentProvider } from '../../../activities/attachments/prefetch.ts';

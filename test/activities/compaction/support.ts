@@ -7,7 +7,7 @@ import type { SummaryDeps } from '../../../activities/compaction/small-model.ts'
 import type { LiveEvent, LiveFate } from '../../../store/live/events.ts';
 import { createConfigReader, type RunConfig } from '../../../store/configuration.ts';
 import type { Entry } from '../../../store/log/entries.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { createTranscripts } from '../../../store/transcript/transcripts.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { noHooksBut } from '../../support/no-hooks.ts';

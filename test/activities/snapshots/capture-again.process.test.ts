@@ -11,7 +11,7 @@ import type { FilesEntry } from '../../../store/snapshots/files-entry.ts';
 import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import { emptyView, type View } from '../../../store/view/view.ts';
 import { DEFAULT_CAPS } from '../../../store/snapshots/take-snapshot.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import { findPrograms } from '../../../system/process/programs.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';

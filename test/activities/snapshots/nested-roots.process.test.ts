@@ -15,7 +15,7 @@ import { placeOfRoot } from '../../../store/snapshots/shadow.ts';
 import { DEFAULT_CAPS, takeSnapshot } from '../../../store/snapshots/take-snapshot.ts';
 import { probeSandbox } from '../../../tools/sandbox.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
-import type { RootRewind } from '../../../workflows/contract/rewind.ts';
+import type { FolderRewind } from '../../../workflows/contract/rewind.ts';
 import { reply, runStarted, user } from '../../support/transcript.ts';
 import { tempFolder } from '../../tools/support.ts';
 
@@ -51,13 +51,13 @@ async function openSession() {
     first += entries.length;
   };
   let step = 0;
-  const rewind = async (roots: readonly RootRewind[], force = false) => {
+  const rewind = async (roots: readonly FolderRewind[], force = false) => {
     const about = { step: (step += 1), roots, attempt, ...(force && { force: true as const }) };
     const looked = await previewRoots(options, about);
     const done = await rewindRoots(options, about);
     if (done.kind === 'refused') throw new Error(done.problem);
     expect(looked).not.toMatchObject({ roots: [{ problems: expect.anything() as unknown }] });
-    return done.roots.map(({ root, before, to, after = to }): RootRewind => ({ root, known: after, to: before }));
+    return done.roots.map(({ root, before, to, after = to }): FolderRewind => ({ root, known: after, to: before }));
   };
   const plan = (to: number) => planRewind(chain, String(to), {}).rewind.files ?? [];
   return { p, sub: join(p, 'sub'), sh, run, plan, rewind };

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Sandbox } from '../../../tools/sandbox.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { createWorktrees } from '../../../activities/worktrees/worktrees.ts';
 import { fakeAttempt } from '../../support/bench-deps.ts';

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { StoreError, type Store } from '../../../store/values/store.ts';
 import { createWorktrees } from '../../../activities/worktrees/worktrees.ts';
 import { fakeAttempt } from '../../support/bench-deps.ts';

@@ -1,12 +1,12 @@
 // What is typed while a run is followed: messages, but for what is asked aside.
 import { expect, test, vi } from 'vitest';
 import { createAsides } from '../../../cli/chat/aside.ts';
-import type { Aside } from '../../../client/sessions/updates/ask-aside.ts';
+import type { SideAnswer } from '../../../client/sessions/updates/ask-aside.ts';
 import { session } from '../../client/support.ts';
 
 const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0 };
 
-function typing(answer: () => Promise<Aside>) {
+function typing(answer: () => Promise<SideAnswer>) {
   const said: string[] = [];
   const askAside = vi.fn(answer);
   const send = vi.fn();

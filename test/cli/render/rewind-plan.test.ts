@@ -3,10 +3,10 @@ import { expect, test } from 'vitest';
 import { planText } from '../../../cli/render/rewind-plan.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { rewoundPartsText, turnsText } from '../../../client/render/steered-words.ts';
-import type { SessionRewound } from '../../../client/sessions/files/rewind-session.ts';
+import type { RewindResult } from '../../../client/sessions/files/rewind-session.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 
-const plan: SessionRewound = {
+const plan: RewindResult = {
   rewind: { from: 'f' as Hash, to: null, files: [{ root: '/w', known: 'a', to: 'b' }] },
   position: 0,
   prompt: 'Make a cart.',
@@ -27,7 +27,7 @@ const plan: SessionRewound = {
   rewound: null,
 };
 
-const text = (changes: Partial<SessionRewound> = {}, all = false): string =>
+const text = (changes: Partial<RewindResult> = {}, all = false): string =>
   planText(createPaint(false), { ...plan, ...changes }, all);
 
 test('a plan names where the conversation goes, the files, what would stop it, what stays, and who uses files (T7 T8)', () => {

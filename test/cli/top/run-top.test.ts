@@ -6,7 +6,7 @@ import { runTop } from '../../../cli/top/run-top.ts';
 import type { KeyPress } from '../../../cli/typing/line-editor.ts';
 import type { Keyboard } from '../../../cli/typing/input.ts';
 import { createPaint } from '../../../client/paint.ts';
-import type { Opened } from '../../../client/runtime/open-server.ts';
+import type { OpenedServer } from '../../../client/runtime/open-server.ts';
 import type { WaitingApproval } from '../../../client/sessions/waiting-approval.ts';
 import { description } from '../../client/support.ts';
 import { until } from '../../support/until.ts';
@@ -42,7 +42,7 @@ function openTop(first: TopFrame, undoMs = 1) {
       Promise.resolve(void stage.done.push([what, ...given]));
   const sessions = { approve: note('approve'), deny: note('deny'), interrupt: note('interrupt') };
   const look = (): Promise<TopFrame> => ((stage.looks += 1), Promise.resolve(stage.frame));
-  const ended = runTop(cli, { embedded: null, sessions } as unknown as Opened, {
+  const ended = runTop(cli, { embedded: null, sessions } as unknown as OpenedServer, {
     frame: first,
     everyMs: 1,
     look,

@@ -7,7 +7,7 @@ import { createMailbox } from '../../../client/mailbox.ts';
 import type { FollowOptions } from '../../../client/follow/follow.ts';
 import { transcriptReader } from '../../../client/sessions/transcript-reader.ts';
 import type { Entry } from '../../../store/log/entries.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { emptyView } from '../../../store/view/view.ts';
 import type { Hash, MessageId } from '../../../workflows/contract/ids.ts';
 import { countTurns } from '../../support/count-calls.ts';

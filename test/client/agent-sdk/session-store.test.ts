@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { foldSessionSummary, InMemorySessionStore } from '../../../client/agent-sdk/sessions/session-store.ts';
 import { readLabels, writeLabel } from '../../../client/agent-sdk/sessions/labels.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 
 const key = { projectKey: 'p', sessionId: 's' };
 const said = (content: string) => ({ type: 'user', message: { role: 'user', content } });

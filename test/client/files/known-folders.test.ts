@@ -9,10 +9,10 @@ import type { Entry } from '../../../store/log/entries.ts';
 import { readChain, type StoredSegment } from '../../../store/log/read-chain.ts';
 import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { loadView } from '../../../store/view/view.ts';
 import { type Hash, type MessageId, type SessionId } from '../../../workflows/contract/ids.ts';
-import { type Rewind, rewindProblem, type Rewound } from '../../../workflows/contract/rewind.ts';
+import { type RewindRequest, rewindProblem, type RewindRecord } from '../../../workflows/contract/rewind.ts';
 import { random, type Random } from '../../support/random.ts';
 import {
   appendSegment,
@@ -115,7 +115,7 @@ class World {
   }
 
   /** Does what the session's workflow and its worker do. */
-  async #apply(rewind: Rewind): Promise<void> {
+  async #apply(rewind: RewindRequest): Promise<void> {
     expect(rewindProblem(rewind)).toBeUndefined();
     const { from, to, known, files: roots } = rewind;
     const done = roots?.map(({ root, known: id, to: target }) => {
@@ -127,7 +127,7 @@ class World {
       this.#disk.set(root, after);
       return { root, before, to: target, ...(after !== target && { after }), files: 1 };
     });
-    const rewound: Rewound = {
+    const rewound: RewindRecord = {
       from,
       ...(to !== undefined && { to }),
       ...(done && { files: done }),

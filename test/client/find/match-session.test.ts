@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { compileFilter } from '../../../client/sessions/find/compile-filter.ts';
 import { matchesFilter, sortSessions } from '../../../client/sessions/find/match-session.ts';
 import { parseFilter } from '../../../client/sessions/find/parse-filter.ts';
-import type { RunningRow } from '../../../client/sessions/running/running-row.ts';
+import type { RunningState } from '../../../client/sessions/running/running-row.ts';
 import { isAtLeast, isSilentSession, withRunning } from '../../../client/sessions/running/with-running.ts';
 import type { SessionInfo } from '../../../client/sessions/info.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
@@ -39,7 +39,7 @@ const session: SessionInfo = {
     tags: { team: 'web', ticket: '41' },
   },
 };
-const row: RunningRow = {
+const row: RunningState = {
   session: session.session,
   at: NOW,
   doing: [],

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
 import { hashOf } from '../../../store/values/store.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { fullTranscript } from '../../../client/render/full-transcript.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { sessionJson, readWholeResult } from '../../../client/sessions/dump.ts';

@@ -1,9 +1,9 @@
 // What a running session does, in a line.
 import { expect, test } from 'vitest';
 import { nowText } from '../../../client/render/now-words.ts';
-import type { Doing } from '../../../client/sessions/running/running-row.ts';
+import type { SessionActivity } from '../../../client/sessions/running/running-row.ts';
 
-const step: Doing = {
+const step: SessionActivity = {
   kind: 'model',
   step: 'callModel',
   since: 0,
@@ -14,8 +14,8 @@ const step: Doing = {
   call: null,
   agents: 0,
 };
-const bash: Doing = { ...step, kind: 'tool', call: { tool: 'bash', input: { command: 'npm test' } } };
-const overloaded: Doing = { ...step, attempt: 7, failure: '529 overloaded', isTaken: false };
+const bash: SessionActivity = { ...step, kind: 'tool', call: { tool: 'bash', input: { command: 'npm test' } } };
+const overloaded: SessionActivity = { ...step, attempt: 7, failure: '529 overloaded', isTaken: false };
 
 test.each([
   [[step], 'calls claude-a'],
@@ -32,5 +32,5 @@ test.each([
   [[{ ...step, kind: 'other', step: 'openRun' }], 'opens the run'],
   [[], ''],
 ] as const)('what goes on is said in a line (F7): %#', (doing, words) => {
-  expect(nowText({ doing: doing as readonly Doing[], model: 'claude-a' })).toBe(words);
+  expect(nowText({ doing: doing as readonly SessionActivity[], model: 'claude-a' })).toBe(words);
 });

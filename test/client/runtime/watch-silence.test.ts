@@ -2,9 +2,9 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { HookInput } from '../../../activities/hooks/hook-config.ts';
 import { watchSilence } from '../../../client/runtime/watch-silence.ts';
-import type { Doing, RunningRow } from '../../../client/sessions/running/running-row.ts';
+import type { SessionActivity, RunningState } from '../../../client/sessions/running/running-row.ts';
 import type { Store } from '../../../store/values/store.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { createSilenceTeller } from '../../../worker/silence-teller.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { until } from '../../support/until.ts';
@@ -21,7 +21,7 @@ function stagedSilence(
     workers = 1,
     doing = [],
     create,
-  }: Partial<{ workers: number; doing: readonly Doing[]; create: Store['create'] }> = {},
+  }: Partial<{ workers: number; doing: readonly SessionActivity[]; create: Store['create'] }> = {},
 ) {
   const [store, logged, asked]: [ReturnType<typeof memoryStore>, string[], string[]] = [memoryStore(), [], []];
   const config = { silent: [{ name: 'pager', afterMs: 60_000, run: hook }] };
@@ -39,7 +39,7 @@ function stagedSilence(
           session: session as SessionId,
           title: `Task of ${session}`,
           phase: 'running',
-          running: { doing, model: null, lastSign } as unknown as RunningRow,
+          running: { doing, model: null, lastSign } as unknown as RunningState,
         }),
       );
   };
@@ -74,7 +74,7 @@ test('a hook that fails is told again, and its failure is a line of the log (O14
 
 test('a run that waits for its agents is not told of, for they are looked at themselves (O14)', async () => {
   const told: Told[] = [];
-  const waits = { kind: 'agents', step: null, since: 0, attempt: 1, agents: 1 } as unknown as Doing;
+  const waits = { kind: 'agents', step: null, since: 0, attempt: 1, agents: 1 } as unknown as SessionActivity;
   const { asked } = stagedSilence((input) => void told.push(input), { 's-parent': 0 }, { doing: [waits] });
   await until(() => asked.length > 5);
   expect(told).toEqual([]);

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { fleetHistorian } from '../../../page/fleet/fleet-history.ts';
 import { readPrometheusAddress } from '../../../page/fleet/prometheus-range.ts';
-import type { Doing, RunningRow } from '../../../client/sessions/running/running-row.ts';
+import type { SessionActivity, RunningState } from '../../../client/sessions/running/running-row.ts';
 import type { RunSummary } from '../../../workflows/contract/session.ts';
 import { FleetCards } from '../../../page/fleet/fleet-cards.tsx';
 import { plotsOf } from '../../../page/fleet/fleet-plots.ts';
@@ -101,7 +101,7 @@ test('where the sums are not known, the cards say since when they count (O4)', a
 });
 
 test('requests that failed are counted once, however often a look sees them (O4)', async () => {
-  const doing = (attempt: number, since: number): Doing => ({
+  const doing = (attempt: number, since: number): SessionActivity => ({
     kind: 'model',
     step: 'callModel',
     since,
@@ -114,7 +114,7 @@ test('requests that failed are counted once, however often a look sees them (O4)
   });
   const asking = (attempt: number, since: number) => ({
     ...session(1, 1),
-    running: { doing: [doing(attempt, since)] } as unknown as RunningRow,
+    running: { doing: [doing(attempt, since)] } as unknown as RunningState,
   });
   const { note, read } = fleetHistorian(
     { count: () => Promise.resolve(0), prometheus: null, startedSince: unknown },

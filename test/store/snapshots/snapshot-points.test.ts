@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
 import type { CallKey, Hash } from '../../../workflows/contract/ids.ts';
-import type { Rewound } from '../../../workflows/contract/rewind.ts';
+import type { RewindRecord } from '../../../workflows/contract/rewind.ts';
 import type { FilesEntry } from '../../../store/snapshots/files-entry.ts';
 import { firstSnapshots, lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
 import { findCauses, findPosition, parsePoint, snapshotsAt } from '../../../store/snapshots/snapshot-points.ts';
@@ -109,7 +109,7 @@ test('a fork that parts within a step has the capture right after its last calls
 
 test('the files at a rewind are what it brought back, and not what the next run finds (T7 T11)', () => {
   const from = 'f'.repeat(64) as Hash;
-  const rewind = (rewound: Partial<Rewound>): Entry => ({
+  const rewind = (rewound: Partial<RewindRecord>): Entry => ({
     kind: 'steered',
     steered: { action: 'rewind', at: 1, rewound: { from, ...rewound } },
   });

@@ -1,7 +1,7 @@
 // What the parent of an agent reads where a limit has ended it in the middle of its work.
 import { expect, test } from 'vitest';
 import { lastRunOf, describeDeeds } from '../../../store/view/agent-end.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { noSpend } from '../../../workflows/contract/loop.ts';
 import {

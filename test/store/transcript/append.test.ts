@@ -5,7 +5,7 @@ import { type AppendDeps, prepareAppend } from '../../../store/view/append.ts';
 import { MESSAGE_LIMIT } from '../../../store/view/fit-outcomes.ts';
 import type { Entry, Outcome } from '../../../store/log/entries.ts';
 import { hashOf } from '../../../store/values/store.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { nextSegment } from '../../../store/view/next-segment.ts';
 import type { Append, OutcomeItem } from '../../../workflows/contract/activities.ts';
 import type { CallKey, MessageId } from '../../../workflows/contract/ids.ts';

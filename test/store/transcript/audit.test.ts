@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { verifyTranscript } from '../../../store/log/audit.ts';
 import { fileStore } from '../../../store/values/file-store.ts';
 import { hashOf, StoreError } from '../../../store/values/store.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { encodeSegment } from '../../../store/log/segments.ts';
 import { loadView, type View } from '../../../store/view/view.ts';
 import type { Entry, Segment } from '../../../store/log/entries.ts';

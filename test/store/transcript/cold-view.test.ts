@@ -8,7 +8,7 @@ import { encodeSegment } from '../../../store/log/segments.ts';
 import { type Store } from '../../../store/values/store.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { inView } from '../../../store/view/in-view.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { nextSegment } from '../../../store/view/next-segment.ts';
 import { createTranscripts } from '../../../store/transcript/transcripts.ts';
 import { emptyView, loadView, loadWorkingView, type View } from '../../../store/view/view.ts';

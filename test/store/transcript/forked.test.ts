@@ -3,13 +3,13 @@
 import { expect, test } from 'vitest';
 import { verifyTranscript } from '../../../store/log/audit.ts';
 import { readChain, readRange } from '../../../store/log/read-chain.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { lastSnapshots } from '../../../store/snapshots/folder-knowledge.ts';
 import { withMovedRoots } from '../../../store/snapshots/moved-roots.ts';
 import { nextSegment } from '../../../store/view/next-segment.ts';
 import { emptyView, loadView, loadWorkingView, type View } from '../../../store/view/view.ts';
 import type { Entry } from '../../../store/log/entries.ts';
-import type { Forked } from '../../../workflows/contract/fork.ts';
+import type { ForkNotice } from '../../../workflows/contract/fork.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import { files, user } from '../../support/transcript.ts';
 
@@ -26,8 +26,12 @@ async function grow(store: ReturnType<typeof memoryStore>, from: View, count: nu
   return view;
 }
 
-async function fork(store: ReturnType<typeof memoryStore>, origin: View, link: Partial<Forked> = {}): Promise<View> {
-  const notice: Forked = {
+async function fork(
+  store: ReturnType<typeof memoryStore>,
+  origin: View,
+  link: Partial<ForkNotice> = {},
+): Promise<View> {
+  const notice: ForkNotice = {
     kind: 'forked',
     session: origin.session,
     head: origin.head,
@@ -61,7 +65,7 @@ test.each([1, 7, 63, 64, 65, 130])(
   },
 );
 
-test.each<[string, Partial<Forked>]>([
+test.each<[string, Partial<ForkNotice>]>([
   ['another session', { session: 's-other' as SessionId }],
   ['another segment', { head: '0'.repeat(64) as Hash }],
 ])('a link that names %s than the one before it is refused', async (_, link) => {

@@ -1,7 +1,7 @@
 // L8: when old tool results are shrunk, and which.
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { planMicrocompact } from '../../../store/view/microcompact.ts';
 import { project } from '../../../store/view/project.ts';
 import { createTranscripts } from '../../../store/transcript/transcripts.ts';

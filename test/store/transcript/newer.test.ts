@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createConfigReader } from '../../../store/configuration.ts';
 import { verifyTranscript } from '../../../store/log/audit.ts';
 import type { Segment } from '../../../store/log/entries.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { StoreError } from '../../../store/values/store.ts';
 import { loadView } from '../../../store/view/view.ts';
 import { session, user } from '../../support/transcript.ts';

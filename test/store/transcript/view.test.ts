@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../store/log/entries.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { nextSegment } from '../../../store/view/next-segment.ts';
 import type { Store } from '../../../store/values/store.ts';
 import { emptyView, loadView, type View } from '../../../store/view/view.ts';

@@ -6,7 +6,7 @@ import { createWaitTool } from '../../../tools/builtin/wait.ts';
 import type { ToolContext } from '../../../tools/tool.ts';
 import { beginDelegation } from '../../../workflows/delegated/carry-out.ts';
 import { Delegations } from '../../../workflows/delegated/delegations.ts';
-import type { Delegation, Question, Wait } from '../../../workflows/contract/delegation.ts';
+import type { Delegation, QuestionWork, WaitWork } from '../../../workflows/contract/delegation.ts';
 import type { CallKey } from '../../../workflows/contract/ids.ts';
 import { makeQuestion } from '../../../workflows/updates/open-questions.ts';
 
@@ -14,14 +14,14 @@ const NOW = Date.parse('2027-01-01T00:00:00Z');
 const DAYS = 24 * 3_600_000;
 const context = {} as ToolContext;
 
-const waits = async (input: object) => (await createWaitTool(() => NOW).delegate!(input, context)) as Wait;
+const waits = async (input: object) => (await createWaitTool(() => NOW).delegate!(input, context)) as WaitWork;
 const asks = async (input: object) =>
-  (await createAskUserTool(() => NOW).delegate!({ question: 'Which?', ...input }, context)) as Question;
+  (await createAskUserTool(() => NOW).delegate!({ question: 'Which?', ...input }, context)) as QuestionWork;
 
 /** When a wait is over that the workflow has begun. */
 async function overAt(wait: Delegation): Promise<number | undefined> {
   const session = { delegations: new Delegations(), inbox: { count: 0 }, resumed: false } as never;
-  return (await beginDelegation(session, { key: 'c.h.0' as CallKey, index: 0 }, wait as Wait)).until;
+  return (await beginDelegation(session, { key: 'c.h.0' as CallKey, index: 0 }, wait as WaitWork)).until;
 }
 
 test('a wait is handed over with the time at which it is over, whenever the workflow hears of it (L82)', async () => {
@@ -48,7 +48,7 @@ test('what an earlier release handed over is over so many seconds after the work
 
 test('a question is handed over with its deadline, whenever the workflow hears of it (L81)', async () => {
   const place = { run: 1, iteration: 1, head: 'h', index: 0, tool: 'ask_user', now: NOW + 5_000, approvalMs: 7_000 };
-  const deadlineOf = (asked: Question): number => makeQuestion(place as never, asked, null).deadline;
+  const deadlineOf = (asked: QuestionWork): number => makeQuestion(place as never, asked, null).deadline;
   const deadline = '2027-01-02T00:00:00Z';
   expect(deadlineOf(await asks({ deadline }))).toBe(Date.parse(deadline));
   expect(deadlineOf(await asks({}))).toBe(NOW + 12_000);

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { answerServer, buildForm } from '../../../tools/mcp/elicit.ts';
 import { CallClock } from '../../../tools/mcp/call-clock.ts';
 import { createAskPeople, type PeopleAnswer, type PeopleQuestion } from '../../../tools/people/ask-people.ts';
-import { memoryStore } from '../../../store/values/memory-store.ts';
+import { memoryStore } from '../../support/memory-store.ts';
 import { callKey, type Hash } from '../../../workflows/contract/ids.ts';
 import { until } from '../../support/until.ts';
 

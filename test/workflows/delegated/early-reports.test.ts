@@ -2,7 +2,7 @@
 // what a handover can carry.
 import { expect, test } from 'vitest';
 import { Delegations } from '../../../workflows/delegated/delegations.ts';
-import { LARGEST_RESULT, type AgentSpent, type DelegatedEnd } from '../../../workflows/contract/delegation.ts';
+import { LARGEST_RESULT, type AgentSpending, type DelegatedEnd } from '../../../workflows/contract/delegation.ts';
 import type { CallKey, SessionId } from '../../../workflows/contract/ids.ts';
 import { noUsage } from '../../../workflows/contract/loop.ts';
 
@@ -13,7 +13,7 @@ const agent = (n: number, more: object = {}) => ({
   end: { kind: 'agent', session: 's-a', run: null, spend: { usage: { ...noUsage, input: 10 }, usd: 0 }, ...more },
 });
 const size = ({ carry }: Delegations): number => JSON.stringify(carry).length;
-const tokens = (spent: readonly AgentSpent[]): readonly number[] => spent.map(({ spend }) => spend.usage.input);
+const tokens = (spent: readonly AgentSpending[]): readonly number[] => spent.map(({ spend }) => spend.usage.input);
 
 /** Returns the delegations of the next workflow run. */
 const handOver = ({ carry }: Delegations): Delegations =>

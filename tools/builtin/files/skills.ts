@@ -38,7 +38,7 @@ export type Skill = {
 };
 
 /** `problem` is the end of a sentence about `file`. */
-export type BrokenSkill = { readonly file: string; readonly problem: string };
+type BrokenSkill = { readonly file: string; readonly problem: string };
 
 export type FoundSkills = { readonly skills: readonly Skill[]; readonly problems: readonly BrokenSkill[] };
 

@@ -1,8 +1,8 @@
-import type { Redirect, Joint, SimpleCommand, Word } from '../../shell-command.ts';
+import type { ShellRedirect, ShellOperator, SimpleCommand, ShellWord } from '../../shell-command.ts';
 
 type Token =
-  | { readonly kind: 'word'; readonly word: Word }
-  | { readonly kind: 'joint'; readonly joint: Joint; readonly newline: boolean }
+  | { readonly kind: 'word'; readonly word: ShellWord }
+  | { readonly kind: 'joint'; readonly joint: ShellOperator; readonly newline: boolean }
   | { readonly kind: 'redirect'; readonly operator: string };
 
 /** Characters. A longer command is in doubt: what only reads, or what a rule allows, is short. */
@@ -16,9 +16,9 @@ export function parseShell(command: string): readonly SimpleCommand[] | null {
   const tokens = readTokens(command);
   if (tokens === null) return null;
   const commands: SimpleCommand[] = [];
-  let joint: Joint = ';';
-  let words: Word[] = [];
-  let redirects: Redirect[] = [];
+  let joint: ShellOperator = ';';
+  let words: ShellWord[] = [];
+  let redirects: ShellRedirect[] = [];
   for (let at = 0; at < tokens.length; at++) {
     const token = tokens[at] as Token;
     if (token.kind === 'word') words.push(token.word);
@@ -100,7 +100,7 @@ const NAMES_VARIABLE = /[A-Za-z0-9_@*#?$!-]/;
  * Reads a word. Null for substitutions, words that go on after a backslash and a newline, and
  * incomplete text. `end` is where the next token begins.
  */
-function readWord(command: string, start: number): { readonly word: Word; readonly end: number } | null {
+function readWord(command: string, start: number): { readonly word: ShellWord; readonly end: number } | null {
   const reading: Reading = { text: '', literal: true, glob: -1, at: start };
   while (reading.at < command.length && !ENDS_WORD.test(command[reading.at] as string)) {
     if (!readPart(command, reading)) return null;

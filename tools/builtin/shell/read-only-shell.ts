@@ -5,7 +5,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { isInReach, type Reach } from '../../../system/process/places.ts';
 import { isReadOnlyCommand } from './reading-commands.ts';
 import { parseShell } from './parse-shell.ts';
-import type { Redirect, SimpleCommand, Word } from '../../shell-command.ts';
+import type { ShellRedirect, SimpleCommand, ShellWord } from '../../shell-command.ts';
 import type { ShellPath } from '../files/leaves-workspace.ts';
 
 export type ShellJudgement =
@@ -57,7 +57,7 @@ export function judgeCommands(commands: readonly SimpleCommand[], reach: Reach, 
 }
 
 /** Tells whether a redirection goes to nowhere, or from one of the two outputs to the other. */
-export function isHarmlessRedirect({ operator, target }: Redirect): boolean {
+export function isHarmlessRedirect({ operator, target }: ShellRedirect): boolean {
   if (!target.literal || target.glob !== -1) return false;
   if (/^[12]?>&$/.test(operator)) return target.text === '1' || target.text === '2';
   return /^(?:[12]?>>?|&>>?|<)$/.test(operator) && target.text === '/dev/null';
@@ -92,7 +92,7 @@ function findPaths({ words }: SimpleCommand, reach: Reach, folders: readonly str
  * Tells whether a pattern stands in an option: a file's name may make it another one. In the value
  * of a long option the option's name stays.
  */
-function isOpenOption({ text, glob }: Word): boolean {
+function isOpenOption({ text, glob }: ShellWord): boolean {
   return glob !== -1 && text.startsWith('-') && !/^--[A-Za-z0-9-]+=/.test(text.slice(0, glob));
 }
 
@@ -100,7 +100,7 @@ function isOpenOption({ text, glob }: Word): boolean {
  * Returns the paths that may be in a word: all of it, also of an option, or an option's value. Null
  * when it could lead anywhere.
  */
-function findPathsInWord({ text, glob }: Word): readonly string[] | null {
+function findPathsInWord({ text, glob }: ShellWord): readonly string[] | null {
   if (text.split('/').includes('..')) return null;
   if (glob !== -1 && (text.indexOf('/', glob) !== -1 || /(?:^|\/)\.{1,2}$/.test(text.slice(0, glob)))) return null;
   if (!text.startsWith('-')) return [text];
@@ -117,7 +117,7 @@ function findPathsInWord({ text, glob }: Word): readonly string[] | null {
  * Returns the word that grep and rg take as the pattern, which is not a path however it looks.
  * Undefined when in doubt: where an option may hold the pattern, a file may stand in its place.
  */
-function findPatternWord(name: string, args: readonly Word[]): Word | undefined {
+function findPatternWord(name: string, args: readonly ShellWord[]): ShellWord | undefined {
   if (!/^(?:[ef]?grep|rg)$/.test(name)) return undefined;
   const options = args.filter(({ text }) => text.startsWith('-'));
   if (!options.every(({ text }) => /^-[^-ef][^ef]*$|^--(?!reg|file)[a-z-]+=/.test(text))) return undefined;

@@ -1,10 +1,10 @@
 // The commands that only read, each with the arguments that would make it do more: write a file,
 // run a program, or follow links out of the workspace. GNU programs take any unambiguous beginning
 // of a long option, so a bad one is refused by its beginnings too.
-import type { Word } from '../../shell-command.ts';
+import type { ShellWord } from '../../shell-command.ts';
 import { isReadOnlyGit } from './reading-git.ts';
 
-type Judge = (args: readonly Word[]) => boolean;
+type Judge = (args: readonly ShellWord[]) => boolean;
 
 /**
  * Accepts any options: these commands write or run nothing, and open no files that are named in a
@@ -49,7 +49,7 @@ const JUDGES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   // The judge of the paths sees to files that are called like options.
   ['ls', refuseLiteralOptions('L', ['dereference'])],
   ...['grep', 'egrep', 'fgrep'].map((name) => [name, refuseOptions('R', 'dereference-recursive')] as const),
-  ...['node', 'python3'].map((name) => [name, (args: readonly Word[]) => isOnly(args, '--version')] as const),
+  ...['node', 'python3'].map((name) => [name, (args: readonly ShellWord[]) => isOnly(args, '--version')] as const),
   ['[', (args) => args.at(-1)?.text === ']' && isHarmlessTest(args.slice(0, -1))],
   ['cd', (args) => args.length === 1 && args[0]?.glob === -1 && /^[^-]/.test(args[0].text)],
   ['command', (args) => (args[0]?.text === '-v' || args[0]?.text === '-V') && args.every(({ glob }) => glob === -1)],
@@ -72,29 +72,29 @@ const JUDGES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
  * Tells whether `name` with these arguments reads and does nothing else. The arguments are literal
  * but for patterns.
  */
-export function isReadOnlyCommand(name: string, args: readonly Word[]): boolean {
+export function isReadOnlyCommand(name: string, args: readonly ShellWord[]): boolean {
   return JUDGES.get(name)?.(args) ?? false;
 }
 
 /**
  * Refuses `-v` and `-R`, which evaluate their operand, and with it a command in an array's index.
  */
-function isHarmlessTest(args: readonly Word[]): boolean {
+function isHarmlessTest(args: readonly ShellWord[]): boolean {
   return args.every(({ text, glob }) => glob === -1 && text !== '-v' && text !== '-R');
 }
 
 /** Refuses `-v` and `%n`, which assign variables, such as PATH. */
-function isHarmlessPrintf(args: readonly Word[]): boolean {
+function isHarmlessPrintf(args: readonly ShellWord[]): boolean {
   const format = args[0]?.text ?? '';
   return args.every(({ glob }) => glob === -1) && !format.startsWith('-') && !/%[^%A-Za-z\\]*[hlLjzt]*n/.test(format);
 }
 
-function isOnly(args: readonly Word[], text: string): boolean {
+function isOnly(args: readonly ShellWord[], text: string): boolean {
   return args.length === 1 && args[0]?.text === text && args[0].glob === -1;
 }
 
 /** Lists the operands: a `-` is one, and so is all that follows `--`. */
-function listOperands(args: readonly Word[]): readonly Word[] {
+function listOperands(args: readonly ShellWord[]): readonly ShellWord[] {
   const end = args.findIndex(({ text }) => text === '--');
   return args.filter(({ text }, at) => (end !== -1 && at > end) || text === '-' || !text.startsWith('-'));
 }

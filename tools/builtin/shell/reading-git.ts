@@ -1,7 +1,7 @@
 // The git commands that only read. Options are allowed by name: git has too many that write, run a
 // program or are shortened. Programs that a repository's own configuration names are another matter
 // (git.ts).
-import type { Word } from '../../shell-command.ts';
+import type { ShellWord } from '../../shell-command.ts';
 
 type GitJudge = (options: readonly string[], names: readonly string[]) => boolean;
 
@@ -52,7 +52,7 @@ const GIT_JUDGES: ReadonlyMap<string, GitJudge> = new Map<string, GitJudge>([
   ['version', (options, names) => options.length + names.length === 0],
 ]);
 
-export function isReadOnlyGit(args: readonly Word[]): boolean {
+export function isReadOnlyGit(args: readonly ShellWord[]): boolean {
   const texts = args.map(({ text }) => text);
   if (args.some(({ glob }) => glob === 0)) return false;
   if (texts.length === 1 && texts[0] === '--version') return true;

@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { afterEach, expect, test, vi } from 'vitest';
 import { runningReader } from '../../../../client/sessions/running/read-running.ts';
-import { memoryStore } from '../../../../store/values/memory-store.ts';
+import { memoryStore } from '../../../support/memory-store.ts';
 import type { SessionId } from '../../../../workflows/contract/ids.ts';
 
 afterEach(() => {

@@ -1,7 +1,13 @@
-// The store in memory, for tests and for trying things out. It keeps the port's promises for as
-// long as the process lives.
+// A store in memory. It keeps the port's promises for as long as the process lives.
 import type { Hash } from '../../workflows/contract/ids.ts';
-import { hashOf, keyProblem, missingValue, type CreateOutcome, type StepWrite, type Store } from './store.ts';
+import {
+  hashOf,
+  keyProblem,
+  missingValue,
+  type CreateOutcome,
+  type StepWrite,
+  type Store,
+} from '../../store/values/store.ts';
 
 export function memoryStore(): Store {
   const blobs = new Map<Hash, Uint8Array>();
