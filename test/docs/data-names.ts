@@ -14,7 +14,7 @@ const sources = program.getSourceFiles().filter(isOwnSource);
 
 const sorted = (names: Iterable<string>): readonly string[] => [...new Set(names)].toSorted();
 
-export function sourceOf(path: string): ts.SourceFile {
+function sourceOf(path: string): ts.SourceFile {
   const source = sources.find(({ fileName }) => relative(root, fileName) === path);
   if (!source) throw new Error(`${path} is no source of the product`);
   return source;
@@ -25,12 +25,14 @@ export function exportsOf(path: string): readonly ts.Symbol[] {
   return module ? checker.getExportsOfModule(module) : [];
 }
 
-/** The type that a file declares under a name, exported or not. */
-export function typeNamed(path: string, name: string): ts.Type {
-  const alias = sourceOf(path)
-    .statements.filter(ts.isTypeAliasDeclaration)
-    .find((each) => each.name.text === name);
-  if (!alias) throw new Error(`${path} declares no type ${name}`);
+/** The one type of this name, wherever it is declared, exported or not. */
+export function typeNamed(name: string): ts.Type {
+  const found = sources.flatMap(({ statements }) =>
+    statements.filter(ts.isTypeAliasDeclaration).filter((alias) => alias.name.text === name),
+  );
+  const [alias] = found;
+  if (!alias || found.length > 1)
+    throw new Error(`${found.length} types are called ${name}: name the one that is data`);
   return checker.getTypeAtLocation(alias.name);
 }
 
@@ -131,7 +133,7 @@ const propertiesOf = (type: ts.Type): readonly string[] =>
 export function dataNames(): Names {
   return {
     workflows: sorted(exportsOf('workflows/index.ts').map(({ name }) => name)),
-    activities: propertiesOf(typeNamed('workflows/contract/activities.ts', 'RegisteredActivities')),
+    activities: propertiesOf(typeNamed('RegisteredActivities')),
     signals: namedBy('defineSignal'),
     updates: namedBy('defineUpdate'),
     queries: namedBy('defineQuery'),
@@ -144,7 +146,7 @@ export function dataNames(): Names {
     'search attributes': sorted(Object.values(ATTRIBUTES).map(({ name, type }) => `${name} ${type}`)),
     'words of the contract': contractWords(),
     'folders of the store': storeFolders(),
-    'records of calls': membersOf(typeNamed('activities/calls/journal.ts', 'RecordKind')),
+    'records of calls': membersOf(typeNamed('RecordKind')),
   };
 }
 

@@ -9,17 +9,20 @@ import { isOwnSource, root, sourceProgram } from './source-program.ts';
 const program = sourceProgram();
 const checker = program.getTypeChecker();
 
-/** What the store keeps as JSON, by the file that declares it. */
-const STORED: readonly (readonly [file: string, ...types: readonly string[]])[] = [
-  ['store/log/entries.ts', 'Segment'],
-  ['store/configuration.ts', 'RunConfig'],
-  ['store/worktree-record.ts', 'WorktreeRecord'],
-  ['activities/step-record.ts', 'StoredStep'],
-  ['activities/calls/journal.ts', 'Claim', 'StopRecord', 'RecordedOutcome', 'DelegatedRecord'],
-  ['system/process/identity.ts', 'ChildRecord'],
-  ['activities/model/paused-reply.ts', 'StoredPause'],
-  ['activities/model/refused/failed-attempt.ts', 'StoredWait'],
-  ['client/agent-sdk/sessions/labels.ts', 'LabelChange'],
+/** What the store keeps as JSON. */
+const STORED = [
+  'Segment',
+  'RunConfig',
+  'WorktreeRecord',
+  'StoredStep',
+  'Claim',
+  'StopRecord',
+  'RecordedOutcome',
+  'DelegatedRecord',
+  'ChildRecord',
+  'StoredPause',
+  'StoredWait',
+  'LabelChange',
 ];
 
 class Shapes {
@@ -81,7 +84,7 @@ function describeAll(types: readonly ts.Type[]): readonly string[] {
 
 /** What the workflows and activities take and return. */
 function crossing(): readonly ts.Type[] {
-  const activities = checker.getPropertiesOfType(typeNamed('workflows/contract/activities.ts', 'Activities'));
+  const activities = checker.getPropertiesOfType(typeNamed('Activities'));
   return [...exportsOf('workflows/index.ts').map(resolve), ...activities].flatMap((symbol) =>
     checker
       .getTypeOfSymbol(symbol)
@@ -111,8 +114,6 @@ function contractTypes(): readonly ts.Type[] {
 export function dataShapes(): Readonly<Record<string, readonly string[]>> {
   return {
     'what crosses between workflows, activities and clients': describeAll([...crossing(), ...contractTypes()]),
-    'what the store keeps': describeAll(
-      STORED.flatMap(([file, ...names]) => names.map((name) => typeNamed(file, name))),
-    ),
+    'what the store keeps': describeAll(STORED.map(typeNamed)),
   };
 }

@@ -13,7 +13,7 @@ type Token =
  * One segment of a glob; null stands for `**`, any number of folders. `text` is the segment as it
  * was written, which is also the name that equals it.
  */
-type Segment = { readonly text: string; readonly tokens: readonly Token[] } | null;
+type PatternSegment = { readonly text: string; readonly tokens: readonly Token[] } | null;
 
 const STAR: Token = { kind: 'star' };
 
@@ -31,7 +31,7 @@ export function createGlobMatcher(pattern: string, { dots = false } = {}): (path
       .split('/')
       .map((text) => ({ text, characters: Array.from(text) }));
     const taken = (name: Name): boolean => dots || isPlain(name);
-    const fits = (name: Name, segment: Segment): boolean => matchSegment(name, segment, dots);
+    const fits = (name: Name, segment: PatternSegment): boolean => matchSegment(name, segment, dots);
     return alternatives.some((segments) =>
       matchWildcards(names, segments, { isStar: isGlobstar, fits, starTakes: taken }),
     );
@@ -75,7 +75,7 @@ function matchWildcards<Item, Part>(
   return parts.slice(part).every((rest) => isStar(rest));
 }
 
-function isGlobstar(segment: Segment): boolean {
+function isGlobstar(segment: PatternSegment): boolean {
   return segment === null;
 }
 
@@ -85,7 +85,7 @@ function isPlain({ text }: Name): boolean {
   return !text.startsWith('.');
 }
 
-function matchSegment(name: Name, segment: Segment, dots: boolean): boolean {
+function matchSegment(name: Name, segment: PatternSegment, dots: boolean): boolean {
   if (segment === null) return false;
   if (segment.text === name.text) return true;
   const [first] = segment.tokens;
@@ -103,7 +103,7 @@ function matchToken(character: string, token: Token): boolean {
   return token.ranges.some(([from, to]) => from <= character && character <= to) !== token.negated;
 }
 
-function parseSegment(text: string): Segment {
+function parseSegment(text: string): PatternSegment {
   if (text === '**') return null;
   const characters = Array.from(text);
   const tokens: Token[] = [];
