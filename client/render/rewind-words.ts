@@ -3,7 +3,7 @@ import { oneLine } from '../paint.ts';
 import type { RewoundFile } from '../sessions/files/look-at-files.ts';
 import type { RewindResult } from '../sessions/files/rewind-session.ts';
 import { formatCount } from '../units.ts';
-import { effectText } from './effect-text.ts';
+import type { RemainingEffect } from '../sessions/files/left-effects.ts';
 
 export const NOT_NAMED = 'not named by any call';
 const LONGEST = 300;
@@ -55,3 +55,10 @@ export const countFiles = ({ files, moreFiles }: Pick<RewindResult, 'files' | 'm
   files && files.length + moreFiles;
 
 export const markUnnamed = ({ unnamed }: RewoundFile): string => (unnamed ? `  ${NOT_NAMED}` : '');
+
+// Describes, in one line, a call whose effect stays when its session goes back.
+export function effectText({ name, input, outcome }: RemainingEffect): string {
+  const { command, path } = (input ?? {}) as { readonly command?: unknown; readonly path?: unknown };
+  const words = [command, path].find((word) => typeof word === 'string') ?? JSON.stringify(input);
+  return `${oneLine(`${name} ${words}`, 160)}${outcome === 'ok' ? '' : ` (${outcome})`}`;
+}

@@ -5,7 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { createTwoFilesPatch } from 'diff';
 import { codeOf, showUnseen } from '../../system/text.ts';
-import type { FileChange } from '../../client/render/diff-rows.ts';
+import { type FileChange, SHOWN } from '../../client/render/diff-rows.ts';
 import { callsText } from '../../client/render/files-words.ts';
 import { type FileEdit, listCommands, listReadFiles } from '../../client/sessions/history/changed-files.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
@@ -18,9 +18,9 @@ import type { PagePorts } from '../ports.ts';
 import { changeCounts, CountWords, DiffFigure } from '../transcript/call-input.tsx';
 import { placeOf } from '../transcript/call-card.tsx';
 import { SideBySide, SidesChoice } from '../transcript/side-by-side.tsx';
-import { PatchFigure } from './patch-figure.tsx';
 import { readPatch, readSessionFiles, type SessionFile, type SessionFiles } from './session-files.ts';
 import { placeIn, SessionShell } from './session-shell.tsx';
+import { type DiffLine, DiffLines } from '../transcript/diff-lines.tsx';
 
 export async function filesPage(
   feed: SessionFeed,
@@ -276,4 +276,33 @@ async function isFolder(path: string): Promise<boolean> {
     if (codeOf(error) === undefined) throw error;
     return false;
   }
+}
+
+// Shows a patch of one file, as `git diff` prints it.
+function PatchFigure({ path, patch }: { readonly path: string; readonly patch: string }) {
+  const from = patch.search(/^@@ /m);
+  if (from < 0) return <p class="quiet">{describeBare(patch)}</p>;
+  const hunks = patch.slice(from);
+  const rows = hunks.slice(0, SHOWN).replace(/\n$/, '').split('\n');
+  return (
+    <figure class="diff">
+      <DiffLines path={path} lines={rows.map(patchLine)} label="Changes in all" />
+      {hunks.length > SHOWN ? (
+        <p class="links">{`${formatCount(hunks.length - SHOWN, 'more character')}: copy the patch`}</p>
+      ) : null}
+    </figure>
+  );
+}
+
+function patchLine(row: string): DiffLine {
+  if (row.startsWith('@@') || row.startsWith('\\')) return { mark: '@', text: row };
+  const mark = row.startsWith('+') ? '+' : row.startsWith('-') ? '-' : ' ';
+  return { mark, text: row.slice(1) };
+}
+
+/** Says what a patch without lines does. */
+function describeBare(patch: string): string {
+  if (/^(GIT binary patch|Binary files )/m.test(patch)) return 'It is not UTF-8 text.';
+  if (/^new file mode/m.test(patch)) return 'An empty file.';
+  return /^old mode/m.test(patch) ? 'Its mode alone has changed.' : 'No lines have changed.';
 }

@@ -1,6 +1,6 @@
 // Draws what a session does now, next to its transcript: steps and tasks, cost, context, files,
 // agents, commands in the background, and what was asked of it.
-import { showUnseen } from '../../system/text.ts';
+import { onOneLine, showUnseen } from '../../system/text.ts';
 import { isUnderWay, phaseText } from '../../client/sessions/info.ts';
 import { nowText as stepText } from '../../client/render/now-words.ts';
 import { endWords } from '../../client/render/ending-words.ts';
@@ -12,11 +12,11 @@ import { AreaPlot, formatNumber, TimedText } from '../figures.tsx';
 import { Icon, type IconName } from '../icons.tsx';
 import { Moment } from '../layout.tsx';
 import { AgentState } from './agent-state.tsx';
-import { BackgroundList } from './background.tsx';
 import { ContextLines } from './inspector.tsx';
 import { RequestList } from './lately.tsx';
 import { isOpening, transcriptFacts } from './session-facts.ts';
 import { listTouchedFiles } from '../../client/sessions/history/changed-files.ts';
+import type { BackgroundCommand } from '../../client/sessions/history/background.ts';
 
 export function NowPart({ standing }: { readonly standing: Standing }) {
   const { seen, background, recent, config } = standing;
@@ -181,5 +181,56 @@ function TaskList({ tasks }: { readonly tasks: string }) {
         );
       })}
     </ul>
+  );
+}
+
+// Shows the background commands of a session (L84), with the last lines of each.
+
+/** Most characters of a command. */
+const SHOWN = 160;
+
+function BackgroundList({ commands }: { readonly commands: readonly BackgroundCommand[] }) {
+  return (
+    <section id="background" aria-label="Commands in the background">
+      <ul class="background">
+        {commands.map((command) => (
+          <li>
+            <BackgroundItem command={command} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function BackgroundItem({ command }: { readonly command: BackgroundCommand }) {
+  const { id, run, startedAt, endedAt, running, state, last } = command;
+  return (
+    <>
+      <span class={`dot ${running ? 'busy' : 'quiet'}`}>{showUnseen(state)}</span>{' '}
+      <code>{showUnseen(onOneLine(command.command).slice(0, SHOWN))}</code>{' '}
+      <small>
+        {`${id}, of `}
+        <a href={`#run-${run}`}>{`run ${run}`}</a>
+        {startedAt === null ? null : (
+          <>
+            {', since '}
+            <Moment at={startedAt} />
+          </>
+        )}
+        {endedAt === null ? null : (
+          <>
+            {', ended '}
+            <Moment at={endedAt} />
+          </>
+        )}
+      </small>
+      {last === '' ? null : (
+        <details id={`last-${id}`}>
+          <summary>Last lines</summary>
+          <pre class="said">{showUnseen(last)}</pre>
+        </details>
+      )}
+    </>
   );
 }

@@ -1,13 +1,19 @@
 // Sets the handlers of a session: for signals, queries and updates.
 import type { Session } from '../session/session.ts';
-import { handleAsides } from './aside.ts';
 import { handleRewindPreviews, handleRewinds } from './rewind.ts';
 import { handleSignals } from './signals.ts';
 import { handleSteering } from './steer.ts';
-import { defineQuery, setHandler } from '@temporalio/workflow';
+import { ApplicationFailure, defineQuery, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { ElicitationEnd } from '../contract/people.ts';
-import { QUERIES, type SessionView } from '../contract/session.ts';
+import { QUERIES, type SessionView, UPDATES } from '../contract/session.ts';
 import { sessionNow, viewOf } from '../session/session-facts.ts';
+import type { AnswerAside } from '../contract/activities.ts';
+import type { Hash } from '../contract/ids.ts';
+import { type AsideAnswer, asideProblem, type AskAside, MOST_ASIDES } from '../contract/aside.ts';
+import { type Signature, unwrapAsked, type UpdateOnce } from '../contract/steered.ts';
+import { asideTerms } from '../machine/step-inputs.ts';
+import { refuse } from './approvals.ts';
+import { UPDATE_DESCRIPTIONS } from './descriptions.ts';
 
 /** Call it once, as soon as the session is made: it delivers what has arrived already. */
 export function listenToClients(session: Session): void {
@@ -34,4 +40,57 @@ function handleQueries(session: Session): void {
   setHandler(defineQuery<SessionView>(QUERIES.view), view, { description: DESCRIPTIONS.view });
   const ended = (id: unknown): ElicitationEnd => session.elicitations.endOf(id);
   setHandler(defineQuery<ElicitationEnd, [unknown]>(QUERIES.elicited), ended, { description: DESCRIPTIONS.elicited });
+}
+
+// Answers questions that people ask aside: an activity answers each while the session goes on, and
+// stores nothing. It is an update, so that the person gets the answer, or a sentence that says why
+// not.
+function handleAsides(session: Session): void {
+  const { sideWork, steered, facts } = session;
+  let open = 0;
+  const headNow = (): Hash | null => session.granting?.state.head ?? facts.now.head;
+  const problem = (given: AskAside | UpdateOnce<AskAside>): string | undefined => {
+    if (steered.isClosing) return 'the session is closing: nobody answers in it any more';
+    const wrong = steered.once.problem(UPDATES.aside, given) ?? asideProblem(questionIn(given));
+    if (wrong !== undefined) return wrong;
+    if (headNow() === null && !session.openModelCall) return 'the model has not answered yet: ask again when it has';
+    if (open < MOST_ASIDES) return undefined;
+    return `${open} questions are being answered aside already: wait for one of the answers`;
+  };
+  const answer = async (given: AskAside | UpdateOnce<AskAside>): Promise<AsideAnswer> => {
+    steered.once.note(given);
+    open += 1;
+    try {
+      const input = { ...termsOf(session), head: headNow(), question: questionIn(given) as string };
+      const isRunning = (): boolean => session.granting !== null && !session.isFinishing;
+      const end = await sideWork.answerAside({ ...input, step: facts.nextStep() }, isRunning);
+      if (end.kind === 'failed') throw ApplicationFailure.nonRetryable(`not answered: ${end.detail}`, 'NotAnswered');
+      const { text, cut, model, spend } = end;
+      return { text, cut, model, usage: spend.usage, usd: spend.usd };
+    } finally {
+      open -= 1;
+    }
+  };
+  const validator = (given: AskAside | UpdateOnce<AskAside>, _by?: Signature): void => refuse(problem(given));
+  const update = defineUpdate<AsideAnswer, [AskAside | UpdateOnce<AskAside>, Signature?]>(UPDATES.aside);
+  setHandler(update, answer, { validator, description: UPDATE_DESCRIPTIONS.aside });
+}
+
+/** Anyone may have sent it, so its type is unknown. */
+function questionIn(given: AskAside | UpdateOnce<AskAside>): unknown {
+  return (unwrapAsked(given) as Partial<AskAside> | null | undefined)?.question;
+}
+
+/** `said` adds the prompts that the run has taken: they are stored only with the reply to them. */
+function termsOf({ granting, openModelCall: call }: Session): Omit<AnswerAside, 'head' | 'question' | 'step'> {
+  if (!granting) return { said: [], iteration: 0 };
+  const { state, snapshot } = granting;
+  const said = state.pending.filter(({ kind }) => kind === 'user');
+  return {
+    said,
+    ...(call && { call }),
+    config: snapshot.config,
+    iteration: state.iteration,
+    ...asideTerms(state, snapshot.rules),
+  };
 }

@@ -3,15 +3,14 @@
 // open. Under a name, the prompt and options of a query determine the ids of its session and of its
 // messages. What the program has received is noted in the data folder, so that it gets what it
 // missed, once. Without a name every query is new: the same words may be another person's.
-import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { newSessionId } from '../../sessions/session-id.ts';
 import { newMessageId } from '../../sessions/message-id.ts';
-import { readIfThere, shortHash } from './program-files.ts';
 import type { Options } from '../shapes/options.ts';
 import type { QueryPrompt } from '../shapes/query.ts';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { codeOf } from '../../../system/text.ts';
 import { formatIdentity, isAlive, parseIdentity, processIdentity } from '../../../system/process/identity.ts';
 
@@ -290,6 +289,23 @@ function tryRemove(file: string): boolean {
     return true;
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+// Names and reads the files that note the state of programs in the data folder.
+
+/** Returns 16 hexadecimal digits that depend on the texts and their order. */
+function shortHash(...parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
+}
+
+/** Returns an empty text when the file does not exist. */
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return '';
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 // Checks the store in memory that programs use, and the labels of sessions.
 import { expect, test } from 'vitest';
 import { foldSessionSummary, InMemorySessionStore } from '../../../client/agent-sdk/sessions/session-store.ts';
-import { readLabels, writeLabel } from '../../../client/agent-sdk/sessions/labels.ts';
+import { readLabels, writeLabel } from '../../../client/agent-sdk/sessions/sessions.ts';
 import { memoryStore } from '../../support/memory-store.ts';
 
 const key = { projectKey: 'p', sessionId: 's' };

@@ -2,7 +2,7 @@
 // against a model that only remembers what lay there when a prompt came.
 import { expect, test } from 'vitest';
 import { entriesIn, planRewind, type RewindChoice } from '../../../client/sessions/files/plan-rewind.ts';
-import { planUndo } from '../../../client/sessions/files/plan-undo.ts';
+import { planUndo } from '../../../client/sessions/files/rewind-session.ts';
 import { snapshotsAtPoint, writeLink } from '../../../client/sessions/fork/fork-session.ts';
 import { findForkPoint } from '../../../client/sessions/fork/plan-fork.ts';
 import type { Entry } from '../../../store/log/entries.ts';

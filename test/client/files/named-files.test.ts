@@ -1,6 +1,6 @@
 // Which files the calls of a session name.
 import { expect, test } from 'vitest';
-import { createFileNaming } from '../../../client/sessions/files/named-files.ts';
+import { createFileNaming } from '../../../client/sessions/files/look-at-files.ts';
 import { callBlock, reply } from '../../support/transcript.ts';
 
 test('a file is named by its path, by a folder above it, or in a command by its name (T7)', () => {

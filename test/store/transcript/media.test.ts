@@ -1,8 +1,7 @@
 // Images and PDF documents, by their bytes (L85).
 import { deflateSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { examineMedia, fitsMessage, MOST_PAGES } from '../../../store/transcript/media.ts';
-import { countPdfPages } from '../../../store/transcript/pdf-pages.ts';
+import { examineMedia, fitsMessage, MOST_PAGES, countPdfPages } from '../../../store/transcript/media.ts';
 import { jpegOf, pdfOf, pngOf, webpOf } from '../../support/images.ts';
 
 const gif = Buffer.from('GIF89a\x05\x00\x06\x00', 'latin1');
