@@ -28,10 +28,41 @@ import type { SessionId } from '../workflows/contract/ids.ts';
 import { retellLast, announceGiven, retellStored } from './find-reply.ts';
 
 export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelCallAnswer> {
-  const checks = answerChecks();
-  const prompts = createPromptHooks(deps);
+  const answerCheckOf = answerChecks();
+  const askPromptHooks = createPromptHooks(deps);
   const heads = rememberHeads();
-  const above = createParentWatch();
+  const findEndedCaller = createParentWatch();
+
+  // The reasons not to call the model come first, the cheapest of them before the others.
+  const answer = async (opened: OpenedCall, view: ExtendedView): Promise<ModelCallAnswer> => {
+    const { attempt, input, config, record, live, stored } = opened;
+    if (stored) {
+      await retellStored(deps, live, { session: attempt.session, known: stored, given: view });
+      return inDoubt(stored);
+    }
+    const tries = readTries(attempt, input);
+    const { spend } = tries;
+    const ended = await findEndedCaller(attempt, config);
+    if (ended !== null) return endWithout({ ...opened, tries }, { kind: 'failed', detail: ended, spend });
+    const exhausted = notAgain(input, tries, 'its worker ended while the model answered');
+    if (exhausted) return endWithout({ ...opened, tries }, exhausted);
+    const parked = await resumeWait({ ...opened, deps }, tries);
+    if (parked) return parked;
+    const { stop, entries } = await askPromptHooks(attempt, input, config, view, live);
+    if (stop !== null) return endWithout({ ...opened, tries }, { kind: 'hook_stopped', detail: stop, spend });
+
+    const chosen = chooseModelWithFacts(deps, config, input);
+    const added = [...view.added, ...(await collectEntries(deps, config, view, entries))];
+    const keeps = keepsPast(config, chosen.model, deps.models);
+    const base = deps.transcripts.shrinkResults({ ...view, added }, deps.now(), keeps);
+    // Events of the superseded request are not news.
+    if (input.supersedes === undefined) announceEntries(live, base.added.slice(view.added.length));
+    const step = { ...opened, deps, chosen, answer: answerCheckOf(config.outputSchema), base, tries };
+    const result = await requestAndSettle(step);
+    heads.wrote(attempt, record.own());
+    return result;
+  };
+
   return async (attempt, input) => {
     const config = await deps.config(input.config);
     refuseScriptedModel(deps, config);
@@ -39,57 +70,27 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     const record = openStepRecord<ModelResult>(deps.store, attempt, config.chain, input);
     // This worker has just written the head, so no attempt has made the step after it; if one has,
     // the create says so (W2).
-    const known = heads.isNew(attempt, input.head) ? null : await record.read(isForgotten(attempt));
+    const stored = heads.isNew(attempt, input.head) ? null : await record.read(isForgotten(attempt));
     const append = await recordEnds(deps, attempt, input);
-    const live = openLive(deps, attempt, input, known);
+    const live = openLive(deps, attempt, input, stored);
     return endIfThrows(live, async () => {
-      const given = await deps.transcripts.extend(attempt.session, input.head, append);
-      if (input.retells) retellLast(deps, live, given.view);
-      announceGiven(live, input, given);
-      if (known) {
-        await retellStored(deps, live, { session: attempt.session, known, given });
-        return await endWithResult(live, inDoubt(known));
-      }
-      const tries = readTries(attempt, input);
-      const orphaned = await above(attempt, config);
-      if (orphaned !== null) {
-        const gone = { kind: 'failed', detail: orphaned, spend: tries.spend } as const;
-        return await endWithResult(live, await endWithout({ attempt, record, live, tries }, gone));
-      }
-      const spent = notAgain(input, tries, 'its worker ended while the model answered');
-      if (spent) return await endWithResult(live, await endWithout({ attempt, record, live, tries }, spent));
-      const waits = await resumeWait({ deps, attempt, input, config, live, record }, tries);
-      if (waits) return await endWithResult(live, waits);
-      const told = await prompts(attempt, input, config, given, live);
-      if (told.stop !== null) {
-        const stop = { kind: 'hook_stopped', detail: told.stop, spend: tries.spend } as const;
-        return await endWithResult(live, await endWithout({ attempt, record, live, tries }, stop));
-      }
-      const collected = await collectEntries(deps, config, given, told.entries);
-      const asked = chooseModel(config, input.model);
-      const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
-      const keeps = keepsPast(config, chosen.model, deps.models);
-      const more = { ...given, added: [...given.added, ...collected] };
-      const base = deps.transcripts.shrinkResults(more, deps.now(), keeps);
-      // Events of the superseded request are not news.
-      if (input.supersedes === undefined) announceEntries(live, base.added.slice(given.added.length));
-      const answer = checks(config.outputSchema);
-      const result = await requestAndSettle({
-        deps,
-        attempt,
-        input,
-        config,
-        chosen,
-        answer,
-        live,
-        base,
-        record,
-        tries,
-      });
-      heads.wrote(attempt, record.own());
+      const view = await deps.transcripts.extend(attempt.session, input.head, append);
+      if (input.retells) retellLast(deps, live, view.view);
+      announceGiven(live, input, view);
+      const result = await answer({ attempt, input, config, record, live, stored }, view);
       return await endWithResult(live, result);
     });
   };
+}
+
+type OpenedCall = Pick<ModelStep, 'attempt' | 'input' | 'config' | 'record' | 'live'> & {
+  /** What an earlier attempt stored; null when none did, as far as is known. */
+  readonly stored: ModelResult | null;
+};
+
+function chooseModelWithFacts({ models }: Deps, config: RunConfig, { model }: CallModel): ModelStep['chosen'] {
+  const chosen = chooseModel(config, model);
+  return { ...chosen, model: withFacts(chosen.model, models) };
 }
 
 /** Milliseconds for which a root session that was running counts as running. */
@@ -97,9 +98,8 @@ const ROOT_SEEN_MS = 10_000;
 const MOST_ROOTS = 1_000;
 
 /**
- * Finds out once an iteration whether an agent's parent, or the session that a person began, was
- * ended from outside; then the agent ends (L64). Returns why. The parent is asked for each time, a
- * root above it once in a while for all agents below it.
+ * Returns why this agent must stop: its parent or root session was closed (L64). Checks the parent
+ * once an iteration, the root at most every 10 s for all agents below it.
  */
 function createParentWatch() {
   const looks = shareInFlight<SessionId, boolean>();
