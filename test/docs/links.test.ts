@@ -57,6 +57,19 @@ describe('documents', () => {
     expect(documents.filter((path) => read(path).includes('loop.md)'))).toEqual([]);
   });
 
+  test('the loop is read in an evening: at most twelve files, with their lengths, 3,500 lines in all', () => {
+    const rows = [...read('docs/architecture.md').matchAll(/^\| `([\w/.-]+)` \| (\d+) \|/gm)];
+    const lengths = rows.map(([, path = '', told]) => ({
+      path,
+      told: Number(told),
+      lines: read(path).split('\n').length - 1,
+    }));
+    expect(lengths.filter(({ told, lines }) => Math.abs(told - lines) > lines / 10)).toEqual([]);
+    expect(lengths.length).toBeGreaterThan(0);
+    expect(lengths.length).toBeLessThanOrEqual(12);
+    expect(lengths.reduce((sum, { lines }) => sum + lines, 0)).toBeLessThanOrEqual(3_500);
+  });
+
   test('the README shows the one task that needs no key', () => {
     expect(read('README.md')).toContain(`npm ci && npm start -- "${DEMO_TASK}"`);
   });

@@ -13,8 +13,7 @@ import { activityProblem } from '../activity-problem.ts';
 import { idsFromPeople, keepPlaceUnlessGiven, listMessages } from '../session/inbox.ts';
 import { notWaiting } from '../session/session-state.ts';
 import type { Session } from '../session/session.ts';
-import { finishRun } from './finish-run.ts';
-import { runToEnd } from './run.ts';
+import { runToEnd, finishRun } from './run.ts';
 import { present } from '../contract/present.ts';
 import type { RunSummary } from '../contract/session.ts';
 
