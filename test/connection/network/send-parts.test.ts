@@ -1,5 +1,5 @@
 // A body in parts goes to the connection as it is, and behaves as any other on the way.
-import http, { type IncomingMessage } from 'node:http';
+import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { openNetwork } from '../../../connection/network/network.ts';
@@ -17,13 +17,14 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 /** A server that answers each path by a redirect with its number, and others with 200. */
 async function serve(): Promise<{ readonly url: string; readonly got: readonly Got[] }> {
   const got: Got[] = [];
-  const server = http.createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { method = '', url = '', headers } = request;
     got.push({ method, length: headers['content-length'], body: await bodyOf(request) });
     const status = Number(url.slice(1));
     if (status > 0) response.writeHead(status, { location: '/' });
     response.end('answered');
-  });
+  };
+  const server = http.createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();
