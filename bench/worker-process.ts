@@ -12,6 +12,7 @@ import { defineTool } from '../tools/tool.ts';
 import { openKeyRing } from '../connection/payloads/key-ring.ts';
 import type { Sample } from './samples.ts';
 import { agentSettings } from '../worker/config/agents.ts';
+import { keepHeapSmall, WORKER_HEAP } from '../system/keep-heap-small.ts';
 import { installRuntime } from '../worker/install-runtime.ts';
 import { createWorkerLog } from '../worker/log.ts';
 import { startWorker } from '../worker/start-worker.ts';
@@ -79,6 +80,7 @@ function start(job: WorkerJob): Promise<Running> {
   installRuntime(log);
   const { address, taskQueue, model, folders, keys, snapshots } = job;
   if (model === null) return startFloor(job);
+  keepHeapSmall(WORKER_HEAP);
   return startWorker({
     address,
     namespace: 'default',

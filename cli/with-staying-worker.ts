@@ -21,6 +21,7 @@ import type { Monitor } from '../worker/monitor/serve-monitor.ts';
 import type { ChosenConfig } from '../client/runtime/session-workers.ts';
 import { type DumpFlags, withDump } from '../client/runtime/dump-options.ts';
 import { listenForSignals } from './signals.ts';
+import { keepHeapSmall, WORKER_HEAP } from '../system/keep-heap-small.ts';
 
 export type Staying = {
   readonly opened: OpenedServer;
@@ -72,6 +73,7 @@ async function runStaying(
   { role, chosen, monitor, flags, tells = false, besideNewer = true }: Prepared,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
+  keepHeapSmall(WORKER_HEAP);
   const { config } = chosen;
   const signals = listenForSignals(process, (status) => process.exit(status));
   const { taskQueue: ownQueue } = await workersOfNew(cli, chosen, '');
@@ -80,7 +82,9 @@ async function runStaying(
   const exporter = monitor?.exporter;
   const logEvents = !(tells && cli.isTerminal && isSilentAbout(flags));
   const own = { env: cli.env, log, config, taskQueue: TASK_QUEUE, ownQueue, exporter, logEvents } as const;
-  await prepareWorker(own);
+  // The worker's code loads while the server starts.
+  const loading = prepareWorker(own);
+  loading.catch(() => undefined);
   const queues = [TASK_QUEUE, ownQueue];
   const opened = await openUnlessTold(
     signals,
@@ -89,6 +93,7 @@ async function runStaying(
   if (opened === null) return STATUS.ok;
   const endSupervision = opened.embedded && superviseServer(opened.embedded, createSupervision(say));
   try {
+    await loading;
     await refuseToSpoil(cli.env, opened.sessions);
     if (!besideNewer) await refuseBesideNewer({ temporal: opened.temporal.client, queues });
     await sayWhoseWork({ sessions: opened.sessions, queues, say });

@@ -5,6 +5,7 @@ import { listenForSignals, type Signals } from './signals.ts';
 import type { ChosenConfig } from '../client/runtime/session-workers.ts';
 import type { OpenWorkplace, Workplace } from '../client/runtime/workplace.ts';
 import { pause } from '../system/async.ts';
+import { keepHeapSmall, WORKER_HEAP } from '../system/keep-heap-small.ts';
 import { logToPerson } from './with-server.ts';
 import { openUnlessTold, waitForAbort } from './open-unless-told.ts';
 
@@ -28,6 +29,7 @@ export async function withinWorkplace(
   { signals: source = process, ...open }: WithinWorkplace,
   work: (workplace: Workplace, signals: Signals) => Promise<number>,
 ): Promise<number> {
+  keepHeapSmall(WORKER_HEAP);
   const signals = listenForSignals(source, (status) => process.exit(status));
   const { openWorkplace } = await import('../client/runtime/workplace.ts');
   const opening = openWorkplace({

@@ -14,7 +14,7 @@ import type { Live } from '../store/live/follow.ts';
 import { openLive } from '../store/live/open-live.ts';
 import { createMemory } from '../activities/memory/memory.ts';
 import { createSmallModelFactory } from '../activities/compaction/small-model.ts';
-import { openServers, type ToolServers } from '../tools/mcp/open-servers.ts';
+import type { ToolServers } from '../tools/mcp/open-servers.ts';
 import type { McpBounds, McpServers } from '../tools/mcp/servers.ts';
 import { createConfigReader } from '../store/configuration.ts';
 import { readSkillSettings } from '../tools/builtin/files/skills.ts';
@@ -45,6 +45,7 @@ import type { KeyRing } from '../connection/payloads/key-ring.ts';
 import { runDefaults } from './config/defaults.ts';
 import type { ModelAccess } from './model-access.ts';
 import { createModels } from '../models/models.ts';
+import { keptViewBytes, memoryThereIs } from './follow-memory.ts';
 import { findSessionHost } from './config/session-host.ts';
 import type { SessionHost } from '../workflows/contract/session.ts';
 import type { ToolEnv } from '../workflows/contract/tool-env.ts';
@@ -113,7 +114,11 @@ export async function createDeps(
     ...(sockets && { sockets }),
     ...(skills && { skills }),
   });
-  const { registry: all, servers } = addServers(await openRegistry(own, tools, log), { ...settings, sandbox, log });
+  const { registry: all, servers } = await addServers(await openRegistry(own, tools, log), {
+    ...settings,
+    sandbox,
+    log,
+  });
   const registry = addFindTools(all);
   const hooks = createHookRunner(settings.hooks ?? {}, {
     env,
@@ -124,6 +129,7 @@ export async function createDeps(
   const transcripts = createTranscripts(
     store,
     async (session, key) => (await readOutcome(store, { session, key }))?.outcome ?? null,
+    keptViewBytes(memoryThereIs()),
   );
   const { model, models: configured } = chosen;
   const models = createModels({ ...access, model, configured });
@@ -211,11 +217,12 @@ type ServersOptions = Pick<DepsSettings, 'mcpServers' | 'mcpBounds' | 'env' | 'd
   readonly sandbox: Sandbox;
 };
 
-function addServers(
+async function addServers(
   base: ToolRegistry,
   { mcpServers = {}, mcpBounds = {}, ...how }: ServersOptions,
-): { readonly registry: ToolRegistry; readonly servers?: ToolServers } {
+): Promise<{ readonly registry: ToolRegistry; readonly servers?: ToolServers }> {
   if (Object.keys(mcpServers).length === 0) return { registry: base };
+  const { openServers } = await import('../tools/mcp/open-servers.ts');
   return openServers(mcpServers, base, { ...how, bounds: mcpBounds });
 }
 

@@ -17,6 +17,7 @@ import { hostQueue, recordsQueue, TASK_QUEUE, type SessionHost } from '../workfl
 import { bundlePath } from './bundle.ts';
 import { createWorkerConverter } from '../connection/payloads/data-converter.ts';
 import type { KeyRing } from '../connection/payloads/key-ring.ts';
+import { keptWorkflows, memoryThereIs } from './follow-memory.ts';
 import { createSeenSinks } from './monitor/watchers.ts';
 import { TimedWorker } from './timed-worker.ts';
 import { workflowTaskSlots, workflowTime } from './workflow-tasks.ts';
@@ -29,7 +30,10 @@ export type WorkerSettings = {
   /** The keys that seal payloads; without them payloads are plain. */
   readonly keys?: KeyRing;
   readonly taskQueue?: string;
-  /** Workflows that are kept in memory between tasks; 0 replays each from its start. */
+  /**
+   * Workflows that are kept in memory between tasks; 0 replays each from its start. Absent: as many
+   * as the memory allows.
+   */
   readonly maxCachedWorkflows?: number;
   /** Activities that run side by side, apart from those that record. */
   readonly maxConcurrentActivities?: number | undefined;
@@ -64,8 +68,6 @@ const SLOTS = 100;
  */
 export const recordSlots = { maxConcurrentActivityTaskExecutions: 100, maxConcurrentActivityTaskPolls: 3 };
 
-const CACHED_WORKFLOWS = 300;
-
 /**
  * Returns how long is waited for a worker that holds a session, and how often a heartbeat is sent
  * on.
@@ -94,7 +96,8 @@ export function drainTimes(drainMs: number = DRAIN_MS) {
  */
 export async function createWorker(settings: WorkerSettings): Promise<PairedWorker> {
   const { connection, namespace, activities, taskQueue = TASK_QUEUE, drainMs, host } = settings;
-  const { maxConcurrentActivities = SLOTS, maxCachedWorkflows = CACHED_WORKFLOWS, profile = 'machine' } = settings;
+  const { maxCachedWorkflows = keptWorkflows(memoryThereIs(), 1) } = settings;
+  const { maxConcurrentActivities = SLOTS, profile = 'machine' } = settings;
   const shared = {
     ...timesOfProfile(profile),
     ...drainTimes(drainMs),

@@ -1,10 +1,10 @@
 // Limits the bytes of one answer of a model server, after decompression: a server that streams
 // without end, or a few kilobytes that unpack into gigabytes, end their attempt with a sentence
 // (L14), and not the worker.
-import Anthropic from '@anthropic-ai/sdk';
+import type { ClientOptions } from '@anthropic-ai/sdk';
 import { UnusableReply } from '../activities/model/stream/accumulate.ts';
 
-type Fetch = NonNullable<NonNullable<ConstructorParameters<typeof Anthropic>[0]>['fetch']>;
+type Fetch = NonNullable<ClientOptions['fetch']>;
 
 /** Bytes. The largest reply that a model can make, thinking and all, is a few million. */
 export const MOST_OF_ANSWER = 32 * 1024 * 1024;

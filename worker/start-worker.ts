@@ -11,6 +11,7 @@ import type { McpBounds } from '../tools/mcp/servers.ts';
 import { defaultsOfConfig } from './config/config-defaults.ts';
 import { type PerdureConfig } from './config/config.ts';
 import { createTogether, createWorker, type PairedWorker } from './create-worker.ts';
+import { keptWorkflows, memoryThereIs } from './follow-memory.ts';
 import { connectClient, connectionOptions, type Target } from '../connection/connect-client.ts';
 import { healthOf } from './monitor/health.ts';
 import { SetupProblem } from '../system/setup-problem.ts';
@@ -62,6 +63,9 @@ export type StartWorker = Target & {
   readonly profile?: Profile;
   /** A second queue that it works on: that of its own configuration. */
   readonly ownQueue?: string | undefined;
+  /**
+   * Sessions that each queue keeps in memory between tasks. Absent: as many as the memory allows.
+   */
   readonly maxCachedWorkflows?: number;
 };
 
@@ -100,7 +104,7 @@ type Close = () => Promise<void>;
  */
 export async function startWorker(settings: StartWorker): Promise<StartedWorker> {
   const opened: Close[] = [];
-  const { worker, deps, client } = await openParts(settings, opened).catch(async (error: unknown) => {
+  const { worker, deps, client, access } = await openParts(settings, opened).catch(async (error: unknown) => {
     await closeAll(opened);
     throw error;
   });
@@ -118,6 +122,7 @@ export async function startWorker(settings: StartWorker): Promise<StartedWorker>
   // The caller awaits `done` or `stop`; until then the worker's end must not count as unhandled.
   void done.catch(() => undefined).then(() => (isOver = true));
   await reaper.first;
+  if (!settings.stops) access.prepare();
   return {
     taskQueue,
     sandbox: deps.sandbox.describe,
@@ -165,11 +170,13 @@ async function openParts(settings: StartWorker, opened: Close[]) {
   const activities = createActivities(deps, settings.stops);
   // A worker that only stops a run takes no other work.
   const host = settings.stops ? undefined : deps.host;
-  const limits = { drainMs, maxConcurrentActivities, profile, host, observe };
-  const pairs = queuesOf(settings).map(
+  const queues = queuesOf(settings);
+  const { maxCachedWorkflows = keptWorkflows(memoryThereIs(), queues.length) } = settings;
+  const limits = { drainMs, maxConcurrentActivities, maxCachedWorkflows, profile, host, observe };
+  const pairs = queues.map(
     (taskQueue) => () => createWorker({ ...settings, taskQueue, connection, namespace, activities, ...limits }),
   );
-  return { worker: await createTogether(pairs), deps, client };
+  return { worker: await createTogether(pairs), deps, client, access };
 }
 
 function queuesOf({ taskQueue = TASK_QUEUE, ownQueue }: StartWorker): readonly string[] {

@@ -148,9 +148,10 @@ async function readText({ config, root, hidden }: InstructionPlace, path: string
   if (!mayReadByRules(config, path)) return null;
   const workspace = { root, hidden, mayUse: (real: string) => mayReadByRules(config, real) };
   try {
-    const { handle } = await openFile(workspace, await confine(workspace, path));
+    const { handle, stats } = await openFile(workspace, await confine(workspace, path));
     try {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(MOST_BYTES), 0, MOST_BYTES, 0);
+      const most = Math.min(stats.size, MOST_BYTES);
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(most), 0, most, 0);
       return clip(buffer.toString('utf8', 0, bytesRead), MOST_INSTRUCTION_CHARACTERS);
     } finally {
       await handle.close();

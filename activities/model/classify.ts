@@ -1,7 +1,7 @@
 // Classifies a failed attempt of a model call: either a value that the loop acts on, or another
 // attempt after a wait (L14, L20).
 import { toUSVString } from 'node:util';
-import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk';
+import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk/core/error';
 import type { Redact } from '../../system/redact.ts';
 import { CREDENTIAL_HEADER, VIA_HEADER } from '../../system/network.ts';
 import { GarbledStream, UnusableReply } from './stream/accumulate.ts';

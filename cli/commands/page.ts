@@ -1,5 +1,4 @@
 // perdure page: serves the ops page alone, when workers run elsewhere or not yet.
-import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { personAt } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
@@ -17,6 +16,7 @@ import {
 import { openDataFolder } from '../../connection/data-folder.ts';
 import { SetupProblem } from '../../system/setup-problem.ts';
 import { STATUS, UsageError } from '../errors.ts';
+import { keepHeapSmall } from '../../system/keep-heap-small.ts';
 import { listenForSignals } from '../signals.ts';
 import { sayProgress } from '../within-workplace.ts';
 import { waitForAbort, openUnlessTold } from '../open-unless-told.ts';
@@ -52,7 +52,8 @@ export async function servePageUntilTold(
   flags: MonitorFlags & PortFlags,
   told: (served: ServedPage) => string,
 ): Promise<number> {
-  keepHeapSmall();
+  // A page of a long session leaves much garbage (O13).
+  keepHeapSmall(20);
   const place = await placeOfPage(cli, flags);
   const monitor = await openMonitor(cli, flags);
   try {
@@ -60,14 +61,6 @@ export async function servePageUntilTold(
   } finally {
     await monitor?.close();
   }
-}
-
-/**
- * A page of a long session leaves much garbage. By default V8 keeps two and a half times what is in
- * use (O13).
- */
-function keepHeapSmall(): void {
-  setFlagsFromString('--heap-growing-percent=20');
 }
 
 type Serving = {

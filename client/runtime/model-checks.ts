@@ -1,6 +1,5 @@
 // Checks the model for `perdure doctor`: how it is reached, and what its server and the catalogue
 // know of the models that runs use (X1).
-import type Anthropic from '@anthropic-ai/sdk';
 import { reasonOf } from '../../system/text.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
@@ -55,8 +54,10 @@ const TIMEOUT_MS = 5_000;
 type ServerAnswer =
   { readonly kind: 'said'; readonly model: ServerModel } | { readonly kind: 'silent' | 'gone'; readonly why: string };
 
+type Client = ReturnType<typeof openClient>['client'];
+
 /** Checks the primary model, its fallbacks and the small one, each under the name that is sent. */
-async function eachModel(client: Anthropic, official: boolean, config: PerdureConfig): Promise<readonly Check[]> {
+async function eachModel(client: Client, official: boolean, config: PerdureConfig): Promise<readonly Check[]> {
   const {
     model = runDefaults.model,
     fallbackModels = [],
@@ -79,7 +80,7 @@ async function eachModel(client: Anthropic, official: boolean, config: PerdureCo
   );
 }
 
-async function ask(client: Anthropic, name: string): Promise<ServerAnswer> {
+async function ask(client: Client, name: string): Promise<ServerAnswer> {
   try {
     const model = parseServerModel(await askModels(client)(name, AbortSignal.timeout(TIMEOUT_MS)));
     return model ? { kind: 'said', model } : { kind: 'silent', why: 'its server has no Models API' };

@@ -4,6 +4,8 @@
 import type { Dispatcher as UndiciDispatcher } from 'undici';
 import { VIA_HEADER, type Network } from '../../system/network.ts';
 import { listTrustedCertificates } from './certificates.ts';
+import { PartedBody } from '../../system/parted-body.ts';
+import { sendBy, type Dispatching, type Undici } from './send-parts.ts';
 import { codeOf, reasonOf } from '../../system/text.ts';
 import { type Proxy, type ProxyRules, readProxyRules } from './proxy-rules.ts';
 
@@ -29,9 +31,6 @@ export function openNetwork(env: Env): OpenedNetwork {
     close: async () => (await opened)?.dispatcher.destroy(),
   };
 }
-
-type Undici = typeof import('undici');
-type Dispatching = { readonly undici: Undici; readonly dispatcher: UndiciDispatcher };
 
 function createDispatcher(undici: Undici, rules: ProxyRules, ca: readonly string[] | undefined): UndiciDispatcher {
   // The caller decides how long to wait: a model may be silent for longer than any default. It is
@@ -74,18 +73,21 @@ export async function destroyAgents(agents: readonly Partial<Pick<UndiciDispatch
   await Promise.all(agents.map(async (agent) => await agent.destroy?.()));
 }
 
-function createFetch(opened: () => Promise<Dispatching>, rules: ProxyRules): typeof fetch {
+function createFetch(open: () => Promise<Dispatching>, rules: ProxyRules): typeof fetch {
   return async (input, init) => {
-    const { undici, dispatcher } = await opened();
+    const dispatching = await open();
+    const { undici } = dispatching;
     const url = new URL(input instanceof Request ? input.url : input);
     const proxy = rules.proxyFor(url);
-    const options = { ...init, dispatcher } as Parameters<Undici['fetch']>[1];
+    const options = { ...init, ...sendBy(dispatching, init?.body) } as Parameters<Undici['fetch']>[1];
     try {
       const answer = await undici.fetch(input as Parameters<Undici['fetch']>[0], options);
       return withVia(answer, proxy, url);
     } catch (error) {
       if (init?.signal?.aborted === true) throw error;
       throw fetchError(proxy, error);
+    } finally {
+      if (init?.body instanceof PartedBody) init.body.release();
     }
   };
 }

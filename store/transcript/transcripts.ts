@@ -46,11 +46,13 @@ export type Transcripts = {
   keep(next: NextSegment): void;
 };
 
+/** `viewBytes`: stored bytes of the transcripts that are kept. */
 export function createTranscripts(
   store: Store,
   readOutcome: (session: SessionId, key: CallKey) => Promise<Outcome | null>,
+  viewBytes?: number,
 ): Transcripts {
-  const cache = createViewCache();
+  const cache = createViewCache(viewBytes === undefined ? {} : { maxBytes: viewBytes });
   const read = createBodyReader(store);
   // Bodies of entries that are no longer shown may be missing.
   const bodies = (shown: readonly ShownPart[]): Promise<Bodies> => read(shown.flatMap(entriesNeededFor));

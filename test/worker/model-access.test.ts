@@ -66,7 +66,7 @@ test.each([
   const fetch = (): Promise<Response> => Promise.resolve(new Response(body, { status: 401, headers }));
   const base = { ANTHROPIC_BASE_URL: 'http://gateway.test:8080' };
   const { client } = openClient({ ...base, ...env }, { fetch } as unknown as Network);
-  const asked = client.messages.create({ model: 'm', max_tokens: 1, messages: [] }, { maxRetries: 0 });
+  const asked = (await client()).messages.create({ model: 'm', max_tokens: 1, messages: [] }, { maxRetries: 0 });
   const error: unknown = await asked.catch((failure: unknown) => failure);
   const verdict = classifyFailure(error, 0, (text) => text);
   const detail = `401: invalid x-api-key (${words} where the worker runs)`;

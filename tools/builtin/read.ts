@@ -81,13 +81,14 @@ async function readFile(
     const type = detectMediaType(start.subarray(0, bytesRead));
     const problem = type && sizeProblem(type, stats.size);
     if (problem) throw new ToolFailure(`${quotePath(input.path)} ${problem}. ${describeSmaller(type, input.path)}`);
-    if (type) return { ...showMedia(input.path, await readWholeFile(handle, check), describeSmaller), ...seen };
+    if (type)
+      return { ...showMedia(input.path, await readWholeFile(handle, stats.size, check), describeSmaller), ...seen };
     if (isNotebook(input.path) && stats.size <= LARGEST_NOTEBOOK) {
-      const text = renderNotebook(await readWholeFile(handle, check));
+      const text = renderNotebook(await readWholeFile(handle, stats.size, check));
       if (text !== null) return { ...(await render(input, stats.size, [Buffer.from(text)])), ...seen };
     }
     const mark = detectMark(start.subarray(0, bytesRead));
-    const shown = await render(input, stats.size, decodeChunks(readChunks(handle, check), mark), () =>
+    const shown = await render(input, stats.size, decodeChunks(readChunks(handle, stats.size, check), mark), () =>
       describeBinary(start.subarray(0, bytesRead), input.path),
     );
     const isOther = mark === 'utf16le' || mark === 'utf16be';
@@ -109,9 +110,9 @@ async function readResult(input: ReadInput, context: ToolContext): Promise<ToolO
   return await render(input, bytes.length, [bytes]);
 }
 
-async function readWholeFile(handle: FileHandle, check: () => void): Promise<Buffer> {
+async function readWholeFile(handle: FileHandle, size: number, check: () => void): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of readChunks(handle, check)) chunks.push(Buffer.from(chunk));
+  for await (const chunk of readChunks(handle, size, check)) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);
 }
 

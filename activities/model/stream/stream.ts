@@ -1,6 +1,7 @@
 // Reads one streamed request from its first byte to its end. Any byte keeps it alive, including the
 // pings that the SDK does not pass on.
-import Anthropic, { AnthropicError, type Middleware } from '@anthropic-ai/sdk';
+import type { Anthropic, Middleware } from '@anthropic-ai/sdk';
+import { AnthropicError } from '@anthropic-ai/sdk/core/error';
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { GarbledStream, UnusableReply, type Accumulator, type BlockState } from './accumulate.ts';
 import { StalledStream } from '../classify.ts';

@@ -70,9 +70,18 @@ export async function readLines(
   return { kind: 'end', total: inLine ? number : number - 1 };
 }
 
-/** Reads to the end of the file as it is then. Throws what `check` throws, before each read. */
-export async function* readChunks(handle: FileHandle, check: () => void): AsyncGenerator<Uint8Array> {
-  const buffer = Buffer.allocUnsafe(256 * 1024);
+/** Bytes of a chunk. */
+const MOST = 256 * 1024;
+
+/** Bytes for a file that says that it has none, as those of /proc do. */
+const LEAST = 8 * 1024;
+
+/**
+ * Reads to the end of the file as it is then. `size` is what the file was seen to have: a small one
+ * costs no large buffer. Throws what `check` throws, before each read.
+ */
+export async function* readChunks(handle: FileHandle, size: number, check: () => void): AsyncGenerator<Uint8Array> {
+  const buffer = Buffer.allocUnsafe(Math.min(MOST, Math.max(LEAST, size)));
   for (let position = 0; ;) {
     check();
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);

@@ -1,7 +1,6 @@
 // Reads the front matter of a skill (L79), its name and when it helps, in YAML, or in what people
 // write that is nearly YAML.
 import { stripVTControlCharacters } from 'node:util';
-import { isMap, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { wellFormedText } from '../../../system/text.ts';
 
@@ -17,11 +16,11 @@ const frontSchema = z.object({
 type FrontMatter = { readonly name: string; readonly description: string } | { readonly problem: string };
 
 /** Splits a file. `folder` names a skill that has no name of its own. */
-export function splitFront(text: string, folder: string): FrontMatter & { readonly text: string } {
+export async function splitFront(text: string, folder: string): Promise<FrontMatter & { readonly text: string }> {
   const [whole, yaml] = /^\uFEFF?---[ \t]*\r?\n([^]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? [];
   if (whole === undefined || yaml === undefined)
     return { problem: 'does not begin with front matter between two lines "---"', text };
-  return { ...parseFront(yaml, folder), text: text.slice(whole.length) };
+  return { ...(await parseFront(yaml, folder)), text: text.slice(whole.length) };
 }
 
 /** Lists and keys that one line may open, and brackets of the whole text. */
@@ -43,10 +42,12 @@ function isNestedDeep(yaml: string): boolean {
  * Parses the front matter. Only the two fields are turned into values: for a few kilobytes of
  * aliases or nested keys that takes gigabytes, or minutes.
  */
-function parseFront(yaml: string, folder: string): FrontMatter {
+async function parseFront(yaml: string, folder: string): Promise<FrontMatter> {
   let value: unknown;
   if (isNestedDeep(yaml))
     return { problem: 'has front matter that is nested too deep: it needs a name and a description' };
+  // It has some seventy files, and most sessions have no skill.
+  const { isMap, parseDocument } = await import('yaml');
   try {
     const document = parseDocument(yaml, { logLevel: 'silent', schema: 'core' });
     const fields = document.errors.length === 0 && isMap(document.contents) ? document.contents : readLooseFields(yaml);

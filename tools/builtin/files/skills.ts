@@ -131,7 +131,8 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
     const { handle, stats } = await openFile(place, found);
     try {
       if (stats.size > LARGEST) return { file: path, problem: `has ${stats.size} bytes: a skill has ${LARGEST}` };
-      const { text: _, ...said } = splitFront(await readStart(handle, LONGEST_FRONT), basename(dirname(path)));
+      const front = await readStart(handle, Math.min(stats.size, LONGEST_FRONT));
+      const { text: _, ...said } = await splitFront(front, basename(dirname(path)));
       if ('problem' in said) return { file: path, problem: said.problem };
       return { ...said, from, file: found.path, place };
     } finally {
@@ -145,9 +146,9 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
 
 /** Reads the text behind the front matter. Throws ToolFailure. */
 export async function readSkillBody({ file, place }: Skill): Promise<string> {
-  const { handle } = await openFile(place, await confine(place, file));
+  const { handle, stats } = await openFile(place, await confine(place, file));
   try {
-    return splitFront(await readStart(handle, LARGEST), '').text;
+    return (await splitFront(await readStart(handle, Math.min(stats.size, LARGEST)), '')).text;
   } finally {
     await handle.close();
   }
