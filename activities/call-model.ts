@@ -1,6 +1,7 @@
-// One iteration's model call: appends what came since, shows the model its view, streams the reply,
-// stores it, and returns what the loop needs to know of it. Safe to attempt twice: a step record
-// returns what an earlier attempt stored (L16).
+// One iteration's model call: appends the entries since the last one, shows the model its view,
+// streams the reply, stores it, and returns what the loop needs to know of it. Safe to attempt twice:
+// the step record, which one attempt creates together with the reply, gives a later one what was
+// stored (L16); a fence finds out whether Temporal has given the step to another attempt.
 import type { CallModel, ModelCallAnswer, ModelResult } from '../workflows/contract/activities.ts';
 import { type Attempt, createGivenUpError } from './attempt.ts';
 import { shareInFlight } from '../system/async.ts';
@@ -55,7 +56,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     const added = [...view.added, ...(await collectEntries(deps, config, view, entries))];
     const keeps = keepsPast(config, chosen.model, deps.models);
     const base = deps.transcripts.shrinkResults({ ...view, added }, deps.now(), keeps);
-    // Events of the superseded request are not news.
+    // Watchers have had the events of the superseded request.
     if (input.supersedes === undefined) announceEntries(live, base.added.slice(view.added.length));
     const step = { ...opened, deps, chosen, answer: answerCheckOf(config.outputSchema), base, tries };
     const result = await requestAndSettle(step);
@@ -68,8 +69,8 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     refuseScriptedModel(deps, config);
     refuseWithoutHooks(deps, config);
     const record = openStepRecord<ModelResult>(deps.store, attempt, config.chain, input);
-    // This worker has just written the head, so no attempt has made the step after it; if one has,
-    // the create says so (W2).
+    // This worker has just written the head, so no attempt has made the step after it. If one has,
+    // creating the record returns the existing one (W2).
     const stored = heads.isNew(attempt, input.head) ? null : await record.read(isForgotten(attempt));
     const append = await recordEnds(deps, attempt, input);
     const live = openLive(deps, attempt, input, stored);
@@ -126,7 +127,7 @@ function openLive(
   return live.open({ session, step, attempt: number, activity: 'callModel', ...replaced, ...again });
 }
 
-/** Collects the words of prompt hooks, then the attachments (L43). */
+/** Collects the entries of prompt hooks, then the attachments (L43). */
 async function collectEntries(
   deps: Deps,
   config: RunConfig,
@@ -137,8 +138,8 @@ async function collectEntries(
 }
 
 /**
- * Waits for the rest of a wait that an earlier attempt was asked for. Returns null when nothing is
- * left, or a parking; throws for Temporal to wait (L14).
+ * Continues a wait that the provider requested of an earlier attempt. Returns null when it is over,
+ * or a parking for a long rest; for a short one it throws, and Temporal waits (L14).
  */
 async function resumeWait(
   step: Pick<ModelStep, 'deps' | 'attempt' | 'input' | 'config' | 'live' | 'record'>,
@@ -155,7 +156,7 @@ function readTries({ remembered }: Attempt, { failures = 0, overloads = 0 }: Cal
   return { ...noTries, failures, overloads, ...(remembered as Partial<Tries> | undefined) };
 }
 
-/** Bills the picks of notes since the last call with this one (L80). */
+/** Adds what choosing notes has cost since the last call to this one's bill (L80). */
 function addPickSpend(step: ModelStep): ModelStep {
   const { deps, attempt, tries } = step;
   const picks = deps.memory?.takeSpend(attempt.session) ?? noSpend;

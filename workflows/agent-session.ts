@@ -1,5 +1,6 @@
 // The workflow: one session, one conversation. It waits for messages, opens a run for those that
-// wait, and lives until it is cancelled, or for as long as its input asks.
+// wait, and lives until it is cancelled, or for as long as its input asks. A handover continues the
+// workflow as new with everything carried (L4); it throws, and nothing after it runs.
 import {
   ApplicationFailure,
   CancellationScope,
@@ -196,9 +197,9 @@ async function endWorktree({ input: { agent, title }, facts, ports }: Session): 
 }
 
 /**
- * Any client can start a session with any argument: it fails with a sentence. An argument of a
- * session with a history was readable to an earlier worker, so this one lacks a key or has one too
- * many: its task fails, and is tried again until a worker can read it.
+ * Any client can start a session with any argument: a bad one fails the session, with a sentence. An
+ * argument of a session with a history was readable to an earlier worker, so this one lacks an
+ * encryption key or has the wrong one: its task fails, and is retried until a worker can read it.
  */
 function parseArgument(argument: unknown): ResumedInput {
   const undecodable = findUndecodable(argument);
@@ -233,8 +234,8 @@ function withTitle(input: Partial<ResumedInput>): ResumedInput {
   return { ...(input as ResumedInput), title, visibility };
 }
 
-// Checks the files of a fork out before its first run (T10). A fork whose files cannot be had ends
-// as failed, with the reason: it would work on other files than its conversation is about.
+// Checks out the files of a fork before its first run (T10). If that is impossible the fork fails,
+// with the reason: it would work on other files than its conversation is about.
 
 /** Returns the failure of the fork; null when its files are there, or it has none of its own. */
 async function openForkFolder(session: Session): Promise<ApplicationFailure | null> {

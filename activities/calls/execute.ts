@@ -225,9 +225,9 @@ async function formatTimed(
   return await formatOutcome(environment.store, { ...request, key }, verdict, performance.now() - began);
 }
 
-// Tries a call dry before a person is asked about it, so that nobody decides about a call that
-// cannot take effect. The model learns from its words what the file says, so it is tried only where
-// the run may read the file without asking.
+// Checks before a person is asked whether a call could work at all, so that nobody decides about one
+// that cannot. The failure's text quotes the file, so this is done only where the run may read the
+// file without asking.
 
 /** Says why the call would fail. Null: it may work, or only a person may find out. */
 async function findFailure(

@@ -1,5 +1,5 @@
 // The journal of a call: everything durable about it, under one name (L40). A call is open, then
-// started up to three times, then ended. Each step is a record that is created once, so one of all
+// started up to three times (not at all when it is denied, refused or delegated), then ended. Each step is a record that is created once, so one of all
 // attempts ever makes it. An attempt that finds a call started runs it again, as the next start,
 // only when a check or a person allows it.
 import { createHash, randomUUID } from 'node:crypto';
@@ -14,7 +14,7 @@ import type { AbortCause } from '../../tools/tool.ts';
 import { present } from '../../workflows/contract/present.ts';
 
 type Claim = {
-  /** The worker that made the claim: where, and how long, its processes can be looked for. */
+  /** The worker that made the claim: on which host, and until which boot, its processes can be found. */
   readonly host: ProcessIdentity;
   readonly tool: string;
   /** SHA-256 of the input as JSON. */
@@ -25,7 +25,7 @@ type Claim = {
   readonly approved?: CallLog['approved'];
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** A random id that tells our own record from an equal one of another attempt. */
+  /** A random id that distinguishes our own record from an equal one of another attempt. */
   readonly nonce: string;
 };
 
@@ -80,8 +80,8 @@ export async function readCall(store: Store, call: JournaledCall): Promise<CallS
 }
 
 /**
- * Claims one start of the call. Of all attempts ever, one gets `mine` for a generation, once.
- * Throws StoreError.
+ * Claims one start of the call. For each generation exactly one attempt gets `mine`. Throws
+ * StoreError.
  */
 export async function claimCall(
   store: Store,

@@ -70,11 +70,11 @@ export type CreateClient = {
 
 /** What a client of the product's own has besides. */
 type FolderPorts = {
-  /** Looks at the end of a session's live channel. Absent: only its steps are signs of it. */
+  /** Looks at the end of a session's live channel. Absent: only stored steps show that it is alive. */
   readonly peek?: (session: SessionId) => Promise<LivePeek>;
   /**
    * Opens the snapshots of files on this machine (T11). Throws ClientProblem where it has none,
-   * unless it says that some will be brought.
+   * unless `willBring` is set: a shared store will bring some.
    * Absent: the client compares no files.
    */
   readonly snapshots?: (willBring?: boolean) => ShadowReading;
@@ -122,9 +122,10 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
   } = start;
   const named = id ?? newId ?? (messageId === undefined ? undefined : sessionIdOfMessage(by ?? client.by, messageId));
   const session = parseSessionId(named ?? newSessionId());
-  // A new session has nothing that null could take back.
+  // In a new session null has no effect: there is no value of its own to remove.
   const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, given) };
-  // An open session has options of its own: the given ones apply from its next run on.
+  // Options go along with the message only when the session was named: they apply from its next run
+  // on. A session that this opens has them in its input.
   const facts = { id: messageId, options: id === undefined ? undefined : given, traceparent, by, querySource, compact };
   const message = await messageOf(client, task, facts);
   const problem = await findWrongOption(options);
@@ -136,7 +137,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
   const store = await client.storeId?.();
   const opening = { session, input, message, workers: workers ?? any, store, now: Date.now() };
   await signalWithStart(client.temporal, opening).catch((error: unknown) => {
-    // The first try of the same start began it.
+    // The first attempt of the same start opened it, and it is closed by now: nothing is lost.
     if (!followsFromMessage || !(error instanceof ClientProblem) || error.kind !== 'closed') throw error;
   });
   return { session, messageId: message.id };
@@ -181,8 +182,8 @@ export type LiveEvents = (
 export type StartOptions = OptionChanges &
   Abortable & {
     /**
-     * Absent: chosen here. An open session takes the given options, and null takes one of its own
-     * back.
+     * Absent: chosen here. An open session takes the given options, and null removes the session's own
+     * value.
      */
     readonly session?: string;
     readonly messageId?: string;
@@ -204,7 +205,7 @@ export type StartOptions = OptionChanges &
      * the client's.
      */
     readonly traceparent?: string;
-    /** It is no prompt: the conversation is to be summed up, and the model is not asked (L10). */
+    /** Requests a compaction in place of a prompt: the model is not asked (L10). */
     readonly compact?: CompactionRequest;
   };
 

@@ -32,8 +32,8 @@ const NOT_AGAIN =
   'Outcome unknown: it was started once and may have taken effect. Cancelled while it waited for approval to run again; check before repeating it.';
 
 /**
- * Returns at once when every call ran with its reply: a promise is dear in a workflow, see
- * `LoopPort`.
+ * Returns at once when every call already ran while the reply streamed: a promise is costly in a
+ * workflow, see `LoopPort`.
  */
 export function runTools(
   context: RunContext,
@@ -84,7 +84,7 @@ function toolsRan({ session, context, calls, cut, results }: ReplyCalls): ToolsR
 async function runBatch(reply: ReplyCalls, batch: CallBatch): Promise<void> {
   const { session } = reply;
   const shared = reply.sharedInput(reply.calls.map(({ index }) => reply.results.get(index)));
-  let hasFailed = false;
+  let siblingsCancelled = false;
   await session.runScope.run(async () => {
     const siblings = new CancellationScope();
     const runOne = async (call: Call): Promise<void> => {
@@ -97,15 +97,15 @@ async function runBatch(reply: ReplyCalls, batch: CallBatch): Promise<void> {
           (error: unknown) => {
             const problem = activityProblem(error);
             if (problem?.damaged) return unknownOutcome(call.index, problem);
-            const isCancelled = (session.stopCause !== null || hasFailed) && isCancellation(error);
+            const isCancelled = (session.stopCause !== null || siblingsCancelled) && isCancellation(error);
             if (problem || isCancelled) return settleCall(reply, shared, call);
             throw error;
           },
         );
       reply.results.set(call.index, result);
       batch.countSettled();
-      if (hasFailed || reasonNotToBegin(null, [result]) === null) return;
-      hasFailed = true;
+      if (siblingsCancelled || reasonNotToBegin(null, [result]) === null) return;
+      siblingsCancelled = true;
       siblings.cancel();
     };
     await Promise.all(batch.calls.map(runOne));
@@ -166,8 +166,8 @@ function notRun(call: Pick<Call, 'index' | 'givenUp'>, why: string): CallResult 
   return { item: notRunItem(call, why), facts: { error: true } };
 }
 
-// Settles a call that was stopped, or that failed for good, and did not say what had become of it:
-// an activity finds out, and begins nothing (L39, L40, L48).
+// Settles a call that was stopped, or failed for good, without reporting its outcome: an activity
+// finds out what became of it, and begins nothing (L39, L40, L48).
 const CHECK = 'It may have taken effect; check before repeating it.';
 
 /** `delegated`: the end of a call that the workflow carried out. Nothing cancels this. */

@@ -1,5 +1,5 @@
 // Decides the next move: the recovery ladder of the loop. Pure: state and event in, move out. Each
-// rung is a row in its tests.
+// branch has a row in the tests' table.
 import type { Append, ModelResult, StopHooksRan } from '../contract/activities.ts';
 import { NOT_RUN_INTERRUPTED, NOT_RUN_SPENT } from '../contract/calls.ts';
 import type { Rules, StopCause, Terminal } from '../contract/loop.ts';

@@ -23,7 +23,7 @@ export type LoopPort = {
    * the queue, and the run may be handed over (L4).
    */
   wentRound(state: RunState, move: Extract<Move, { do: 'go_round' }>): Promise<void> | null;
-  /** Absent: the run has all changes. */
+  /** Tells whether the run's history has a patch (`patched`). Absent: it has all of them. */
   readonly has?: HasChange;
 };
 

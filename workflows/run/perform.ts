@@ -88,8 +88,8 @@ function callModel(context: RunContext, state: RunState): Promise<Event> {
 }
 
 /**
- * A budget that does not pay for both goes to the model call alone (L51). Sessions of earlier
- * releases did not look.
+ * If the budget does not cover both, the summary is left out (L51). Sessions of earlier releases did
+ * not check.
  */
 function canPaySummary(state: RunState, rules: Rules): boolean {
   return findSpentBudget(state, rules, rules.summarySpend) === null || !patched('perdure-summary-budget');
@@ -125,8 +125,8 @@ function beginPreparation({ session, snapshot: { config, rules } }: RunContext, 
 }
 
 /**
- * Returns null when no preparation may begin now. One that another boundary has overtaken may still
- * be under way, or not be paid for yet.
+ * Returns null when no preparation may begin now: an earlier one, overtaken by another boundary, may
+ * still be running or unbilled.
  */
 function preparationTerms({ sideWork }: Session, state: RunState, rules: Rules): { readonly keeps?: Spend } | null {
   if (isTooClose(state, rules) && patched('perdure-close-preparations')) return null;
@@ -189,8 +189,8 @@ const missingResult = {
 };
 
 /**
- * Finds the reply of a call whose worker did not say what the call had come to: it may have stored
- * its reply, and begun calls of it.
+ * Finds the reply of a call whose worker did not report: it may have stored its reply, and begun
+ * calls of it.
  */
 function findStoredReply(session: Session, call: CallModel): Promise<ModelResult> {
   const findReply = () => session.ports.findReply({ call, step: session.facts.nextStep() });
@@ -223,7 +223,7 @@ function whenFailed<Result>({
 }
 
 /**
- * Waits for the provider (L14) on a durable timer, with no slot held. `resume` or a stop ends it
+ * Waits for the provider (L14) on a durable timer, occupying no worker. `resume` or a stop ends it
  * early, and the runtime limit stands still meanwhile (L51).
  */
 async function park(context: RunContext, state: RunState, { waitMs }: Extract<Move, { do: 'park' }>): Promise<Event> {

@@ -72,7 +72,10 @@ class CurrentRun implements RunContext {
     return { ...this.limits.snapshot, rules: this.rules };
   }
 
-  /** Takes what the transition names, and hands the session over when that is due. */
+  /**
+   * Removes the messages and snips that the transition has used, and hands the session over when that
+   * is due.
+   */
   goRound(state: RunState, { transition }: Extract<Move, { do: 'go_round' }>): Promise<void> | null {
     const { session } = this;
     session.setState(state);
@@ -138,7 +141,7 @@ function moveToResume({ tools, parkedUntil }: RunWait): PerformedMove | undefine
 // Keeps the run's own calls from spending what its agents hold of its limits (L69, L71).
 
 /**
- * Sessions of earlier releases spent a second time the grant of a foreground agent that was lost.
+ * Sessions of earlier releases could spend the grant of a lost foreground agent a second time.
  */
 const LOST_GRANTS = 'perdure-lost-grants';
 
@@ -150,8 +153,6 @@ function rulesBesideAgents(rules: Rules, { reservedBeside, reservedByCalls }: Ag
   return withoutReserved(rules, all ? sumBudgets([reservedBeside, reservedByCalls]) : reservedBeside);
 }
 
-// Ends a run: its last entries, its report to watchers, and what the session keeps of it.
-
 /**
  * `config`: null where the run could not be opened. `ms`: milliseconds taken of the runtime limit,
  * if the run had one.
@@ -159,8 +160,8 @@ function rulesBesideAgents(rules: Rules, { reservedBeside, reservedByCalls }: Ag
 type FinishedRun = Pick<RunCarry, 'messages' | 'startedAt'> & { readonly config: Hash | null; readonly ms?: number };
 
 /**
- * Stores what no model call will carry, and says how the run ended (L39, L47). Nothing cancels
- * this.
+ * Stores the last entries, which no model call will carry, and how the run ended (L39, L47). Nothing
+ * cancels this: storing is retried until it succeeds or what is stored is damaged.
  */
 export async function finishRun(
   session: Session,
