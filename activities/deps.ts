@@ -24,6 +24,7 @@ import type { Redact } from '../system/redact.ts';
 import type { DeferSetting } from '../tools/deferred-tools.ts';
 import type { ToolServers } from '../tools/mcp/open-servers.ts';
 import type { BackgroundCommands } from '../system/process/background-files.ts';
+import type { PreparedSandboxes } from '../system/process/prepared-sandboxes.ts';
 import type { AgentSettings } from '../tools/agent-types.ts';
 import type { CallRunner } from './calls/call-port.ts';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
@@ -44,6 +45,8 @@ export type Deps = {
   readonly servers?: ToolServers;
   /** Commands in the background, which end with the worker and with their session (L84). */
   readonly background?: Pick<BackgroundCommands, 'close' | 'endSession'>;
+  /** Sandboxes that wait for commands, which end with the worker. */
+  readonly prepared?: Pick<PreparedSandboxes, 'close'>;
   /** Absent: no agent gets a work tree of its own (L72). */
   readonly worktrees?: Worktrees;
   /** Absent: files are not captured (T1). */

@@ -29,6 +29,7 @@ import { createChangingRegistry } from '../tools/changing-registry.ts';
 import { createCallRunner } from '../activities/calls/runner.ts';
 import type { Tool } from '../tools/tool.ts';
 import { pipePlace } from '../system/process/pipes.ts';
+import { createPreparedSandboxes } from '../system/process/prepared-sandboxes.ts';
 import { findPlaces } from '../system/process/places.ts';
 import { probeSandbox, type Sandbox } from '../tools/sandbox.ts';
 import { DEFAULT_CAPS, type SnapshotSettings } from '../store/snapshots/take-snapshot.ts';
@@ -100,6 +101,8 @@ export async function createDeps(
   const sandbox = await probeSandbox({ places: findPlaces(env) });
   const chosen: RunDefaults = { ...runDefaults, ...defaults };
   const background = createBackground({ folder: backgroundRoot(dataDir), held: sandbox.kind !== 'group' });
+  const pipes = pipePlace(sandbox.programs, dataDir);
+  const prepared = sandbox.kind === 'bwrap' ? createPreparedSandboxes(pipes) : undefined;
   const web = settings.webFetch ? { web: settings.webFetch } : {};
   const { agents: keyAgents, sockets } = settings.sandbox ?? {};
   const skills = readSkillSettings(settings);
@@ -108,6 +111,7 @@ export async function createDeps(
     dataDir,
     agents: chosen.agents,
     background,
+    prepared,
     network,
     ...web,
     ...(keyAgents && { keyAgents }),
@@ -122,7 +126,7 @@ export async function createDeps(
   const registry = addFindTools(all);
   const hooks = createHookRunner(settings.hooks ?? {}, {
     env,
-    pipes: pipePlace(sandbox.programs, dataDir),
+    pipes,
     folder: join(dataDir, 'told'),
     hold: { spares: sandbox.kind !== 'group', wrap: (argv, reach) => sandbox.wrap(argv, { ...reach, dataDir }) },
   });
@@ -175,6 +179,7 @@ export async function createDeps(
     tools: runner,
     ...(servers && { servers }),
     background,
+    ...(prepared && { prepared }),
     worktrees: createWorktrees({ store, sandbox, dataDir, host }),
     snapshots: new WorkerSnapshots({
       store,

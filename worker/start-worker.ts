@@ -163,6 +163,7 @@ async function openParts(settings: StartWorker, opened: Close[]) {
   const { observe } = watchers;
   const deps = await createDeps({ ...config, ...settings, ...watchers, defaults, access, network });
   opened.push(async () => {
+    deps.prepared?.close();
     await Promise.all([deps.servers?.close(), deps.background?.close(), deps.snapshots?.close()]);
   });
   const { drainMs, maxConcurrentActivities, profile = settings.profile } = config;

@@ -1,12 +1,12 @@
 // Folders of named pipes, which one program makes, and pipes that are made ahead, many at a time: a
 // program for those of the next command alone takes as long as a short command. Ahead only where no
 // command reaches: elsewhere one could open them first.
-import { rmSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import { rmdirSync, rmSync, unlinkSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../text.ts';
 
-const BATCH = 16;
+const BATCH = 48;
 const PREFIX = 'pipe-';
 /** What a killed process has left is removed when it is as old. */
 const OLD_MS = 24 * 3_600_000;
@@ -67,17 +67,19 @@ export async function makeNamedPipes(
 }
 
 /** Removes the names of pipes that are open, and their folder with the last of them. */
-export async function removePipes(paths: readonly string[]): Promise<void> {
-  for (const path of paths) await unlink(path).catch(ignore(['ENOENT']));
+export function removePipes(paths: readonly string[]): void {
+  for (const path of paths) ignoring(['ENOENT'], () => unlinkSync(path));
   for (const place of new Set(paths.map((path) => dirname(path))))
-    await rmdir(place).catch(ignore(['ENOENT', 'ENOTEMPTY', 'EEXIST']));
+    ignoring(['ENOENT', 'ENOTEMPTY', 'EEXIST'], () => rmdirSync(place));
 }
 
-const ignore =
-  (codes: readonly string[]) =>
-  (error: unknown): void => {
+function ignoring(codes: readonly string[], act: () => void): void {
+  try {
+    act();
+  } catch (error) {
     if (!codes.includes(codeOf(error) ?? '')) throw error;
-  };
+  }
+}
 
 function none(error: unknown): readonly string[] {
   if (codeOf(error) === 'ENOENT') return [];

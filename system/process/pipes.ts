@@ -1,8 +1,7 @@
 // Makes true pipes for a child's input and output, on a system without pipe(2) in Node.
-import { closeSync, constants, fstatSync, open as openCallback } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { codeOf, describeExit } from '../text.ts';
 import { makeNamedPipes, type MakePipes, PipeStock, removePipes } from './pipe-stock.ts';
 import { spawnCommand, type PipeEnd } from './spawner.ts';
@@ -17,7 +16,7 @@ type Pipes<Names extends readonly PipeName[]> = {
   /** In the order of the names. */
   readonly pipes: { readonly [At in keyof Names]: Pipe };
   /** Removes the pipes from the file system; those that are open keep working. */
-  unlink(): Promise<void>;
+  unlink(): void;
 };
 
 export type PipePlace = {
@@ -40,8 +39,6 @@ export function pipePlace(programs: Programs, dataDir: string | undefined): Pipe
   return { folder: join(dataDir, 'pipes'), programs, ahead: true };
 }
 
-const open = promisify<string, number, number>(openCallback);
-
 /**
  * Makes true pipes for a child's input and output. child_process makes socket pairs, and a socket
  * cannot be opened as /dev/stdout or /dev/stderr: `echo x > /dev/stderr` fails on one. Node has no
@@ -54,15 +51,15 @@ export async function openPipes<const Names extends readonly PipeName[]>(
 ): Promise<Pipes<Names>> {
   const { folder, programs } = place;
   const makeThem = (paths: readonly string[]): Promise<void> => makePipes(paths, programs);
-  if (place.ahead !== true) return await openAt(await makeNamedPipes(folder, names, makeThem), names);
+  if (place.ahead !== true) return openAt(await makeNamedPipes(folder, names, makeThem), names);
   const stock = stockOf(folder, makeThem);
   try {
-    return await openAt(await stock.take(names.length), names);
+    return openAt(await stock.take(names.length), names);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
     // Someone has emptied the folder meanwhile.
     stock.clear();
-    return await openAt(await stock.take(names.length), names);
+    return openAt(await stock.take(names.length), names);
   }
 }
 
@@ -76,18 +73,15 @@ function stockOf(folder: string, makeThem: MakePipes): PipeStock {
   return stock;
 }
 
-async function openAt<Names extends readonly PipeName[]>(
-  paths: readonly string[],
-  names: Names,
-): Promise<Pipes<Names>> {
-  const unlink = (): Promise<void> => removePipes(paths);
+function openAt<Names extends readonly PipeName[]>(paths: readonly string[], names: Names): Pipes<Names> {
+  const unlink = (): void => removePipes(paths);
   const opened: Pipe[] = [];
   try {
-    for (const [at, path] of paths.entries()) opened.push(await openOwn(path, names[at] as PipeName));
+    for (const [at, path] of paths.entries()) opened.push(openOwn(path, names[at] as PipeName));
     return { pipes: opened as unknown as Pipes<Names>['pipes'], unlink };
   } catch (error) {
     opened.forEach(({ own }) => closeSync(own));
-    await unlink();
+    unlink();
     throw error;
   }
 }
@@ -99,20 +93,20 @@ async function makePipes(paths: readonly string[], programs: Programs): Promise<
   if (end.code !== 0) throw new Error(`mkfifo ${paths[0]} failed: ${describeExit(end)}`);
 }
 
-async function openOwn(path: string, name: PipeName): Promise<Pipe> {
-  if (name !== 'in') return pipeAt(path, await openWithoutWaiting(path, constants.O_RDONLY));
+function openOwn(path: string, name: PipeName): Pipe {
+  if (name !== 'in') return pipeAt(path, openWithoutWaiting(path, constants.O_RDONLY));
   // A pipe that no one reads cannot be opened for writing without waiting.
-  const other = await openWithoutWaiting(path, constants.O_RDONLY);
+  const other = openWithoutWaiting(path, constants.O_RDONLY);
   try {
-    return pipeAt(path, await openWithoutWaiting(path, constants.O_WRONLY));
+    return pipeAt(path, openWithoutWaiting(path, constants.O_WRONLY));
   } finally {
     closeSync(other);
   }
 }
 
 /** Opens without waiting for the other end, as an open without O_NONBLOCK would. */
-const openWithoutWaiting = (path: string, flags: number): Promise<number> =>
-  open(path, flags | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+const openWithoutWaiting = (path: string, flags: number): number =>
+  openSync(path, flags | constants.O_NONBLOCK | constants.O_NOFOLLOW);
 
 /** Closes `own` and throws unless it is a pipe that we have made. */
 function pipeAt(path: string, own: number): Pipe {

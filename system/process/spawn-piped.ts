@@ -49,7 +49,7 @@ export async function spawnPiped(argv: readonly string[], { cwd, env, pipes }: P
     if (codeOf(error) === SPAWNER_GONE) await killTree({ callId }, { graceMs: 0 });
     throw error;
   } finally {
-    await opened.unlink();
+    opened.unlink();
   }
   // A socket reads at once: who comes to it later may find that a short program has ended, and wait
   // for an end that was told already.

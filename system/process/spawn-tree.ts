@@ -3,7 +3,7 @@
 import { closeSync } from 'node:fs';
 import { Socket, type ConnectOpts, type SocketConstructorOpts } from 'node:net';
 import { bootId, type ChildRecord } from './identity.ts';
-import { spawnCommand, type TreeExit } from './spawner.ts';
+import { spawnCommand, type StartedCommand, type TreeExit } from './spawner.ts';
 import { type PipePlace, openPipes } from './pipes.ts';
 
 export type ProcessTree = {
@@ -15,7 +15,7 @@ export type ProcessTree = {
   stopReading(): void;
 };
 
-type TreeOptions = {
+export type TreeOptions = {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly pipes: PipePlace;
@@ -36,17 +36,27 @@ export async function spawnTree(argv: readonly string[], options: TreeOptions): 
   try {
     await options.before?.();
     const child = await spawnCommand({ argv, cwd, env, output: { path, inode } }, pipes.programs.environment());
-    // Start reading only now: until someone has opened it for writing, a pipe reads as ended.
-    const output = startReading(own, onOutput);
-    const drained = new Promise<void>((resolve) => output.once('close', () => resolve()));
-    const leader = { pid: child.pid, startTime: child.startTime, bootId: bootId() };
-    return { leader, exit: child.exit, drained, stopReading: () => output.destroy() };
+    return readTree(child, own, onOutput);
   } catch (error) {
     closeSync(own);
     throw error;
   } finally {
-    await unlink();
+    unlink();
   }
+}
+
+/**
+ * Reads the output of a command that was started. Only now: until someone has opened it for writing,
+ * a pipe reads as ended. `own` is our end, which is closed with the tree.
+ */
+export function readTree(
+  { pid, startTime, exit }: StartedCommand,
+  own: number,
+  onOutput: TreeOptions['onOutput'],
+): ProcessTree {
+  const output = startReading(own, onOutput);
+  const drained = new Promise<void>((resolve) => output.once('close', () => resolve()));
+  return { leader: { pid, startTime, bootId: bootId() }, exit, drained, stopReading: () => output.destroy() };
 }
 
 /** Uses one buffer for all reads: a command that writes a gigabyte costs no garbage. */

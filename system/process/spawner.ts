@@ -20,6 +20,8 @@ export type Command = {
   readonly output?: PipeEnd;
   /** Receives standard error; absent: the same pipe as `output`. */
   readonly errors?: PipeEnd;
+  /** Once started it does not keep this process alive until it begins. */
+  readonly isWaiting?: boolean;
 };
 
 export type TreeExit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
@@ -29,6 +31,8 @@ export type StartedCommand = {
   /** Clock ticks since boot; empty where the system has no /proc. */
   readonly startTime: string;
   readonly exit: Promise<TreeExit>;
+  /** Says of a command that waited that it is at work now. */
+  begin(): void;
 };
 
 /** `filter` is what the command reads from its descriptor 3, in base64. */
@@ -43,7 +47,9 @@ export type FromSpawner = { readonly id: number } & (
 export const SPAWNER_GONE = 'ECANCELED';
 
 type Pending = {
-  started(of: Omit<StartedCommand, 'exit'>): void;
+  /** Whether it keeps this process alive. */
+  counts: boolean;
+  started(of: Omit<StartedCommand, 'exit' | 'begin'>): void;
   refused(error: Error): void;
   ended(exit: TreeExit): void;
 };
@@ -62,22 +68,40 @@ let lastId = 0;
  * the program or the folder is missing or the arguments are too long, and with SPAWNER_GONE. `env`
  * is the environment for the spawner, if it has to be started.
  */
-export function spawnCommand(command: Command, env: Readonly<Record<string, string>>): Promise<StartedCommand> {
+export function spawnCommand(
+  { isWaiting = false, ...command }: Command,
+  env: Readonly<Record<string, string>>,
+): Promise<StartedCommand> {
   if (process.versions['bun'] !== undefined) return Promise.reject(new Error(UNDER_BUN));
   const spawner = (current ??= openSpawner(env));
   const id = ++lastId;
   return new Promise((resolve, reject) => {
     let ended: (exit: TreeExit) => void;
     const exit = new Promise<TreeExit>((end) => (ended = end));
-    spawner.pending.set(id, {
-      started: (of) => resolve({ ...of, exit }),
+    const pending: Pending = {
+      counts: true,
+      started: (of) => {
+        pending.counts = !isWaiting;
+        resolve({ ...of, exit, begin });
+      },
       refused: reject,
       ended: (how) => ended(how),
-    });
-    spawner.child.channel?.ref();
+    };
+    const begin = (): void => {
+      pending.counts = true;
+      keepAlive(spawner);
+    };
+    spawner.pending.set(id, pending);
+    keepAlive(spawner);
     // A failure to send comes with the end of the spawner, which settles all that is pending.
     spawner.child.send({ ...command, ...filterOf(command), id } satisfies ToSpawner, () => undefined);
   });
+}
+
+/** Running children keep this process alive; the spawner by itself does not. */
+function keepAlive({ child, pending }: Spawner): void {
+  if ([...pending.values()].some(({ counts }) => counts)) child.channel?.ref();
+  else child.channel?.unref();
 }
 
 function filterOf({ argv }: Command): Pick<ToSpawner, 'filter'> {
@@ -105,15 +129,14 @@ function openSpawner(env: Readonly<Record<string, string>>): Spawner {
   return spawner;
 }
 
-function settleCommand({ child, pending }: Spawner, message: FromSpawner): void {
+function settleCommand(spawner: Spawner, message: FromSpawner): void {
   const { id } = message;
-  const command = pending.get(id);
+  const command = spawner.pending.get(id);
   if (message.kind === 'started') command?.started({ pid: message.pid, startTime: message.startTime });
   else if (message.kind === 'refused') command?.refused(systemError(message.message, message.code));
   else command?.ended({ code: message.code, signal: message.signal });
-  if (message.kind !== 'started') pending.delete(id);
-  // Running children keep this process alive; the spawner by itself does not.
-  if (pending.size === 0) child.channel?.unref();
+  if (message.kind !== 'started') spawner.pending.delete(id);
+  keepAlive(spawner);
 }
 
 /**

@@ -42,7 +42,7 @@ test('what takes the place of a pipe before its writer opens it is not written t
   const folder = tempFolder();
   const { pipes, unlink } = await openPipes({ folder, programs }, ['out']);
   const [{ own, path, inode }] = pipes;
-  await unlink();
+  unlink();
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, 'mine');
   const env = programs.environment();
@@ -58,7 +58,7 @@ test('a pipe has its name in the data folder, and none once it is taken out', as
   const place = { folder: data, programs: mkfifoThen(folder, `echo "$3" > ${seen}`) };
   const { pipes, unlink } = await openPipes(place, ['out']);
   closeSync(pipes[0].own);
-  await unlink();
+  unlink();
   expect(readFileSync(seen, 'utf8')).toContain(`${data}/pipe-`);
   expect(readdirSync(data)).toEqual([]);
 });

@@ -222,11 +222,13 @@ async function runInBackground(
   const { session, sessionIsOver: isOver } = context;
   if (options.background === undefined || session === undefined)
     throw new ToolFailure('No command can go on in the background here: call it without background.');
+  // It may run for long, and nobody waits for its first word.
+  const own = { ...options, prepared: undefined };
   const { id } = await options.background.start({
     session,
     command,
     isOver,
-    spawn: (mark, onOutput) => startAnnounced({ command, mark }, context, options, onOutput),
+    spawn: (mark, onOutput) => startAnnounced({ command, mark }, context, own, onOutput),
   });
   return { content: describeStarted(id) };
 }
@@ -239,9 +241,10 @@ async function startTree(
   onOutput: (bytes: Uint8Array) => void,
 ): ReturnType<StartOnce> {
   const { cwd, folders, dir, fence } = context;
-  const { sandbox, dataDir } = options;
+  const { sandbox, dataDir, prepared } = options;
   const { readOnly, env, sockets } = holdCommand(marked, context, options);
-  const argv = sandbox.wrap([sandbox.programs.at('bash'), '--norc', '--noprofile', '-c', marked.command], {
+  const shell = [sandbox.programs.at('bash'), '--norc', '--noprofile', '-c', marked.command];
+  const argv = sandbox.wrap(shell, {
     cwd,
     folders,
     dir,
@@ -250,8 +253,9 @@ async function startTree(
     sockets,
   });
   try {
-    const pipes = pipePlace(sandbox.programs, dataDir);
-    return { tree: await spawnTree(argv, { cwd: dir, pipes, env, before: fence, onOutput }), argv };
+    const spawning = { cwd: dir, pipes: pipePlace(sandbox.programs, dataDir), env, before: fence, onOutput };
+    const held = argv.slice(0, argv.length - shell.length);
+    return { tree: await (prepared?.spawn(held, shell, spawning) ?? spawnTree(argv, spawning)), argv };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;

@@ -2,6 +2,7 @@
 import type { AgentSettings } from '../../agent-types.ts';
 import type { Network } from '../../../system/network.ts';
 import type { BackgroundCommands } from '../../../system/process/background-files.ts';
+import type { PreparedSandboxes } from '../../../system/process/prepared-sandboxes.ts';
 import type { Sandbox } from '../../sandbox.ts';
 import type { SkillSettings } from './skills.ts';
 
@@ -22,6 +23,8 @@ export type BuiltinOptions = {
   readonly agents?: AgentSettings;
   /** Absent: no command goes on in the background. */
   readonly background?: BackgroundCommands;
+  /** Absent: each command has a sandbox that is built for it. */
+  readonly prepared?: PreparedSandboxes | undefined;
   /** Absent: the run has no skills, and no tool for them. */
   readonly skills?: SkillSettings;
   /** Absent: pages of the public internet alone. */

@@ -1,0 +1,219 @@
+// Keeps a sandbox ready for the next command, because building one takes several times as long as
+// a short command. In it a shell waits for what it is to become; each is used once, and only where
+// a sandbox that is built now would be the same.
+import { closeSync, readSync, writeSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { codeOf } from '../text.ts';
+import { CALL_VARIABLE } from './environment.ts';
+import { ownProcessId } from './orphans.ts';
+import { openPipes, type PipePlace } from './pipes.ts';
+import { isExecutable } from './programs.ts';
+import { canLookInside, readHostMounts, showsSameNow } from './shown-places.ts';
+import { readTree, spawnTree, type ProcessTree, type TreeOptions } from './spawn-tree.ts';
+import { spawnCommand, type StartedCommand } from './spawner.ts';
+
+/** Milliseconds that a sandbox waits for a command. */
+const KEPT_MS = 10_000;
+/** Sandboxes that wait at the same time, of all workspaces. */
+const MOST_PREPARED = 4;
+
+/** Milliseconds that a command waits for a sandbox whose building has begun, and between looks. */
+const MOST_BUILDING_MS = 2_000;
+const LOOK_MS = 2;
+
+/** A pipe takes as much at once; a longer command gets a sandbox of its own. */
+const MOST_SCRIPT = 48 * 1024;
+const SIZE_DIGITS = 8;
+/** What a shell prints when it waits, and nothing else does first. */
+const READY = '+';
+/** At the end of its input it ends. */
+const WAITING = `printf ${READY}; read -rN ${SIZE_DIGITS} size && read -rN "$size" script && eval "$script"`;
+
+type Prepared = {
+  readonly child: StartedCommand;
+  /** File descriptors of our ends. */
+  readonly input: number;
+  readonly output: number;
+};
+
+type Waiting = {
+  /** The arguments of the sandbox, up to the command. */
+  readonly held: readonly string[];
+  /** What was mounted on this machine before it was built. */
+  readonly mounts: string;
+  /** Resolves with null when it could not be started. */
+  readonly started: Promise<Prepared | null>;
+  readonly timer: NodeJS.Timeout;
+};
+
+export type PreparedSandboxes = {
+  /**
+   * Starts `command` in a sandbox with the arguments `held`. Does and rejects as `spawnTree` of both
+   * does.
+   */
+  spawn(held: readonly string[], command: readonly string[], options: TreeOptions): Promise<ProcessTree>;
+  /** Ends the sandboxes that wait, and prepares no more. */
+  close(): void;
+};
+
+/** Only for pipes in a folder that no command reaches: who finds one could give the shell its command. */
+export function createPreparedSandboxes(pipes: PipePlace, keptMs = KEPT_MS): PreparedSandboxes {
+  return new Preparing(pipes, keptMs);
+}
+
+class Preparing implements PreparedSandboxes {
+  readonly #pipes: PipePlace;
+  readonly #keptMs: number;
+  readonly #waiting = new Set<Waiting>();
+  /** Commands that run. */
+  #running = 0;
+  #isClosed = false;
+
+  constructor(pipes: PipePlace, keptMs: number) {
+    this.#pipes = pipes;
+    this.#keptMs = keptMs;
+  }
+
+  async spawn(held: readonly string[], command: readonly string[], options: TreeOptions): Promise<ProcessTree> {
+    this.#running += 1;
+    try {
+      const tree = (await this.#useOne(held, command, options)) ?? (await spawnTree([...held, ...command], options));
+      void tree.exit.then(() => this.#prepareNext(held));
+      return tree;
+    } catch (error) {
+      this.#running -= 1;
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const waiting of this.#waiting) this.#drop(waiting);
+  }
+
+  async #useOne(
+    held: readonly string[],
+    command: readonly string[],
+    options: TreeOptions,
+  ): Promise<ProcessTree | null> {
+    const script = scriptOf(this.#pipes, command, options.env);
+    const found = [...this.#waiting].find((one) => isEqual(one.held, held));
+    if (found === undefined || script === null) return null;
+    this.#forget(found);
+    const prepared = await found.started;
+    if (prepared === null) return null;
+    let isGiven = false;
+    try {
+      if (!(await becomesReady(prepared))) return null;
+      await options.before?.();
+      isGiven = giveScript(found, prepared, script);
+    } finally {
+      closeSync(prepared.input);
+      if (!isGiven) closeSync(prepared.output);
+    }
+    if (!isGiven) return null;
+    prepared.child.begin();
+    return readTree(prepared.child, prepared.output, options.onOutput);
+  }
+
+  /** Prepares for the next command of that kind, where none runs beside it that it would slow. */
+  #prepareNext(held: readonly string[]): void {
+    this.#running -= 1;
+    const isOffered = [...this.#waiting].some((one) => isEqual(one.held, held));
+    const mounts = canLookInside() ? readHostMounts() : null;
+    if (this.#isClosed || this.#running > 0 || isOffered || this.#waiting.size >= MOST_PREPARED || mounts === null)
+      return;
+    // Without one the next command has its own sandbox, and tells what is wrong.
+    const started = startWaiting(held, this.#pipes).catch(() => null);
+    const waiting = { held, mounts, started, timer: setTimeout(() => this.#drop(waiting), this.#keptMs).unref() };
+    this.#waiting.add(waiting);
+    void started.then((prepared) => prepared?.child.exit).then(() => this.#drop(waiting));
+  }
+
+  #drop(waiting: Waiting): void {
+    if (this.#forget(waiting)) void waiting.started.then((prepared) => prepared && closeEnds(prepared));
+  }
+
+  /** Returns false for one that does not wait any more. */
+  #forget(waiting: Waiting): boolean {
+    clearTimeout(waiting.timer);
+    return this.#waiting.delete(waiting);
+  }
+}
+
+async function startWaiting(held: readonly string[], pipes: PipePlace): Promise<Prepared> {
+  const { programs } = pipes;
+  const opened = await openPipes(pipes, ['in', 'out']);
+  const [input, output] = opened.pipes;
+  const shell = [programs.at('bash'), '--norc', '--noprofile', '-c', WAITING];
+  const env = { ...programs.environment(), LC_ALL: 'C', [CALL_VARIABLE]: ownProcessId('helper') };
+  try {
+    const command = { argv: [...held, ...shell], cwd: '/', env, input, output, isWaiting: true };
+    const child = await spawnCommand(command, programs.environment());
+    return { child, input: input.own, output: output.own };
+  } catch (error) {
+    [input, output].forEach(({ own }) => closeSync(own));
+    throw error;
+  } finally {
+    opened.unlink();
+  }
+}
+
+/** Returns false for a sandbox that was not built. One whose building has begun is there before a new one. */
+async function becomesReady({ output }: Prepared): Promise<boolean> {
+  const byte = Buffer.alloc(1);
+  for (const until = performance.now() + MOST_BUILDING_MS; performance.now() < until; await sleep(LOOK_MS)) {
+    try {
+      return readSync(output, byte) === 1 && byte.toString() === READY;
+    } catch (error) {
+      if (codeOf(error) !== 'EAGAIN') return false;
+    }
+  }
+  return false;
+}
+
+/**
+ * Returns false when the waiting shell was not given its script: another sandbox would be built
+ * now, or the shell is gone. One whose input ends before its script does runs nothing.
+ */
+function giveScript({ held, mounts }: Waiting, { child, input }: Prepared, script: Buffer): boolean {
+  if (readHostMounts() !== mounts || !showsSameNow(held, child.pid)) return false;
+  try {
+    return writeSync(input, script) === script.length;
+  } catch {
+    return false;
+  }
+}
+
+function closeEnds({ input, output }: Prepared): void {
+  closeSync(input);
+  closeSync(output);
+}
+
+/**
+ * Returns what makes the waiting shell the command with exactly this environment; null for what
+ * cannot be given so.
+ */
+function scriptOf(
+  { programs }: PipePlace,
+  command: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Buffer | null {
+  const program = programs.at('env');
+  if (!isExecutable(program) || command[0]?.includes('=') !== false) return null;
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const words = [program, '-i', '--', ...variables, ...command];
+  const script = `exec ${words.map(quote).join(' ')} </dev/null`;
+  if (script.length > MOST_SCRIPT || words.some((word) => word.includes('\0'))) return null;
+  return Buffer.from(`${String(script.length).padStart(SIZE_DIGITS, '0')}${script}`, 'latin1');
+}
+
+/** Quotes a word for bash in ASCII alone, whatever bytes it has. */
+function quote(word: string): string {
+  if (/^[\t\n -~]*$/.test(word)) return `'${word.replaceAll("'", String.raw`'\''`)}'`;
+  const bytes = [...Buffer.from(word)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`);
+  return `$'${bytes.join('')}'`;
+}
+
+const isEqual = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((word, at) => word === other[at]);
