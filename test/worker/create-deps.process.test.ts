@@ -47,3 +47,9 @@ test('tools given by a function are there when the worker starts, and what they 
   expect(others()).toEqual(['second']);
   expect(made.tools.definitions.map(({ name }) => name)).toContain('bash');
 });
+
+test('where bubblewrap is a worker has sandboxes that wait for commands, and elsewhere none', async () => {
+  const { prepared, sandbox } = await deps({});
+  expect(prepared !== undefined).toBe(sandbox.kind === 'bwrap');
+  prepared?.close();
+});
