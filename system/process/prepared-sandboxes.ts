@@ -7,7 +7,7 @@ import { codeOf } from '../text.ts';
 import { CALL_VARIABLE } from './environment.ts';
 import { ownProcessId } from './orphans.ts';
 import { openPipes, type PipePlace } from './pipes.ts';
-import { isExecutable } from './programs.ts';
+import { isExecutable, type Programs } from './programs.ts';
 import { canLookInside, readHostMounts, showsSameNow } from './shown-places.ts';
 import { readTree, spawnTree, type ProcessTree, type TreeOptions } from './spawn-tree.ts';
 import { spawnCommand, type StartedCommand } from './spawner.ts';
@@ -146,7 +146,7 @@ async function startWaiting(held: readonly string[], pipes: PipePlace): Promise<
   const opened = await openPipes(pipes, ['in', 'out']);
   const [input, output] = opened.pipes;
   const shell = [programs.at('bash'), '--norc', '--noprofile', '-c', WAITING];
-  const env = { ...programs.environment(), LC_ALL: 'C', [CALL_VARIABLE]: ownProcessId('helper') };
+  const env = waitingEnvironment(programs);
   try {
     const command = { argv: [...held, ...shell], cwd: '/', env, input, output, isWaiting: true };
     const child = await spawnCommand(command, programs.environment());
@@ -190,9 +190,14 @@ function closeEnds({ input, output }: Prepared): void {
   closeSync(output);
 }
 
+/** Names that mean something to the shell that waits, or that it cannot export. */
+const OWN_TO_SHELL =
+  /^(?:BASH.*|SHELLOPTS|E?UID|PPID|SHLVL|IFS|_|S?RANDOM|SECONDS|LINENO|EPOCH.*|HISTCMD|FUNCNAME|GROUPS|DIRSTACK|OPT(?:ARG|IND)|POSIXLY_CORRECT)$/;
+const EXPORTABLE = /^[A-Za-z_][A-Za-z_0-9]*$/;
+
 /**
  * Returns what makes the waiting shell the command with exactly this environment; null for what
- * cannot be given so.
+ * cannot be given so. No value is an argument of a program: other users of the machine can read those.
  */
 function scriptOf(
   { programs }: PipePlace,
@@ -200,13 +205,25 @@ function scriptOf(
   env: Readonly<Record<string, string>>,
 ): Buffer | null {
   const program = programs.at('env');
+  const names = Object.keys(env);
   if (!isExecutable(program) || command[0]?.includes('=') !== false) return null;
-  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  const words = [program, '-i', '--', ...variables, ...command];
-  const script = `exec ${words.map(quote).join(' ')} </dev/null`;
-  if (script.length > MOST_SCRIPT || words.some((word) => word.includes('\0'))) return null;
+  if (names.some((name) => !EXPORTABLE.test(name) || OWN_TO_SHELL.test(name))) return null;
+  const gone = [...Object.keys(waitingEnvironment(programs)), 'PWD', 'OLDPWD'];
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${quote(value)}`);
+  // The shell warns of a locale that the machine lacks, as the command's own shell does.
+  const become = `{ unset -v ${gone.join(' ')}; export ${variables.join(' ')}; } 2>/dev/null`;
+  // What the shell itself adds is left out.
+  const words = [program, '-u', '_', '-u', 'SHLVL', '--', ...command];
+  const script = `${become}; exec ${words.map(quote).join(' ')} </dev/null`;
+  if (script.length > MOST_SCRIPT || script.includes('\0')) return null;
   return Buffer.from(`${String(script.length).padStart(SIZE_DIGITS, '0')}${script}`, 'latin1');
 }
+
+const waitingEnvironment = (programs: Programs): Readonly<Record<string, string>> => ({
+  ...programs.environment(),
+  LC_ALL: 'C',
+  [CALL_VARIABLE]: ownProcessId('helper'),
+});
 
 /** Quotes a word for bash in ASCII alone, whatever bytes it has. */
 function quote(word: string): string {

@@ -37,14 +37,14 @@ function place(): Place {
 const hidesSecret: Mounts = ({ secret }) => ['--tmpfs', secret, '--remount-ro', secret];
 
 /** What bash runs in, with a simple sandbox whose mounts are asked for at each command. */
-function open(at: Place, mounts: Mounts = hidesSecret, keptMs = LONG) {
-  if (found === null) throw new Error('there is no bubblewrap');
+function open(at: Place, mounts: Mounts = hidesSecret, keptMs = LONG, programAt = found?.programs.at) {
+  if (found === null || programAt === undefined) throw new Error('there is no bubblewrap');
   const wrap: Sandbox['wrap'] = (argv, { cwd, dir = cwd, readOnly }) => {
     const own = [readOnly === true ? '--ro-bind' : '--bind', cwd, cwd];
     const shown = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', ...own, ...mounts(at)];
     return [found.programs.at('bwrap'), '--die-with-parent', '--unshare-pid', ...shown, '--chdir', dir, '--', ...argv];
   };
-  const prepared = createPreparedSandboxes(pipePlace(found.programs, at.dataDir), keptMs);
+  const prepared = createPreparedSandboxes(pipePlace({ ...found.programs, at: programAt }, at.dataDir), keptMs);
   onTestFinished(() => prepared.close());
   const background = createBackground({ folder: join(at.dataDir, 'background'), held: true });
   onTestFinished(() => background.close());
@@ -88,7 +88,7 @@ test.runIf(found)(
 );
 
 const EVERYTHING = `
-  tr '\\0' '\\n' </proc/$$/environ | od -c; tr '\\0' ' ' </proc/$$/cmdline; echo
+  sort -z </proc/$$/environ | od -c; tr '\\0' ' ' </proc/$$/cmdline; echo
   echo "$0|$-|$SHLVL|$$|$PPID|$_|$#|$BASH_EXECUTION_STRING"
   declare -p | grep -v 'EPOCH\\|RANDOM\\|SECONDS'; set -o; shopt; ulimit -a; umask; trap; id; pwd
   readlink /proc/$$/fd/0; ls /proc/$$/fd; read line || echo no input
@@ -98,13 +98,40 @@ const EVERYTHING = `
 
 test.runIf(found)('a command finds in it all that it finds in a sandbox of its own (L40 L55)', async () => {
   const { said, alone } = open(place());
-  const env = { ODD: `it's "ä€" $HOME \`x\` \\ \n\t\u0001\u007f!`, EMPTY: '', 'WITH.DOT': '1' };
+  const env = { ODD: `it's "ä€" $HOME \`x\` \\ \n\t\u0001\u007f!`, EMPTY: '', LANG: 'xx_XX.UTF-8' };
   const context = { env, idempotencyKey: 'same' };
   const own = (await alone(EVERYTHING, context)).content;
   await said('true > x');
   expect(await said(EVERYTHING, context)).toBe(own);
   expect(own).toContain('no input');
   expect(await said(`${WAITED} printf %s "$ODD" | od -c`, context)).toMatch(/^waited\n/);
+});
+
+test.runIf(found)(
+  'a name that the waiting shell cannot have, or would follow, leads to a sandbox of its own (L40)',
+  async () => {
+    const { said, alone } = open(place());
+    for (const env of [{ 'WITH.DOT': '1' }, { SHELLOPTS: 'pipefail' }, { BASH_ENV: '/dev/null' }, { SHLVL: '3' }]) {
+      const context = { env, idempotencyKey: 'same' };
+      await said('true > x');
+      expect(await said(EVERYTHING, context)).toBe((await alone(EVERYTHING, context)).content);
+      await said('true > x');
+      expect(await said(WAITED, context)).toMatch(/^(?:\+.*\n)*new$/);
+    }
+  },
+);
+
+test.runIf(found)('no value of the environment is an argument of a program (O12)', async () => {
+  const at = place();
+  const env = join(at.cwd, 'env');
+  writeFileSync(env, '#!/bin/sh\necho "$@" >>arguments\nexec env "$@"\n', { mode: 0o755 });
+  const { said } = open(at, hidesSecret, LONG, (name) => (name === 'env' ? env : found!.programs.at(name)));
+  await said('true > x');
+  const context = { env: { TOKEN: 'canary-value' } };
+  expect(await said(`${WAITED} echo "$TOKEN"`, context)).toBe('waited\ncanary-value');
+  const told = readFileSync(join(at.cwd, 'arguments'), 'utf8');
+  expect(told).toContain('--norc');
+  expect(told).not.toContain('canary-value');
 });
 
 test.runIf(found)('statuses, signals and output are as in a sandbox of its own (L36)', async () => {
