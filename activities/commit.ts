@@ -55,9 +55,8 @@ async function captureLast(
     : null;
 }
 
-// Tells tools and hooks of ends, after they are stored: the end of a run, the end of a session.
-
 /**
+ * Tells tools and hooks of ends, after they are stored: the end of a run, the end of a session.
  * Tells tools of the end of a run, after it is stored; a run that could not be opened held nothing.
  * Throws StoreError.
  */

@@ -60,10 +60,10 @@ export function createActivities(deps: Deps, stops: StopOrder | null = null): Ac
   };
 }
 
-// Stores a text that is too long to travel in a message, a piece at a time, for a workflow that
-// starts an agent with it (Q4).
-
-/** Stores a text by its content, so that a second attempt returns the same hash. */
+/**
+ * Stores a text that is too long to travel in a message, a piece at a time, for a workflow that
+ * starts an agent with it (Q4): by its content, so that a second attempt returns the same hash.
+ */
 function storeText({ store }: Deps): (attempt: unknown, input: StoreText) => Promise<StoredText> {
   return async (_attempt, { text, after }) => {
     const before = after === undefined ? new Uint8Array() : await store.get(after);

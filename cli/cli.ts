@@ -174,9 +174,6 @@ function inputOpener(
   };
 }
 
-// Finds out how a terminal draws characters of ambiguous width, in one column or in two: by a
-// variable, else by writing one and asking where the cursor is, as vim does.
-
 /** Written at the start of a row; the answer is the column behind the character. */
 const QUERY = '…\u001b[6n';
 const VARIABLE = 'PERDURE_AMBIGUOUS_WIDTH';
@@ -187,7 +184,11 @@ type WidthQuery = {
   answer(column: number): boolean;
 };
 
-/** Returns null where the variable says it. Throws UsageError for another value than 1 or 2. */
+/**
+ * Finds out how a terminal draws characters of ambiguous width, in one column or in two: by a
+ * variable, else by writing one and asking where the cursor is, as vim does. Returns null where the
+ * variable says it. Throws UsageError for another value than 1 or 2.
+ */
 export function ambiguousWidth(env: Env): WidthQuery | null {
   const given = env[VARIABLE];
   if (given !== undefined && given !== '' && given !== '1' && given !== '2')

@@ -175,14 +175,12 @@ export function parseTime(flag: string, text: string): number {
   return value;
 }
 
-// Reads the JSON schema of --output-schema from its file.
-
 /** Most bytes of the file, including whitespace; a larger schema would be refused anyway. */
 const LARGEST = 1024 * 1024;
 
 /**
- * Reads the JSON schema at the absolute `path`. Throws UsageError, also for a schema that an answer
- * cannot be checked against (L53).
+ * Reads the JSON schema of --output-schema at the absolute `path`. Throws UsageError, also for a
+ * schema that an answer cannot be checked against (L53).
  */
 export function readSchema(path: string): JsonSchema {
   const value = parseJson(path, readContent(path));

@@ -69,11 +69,9 @@ function describeMissingReply(label: string): BrokenScript {
   return { kind: 'broken', why: `scripted model: the script has no reply for ${label}` };
 }
 
-// Tells whether a request meets a reply's `when` or `expect`.
-
 /**
- * Says which condition of a reply's `when` or `expect` a request does not meet; undefined when it
- * meets all of them.
+ * Says which condition of a reply's
+ * `when` or `expect` a request does not meet; undefined when it meets all of them.
  */
 function describeUnmet(condition: RequestCondition, request: ParsedRequest): string | undefined {
   const { lastUserText: text, toolResult, hasToolResult, system, model, maxTokens, compaction } = condition;

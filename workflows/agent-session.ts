@@ -234,10 +234,11 @@ function withTitle(input: Partial<ResumedInput>): ResumedInput {
   return { ...(input as ResumedInput), title, visibility };
 }
 
-// Checks out the files of a fork before its first run (T10). If that is impossible the fork fails,
-// with the reason: it would work on other files than its conversation is about.
-
-/** Returns the failure of the fork; null when its files are there, or it has none of its own. */
+/**
+ * Checks out the files of a fork before its first run (T10). If that is impossible the fork fails,
+ * with the reason: it would work on other files than its conversation is about. Returns the failure
+ * of the fork; null when its files are there, or it has none of its own.
+ */
 async function openForkFolder(session: Session): Promise<ApplicationFailure | null> {
   const { checkOut } = session.facts.now;
   if (!checkOut) return null;

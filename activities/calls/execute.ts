@@ -225,11 +225,12 @@ async function formatTimed(
   return await formatOutcome(environment.store, { ...request, key }, verdict, performance.now() - began);
 }
 
-// Checks before a person is asked whether a call could work at all, so that nobody decides about one
-// that cannot. The failure's text quotes the file, so this is done only where the run may read the
-// file without asking.
-
-/** Says why the call would fail. Null: it may work, or only a person may find out. */
+/**
+ * Checks before a person is asked whether a call could work at all, so that nobody decides about
+ * one that cannot. The failure's text quotes the file, so this is done only where the run may read
+ * the file without asking. Says why the call would fail. Null: it may work, or only a person may
+ * find out.
+ */
 async function findFailure(
   environment: CallEnvironment,
   { tool, input }: Pick<ReadyCall, 'tool' | 'input'>,

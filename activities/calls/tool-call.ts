@@ -60,8 +60,6 @@ export function journalNameOf({ environment: { session }, run: { key } }: Claime
   return { session, key };
 }
 
-// Builds the context that a tool is given with its input from the executor's facts.
-
 /**
  * The run of a call that a context is made for. An early call, which may be dropped and made again
  * at will, has no fence. `generation` is the claim that children are recorded with; null for a call
@@ -72,6 +70,7 @@ type ContextRun = Pick<EarlyRun, 'id' | 'signal' | 'iteration' | 'progress' | 'm
     readonly generation: number | null;
   };
 
+/** Builds the context that a tool is given with its input from the executor's facts. */
 export function buildToolContext(
   environment: Omit<CallEnvironment, 'registry' | 'hooks' | 'host' | 'mode'>,
   run: ContextRun,

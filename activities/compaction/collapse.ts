@@ -140,9 +140,6 @@ function estimateSaving({ from, to, characters }: OldStretch, short: string, cha
   return Math.floor((characters - shortForm({ from, to }, short).length) / charactersPerToken);
 }
 
-// Finds closed old stretches that may be shown short one day (L9): whole rounds or trajectories,
-// old enough, without a prompt of the run that goes on, and not staged or short already.
-
 /** The share of what is in view that is too new. */
 const NEWEST = 0.3;
 /**
@@ -163,7 +160,11 @@ type OldStretch = {
 
 type OldStretches = { readonly stretches: readonly OldStretch[]; readonly shrunkBefore: number };
 
-/** Finds the stretches, oldest first, at most `most`. `window` is in characters. */
+/**
+ * Finds closed old stretches that may be shown short one day (L9): whole rounds or trajectories,
+ * old enough, without a prompt of the run that goes on, and not staged or short already. Finds the
+ * stretches, oldest first, at most `most`. `window` is in characters.
+ */
 export function findOldStretches(
   entries: readonly Entry[],
   bodies: Bodies,

@@ -247,10 +247,6 @@ function tellEnd(live: LiveWriter, iteration: number, entries: readonly Entry[])
   announceBoundary(live, iteration, entries, entries.length - 1);
 }
 
-// Handles a summary that was not made: Temporal tries again after a wait that holds no slot, or the
-// run parks, as for any model call (L14, L15). When no wait helps, the compaction has failed once
-// (L10).
-
 /** One attempt at a compaction. */
 type CompactionAttempt = {
   readonly deps: SummaryDeps;
@@ -261,8 +257,10 @@ type CompactionAttempt = {
 };
 
 /**
- * Counts the failure and decides what follows. `tries` does not count this failure yet; `asked` is
- * the model. Throws for another attempt.
+ * Handles a summary that was not made: Temporal tries again after a wait that holds no slot, or the
+ * run parks, as for any model call (L14, L15). When no wait helps, the compaction has failed once
+ * (L10). Counts the failure and decides what follows. `tries` does not count this failure yet;
+ * `asked` is the model. Throws for another attempt.
  */
 function handleUnanswered(
   step: CompactionAttempt,

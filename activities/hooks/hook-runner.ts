@@ -230,15 +230,14 @@ function toPattern(name: string): RegExp {
   return new RegExp(`^${parts.join('.*')}$`, 's');
 }
 
-// Writes the messages of a run as a file for the stop hooks that ask for it. It lies among
-// Perdure's data, where no command of the agent reaches it: a guard may judge by it.
-
 /** Milliseconds. Files that a killed worker left are removed once no hook can still read them. */
 const LEFT_OVER_MS = 2 * 24 * 3_600_000;
 
 /**
- * Gives `work` the path of a file with the text, which is removed when `work` has ended. Rejects
- * when it cannot be written.
+ * Writes the messages of a run as a file for the stop hooks that ask for it. It lies among
+ * Perdure's data, where no command of the agent reaches it: a guard may judge by it. Gives `work`
+ * the path of a file with the text, which is removed when `work` has ended. Rejects when it cannot
+ * be written.
  */
 async function withTranscript<Value>(
   folder: string,

@@ -295,9 +295,6 @@ export function backoffMs({ firstMs, maxMs }: Backoff, failures: number, random:
   return Math.round(base * (1 + random / 4));
 }
 
-// Recognises that an account has used up its allowance, or that its key is refused. Waiting or
-// another model does not help: a person has to act.
-
 /** Sentences by `error.details.error_code`, which stays stable when messages change. */
 const BY_CODE: Readonly<Record<string, string>> = {
   enforced_spend_limit_reached:
@@ -312,7 +309,9 @@ const NO_CREDIT =
   'the account cannot be billed: see to its credit or payment under Billing in the console, then send `continue`';
 
 /**
- * Says what a person can do, as the rest of a sentence; undefined for a failure of another kind.
+ * Recognises that an account has used up its allowance, or that its key is refused. Waiting or
+ * another model does not help: a person has to act. Says what a person can do, as the rest of a
+ * sentence; undefined for a failure of another kind.
  */
 function accountProblem(status: number | undefined, error: APIError): string | undefined {
   const code = error.errorCode ?? '';

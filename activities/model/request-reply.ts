@@ -119,18 +119,18 @@ function report({ deps, config, input, attempt }: ModelStep, level: 'warn' | 'er
   deps.log(level, words, { ...runFields(config), iteration: input.iteration, attempt: attempt.number });
 }
 
-// Continues a reply that the API paused in the middle because its own tools take long
-// (`pause_turn`, L88): sending the received part back as it came makes the reply go on. It is one
-// reply and one step of the loop, so the activity handles it alone, and the workflow schedules
-// nothing more.
-
 /** A reply that was paused this often is taken as it is. */
 const MOST_PAUSES = 20;
 
 /** `of` is the digest of the request that it answers. */
 type StoredPause = { readonly v: 1; readonly of: Hash; readonly message: Message };
 
-/** Repeats the request with the received part at its end, so that the reply goes on. */
+/**
+ * Continues a reply that the API paused in the middle because its own tools take long
+ * (`pause_turn`, L88): sending the received part back as it came makes the reply go on. It is one
+ * reply and one step of the loop, so the activity handles it alone, and the workflow schedules
+ * nothing more. Repeats the request with the received part at its end, so that the reply goes on.
+ */
 function continueRequest({ messages, ...body }: ModelRequest, { message }: PausedReply): ModelRequest {
   return { ...body, messages: [...messages, { role: 'assistant', content: [...listResumableBlocks(message)] }] };
 }

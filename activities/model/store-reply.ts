@@ -237,9 +237,6 @@ export function observableMessage(tools: Pick<CallRunner, 'copyInput'>, message:
   return { ...message, content };
 }
 
-// Finds a call that a model wrote into its text instead of making it (L15): such a reply ends, and
-// nothing has run. The forms are those that models fall into; what quotes them is code in Markdown.
-
 /** The opening of a call, or of a list of calls, where a line begins. */
 const OPENING = /^ {0,3}<(?:[a-z]+:)?(?:invoke\b|function_calls>|tool_call>)/i;
 const NAME = /<(?:[a-z]+:)?invoke\s+name\s*=\s*["']([^"'\n]{1,200})["']|"name"\s*:\s*"([^"\n]{1,200})"/i;
@@ -247,7 +244,11 @@ const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 /** Characters after an opening in which the call's name stands. */
 const NAME_WITHIN = 500;
 
-/** Returns the name of the first call outside of code that `isTool` knows, or undefined. */
+/**
+ * Finds a call that a model wrote into its text instead of making it (L15): such a reply ends, and
+ * nothing has run. The forms are those that models fall into; what quotes them is code in Markdown.
+ * Returns the name of the first call outside of code that `isTool` knows, or undefined.
+ */
 export function findTextCall(text: string, isTool: (name: string) => boolean): string | undefined {
   let fence: string | null = null;
   let at = 0;

@@ -190,15 +190,14 @@ function writeBegun(own: string, begun: z.infer<typeof begunSchema>): void {
   writeJsonFile(begunFile(own), begun, 'durable');
 }
 
-// Finds what others have changed in a folder while a rewind goes on. Where no file may take the
-// place of another, one that a rewind was killed at has the beginning of its content.
-
 /** A rewind from the snapshot `begun` to the snapshot `to`; `now` is the folder as it is. */
 type Underway = { readonly begun: string; readonly now: string; readonly to: string };
 
 /**
- * Returns the files that are neither as in `begun` nor as in `to`, nor on the way between. One that
- * both have, and that is missing, someone else has deleted: a rewind replaces it.
+ * Finds what others have changed in a folder while a rewind goes on. Where no file may take the
+ * place of another, one that a rewind was killed at has the beginning of its content. Returns the
+ * files that are neither as in `begun` nor as in `to`, nor on the way between. One that both have,
+ * and that is missing, someone else has deleted: a rewind replaces it.
  */
 async function findForeignChanges(reading: ShadowReading, { begun, now, to }: Underway): Promise<ReadonlySet<RawPath>> {
   const found = new Set<RawPath>();

@@ -224,9 +224,6 @@ function ignoreProblem(error: unknown): void {
   if (!(error instanceof GitProblem)) throw error;
 }
 
-// Runs `git worktree` one at a time for a repository: it reads all of its work trees, and fails at
-// one that is half made or half removed. The agents of one reply begin at once (L72).
-
 /**
  * Another worker, or a person, may make a work tree at the same time all the same: then it is tried
  * again this often, after this many milliseconds more each time.
@@ -241,6 +238,10 @@ type WorktreeCommand = (
   signal: AbortSignal,
 ) => Promise<string>;
 
+/**
+ * Runs `git worktree` one at a time for a repository: it reads all of its work trees, and fails at
+ * one that is half made or half removed. The agents of one reply begin at once (L72).
+ */
 export function createWorktreeCommand(): WorktreeCommand {
   const turns = new Map<string, ReturnType<typeof createLimit>>();
   return (git, place, args, signal) => {

@@ -74,15 +74,15 @@ export async function newestIn(
   return found;
 }
 
-// Lets a returning person choose among sessions: with arrows, a search and a preview, or by number
-// on a terminal that cannot be drawn on.
-
 /** Lines of the last reply in a preview. */
 const LINES = 5;
 /** Most sessions in a numbered table. */
 const NUMBERED = 20;
 
-/** Throws UsageError when none is chosen. */
+/**
+ * Lets a returning person choose among sessions: with arrows, a search and a preview, or by number
+ * on a terminal that cannot be drawn on. Throws UsageError when none is chosen.
+ */
 async function chooseSession(cli: Cli, opened: OpenedServer, there: readonly SessionInfo[]): Promise<SessionId> {
   const left = new AbortController();
   const leave = (): void => left.abort();

@@ -297,10 +297,6 @@ function trackCalls(paint: Paint): ShownCalls {
   };
 }
 
-// Suppresses repeated facts. The entries that a step appends are told before its attempt has
-// succeeded. If it dies, a retry or the call after a parking tells them again; they were true all
-// along, and a person need not read them twice.
-
 /**
  * Returns true for an event that an attempt told before it died. Must be called with each event, in
  * order.
@@ -310,6 +306,11 @@ type IsRepeat = (event: WatchedEvent) => boolean;
 /** Number of attempts that may still die, at least as many as calls run in parallel. */
 const KEPT_TELLINGS = 64;
 
+/**
+ * Suppresses repeated facts. The entries that a step appends are told before its attempt has
+ * succeeded. If it dies, a retry or the call after a parking tells them again; they were true all
+ * along, and a person need not read them twice.
+ */
 function suppressRepeats(): IsRepeat {
   const byAttempt = new RecentMap<string, string[]>(KEPT_TELLINGS);
   const pending = new Set<string>();

@@ -192,9 +192,6 @@ async function configChecks(env: Env, dataDir: string | undefined, file?: string
   }
 }
 
-// Checks the server for `perdure doctor`: the embedded one of a data folder, or one that is not
-// ours.
-
 /**
  * Checks the embedded server of a data folder: whether it runs, from which binary, and which
  * workers it has. Throws SetupProblem for a data folder whose database cannot be used.

@@ -58,10 +58,6 @@ export function watchPage(monitor: Monitor | null, { live }: LivePage): void {
   });
 }
 
-// Exposes the sessions of a server as gauges for Prometheus (O14). They are computed on request
-// from visibility and are equal in every process, so take the largest over all processes, not their
-// sum.
-
 /**
  * Milliseconds for which a result is reused, and milliseconds that a scrape waits. A later answer
  * serves the next scrape.
@@ -73,7 +69,11 @@ type FleetMetrics = () => Promise<string>;
 
 type Sessions = Pick<PerdureClient, 'counts' | 'list'>;
 
-/** `say` gets the reason when the server cannot be asked, once until it answers again. */
+/**
+ * Exposes the sessions of a server as gauges for Prometheus (O14). They are computed on request
+ * from visibility and are equal in every process, so take the largest over all processes, not their
+ * sum. `say` gets the reason when the server cannot be asked, once until it answers again.
+ */
 function fleetMetrics(sessions: Sessions, say: (line: string) => void, now = Date.now): FleetMetrics {
   let last: { readonly at: number; readonly text: Promise<string> } | null = null;
   let failing = false;

@@ -326,15 +326,16 @@ function noSchedule(name: string): ClientProblem {
   return new ClientProblem('no_schedule', `no schedule ${name}: \`perdure schedule list\` shows those there are`);
 }
 
-// Tells Temporal when a schedule fires: by its cron expression, and by what is planned for days on
-// which its zone's clock changes.
-
 /** Month names as Temporal spells them. */
 const MONTHS = [
   ...(['JANUARY', 'FEBRUARY', 'MARCH', 'APRIL', 'MAY', 'JUNE', 'JULY', 'AUGUST', 'SEPTEMBER', 'OCTOBER'] as const),
   ...(['NOVEMBER', 'DECEMBER'] as const),
 ];
 
+/**
+ * Tells Temporal when a schedule fires: by its cron expression, and by what is planned for days on
+ * which its zone's clock changes.
+ */
 function specOf({ facts, clock }: Pick<Plan, 'facts' | 'clock'>): ScheduleSpec {
   return {
     cronExpressions: [facts.cron],

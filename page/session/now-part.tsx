@@ -184,11 +184,10 @@ function TaskList({ tasks }: { readonly tasks: string }) {
   );
 }
 
-// Shows the background commands of a session (L84), with the last lines of each.
-
 /** Most characters of a command. */
 const SHOWN = 160;
 
+/** Shows the background commands of a session (L84), with the last lines of each. */
 function BackgroundList({ commands }: { readonly commands: readonly BackgroundCommand[] }) {
   return (
     <section id="background" aria-label="Commands in the background">

@@ -87,10 +87,6 @@ function sumRows(rows: readonly Row[]): LineCount {
   return counts.reduce((a, b) => ({ lines: a.lines + b.lines, files: a.files + b.files }), { lines: 0, files: 0 });
 }
 
-// Reads the text results of the glob and grep tools: lines, a summary in brackets, then what could
-// not be searched. A result that was too large arrives as its head and tail, with notes between and
-// after them.
-
 /** `complete`: every path is included. */
 type Listing = { readonly paths: readonly string[]; readonly complete: boolean };
 
@@ -100,6 +96,11 @@ const NONE = /^\(no (?:files|matches|files match)\)$/;
 /** The notes around a preview. */
 const PREVIEW = /^\[(?:… [\d,]+ characters left out …|The result is large: .*)\]$/;
 
+/**
+ * Reads the text results of the glob and grep tools: lines, a summary in brackets, then what could
+ * not be searched. A result that was too large arrives as its head and tail, with notes between and
+ * after them.
+ */
 function readListing(output: string): Listing {
   const { lines, summary, notes } = splitOutput(output, LISTED);
   const paths = lines.filter((line) => !PREVIEW.test(line));

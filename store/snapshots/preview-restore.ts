@@ -193,10 +193,11 @@ async function findUnheld(place: ShadowPlace, folder: RawPath, deleted: Readonly
 
 const pathIn = (root: string, path: RawPath): Buffer => Buffer.concat([Buffer.from(`${root}/`), bytesOf(path)]);
 
-// Finds files that no snapshot of a folder as it is now holds, and that are all the same as another
-// snapshot has them (T7): beyond a bound, or ignored by now. There is nothing to restore of them.
-
-/** Returns those of `paths`, which `now` lacks, that lie in the folder as `to` has them. */
+/**
+ * Finds files that no snapshot of a folder as it is now holds, and that are all the same as another
+ * snapshot has them (T7): beyond a bound, or ignored by now. There is nothing to restore of them.
+ * Returns those of `paths`, which `now` lacks, that lie in the folder as `to` has them.
+ */
 async function findAlreadyThere(
   reading: ShadowReading & Pick<ShadowPlace, 'root'>,
   { now, to }: { readonly now: string; readonly to: string },

@@ -117,11 +117,6 @@ function groupDigits(n: number): string {
   return n.toLocaleString('en-US');
 }
 
-// Counts the pages of a PDF without reading it: by the objects that say they are one, and by the
-// largest count of a list. A file that was changed keeps old pages, and other lists have counts, so
-// the smaller of the two is taken. It takes a fifth of a second at most, whatever is in the file:
-// each part is looked at once, and how many there are, and how large they unpack, is bounded.
-
 /**
  * Bounds of the search: the bytes to which object streams unpack together, the number of those, and
  * the number of all streams.
@@ -137,7 +132,13 @@ const MOST_COUNTED = 10_000;
 /** Characters between the type of a stream and its beginning. */
 const DICTIONARY = 2_000;
 
-/** Returns null when no page is found, or pages cannot be counted. */
+/**
+ * Counts the pages of a PDF without reading it: by the objects that say they are one, and by the
+ * largest count of a list. A file that was changed keeps old pages, and other lists have counts, so
+ * the smaller of the two is taken. It takes a fifth of a second at most, whatever is in the file:
+ * each part is looked at once, and how many there are, and how large they unpack, is bounded.
+ * Returns null when no page is found, or pages cannot be counted.
+ */
 export function countPdfPages(bytes: Buffer): number | null {
   const text = bytes.toString('latin1');
   const streams = unpackObjectStreams(bytes, text);

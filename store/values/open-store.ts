@@ -69,14 +69,14 @@ function bucketOf(place: string): Bucket {
   return { bucket, prefix: rest.join('/').replace(/\/$/, '') };
 }
 
-// Cleans a store in a bucket. A value is copied aside on a condition, then removed: a session that
-// writes it anew in between loses nothing, because readers look at both places. It needs two rights
-// more than sessions do.
-
 /** The folder that objects of each kind lie in. */
 const FOLDERS = { record: 'keys/', value: 'blobs/', aside: 'aside/' } as const;
 
-/** `sealing` tells how the store's records are sealed. */
+/**
+ * Cleans a store in a bucket. A value is copied aside on a condition, then removed: a session that
+ * writes it anew in between loses nothing, because readers look at both places. It needs two rights
+ * more than sessions do. `sealing` tells how the store's records are sealed.
+ */
 export function s3Care(objects: Objects, sealing: () => Promise<Sealing | null>): StoreCare {
   return {
     list: (kind) => listFolder(objects, kind),

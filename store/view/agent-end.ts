@@ -117,15 +117,15 @@ function joinParagraphs(...parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-// Tells what an agent did that a limit or a stop has cut short: its parent's model would else begin
-// anew.
-
 /** The newest calls that are listed. */
 const MOST_CALLS = 30;
 const LONGEST_INPUT = 160;
 const LONGEST_WORDS = 2_000;
 
-/** Returns '' for a run without calls. Words are told where the last reply has none. */
+/**
+ * Tells what an agent did that a limit or a stop has cut short: its parent's model would else begin
+ * anew. Returns '' for a run without calls. Words are told where the last reply has none.
+ */
 export function describeDeeds(entries: readonly Entry[]): string {
   const outcomes = entries.flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
   const ends = new Map(outcomes.map(({ toolUseId, isError }) => [toolUseId, isError ? ' (failed)' : '']));

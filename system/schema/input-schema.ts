@@ -134,13 +134,11 @@ function requireUsable(schema: JsonSchema, what: string): JsonSchema {
   return schema;
 }
 
-// Mends an input that misses its schema only by how a value is written: a list or a number as a
-// JSON text, null for a field that is absent. A value is mended where the schema leaves no doubt of
-// what is meant.
-
 /**
- * Returns the input as it was meant, as far as that is certain, and the same value where nothing
- * is.
+ * Mends an input that misses its schema only by how a value is written: a list or a number as a
+ * JSON text, null for a field that is absent. A value is mended where the schema leaves no doubt of
+ * what is meant. Returns the input as it was meant, as far as that is certain, and the same value
+ * where nothing is.
  */
 export function mendInput(schema: JsonSchema, input: unknown): unknown {
   return mendValue(schema, input, foldBranches(schema), 0);

@@ -278,9 +278,6 @@ function buildLink(
   };
 }
 
-// Asks a server at an address whether it still answers, each time this machine has slept: its
-// connection may have died meanwhile, and nobody would notice before the time of a call is over.
-
 /**
  * Tries that share the time: the first may go over a connection that died, and a network needs some
  * seconds to come back.
@@ -295,8 +292,10 @@ type AskedServer = {
 };
 
 /**
- * Asks until the connection is over. `lose` is called with the end of a sentence when no answer came
- * `withinMs` after a sleep.
+ * Asks a server at an address whether it still answers, each time this machine has slept: its
+ * connection may have died meanwhile, and nobody would notice before the time of a call is over.
+ * Asks until the connection is over. `lose` is called with the end of a sentence when no answer
+ * came `withinMs` after a sleep.
  */
 function askOnWake(server: AskedServer, withinMs: number, lose: (why: string) => void): void {
   const closed = new AbortController();

@@ -79,8 +79,6 @@ async function importFile(file: string, source: string): Promise<LoadedModule> {
   }
 }
 
-// Imports a configuration in TypeScript on any Node: jiti removes the types in memory.
-
 /**
  * Each option is set, because JITI_… variables would decide otherwise. Compiled files are not
  * cached: the default is a shared folder, and they are run.
@@ -106,8 +104,9 @@ const OPTIONS: JitiOptions = {
 const PARSE = 'ParseError: ';
 
 /**
- * Imports `file`, an absolute path. Throws what the file throws; for one that is not TypeScript, an
- * error with the place in the first line.
+ * Imports a configuration in TypeScript on any Node: jiti removes the types in memory. Imports
+ * `file`, an absolute path. Throws what the file throws; for one that is not TypeScript, an error
+ * with the place in the first line.
  */
 export async function importTypeScript(file: string): Promise<{ readonly default?: unknown }> {
   // It is loaded only here, because most configurations do not need it.

@@ -183,9 +183,6 @@ async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-// Builds the Temporal CLI with Go, which needs nothing but a Go proxy. It takes about four minutes
-// on two cores, once.
-
 /**
  * The newest version that `go install` takes: later ones replace modules. It holds server 1.29.1.
  */
@@ -193,6 +190,10 @@ const VERSION = 'v1.5.1';
 const PACKAGE = `github.com/temporalio/cli/cmd/temporal@${VERSION}`;
 const REPORT_MS = 30_000;
 
+/**
+ * Builds the Temporal CLI with Go, which needs nothing but a Go proxy. It takes about four minutes
+ * on two cores, once.
+ */
 export const buildBinary: BinarySource = async ({ into, programs, say }) => {
   const bin = mkdtempSync(join(into, '.build-'));
   try {

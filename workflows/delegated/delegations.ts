@@ -112,10 +112,6 @@ export class Delegations {
   }
 }
 
-// Keeps reports that fit no open call. After a reset, ends that came before it are reported first
-// and wait for their calls, which are begun again. The end of a call that was given up is not
-// needed. All of it travels in a handover, and is bounded.
-
 /** How many reports are kept, and how many given-up calls are remembered: the newest. */
 const MOST_KEPT = 100;
 
@@ -133,6 +129,11 @@ type EarlyCarry = {
   readonly givenUp?: readonly CallKey[];
 };
 
+/**
+ * Keeps reports that fit no open call. After a reset, ends that came before it are reported first
+ * and wait for their calls, which are begun again. The end of a call that was given up is not
+ * needed. All of it travels in a handover, and is bounded.
+ */
 class EarlyReports {
   private reports: ReadonlyMap<CallKey, DelegatedReport>;
   private givenUp: readonly CallKey[];

@@ -138,8 +138,6 @@ function moveToResume({ tools, parkedUntil }: RunWait): PerformedMove | undefine
   return parkedUntil === null ? undefined : { do: 'park', waitMs: Math.max(0, parkedUntil - Date.now()) };
 }
 
-// Keeps the run's own calls from spending what its agents hold of its limits (L69, L71).
-
 /**
  * Sessions of earlier releases could spend the grant of a lost foreground agent a second time.
  */
@@ -147,7 +145,10 @@ const LOST_GRANTS = 'perdure-lost-grants';
 
 type AgentReserves = { readonly reservedBeside: RemainingBudget; readonly reservedByCalls: RemainingBudget };
 
-/** Lowers the rules by what the run's agents may still take, or may have taken without a report. */
+/**
+ * Keeps the run's own calls from spending what its agents hold of its limits (L69, L71). Lowers the
+ * rules by what the run's agents may still take, or may have taken without a report.
+ */
 function rulesBesideAgents(rules: Rules, { reservedBeside, reservedByCalls }: AgentReserves): Rules {
   const all = hasAny(reservedByCalls) && patched(LOST_GRANTS);
   return withoutReserved(rules, all ? sumBudgets([reservedBeside, reservedByCalls]) : reservedBeside);

@@ -256,10 +256,9 @@ export class Session {
   }
 }
 
-// Tells the root what waits for people in an agent's session (L70).
-
 /**
- * Tells the newest list, one after the other, to the root, where people see it and decide (L70).
+ * Reports what waits for people in an agent's session to the root, where they see it and decide
+ * (L70): the newest list, one after the other.
  */
 class AskReporter {
   private readonly session: HostSession;
@@ -311,11 +310,10 @@ class AskReporter {
   }
 }
 
-// Lists the signals that did nothing, and why, for the person who has just sent one.
-
 /** How many are kept; a new workflow run begins with none. */
 const MOST_KEPT = 10;
 
+/** Lists the signals that did nothing, and why, for the person who has just sent one. */
 class PassedOverLog {
   private kept: readonly PassedOver[] = [];
 

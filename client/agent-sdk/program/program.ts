@@ -293,8 +293,6 @@ function tryRemove(file: string): boolean {
   }
 }
 
-// Names and reads the files that note the state of programs in the data folder.
-
 /** Returns 16 hexadecimal digits that depend on the texts and their order. */
 function shortHash(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);

@@ -190,10 +190,10 @@ function pathsIn(root: string, cwd: string, paths: readonly string[]): readonly 
   return found.length === 0 ? null : found;
 }
 
-// Writes sections of a patch as text. What is no UTF-8 would be falsified there, and so it becomes a
-// binary patch.
-
-/** `prefix` is the one that the patch was made with. Throws TooLarge. */
+/**
+ * Writes sections of a patch as text. What is no UTF-8 would be falsified there, and so it becomes
+ * a binary patch. `prefix` is the one that the patch was made with. Throws TooLarge.
+ */
 async function writeSections(
   reading: ShadowReading,
   sections: readonly PatchSection[],

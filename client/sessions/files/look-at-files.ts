@@ -137,15 +137,14 @@ function openReading(open: () => ShadowReading | undefined): ShadowReading | nul
   }
 }
 
-// Tells which files the calls of a session name: a file that none names may be a person's, or have
-// been written by a program that a call started (T7).
-
 /** What surrounds names in a command. */
 const BETWEEN = /[\s'"`=:;,|&<>(){}[\]]+/;
 
 /**
- * Returns whether a call names a file, or a folder above it, by its path, or a command does by the
- * name alone. `cwd` is the folder of the session; `path` is relative to `root`.
+ * Tells which files the calls of a session name: a file that none names may be a person's, or have
+ * been written by a program that a call started (T7). Returns whether a call names a file, or a
+ * folder above it, by its path, or a command does by the name alone. `cwd` is the folder of the
+ * session; `path` is relative to `root`.
  */
 export function createFileNaming(
   entries: readonly Entry[],

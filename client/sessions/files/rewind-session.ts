@@ -126,13 +126,14 @@ function send(
   return updateAndWait<RewindRecord>(about, ANSWER_MS);
 }
 
-// Plans to undo the last rewind of a session, also when it went on since (T7): what it did since is
-// left behind in turn.
-
 /** `turns`: replies since the rewind, which are left behind. */
 type UndoPlan = { readonly rewind: RewindRequest; readonly turns: number };
 
-/** `from` is the head of the session. Throws ClientProblem where nothing was taken back. */
+/**
+ * Plans to undo the last rewind of a session, also when it went on since (T7): what it did since is
+ * left behind in turn. `from` is the head of the session. Throws ClientProblem where nothing was
+ * taken back.
+ */
 export async function planUndo(store: Store, session: SessionId, from: Hash): Promise<UndoPlan> {
   const entries = entriesIn(await readChain(store, session, from));
   const at = findLastRewind(entries);

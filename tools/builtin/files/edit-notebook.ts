@@ -65,9 +65,6 @@ function writeSource(text: string, span: Span, source: string): string {
   return lines.length === 0 ? '[]' : `${opening}${lines.join(between)}${text.slice(last.end, span.end)}`;
 }
 
-// Finds where values stand in a JSON text, so that one of them can be replaced and all the rest
-// stays as it was written. For texts that JSON.parse takes.
-
 /** Where a value begins, and where it has ended. */
 type Span = { readonly start: number; readonly end: number };
 
@@ -110,6 +107,10 @@ function listInner(text: string, { start, end }: Span): readonly Span[] {
   return found;
 }
 
+/**
+ * Finds where values stand in a JSON text, so that one of them can be replaced and all the rest
+ * stays as it was written. For texts that JSON.parse takes.
+ */
 const spanOfAll = (text: string): Span => ({ start: skipBlanks(text, 0), end: text.trimEnd().length });
 
 function listElements(text: string, span: Span): readonly Span[] {
