@@ -1,7 +1,7 @@
 // One iteration's model call: appends the entries since the last one, shows the model its view,
-// streams the reply, stores it, and returns what the loop needs to know of it. Safe to attempt twice:
-// the step record, which one attempt creates together with the reply, gives a later one what was
-// stored (L16); a fence finds out whether Temporal has given the step to another attempt.
+// streams the reply, stores it, and returns what the loop needs to know of it. Safe to attempt
+// twice: the step record, which one attempt creates together with the reply, gives a later one what
+// was stored (L16); a fence finds out whether Temporal has given the step to another attempt.
 import type { CallModel, ModelCallAnswer, ModelResult } from '../workflows/contract/activities.ts';
 import { type Attempt, createGivenUpError } from './attempt.ts';
 import { shareInFlight } from '../system/async.ts';

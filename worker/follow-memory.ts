@@ -1,5 +1,5 @@
-// Bounds of what a worker keeps in memory, by the memory that there is: what is beyond is read from the
-// store, or replayed, when it is needed again.
+// Bounds of what a worker keeps in memory, by the memory that there is: what is beyond is read from
+// the store, or replayed, when it is needed again.
 import { totalmem } from 'node:os';
 
 const MB = 1024 * 1024;

@@ -197,8 +197,8 @@ async function endWorktree({ input: { agent, title }, facts, ports }: Session): 
 }
 
 /**
- * Any client can start a session with any argument: a bad one fails the session, with a sentence. An
- * argument of a session with a history was readable to an earlier worker, so this one lacks an
+ * Any client can start a session with any argument: a bad one fails the session, with a sentence.
+ * An argument of a session with a history was readable to an earlier worker, so this one lacks an
  * encryption key or has the wrong one: its task fails, and is retried until a worker can read it.
  */
 function parseArgument(argument: unknown): ResumedInput {

@@ -1,7 +1,7 @@
 // The journal of a call: everything durable about it, under one name (L40). A call is open, then
-// started up to three times (not at all when it is denied, refused or delegated), then ended. Each step is a record that is created once, so one of all
-// attempts ever makes it. An attempt that finds a call started runs it again, as the next start,
-// only when a check or a person allows it.
+// started up to three times (not at all when it is denied, refused or delegated), then ended. Each
+// step is a record that is created once, so one of all attempts ever makes it. An attempt that
+// finds a call started runs it again, as the next start, only when a check or a person allows it.
 import { createHash, randomUUID } from 'node:crypto';
 import type { OutcomeFacts } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
@@ -14,7 +14,10 @@ import type { AbortCause } from '../../tools/tool.ts';
 import { present } from '../../workflows/contract/present.ts';
 
 type Claim = {
-  /** The worker that made the claim: on which host, and until which boot, its processes can be found. */
+  /**
+   * The worker that made the claim: on which host, and until which boot, its processes can be
+   * found.
+   */
   readonly host: ProcessIdentity;
   readonly tool: string;
   /** SHA-256 of the input as JSON. */

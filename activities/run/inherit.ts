@@ -146,8 +146,8 @@ function typeOptions({ model, ...type }: AgentType, parent: RunConfig, small: st
   };
 }
 
-// Tells an agent in a work tree of its own what lies in the workspace and not there: git brings what
-// it tracks, and neither installed packages, nor settings, nor the files of submodules.
+// Tells an agent in a work tree of its own what lies in the workspace and not there: git brings
+// what it tracks, and neither installed packages, nor settings, nor the files of submodules.
 const MOST_NAMED = 20;
 /** Folders that are looked into for empty ones. */
 const MOST_FOLDERS = 200;

@@ -39,8 +39,8 @@ export function groupOf(session: SessionInfo, now: number): SessionGroup {
 export type GroupedSession = PlacedSession & { readonly group: SessionGroup };
 
 /**
- * Returns the sessions in the order of their groups, agents below their caller. A tree stands in the
- * group of its most urgent member; an agent that failed is its caller's to deal with.
+ * Returns the sessions in the order of their groups, agents below their caller. A tree stands in
+ * the group of its most urgent member; an agent that failed is its caller's to deal with.
  */
 export function orderInGroups(
   sessions: readonly SessionInfo[],

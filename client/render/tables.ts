@@ -10,8 +10,8 @@ import { isAtLeast } from '../sessions/running/with-running.ts';
 import { endWords } from './ending-words.ts';
 
 /**
- * Formats rows with each column as wide as its widest cell, and the last column unpadded; a row that
- * is one text stands alone on its line. Ends with a line break.
+ * Formats rows with each column as wide as its widest cell, and the last column unpadded; a row
+ * that is one text stands alone on its line. Ends with a line break.
  */
 export function formatTable(
   paint: Paint,

@@ -70,7 +70,9 @@ export type CreateClient = {
 
 /** What a client of the product's own has besides. */
 type FolderPorts = {
-  /** Looks at the end of a session's live channel. Absent: only stored steps show that it is alive. */
+  /**
+   * Looks at the end of a session's live channel. Absent: only stored steps show that it is alive.
+   */
   readonly peek?: (session: SessionId) => Promise<LivePeek>;
   /**
    * Opens the snapshots of files on this machine (T11). Throws ClientProblem where it has none,
@@ -182,8 +184,8 @@ export type LiveEvents = (
 export type StartOptions = OptionChanges &
   Abortable & {
     /**
-     * Absent: chosen here. An open session takes the given options, and null removes the session's own
-     * value.
+     * Absent: chosen here. An open session takes the given options, and null removes the session's
+     * own value.
      */
     readonly session?: string;
     readonly messageId?: string;

@@ -1,5 +1,5 @@
-// Sends bodies in parts to the connection as they are, past fetch, which copies a body several times
-// and holds it for as long as the request may be aborted.
+// Sends bodies in parts to the connection as they are, past fetch, which copies a body several
+// times and holds it for as long as the request may be aborted.
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { PartedBody } from '../../system/parted-body.ts';

@@ -48,15 +48,18 @@ type Waiting = {
 
 export type PreparedSandboxes = {
   /**
-   * Starts `command` in a sandbox with the arguments `held`. Does and rejects as `spawnTree` of both
-   * does.
+   * Starts `command` in a sandbox with the arguments `held`. Does and rejects as `spawnTree` of
+   * both does.
    */
   spawn(held: readonly string[], command: readonly string[], options: TreeOptions): Promise<ProcessTree>;
   /** Ends the sandboxes that wait, and prepares no more. */
   close(): void;
 };
 
-/** Only for pipes in a folder that no command reaches: who finds one could give the shell its command. */
+/**
+ * Only for pipes in a folder that no command reaches: who finds one could give the shell its
+ * command.
+ */
 export function createPreparedSandboxes(pipes: PipePlace, keptMs = KEPT_MS): PreparedSandboxes {
   return new Preparing(pipes, keptMs);
 }
@@ -159,7 +162,10 @@ async function startWaiting(held: readonly string[], pipes: PipePlace): Promise<
   }
 }
 
-/** Returns false for a sandbox that was not built. One whose building has begun is there before a new one. */
+/**
+ * Returns false for a sandbox that was not built. One whose building has begun is there before a
+ * new one.
+ */
 async function becomesReady({ output }: Prepared): Promise<boolean> {
   const byte = Buffer.alloc(1);
   for (const until = performance.now() + MOST_BUILDING_MS; performance.now() < until; await sleep(LOOK_MS)) {
@@ -197,7 +203,8 @@ const EXPORTABLE = /^[A-Za-z_][A-Za-z_0-9]*$/;
 
 /**
  * Returns what makes the waiting shell the command with exactly this environment; null for what
- * cannot be given so. No value is an argument of a program: other users of the machine can read those.
+ * cannot be given so. No value is an argument of a program: other users of the machine can read
+ * those.
  */
 function scriptOf(
   { programs }: PipePlace,

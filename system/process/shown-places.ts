@@ -36,7 +36,10 @@ export function readHostMounts(): string | null {
 
 const readMounts = (process: number | 'self'): string => readFileSync(`/proc/${process}/mountinfo`, 'utf8');
 
-/** Returns the paths at which something is mounted. One whose folder was moved has another path by then. */
+/**
+ * Returns the paths at which something is mounted. One whose folder was moved has another path by
+ * then.
+ */
 function listMountPoints(mounts: string): ReadonlySet<string> {
   const written = mounts.split('\n').map((line) => line.split(' ')[4] ?? '');
   return new Set(

@@ -46,8 +46,8 @@ export async function spawnTree(argv: readonly string[], options: TreeOptions): 
 }
 
 /**
- * Reads the output of a command that was started. Only now: until someone has opened it for writing,
- * a pipe reads as ended. `own` is our end, which is closed with the tree.
+ * Reads the output of a command that was started. Only now: until someone has opened it for
+ * writing, a pipe reads as ended. `own` is our end, which is closed with the tree.
  */
 export function readTree(
   { pid, startTime, exit }: StartedCommand,

@@ -53,8 +53,8 @@ export type Append =
   | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };
 
 /**
- * A message of a user. `by` is the sender's name, and `querySource` says how the message came, where
- * that is known (O12).
+ * A message of a user. `by` is the sender's name, and `querySource` says how the message came,
+ * where that is known (O12).
  */
 export type UserEntry = {
   readonly kind: 'user';

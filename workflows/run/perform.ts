@@ -88,8 +88,8 @@ function callModel(context: RunContext, state: RunState): Promise<Event> {
 }
 
 /**
- * If the budget does not cover both, the summary is left out (L51). Sessions of earlier releases did
- * not check.
+ * If the budget does not cover both, the summary is left out (L51). Sessions of earlier releases
+ * did not check.
  */
 function canPaySummary(state: RunState, rules: Rules): boolean {
   return findSpentBudget(state, rules, rules.summarySpend) === null || !patched('perdure-summary-budget');
@@ -125,8 +125,8 @@ function beginPreparation({ session, snapshot: { config, rules } }: RunContext, 
 }
 
 /**
- * Returns null when no preparation may begin now: an earlier one, overtaken by another boundary, may
- * still be running or unbilled.
+ * Returns null when no preparation may begin now: an earlier one, overtaken by another boundary,
+ * may still be running or unbilled.
  */
 function preparationTerms({ sideWork }: Session, state: RunState, rules: Rules): { readonly keeps?: Spend } | null {
   if (isTooClose(state, rules) && patched('perdure-close-preparations')) return null;

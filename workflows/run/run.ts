@@ -73,8 +73,8 @@ class CurrentRun implements RunContext {
   }
 
   /**
-   * Removes the messages and snips that the transition has used, and hands the session over when that
-   * is due.
+   * Removes the messages and snips that the transition has used, and hands the session over when
+   * that is due.
    */
   goRound(state: RunState, { transition }: Extract<Move, { do: 'go_round' }>): Promise<void> | null {
     const { session } = this;
@@ -161,8 +161,8 @@ function rulesBesideAgents(rules: Rules, { reservedBeside, reservedByCalls }: Ag
 type FinishedRun = Pick<RunCarry, 'messages' | 'startedAt'> & { readonly config: Hash | null; readonly ms?: number };
 
 /**
- * Stores the last entries, which no model call will carry, and how the run ended (L39, L47). Nothing
- * cancels this: storing is retried until it succeeds or what is stored is damaged.
+ * Stores the last entries, which no model call will carry, and how the run ended (L39, L47).
+ * Nothing cancels this: storing is retried until it succeeds or what is stored is damaged.
  */
 export async function finishRun(
   session: Session,
