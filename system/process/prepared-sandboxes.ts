@@ -10,7 +10,7 @@ import { openPipes, type PipePlace } from './pipes.ts';
 import { isExecutable, type Programs } from './programs.ts';
 import { canLookInside, readHostMounts, showsSameNow } from './shown-places.ts';
 import { readTree, spawnTree, type ProcessTree, type TreeOptions } from './spawn-tree.ts';
-import { spawnCommand, type StartedCommand } from './spawner.ts';
+import { spawnCommand, type StartedCommand, type TreeExit } from './spawner.ts';
 
 /** Milliseconds that a sandbox waits for a command. */
 const KEPT_MS = 10_000;
@@ -81,7 +81,7 @@ class Preparing implements PreparedSandboxes {
     this.#running += 1;
     try {
       const tree = (await this.#useOne(held, command, options)) ?? (await spawnTree([...held, ...command], options));
-      void tree.exit.then(() => this.#prepareNext(held));
+      void tree.exit.then((exit) => this.#ended(held, exit));
       return tree;
     } catch (error) {
       this.#running -= 1;
@@ -119,9 +119,14 @@ class Preparing implements PreparedSandboxes {
     return readTree(prepared.child, prepared.output, options.onOutput);
   }
 
+  /** A command that was killed has mostly been stopped, and then its run makes no other soon. */
+  #ended(held: readonly string[], { code, signal }: TreeExit): void {
+    this.#running -= 1;
+    if (signal === null && code !== null && code < 128) this.#prepareNext(held);
+  }
+
   /** Prepares for the next command of that kind, where none runs beside it that it would slow. */
   #prepareNext(held: readonly string[]): void {
-    this.#running -= 1;
     const isOffered = [...this.#waiting].some((one) => isEqual(one.held, held));
     const mounts = canLookInside() ? readHostMounts() : null;
     if (this.#isClosed || this.#running > 0 || isOffered || this.#waiting.size >= MOST_PREPARED || mounts === null)

@@ -40,6 +40,8 @@ export function startCounting(): Counting {
     look: () => {
       const counts = new Map<string, number>();
       for (const { url, functions } of (ask('Profiler.takePreciseCoverage') as Coverage).result) {
+        // What Node's own modules do is what their callers do, and the test runner calls them too.
+        if (url.startsWith('node:')) continue;
         const file = relative(root, url.replace(/^file:\/\//, ''));
         if (file.startsWith('..') || /^(test|node_modules|scripted-model)\//.test(file)) continue;
         for (const { functionName, ranges } of functions)

@@ -9,13 +9,15 @@ const root = join(import.meta.dirname, '../../..');
 type Counted = { readonly functions: number; readonly grown: readonly { readonly of: string }[] };
 
 /**
- * A glance at each message that is sent, and at each folder that other programs of the machine have
- * made in the one for temporary files since.
+ * A glance at each message that is sent, and at each folder and mount that other programs of the
+ * machine have made since.
  */
 const ALLOWED = [
   'activities/model/stream/encode-request.js encodeMessage',
   'store/transcript/system-message.js',
   'system/process/bwrap.js',
+  'system/process/data-folders.js',
+  'system/process/shown-places.js',
 ];
 
 test.each([

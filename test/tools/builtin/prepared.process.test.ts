@@ -134,6 +134,12 @@ test.runIf(found)('no value of the environment is an argument of a program (O12)
   expect(told).not.toContain('canary-value');
 });
 
+test.runIf(found)('after a command that was killed no sandbox waits (L48)', async () => {
+  const { bash, said } = open(place());
+  await bash('kill -KILL $$');
+  expect(await said(WAITED)).toBe('new');
+});
+
 test.runIf(found)('statuses, signals and output are as in a sandbox of its own (L36)', async () => {
   const { bash, alone } = open(place());
   const commands = [
