@@ -27,6 +27,7 @@ const MOST_FOLDERS = 32;
  */
 export const MOST_INSTRUCTION_CHARACTERS = 32_000;
 const MOST_BYTES = 4 * MOST_INSTRUCTION_CHARACTERS;
+const LEAST_BYTES = 8 * 1024;
 const MOST_TOGETHER = 2 * MOST_INSTRUCTION_CHARACTERS;
 /** The most files that one file names, those that they name included. */
 const MOST_IMPORTS = 20;
@@ -150,7 +151,8 @@ async function readText({ config, root, hidden }: InstructionPlace, path: string
   try {
     const { handle, stats } = await openFile(workspace, await confine(workspace, path));
     try {
-      const most = Math.min(stats.size, MOST_BYTES);
+      // Some file systems tell no size of a file that has text.
+      const most = Math.min(Math.max(stats.size, LEAST_BYTES), MOST_BYTES);
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(most), 0, most, 0);
       return clip(buffer.toString('utf8', 0, bytesRead), MOST_INSTRUCTION_CHARACTERS);
     } finally {

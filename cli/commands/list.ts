@@ -23,7 +23,7 @@ gives a choice: phase:waiting,parked. sort:cost sorts, sort:-cost with the large
 export function listCommand(program: Command, cli: Cli): void {
   program
     .command('list')
-    .description('list the sessions, newest first; on a terminal, those that need you, are stuck or failed come first')
+    .description('list the newest sessions; on a terminal, those of them that need you, are stuck or failed come first')
     .argument('[filter...]', 'only those that it means')
     .option('--limit <n>', 'how many to list at most', parseWholeNumber, 50)
     .option('--json', 'print one JSON object per session')

@@ -23,7 +23,9 @@ function dispatchParts({ undici, dispatcher }: Dispatching, body: PartedBody): D
     override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
       // A redirect may have made it a request without a body.
       if (!options.body) return dispatcher.dispatch(options, handler);
-      const headers = { ...(options.headers as Record<string, string>), 'content-length': `${body.byteLength}` };
+      const given = Object.entries(options.headers as Record<string, string>);
+      const others = given.filter(([name]) => name.toLowerCase() !== 'content-length');
+      const headers = { ...Object.fromEntries(others), 'content-length': `${body.byteLength}` };
       // The types of undici leave out that it takes an iterable.
       return dispatcher.dispatch({ ...options, headers, body: body.pieces() as unknown as Readable }, handler);
     }

@@ -99,17 +99,18 @@ class Preparing implements PreparedSandboxes {
     command: readonly string[],
     options: TreeOptions,
   ): Promise<ProcessTree | null> {
-    const script = scriptOf(this.#pipes, command, options.env);
     const found = [...this.#waiting].find((one) => isEqual(one.held, held));
-    if (found === undefined || script === null) return null;
+    const script = found && scriptOf(this.#pipes, command, options.env);
+    if (!found || !script) return null;
     this.#forget(found);
     const prepared = await found.started;
     if (prepared === null) return null;
     let isGiven = false;
     try {
-      if (!(await becomesReady(prepared))) return null;
+      if (!(await becomesReady(prepared, options.signal))) return null;
       await options.before?.();
-      isGiven = giveScript(found, prepared, script);
+      // A sandbox of its own is ended while it is built.
+      isGiven = options.signal?.aborted !== true && giveScript(found, prepared, script);
     } finally {
       closeSync(prepared.input);
       if (!isGiven) closeSync(prepared.output);
@@ -171,9 +172,10 @@ async function startWaiting(held: readonly string[], pipes: PipePlace): Promise<
  * Returns false for a sandbox that was not built. One whose building has begun is there before a
  * new one.
  */
-async function becomesReady({ output }: Prepared): Promise<boolean> {
+async function becomesReady({ output }: Prepared, signal?: AbortSignal): Promise<boolean> {
   const byte = Buffer.alloc(1);
   for (const until = performance.now() + MOST_BUILDING_MS; performance.now() < until; await sleep(LOOK_MS)) {
+    if (signal?.aborted === true) return false;
     try {
       return readSync(output, byte) === 1 && byte.toString() === READY;
     } catch (error) {
@@ -203,7 +205,7 @@ function closeEnds({ input, output }: Prepared): void {
 
 /** Names that mean something to the shell that waits, or that it cannot export. */
 const OWN_TO_SHELL =
-  /^(?:BASH.*|SHELLOPTS|E?UID|PPID|SHLVL|IFS|_|S?RANDOM|SECONDS|LINENO|EPOCH.*|HISTCMD|FUNCNAME|GROUPS|DIRSTACK|OPT(?:ARG|IND)|POSIXLY_CORRECT)$/;
+  /^(?:BASH.*|SHELLOPTS|E?UID|PPID|SHLVL|IFS|_|S?RANDOM|SECONDS|LINENO|EPOCH.*|HISTCMD|FUNCNAME|GROUPS|DIRSTACK|OPT(?:ARG|IND)|PIPESTATUS|POSIXLY_CORRECT)$/;
 const EXPORTABLE = /^[A-Za-z_][A-Za-z_0-9]*$/;
 
 /**
@@ -218,7 +220,8 @@ function scriptOf(
 ): Buffer | null {
   const program = programs.at('env');
   const names = Object.keys(env);
-  if (!isExecutable(program) || command[0]?.includes('=') !== false) return null;
+  if (!isExecutable(program) || command[0]?.includes('=') !== false || names.length === 0) return null;
+  if ([...command, ...Object.values(env)].some((word) => word.includes('\0'))) return null;
   if (names.some((name) => !EXPORTABLE.test(name) || OWN_TO_SHELL.test(name))) return null;
   const gone = [...Object.keys(waitingEnvironment(programs)), 'PWD', 'OLDPWD'];
   const variables = Object.entries(env).map(([name, value]) => `${name}=${quote(value)}`);
@@ -227,7 +230,7 @@ function scriptOf(
   // What the shell itself adds is left out.
   const words = [program, '-u', '_', '-u', 'SHLVL', '--', ...command];
   const script = `${become}; exec ${words.map(quote).join(' ')} </dev/null`;
-  if (script.length > MOST_SCRIPT || script.includes('\0')) return null;
+  if (script.length > MOST_SCRIPT) return null;
   return Buffer.from(`${String(script.length).padStart(SIZE_DIGITS, '0')}${script}`, 'latin1');
 }
 

@@ -48,7 +48,13 @@ function listMountPoints(mounts: string): ReadonlySet<string> {
 }
 
 /** Some kernels do not tell which processes another one has started. */
-export const canLookInside = (): boolean => childrenOf(process.pid) !== null;
+export function canLookInside(): boolean {
+  try {
+    return childrenOf(process.pid) !== null;
+  } catch {
+    return false;
+  }
+}
 
 /**
  * `leader` is the pid of the sandbox's own process, and `held` its arguments, up to the command. A
@@ -56,10 +62,10 @@ export const canLookInside = (): boolean => childrenOf(process.pid) !== null;
  */
 export function showsSameNow(held: readonly string[], leader: number): boolean {
   const shown = readArguments(held);
-  const [first, ...others] = childrenOf(leader) ?? [];
-  if (shown === null || first === undefined || others.length > 0) return false;
-  const root = `/proc/${first}/root`;
   try {
+    const [first, ...others] = childrenOf(leader) ?? [];
+    if (shown === null || first === undefined || others.length > 0) return false;
+    const root = `/proc/${first}/root`;
     if (!isSame(lookAt(`/proc/${first}/cwd/.`), lookAt(shown.dir))) return false;
     const mounted = listMountPoints(readMounts(first));
     return [...shown.places].every(([path, from]) => {

@@ -21,6 +21,8 @@ export type TreeOptions = {
   readonly pipes: PipePlace;
   /** Awaited right before the program is started; when it throws, the program is not started. */
   readonly before?: () => Promise<void>;
+  /** Once it is aborted, nothing is waited for: the caller ends what was started. */
+  readonly signal?: AbortSignal;
   /**
    * Receives standard output and error in the order they were written. The view is reused after the
    * call returns.

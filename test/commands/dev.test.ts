@@ -83,10 +83,11 @@ test.runIf(process.platform === 'linux')(
       (name) => readFileSync(join(place.data, name), 'utf8').match(/[\w+/=-]{20,}/g) ?? [],
     );
     expect(kept.length).toBeGreaterThan(3);
-    const running = argumentsOfDescendants(dev.pid);
     // The server, the command in its sandbox and the MCP program are among them.
-    for (const part of ['temporal', 'under-way', 'many-tools.mjs']) expect(running.join('\n')).toContain(part);
-    const all = running.join('\n');
+    const all = await until(() => {
+      const running = argumentsOfDescendants(dev.pid).join('\n');
+      return ['temporal', 'under-way', 'many-tools.mjs'].every((part) => running.includes(part)) && running;
+    });
     expect([apiKey, ofServer, ...kept].filter((secret) => all.includes(secret))).toEqual([]);
     writeFileSync(join(place.cwd, 'done'), '');
     await until(() => dev.out().includes('run 1 ended'));

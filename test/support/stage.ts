@@ -185,7 +185,8 @@ export async function decideByKey(tab: Page, text: string, key: string, letter =
     const code = /^[0-9]$/.test(key) ? 'Digit' + key : 'Key' + key.toUpperCase();
     const shiftKey = /^[A-Z]$/.test(key);
     const init = { key: letter, code, shiftKey, bubbles: true, cancelable: true };
-    document.body.dispatchEvent(new KeyboardEvent('keydown', init));
+    // Where a person's key would go: a field that has the focus would get it.
+    (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent('keydown', init));
     return true;
   })(${JSON.stringify({ text, key, letter })})`;
   await expect.poll(() => tab.evaluate(press), { timeout: 600_000 }).toBe(true);

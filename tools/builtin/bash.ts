@@ -253,7 +253,9 @@ async function startTree(
     sockets,
   });
   try {
-    const spawning = { cwd: dir, pipes: pipePlace(sandbox.programs, dataDir), env, before: fence, onOutput };
+    const { signal } = context;
+    const pipes = pipePlace(sandbox.programs, dataDir);
+    const spawning = { cwd: dir, pipes, env, before: fence, signal, onOutput };
     const held = argv.slice(0, argv.length - shell.length);
     return { tree: await (prepared?.spawn(held, shell, spawning) ?? spawnTree(argv, spawning)), argv };
   } catch (error) {

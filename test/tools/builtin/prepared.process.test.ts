@@ -17,6 +17,12 @@ import { Superseded, type ToolContext } from '../../../tools/tool.ts';
 import { until } from '../../support/until.ts';
 import { inputFor, processesWith, tempFolder, toolContext } from '../support.ts';
 
+/**
+ * Whatever is mounted or unmounted on the machine meanwhile, by other tests too, leads to a new
+ * sandbox: such a run says nothing about one that waits.
+ */
+const whateverIsMounted = { retry: 5 };
+
 const found = await probeSandbox({ kinds: ['bwrap'] }).catch(() => null);
 const LONG = 1_000_000;
 /** The first process of a sandbox tells by its arguments whether a shell had waited in it. */
@@ -78,6 +84,7 @@ async function waitingIn(cwd: string): Promise<readonly number[]> {
 
 test.runIf(found)(
   'the next command of a workspace finds a sandbox that waits, and each is used once (L55)',
+  whateverIsMounted,
   async () => {
     const { said } = open(place());
     const [first, ...others] = [1, 2, 3].map(() => `${WAITED} touch /dev/shm/mark 2>/dev/null; ls /dev/shm`);
@@ -96,22 +103,32 @@ const EVERYTHING = `
   cut -d' ' -f5- /proc/self/mountinfo; ls -d /proc/[0-9]*; cut -d' ' -f4-8 /proc/$$/stat
   cat /proc/self/cgroup /proc/self/oom_score_adj /proc/self/limits`;
 
-test.runIf(found)('a command finds in it all that it finds in a sandbox of its own (L40 L55)', async () => {
-  const { said, alone } = open(place());
-  const env = { ODD: `it's "ä€" $HOME \`x\` \\ \n\t\u0001\u007f!`, EMPTY: '', LANG: 'xx_XX.UTF-8' };
-  const context = { env, idempotencyKey: 'same' };
-  const own = (await alone(EVERYTHING, context)).content;
-  await said('true > x');
-  expect(await said(EVERYTHING, context)).toBe(own);
-  expect(own).toContain('no input');
-  expect(await said(`${WAITED} printf %s "$ODD" | od -c`, context)).toMatch(/^waited\n/);
-});
+test.runIf(found)(
+  'a command finds in it all that it finds in a sandbox of its own (L40 L55)',
+  whateverIsMounted,
+  async () => {
+    const { said, alone } = open(place());
+    const env = { ODD: `it's "ä€" $HOME \`x\` \\ \n\t\u0001\u007f!`, EMPTY: '', LANG: 'xx_XX.UTF-8' };
+    const context = { env, idempotencyKey: 'same' };
+    const own = (await alone(EVERYTHING, context)).content;
+    await said('true > x');
+    expect(await said(EVERYTHING, context)).toBe(own);
+    expect(own).toContain('no input');
+    expect(await said(`${WAITED} printf %s "$ODD" | od -c`, context)).toMatch(/^waited\n/);
+  },
+);
 
 test.runIf(found)(
   'a name that the waiting shell cannot have, or would follow, leads to a sandbox of its own (L40)',
   async () => {
     const { said, alone } = open(place());
-    for (const env of [{ 'WITH.DOT': '1' }, { SHELLOPTS: 'pipefail' }, { BASH_ENV: '/dev/null' }, { SHLVL: '3' }]) {
+    for (const env of [
+      { 'WITH.DOT': '1' },
+      { SHELLOPTS: 'pipefail' },
+      { BASH_ENV: '/dev/null' },
+      { SHLVL: '3' },
+      { PIPESTATUS: '3' },
+    ]) {
       const context = { env, idempotencyKey: 'same' };
       await said('true > x');
       expect(await said(EVERYTHING, context)).toBe((await alone(EVERYTHING, context)).content);
@@ -121,7 +138,7 @@ test.runIf(found)(
   },
 );
 
-test.runIf(found)('no value of the environment is an argument of a program (O12)', async () => {
+test.runIf(found)('no value of the environment is an argument of a program (O12)', whateverIsMounted, async () => {
   const at = place();
   const env = join(at.cwd, 'env');
   writeFileSync(env, '#!/bin/sh\necho "$@" >>arguments\nexec env "$@"\n', { mode: 0o755 });
@@ -185,7 +202,7 @@ const changes: readonly (readonly [what: string, change: (at: Place) => void])[]
   ],
 ];
 
-test.runIf(found).each(changes)('where %s a command gets a new sandbox (L55)', async (_, change) => {
+test.runIf(found).each(changes)('where %s a command gets a new sandbox (L55)', whateverIsMounted, async (_, change) => {
   const at = place();
   const { said } = open(at);
   await said('true > x');
@@ -197,17 +214,21 @@ test.runIf(found).each(changes)('where %s a command gets a new sandbox (L55)', a
   expect(await said(command)).toMatch(/^waited\n.*No such file/);
 });
 
-test.runIf(found)('a folder of a workspace that was made again is not worked in as the old one (L55)', async () => {
-  const at = place();
-  const { said } = open(at);
-  const dir = join(at.cwd, 'sub');
-  mkdirSync(dir);
-  await said('true > x', { dir });
-  await until(async () => (await waitingIn(dir)).length === 1);
-  renameSync(dir, join(at.cwd, 'old'));
-  mkdirSync(dir);
-  expect(await said(`${WAITED} touch made; ls`, { dir })).toBe('new\nmade');
-});
+test.runIf(found)(
+  'a folder of a workspace that was made again is not worked in as the old one (L55)',
+  whateverIsMounted,
+  async () => {
+    const at = place();
+    const { said } = open(at);
+    const dir = join(at.cwd, 'sub');
+    mkdirSync(dir);
+    await said('true > x', { dir });
+    await until(async () => (await waitingIn(dir)).length === 1);
+    renameSync(dir, join(at.cwd, 'old'));
+    mkdirSync(dir);
+    expect(await said(`${WAITED} touch made; ls`, { dir })).toBe('new\nmade');
+  },
+);
 
 test.runIf(found)(
   'other arguments of the sandbox lead to a new one: more to hide, another folder, only reading (L55)',
@@ -243,6 +264,7 @@ test.runIf(found).each([
 
 test.runIf(found)(
   'a command in the background, one beside others and a very long one get sandboxes of their own',
+  whateverIsMounted,
   async () => {
     const at = place();
     const { bash, said, background } = open(at);
@@ -264,39 +286,47 @@ test.runIf(found)(
   },
 );
 
-test.runIf(found)('a stop and a time limit end all that a command has started in it (L48)', async () => {
-  const at = place();
-  const { bash, said } = open(at);
-  const mark = `${at.cwd}/sleeper`;
-  for (const how of ['stop', 'limit']) {
-    await said('true > x');
-    const stop = new AbortController();
-    const command = `${WAITED} (exec -a ${mark} sleep 1000) & trap "" TERM; echo begun > begun; wait; sleep 1000`;
-    const ended = bash(command, { signal: stop.signal }, how === 'limit' ? { timeout: 300 } : {});
-    if (how === 'stop') {
-      await until(async () => (await processesWith(mark)).length > 0);
-      stop.abort();
+test.runIf(found)(
+  'a stop and a time limit end all that a command has started in it (L48)',
+  whateverIsMounted,
+  async () => {
+    const at = place();
+    const { bash, said } = open(at);
+    const mark = `${at.cwd}/sleeper`;
+    for (const how of ['stop', 'limit']) {
+      await said('true > x');
+      const stop = new AbortController();
+      const command = `${WAITED} (exec -a ${mark} sleep 1000) & trap "" TERM; echo begun > begun; wait; sleep 1000`;
+      const ended = bash(command, { signal: stop.signal }, how === 'limit' ? { timeout: 300 } : {});
+      if (how === 'stop') {
+        await until(async () => (await processesWith(mark)).length > 0);
+        stop.abort();
+      }
+      const { content, isError } = await ended;
+      expect(isError).toBe(true);
+      if (how === 'stop') expect(content).toContain('waited');
+      expect(await processesWith(mark)).toEqual([]);
     }
-    const { content, isError } = await ended;
-    expect(isError).toBe(true);
-    if (how === 'stop') expect(content).toContain('waited');
-    expect(await processesWith(mark)).toEqual([]);
-  }
-});
+  },
+);
 
-test.runIf(found)('its processes are found by the record of the call, and by its mark (L40)', async () => {
-  const at = place();
-  const { bash, said } = open(at);
-  await said('true > x');
-  let leader: Parameters<ToolContext['spawned']>[0] | undefined;
-  const spawned = async (child: typeof leader): Promise<void> => void (leader = child);
-  const running = bash(`${WAITED} echo $PERDURE_CALL > mark; sleep 1000`, { spawned });
-  const mark = await until(() => readFileSync(join(at.cwd, 'mark'), { encoding: 'utf8', flag: 'a+' }).trim() || null);
-  const { pid, startTime } = await until(() => leader ?? null);
-  expect(processInfo(pid)).toMatchObject({ startTime, group: pid, session: pid });
-  expect((await killTree({ callId: mark }, { graceMs: 0 })).left).toBe(0);
-  expect((await running).content).toContain('waited');
-});
+test.runIf(found)(
+  'its processes are found by the record of the call, and by its mark (L40)',
+  whateverIsMounted,
+  async () => {
+    const at = place();
+    const { bash, said } = open(at);
+    await said('true > x');
+    let leader: Parameters<ToolContext['spawned']>[0] | undefined;
+    const spawned = async (child: typeof leader): Promise<void> => void (leader = child);
+    const running = bash(`${WAITED} echo $PERDURE_CALL > mark; sleep 1000`, { spawned });
+    const mark = await until(() => readFileSync(join(at.cwd, 'mark'), { encoding: 'utf8', flag: 'a+' }).trim() || null);
+    const { pid, startTime } = await until(() => leader ?? null);
+    expect(processInfo(pid)).toMatchObject({ startTime, group: pid, session: pid });
+    expect((await killTree({ callId: mark }, { graceMs: 0 })).left).toBe(0);
+    expect((await running).content).toContain('waited');
+  },
+);
 
 test.runIf(found)('a command whose attempt is superseded is not run, and its sandbox ends', async () => {
   const at = place();

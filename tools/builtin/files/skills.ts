@@ -131,7 +131,7 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
     const { handle, stats } = await openFile(place, found);
     try {
       if (stats.size > LARGEST) return { file: path, problem: `has ${stats.size} bytes: a skill has ${LARGEST}` };
-      const front = await readStart(handle, Math.min(stats.size, LONGEST_FRONT));
+      const front = await readStart(handle, sizeToRead(stats.size, LONGEST_FRONT));
       const { text: _, ...said } = await splitFront(front, basename(dirname(path)));
       if ('problem' in said) return { file: path, problem: said.problem };
       return { ...said, from, file: found.path, place };
@@ -148,11 +148,14 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
 export async function readSkillBody({ file, place }: Skill): Promise<string> {
   const { handle, stats } = await openFile(place, await confine(place, file));
   try {
-    return (await splitFront(await readStart(handle, Math.min(stats.size, LARGEST)), '')).text;
+    return (await splitFront(await readStart(handle, sizeToRead(stats.size, LARGEST)), '')).text;
   } finally {
     await handle.close();
   }
 }
+
+/** Some file systems tell no size of a file that has text. */
+const sizeToRead = (size: number, most: number): number => Math.min(Math.max(size, 8 * 1024), most);
 
 async function readStart(handle: FileHandle, most: number): Promise<string> {
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(most), 0, most, 0);
