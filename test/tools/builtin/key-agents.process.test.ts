@@ -22,7 +22,8 @@ afterEach(() => vi.unstubAllEnvs());
 /** A home outside the temporary folder, which commands write, and a repository. */
 function homeAndRepository(): { readonly home: string; readonly cwd: string } {
   const home = mkdtempSync(join(tmpdir(), 'perdure-home-'));
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  // An agent that was told to end may still remove its sockets.
+  onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 20 }));
   vi.stubEnv('HOME', home);
   const cwd = tempFolder();
   execFileSync('git', ['init', '-q'], { cwd });
