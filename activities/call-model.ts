@@ -42,15 +42,16 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       return inDoubt(stored);
     }
     const tries = readTries(attempt, input);
+    const step = { ...opened, deps, tries };
     const { spend } = tries;
     const ended = await findEndedCaller(attempt, config);
-    if (ended !== null) return endWithout({ ...opened, tries }, { kind: 'failed', detail: ended, spend });
+    if (ended !== null) return endWithout(step, { kind: 'failed', detail: ended, spend });
     const exhausted = notAgain(input, tries, 'its worker ended while the model answered');
-    if (exhausted) return endWithout({ ...opened, tries }, exhausted);
-    const parked = await resumeWait({ ...opened, deps }, tries);
+    if (exhausted) return endWithout(step, exhausted);
+    const parked = await resumeWait(step);
     if (parked) return parked;
     const { stop, entries } = await askPromptHooks(attempt, input, config, view, live);
-    if (stop !== null) return endWithout({ ...opened, tries }, { kind: 'hook_stopped', detail: stop, spend });
+    if (stop !== null) return endWithout(step, { kind: 'hook_stopped', detail: stop, spend });
 
     const chosen = chooseModelWithFacts(deps, config, input);
     const added = [...view.added, ...(await collectEntries(deps, config, view, entries))];
@@ -58,8 +59,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     const base = deps.transcripts.shrinkResults({ ...view, added }, deps.now(), keeps);
     // Watchers have had the events of the superseded request.
     if (input.supersedes === undefined) announceEntries(live, base.added.slice(view.added.length));
-    const step = { ...opened, deps, chosen, answer: answerCheckOf(config.outputSchema), base, tries };
-    const result = await requestAndSettle(step);
+    const result = await requestAndSettle({ ...step, chosen, answer: answerCheckOf(config.outputSchema), base });
     heads.wrote(attempt, record.own());
     return result;
   };
@@ -142,10 +142,9 @@ async function collectEntries(
  * or a parking for a long rest; for a short one it throws, and Temporal waits (L14).
  */
 async function resumeWait(
-  step: Pick<ModelStep, 'deps' | 'attempt' | 'input' | 'config' | 'live' | 'record'>,
-  before: Tries,
+  step: Pick<ModelStep, 'deps' | 'attempt' | 'input' | 'config' | 'live' | 'record' | 'tries'>,
 ): Promise<ModelResult | null> {
-  const wait = await readRemainingWait(step, before);
+  const wait = await readRemainingWait(step, step.tries);
   if (!wait) return null;
   const { tries } = wait;
   return endWithout({ ...step, tries }, await settleDeath(step, tries, afterWait(wait, tries, step.config)));

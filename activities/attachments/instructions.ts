@@ -8,7 +8,7 @@ import { foldersUp, isInside } from '../../system/process/places.ts';
 import { pathExists } from '../../system/path-exists.ts';
 import { clip, quoteLines } from '../../system/text.ts';
 import { confine } from '../../tools/builtin/files/confine.ts';
-import { openFile } from '../../tools/builtin/files/open-inside.ts';
+import { openFile, readStart } from '../../tools/builtin/files/open-inside.ts';
 import { mayReadByRules } from '../../tools/rules/match-rules.ts';
 import { ToolFailure } from '../../tools/failures.ts';
 import type { SeenFiles } from '../../store/view/seen-files.ts';
@@ -27,7 +27,6 @@ const MOST_FOLDERS = 32;
  */
 export const MOST_INSTRUCTION_CHARACTERS = 32_000;
 const MOST_BYTES = 4 * MOST_INSTRUCTION_CHARACTERS;
-const LEAST_BYTES = 8 * 1024;
 const MOST_TOGETHER = 2 * MOST_INSTRUCTION_CHARACTERS;
 /** The most files that one file names, those that they name included. */
 const MOST_IMPORTS = 20;
@@ -149,14 +148,11 @@ async function readText({ config, root, hidden }: InstructionPlace, path: string
   if (!mayReadByRules(config, path)) return null;
   const workspace = { root, hidden, mayUse: (real: string) => mayReadByRules(config, real) };
   try {
-    const { handle, stats } = await openFile(workspace, await confine(workspace, path));
+    const opened = await openFile(workspace, await confine(workspace, path));
     try {
-      // Some file systems tell no size of a file that has text.
-      const most = Math.min(Math.max(stats.size, LEAST_BYTES), MOST_BYTES);
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(most), 0, most, 0);
-      return clip(buffer.toString('utf8', 0, bytesRead), MOST_INSTRUCTION_CHARACTERS);
+      return clip(await readStart(opened, MOST_BYTES), MOST_INSTRUCTION_CHARACTERS);
     } finally {
-      await handle.close();
+      await opened.handle.close();
     }
   } catch (error) {
     // The system refuses it, which anyone can cause who can write in the workspace.

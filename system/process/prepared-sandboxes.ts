@@ -99,7 +99,7 @@ class Preparing implements PreparedSandboxes {
     command: readonly string[],
     options: TreeOptions,
   ): Promise<ProcessTree | null> {
-    const found = [...this.#waiting].find((one) => isEqual(one.held, held));
+    const found = this.#find(held);
     const script = found && scriptOf(this.#pipes, command, options.env);
     if (!found || !script) return null;
     this.#forget(found);
@@ -128,15 +128,18 @@ class Preparing implements PreparedSandboxes {
 
   /** Prepares for the next command of that kind, where none runs beside it that it would slow. */
   #prepareNext(held: readonly string[]): void {
-    const isOffered = [...this.#waiting].some((one) => isEqual(one.held, held));
+    if (this.#isClosed || this.#running > 0 || this.#waiting.size >= MOST_PREPARED || this.#find(held)) return;
     const mounts = canLookInside() ? readHostMounts() : null;
-    if (this.#isClosed || this.#running > 0 || isOffered || this.#waiting.size >= MOST_PREPARED || mounts === null)
-      return;
+    if (mounts === null) return;
     // Without one the next command has its own sandbox, and tells what is wrong.
     const started = startWaiting(held, this.#pipes).catch(() => null);
     const waiting = { held, mounts, started, timer: setTimeout(() => this.#drop(waiting), this.#keptMs).unref() };
     this.#waiting.add(waiting);
     void started.then((prepared) => prepared?.child.exit).then(() => this.#drop(waiting));
+  }
+
+  #find(held: readonly string[]): Waiting | undefined {
+    return [...this.#waiting].find((one) => isEqual(one.held, held));
   }
 
   #drop(waiting: Waiting): void {

@@ -1,5 +1,6 @@
 // The processes that work in a folder, by what /proc says of them.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { allProcesses } from '../../system/process/proc.ts';
 
 export function processesOf(folder: string): readonly string[] {
   return readdirSync('/proc')
@@ -20,20 +21,19 @@ export function processesOf(folder: string): readonly string[] {
 
 /** The arguments of a process and of all that it and its children started. */
 export function argumentsOfDescendants(pid: number): readonly string[] {
-  const read = (of: string, name: string): string => {
-    try {
-      return readFileSync(`/proc/${of}/${name}`, 'utf8');
-    } catch {
-      // It ended while we looked.
-      return '';
-    }
-  };
-  const parents = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((child) => [child, /\) \S (\d+) /.exec(read(child, 'stat'))?.[1]] as const);
-  const below = (of: string): readonly string[] => [
-    read(of, 'cmdline').replaceAll('\0', ' '),
-    ...parents.flatMap(([child, parent]) => (parent === of ? below(child) : [])),
+  const all = allProcesses();
+  const below = (of: number): readonly string[] => [
+    argumentsOf(of),
+    ...all.flatMap((one) => (one.parent === of ? below(one.pid) : [])),
   ];
-  return below(String(pid));
+  return below(pid);
+}
+
+function argumentsOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    // It ended while we looked.
+    return '';
+  }
 }

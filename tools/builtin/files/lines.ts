@@ -2,6 +2,7 @@
 // may be larger than memory, and so may one of its lines.
 import type { FileHandle } from 'node:fs/promises';
 import { dropPartialStart, dropPartialEnd, decodeShown } from './partial-characters.ts';
+import { sizeToRead } from './open-inside.ts';
 
 export type LineRange = {
   /** The first line, from 1. */
@@ -73,15 +74,12 @@ export async function readLines(
 /** Bytes of a chunk. */
 const MOST = 256 * 1024;
 
-/** Bytes for a file that says that it has none, as those of /proc do. */
-const LEAST = 8 * 1024;
-
 /**
  * Reads to the end of the file as it is then. `size` is what the file was seen to have: a small one
  * costs no large buffer. Throws what `check` throws, before each read.
  */
 export async function* readChunks(handle: FileHandle, size: number, check: () => void): AsyncGenerator<Uint8Array> {
-  const buffer = Buffer.allocUnsafe(Math.min(MOST, Math.max(LEAST, size)));
+  const buffer = Buffer.allocUnsafe(sizeToRead(size, MOST));
   for (let position = 0; ;) {
     check();
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);

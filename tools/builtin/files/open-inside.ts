@@ -13,11 +13,13 @@ import { findLikeName, type LikeName } from './like-name.ts';
 
 const NEVER_FOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
+/** Bytes for a file that says that it has none, as those of /proc do. */
+const LEAST = 8 * 1024;
+
+export type OpenedFile = { readonly handle: FileHandle; readonly stats: Stats };
+
 /** Opens a file; the caller closes the handle. Throws ToolFailure. */
-export async function openFile(
-  workspace: Workspace,
-  confined: ConfinedPath,
-): Promise<{ readonly handle: FileHandle; readonly stats: Stats }> {
+export async function openFile(workspace: Workspace, confined: ConfinedPath): Promise<OpenedFile> {
   const name = confined.name === '' ? '.' : confined.name;
   try {
     requireFile(await lstat(confined.path), name);
@@ -34,6 +36,16 @@ export async function openFile(
     if (codeOf(error) === 'ENOENT') await refuseLike(confined);
     throw toFsFailure(error, name, 'read');
   }
+}
+
+/** Returns how large a buffer for a file of this size is, at most `most`. */
+export const sizeToRead = (size: number, most: number): number => Math.min(most, Math.max(LEAST, size));
+
+/** Reads at most the first `most` bytes of a file as UTF-8. */
+export async function readStart({ handle, stats }: OpenedFile, most: number): Promise<string> {
+  const size = sizeToRead(stats.size, most);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(size), 0, size, 0);
+  return buffer.toString('utf8', 0, bytesRead);
 }
 
 /** Throws ToolFailure where a name does not exist and one that looks the same does. */

@@ -2,12 +2,11 @@
 // Skills of the worker's configuration are its operator's words; those of a workspace come from an
 // untrusted place, and count only where the configuration allows it.
 import type { Dirent } from 'node:fs';
-import type { FileHandle } from 'node:fs/promises';
 import { opendir, readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import { ToolFailure } from '../../failures.ts';
 import { confine, type Workspace } from './confine.ts';
-import { openFile } from './open-inside.ts';
+import { openFile, readStart } from './open-inside.ts';
 import { splitFront } from './skill-front.ts';
 
 export type SkillSettings = {
@@ -128,10 +127,11 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
   try {
     const found = await confine(place, path);
     if (found.missing.length > 0) return null;
-    const { handle, stats } = await openFile(place, found);
+    const opened = await openFile(place, found);
+    const { handle, stats } = opened;
     try {
       if (stats.size > LARGEST) return { file: path, problem: `has ${stats.size} bytes: a skill has ${LARGEST}` };
-      const front = await readStart(handle, sizeToRead(stats.size, LONGEST_FRONT));
+      const front = await readStart(opened, LONGEST_FRONT);
       const { text: _, ...said } = await splitFront(front, basename(dirname(path)));
       if ('problem' in said) return { file: path, problem: said.problem };
       return { ...said, from, file: found.path, place };
@@ -146,20 +146,12 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
 
 /** Reads the text behind the front matter. Throws ToolFailure. */
 export async function readSkillBody({ file, place }: Skill): Promise<string> {
-  const { handle, stats } = await openFile(place, await confine(place, file));
+  const opened = await openFile(place, await confine(place, file));
   try {
-    return (await splitFront(await readStart(handle, sizeToRead(stats.size, LARGEST)), '')).text;
+    return (await splitFront(await readStart(opened, LARGEST), '')).text;
   } finally {
-    await handle.close();
+    await opened.handle.close();
   }
-}
-
-/** Some file systems tell no size of a file that has text. */
-const sizeToRead = (size: number, most: number): number => Math.min(Math.max(size, 8 * 1024), most);
-
-async function readStart(handle: FileHandle, most: number): Promise<string> {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(most), 0, most, 0);
-  return buffer.toString('utf8', 0, bytesRead);
 }
 
 /** Lists the real paths where the tool `read` may read besides a run's folders. */
