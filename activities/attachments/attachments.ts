@@ -69,7 +69,7 @@ export function createAttachments(
         toNotice,
       );
       const fresh = attached.filter((notice) => !isInView(view, notice));
-      const files = await findChangedFiles(known, { cwd, folders }, MOST_FILES);
+      const files = findChangedFiles(known, { cwd, folders }, MOST_FILES);
       const notices = [...fresh, ...(files.length === 0 ? [] : [noticeChangedFiles(files, cwd)])];
       return notices.map((notice) => ({ kind: 'notice', notice }));
     },
@@ -122,12 +122,13 @@ function noticeChangedFiles(files: readonly SeenFile[], cwd: string): FilesChang
  * time. A change by a shell command is told as well, because only the file tools are tracked. Never
  * throws.
  */
-async function findChangedFiles(seen: SeenFiles, reach: Reach, most: number): Promise<readonly SeenFile[]> {
+function findChangedFiles(seen: SeenFiles, reach: Reach, most: number): readonly SeenFile[] {
   const known = [...seen.values()].filter(({ path }) => isInReach(reach, path));
-  const now = await Promise.all(known.map(async (file) => ({ file, now: await readFileFacts(file.path) })));
-  return now
-    .flatMap(({ file, now: facts }) => (facts === null || isSameFile(file, facts) ? [] : [facts]))
-    .slice(0, most);
+  const changed = known.flatMap((file) => {
+    const now = readFileFacts(file.path);
+    return now === null || isSameFile(file, now) ? [] : [now];
+  });
+  return changed.slice(0, most);
 }
 
 function isSameFile(a: SeenFile, b: SeenFile): boolean {

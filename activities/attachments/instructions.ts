@@ -1,11 +1,10 @@
 // Instructions that a workspace holds for those who work in it (L78): AGENTS.md, else CLAUDE.md, of
 // its root, of the folders of its repository above it, and of those on the way to files that were
 // read. They are context from an untrusted place: nothing that decides what may be done reads them.
-import { stat } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { RunConfig } from '../../store/configuration.ts';
 import { foldersUp, isInside } from '../../system/process/places.ts';
-import { pathExists } from '../../system/path-exists.ts';
 import { clip, quoteLines } from '../../system/text.ts';
 import { confine } from '../../tools/builtin/files/confine.ts';
 import { openFile, readStart } from '../../tools/builtin/files/open-inside.ts';
@@ -46,7 +45,7 @@ export async function readInstructions(
   hidden: string | undefined,
 ): Promise<readonly Attachment[]> {
   if (config.instructions === false) return [];
-  const above = await listFoldersAbove(config.cwd);
+  const above = listFoldersAbove(config.cwd);
   const place: InstructionPlace = { config, root: above[0] ?? config.cwd, hidden };
   const folders = [...above, ...listFoldersOnTheWay(config.cwd, seen)];
   const found = await Promise.all(folders.map((folder) => readFolder(place, folder)));
@@ -65,23 +64,25 @@ type InstructionPlace = {
  * Lists the folders from the root of the workspace's repository down to the workspace, which is not
  * included. A repository of another user has no say.
  */
-async function listFoldersAbove(cwd: string): Promise<readonly string[]> {
+function listFoldersAbove(cwd: string): readonly string[] {
   const up = foldersUp(cwd);
   for (const [at, folder] of up.entries()) {
-    const git = await findOwner(join(folder, '.git'));
+    const git = findOwner(join(folder, '.git'));
     if (git === null) continue;
-    const isOwn = git === process.getuid?.() || git === (await findOwner(cwd));
+    const isOwn = git === process.getuid?.() || git === findOwner(cwd);
     return isOwn ? up.slice(1, at + 1).toReversed() : [];
   }
   return [];
 }
 
 /** Returns the owner's id, or null for a path that does not exist. */
-const findOwner = (path: string): Promise<number | null> =>
-  stat(path).then(
-    ({ uid }) => uid,
-    () => null,
-  );
+function findOwner(path: string): number | null {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.uid ?? null;
+  } catch {
+    return null;
+  }
+}
 
 /** Lists folders, parents before what lies in them. */
 function listFoldersOnTheWay(root: string, seen: SeenFiles): readonly string[] {
@@ -99,8 +100,7 @@ async function readFolder(place: InstructionPlace, folder: string): Promise<Atta
   const { config } = place;
   const paths = NAMES.map((name) => join(folder, name));
   // Most folders have no such file, and are looked into before each model call.
-  const there = await Promise.all(paths.map(pathExists));
-  for (const path of paths.filter((_, at) => there[at])) {
+  for (const path of paths.filter((each) => existsSync(each))) {
     const text = await readText(place, path);
     if (text === null || text.trim() === '') continue;
     const all = [text, ...(await readImports(place, path, text))].join('\n\n');
@@ -133,7 +133,7 @@ async function readImports(place: InstructionPlace, from: string, text: string):
       if (named !== null) {
         told.push(`(${relative(place.config.cwd, path)} says:)\n${named}`);
         open.push({ from: path, text: named });
-      } else if (/\.\w+$/.test(name) && (/^[~/]|\.\.\//.test(name) || (await pathExists(path))))
+      } else if (/\.\w+$/.test(name) && (/^[~/]|\.\.\//.test(name) || existsSync(path)))
         told.push(`(@${name} is left out: it is no readable file of this workspace.)`);
     }
   }
@@ -148,11 +148,11 @@ async function readText({ config, root, hidden }: InstructionPlace, path: string
   if (!mayReadByRules(config, path)) return null;
   const workspace = { root, hidden, mayUse: (real: string) => mayReadByRules(config, real) };
   try {
-    const opened = await openFile(workspace, await confine(workspace, path));
+    const opened = await openFile(workspace, confine(workspace, path));
     try {
       return clip(await readStart(opened, MOST_BYTES), MOST_INSTRUCTION_CHARACTERS);
     } finally {
-      await opened.handle.close();
+      opened.handle.close();
     }
   } catch (error) {
     // The system refuses it, which anyone can cause who can write in the workspace.

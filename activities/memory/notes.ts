@@ -2,9 +2,9 @@
 // (L80). A run adds one file under a name of its own and never writes to an existing one; a merge
 // puts new ones in the place of several. No tool reaches the folder.
 import { createHash, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { type FileHandle, link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { pathExists } from '../../system/path-exists.ts';
 import { codeOf, wellFormedText } from '../../system/text.ts';
 import { hashText, MERGE, type Merge, NEW, OLD, readMerge } from './pending-merge.ts';
 
@@ -104,8 +104,7 @@ export async function readNote(folder: string, name: string): Promise<Note | nul
 export async function hasNote(folder: string, name: string): Promise<boolean> {
   const merges = await listNames(join(folder, OLD));
   const places = ['.', MERGE, ...merges.map((merge) => join(OLD, merge))];
-  const looked = await Promise.all(places.map((place) => pathExists(join(folder, place, name))));
-  return looked.includes(true);
+  return places.some((place) => existsSync(join(folder, place, name)));
 }
 
 /**

@@ -25,7 +25,7 @@ export function createEditTool({ dataDir, sandbox: { places, programs } }: Built
   /** Finds the file and replaces in memory. Throws ToolFailure. */
   const prepareEdit = async (input: EditInput, context: ToolContext) => {
     const workspace = toWorkspace(context, dataDir);
-    const target = await confine(workspace, input.path);
+    const target = confine(workspace, input.path);
     const problem =
       checkHiddenGit(fromRoot(input.path, context), target.name) ??
       checkHiddenGuard(places, input.path, target.path, context);
@@ -131,9 +131,9 @@ async function readWhole(workspace: Workspace, target: ConfinedPath): Promise<{ 
   const { handle, stats } = await openFile(workspace, target);
   try {
     if (stats.size > MAX_BYTES) throw new ToolFailure(`${quotePath(target.name)} is too large to edit (over 16 MiB).`);
-    return { bytes: await handle.readFile(), stats };
+    return { bytes: await handle.readAll(stats.size), stats };
   } finally {
-    await handle.close();
+    handle.close();
   }
 }
 

@@ -1,6 +1,5 @@
 // The read tool: numbered lines of a file, or of a stored result, a range at a time; images and PDF
 // documents as they are (L85).
-import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
 import { parseEntryName } from '../../store/log/entry-names.ts';
 import { examineMedia, sizeProblem } from '../../store/transcript/media.ts';
@@ -10,6 +9,7 @@ import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput }
 import type { BuiltinOptions } from './files/options.ts';
 import { quoteIfNeeded } from './files/wording.ts';
 import { findSkillFolders } from './files/skills.ts';
+import type { OpenFile } from '../../system/open-file.ts';
 import { confine, toWorkspace } from './files/confine.ts';
 import { fromRoot } from './files/working-paths.ts';
 import { quotePath } from './files/fs-failures.ts';
@@ -66,7 +66,7 @@ async function readFile(
   // Skills of the configuration are read where they are, and by this tool alone (L79).
   const more = skills ? await findSkillFolders(skills) : [];
   const workspace = { ...ownWorkspace, folders: [...(ownWorkspace.folders ?? []), ...more] };
-  const found = await confine(workspace, input.path);
+  const found = confine(workspace, input.path);
   const { handle, stats } = await openFile(workspace, found);
   const deadline = performance.now() + TIME_LIMIT_MS;
   const check = (): void => {
@@ -77,7 +77,7 @@ async function readFile(
   try {
     const seen = { seen: [toSeenFile(found.path, stats)] };
     const start = Buffer.alloc(MEDIA_START);
-    const { bytesRead } = await handle.read(start, 0, MEDIA_START, 0);
+    const bytesRead = await handle.read(start, 0);
     const type = detectMediaType(start.subarray(0, bytesRead));
     const problem = type && sizeProblem(type, stats.size);
     if (problem) throw new ToolFailure(`${quotePath(input.path)} ${problem}. ${describeSmaller(type, input.path)}`);
@@ -95,7 +95,7 @@ async function readFile(
     const note = isOther ? `\n(the file is ${MARK_NAMES[mark]}; edit and write keep that)` : '';
     return { ...shown, content: `${shown.content}${note}`, ...seen };
   } finally {
-    await handle.close();
+    handle.close();
   }
 }
 
@@ -110,7 +110,7 @@ async function readResult(input: ReadInput, context: ToolContext): Promise<ToolO
   return await render(input, bytes.length, [bytes]);
 }
 
-async function readWholeFile(handle: FileHandle, size: number, check: () => void): Promise<Buffer> {
+async function readWholeFile(handle: OpenFile, size: number, check: () => void): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of readChunks(handle, size, check)) chunks.push(Buffer.from(chunk));
   return Buffer.concat(chunks);

@@ -46,7 +46,7 @@ export function createWriteTool({ dataDir, sandbox: { places, programs } }: Buil
     async call({ path, content }, context) {
       const { signal, fence } = context;
       const workspace = toWorkspace(context, dataDir);
-      const target = await confine(workspace, path);
+      const target = confine(workspace, path);
       const problem =
         checkHiddenGit(fromRoot(path, context), target.name) ?? checkHiddenGuard(places, path, target.path, context);
       if (problem !== undefined) throw new ToolFailure(problem);
@@ -88,11 +88,10 @@ async function readOldFile(workspace: Workspace, target: ConfinedPath): Promise<
   }
   const { handle, stats } = await openFile(workspace, target);
   try {
-    const most = Math.min(stats.size, MOST_COMPARED);
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(most), 0, most, 0);
-    return { stats, start: buffer.subarray(0, bytesRead) };
+    const buffer = Buffer.alloc(Math.min(stats.size, MOST_COMPARED));
+    return { stats, start: buffer.subarray(0, await handle.read(buffer, 0)) };
   } finally {
-    await handle.close();
+    handle.close();
   }
 }
 

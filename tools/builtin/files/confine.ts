@@ -1,13 +1,13 @@
 // Keeps file tools inside the folders of a run, its workspace and the others: by the real path of
 // what exists, never by comparing prefixes. Every refusal is an ordinary failure that the model can
 // read (L34).
-import { lstat, realpath } from 'node:fs/promises';
+import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
 import { findDataFolder } from '../../../system/process/data-folders.ts';
 import { isInside, rootsOf } from '../../../system/process/places.ts';
 import { realPathOrNull } from './leaves-workspace.ts';
-import { quotePath, nullIfAbsent, toFsFailure } from './fs-failures.ts';
+import { quotePath, ifPresent, toFsFailure } from './fs-failures.ts';
 
 export type Workspace = {
   /** An absolute real path. */
@@ -58,16 +58,16 @@ export function toWorkspace(
  * Finds where `path` leads, links followed. Throws ToolFailure when that is in no folder of the
  * run.
  */
-export async function confine(workspace: Workspace, path: string): Promise<ConfinedPath> {
+export function confine(workspace: Workspace, path: string): ConfinedPath {
   if (path === '' || path.includes('\0'))
     throw new ToolFailure(`${quotePath(path)} is no path: it is empty or holds a NUL.`);
   if (path.length > MAX_PATH) throw new ToolFailure(`${quotePath(path)} is longer than ${MAX_PATH} characters.`);
   const written = resolve(workspace.dir ?? workspace.root, path);
-  const { existing, missing } = await findDeepestExisting(written, path);
+  const { existing, missing } = findDeepestExisting(written, path);
   const root = findRoot(workspace, existing);
   if (root === undefined) throw new ToolFailure(describeOutside(workspace, path, written));
   const real = join(existing, ...missing);
-  if (await isHidden(workspace, real)) throw new ToolFailure(`${quotePath(path)} is part of Perdure's own data.`);
+  if (isHidden(workspace, real)) throw new ToolFailure(`${quotePath(path)} is part of Perdure's own data.`);
   if (workspace.mayUse?.(real) === false) {
     throw new ToolFailure(`${quotePath(path)} leads elsewhere than when the call was judged: make the call again.`);
   }
@@ -92,22 +92,21 @@ export function describeGoneFolder(folder: string): string {
   return `the folder ${folder} is gone, or a link is in its place; go on without it`;
 }
 
-async function isHidden({ root, hidden }: Workspace, path: string): Promise<boolean> {
-  const data = hidden === undefined ? null : await realpath(hidden).catch(nullIfAbsent);
+function isHidden({ root, hidden }: Workspace, path: string): boolean {
+  const data = hidden === undefined ? null : ifPresent(() => realpathSync.native(hidden));
   if (data !== null && isInside(data, path) && !isInside(data, root)) return true;
   return findDataFolder(path, root) !== null;
 }
 
-async function findDeepestExisting(from: string, asked: string): Promise<{ existing: string; missing: string[] }> {
+function findDeepestExisting(from: string, asked: string): { existing: string; missing: string[] } {
   const missing: string[] = [];
   try {
     for (let at = from; ; at = dirname(at)) {
-      const existing = await realpath(at).catch(nullIfAbsent);
+      const existing = ifPresent(() => realpathSync.native(at));
       if (existing !== null) return { existing, missing };
       // A path that exists but leads nowhere is a link: writing through it would create a file
       // wherever it points.
-      if ((await lstat(at).catch(nullIfAbsent)) !== null)
-        throw new ToolFailure(`${quotePath(asked)} is a link to nothing.`);
+      if (ifPresent(() => lstatSync(at)) !== null) throw new ToolFailure(`${quotePath(asked)} is a link to nothing.`);
       missing.unshift(basename(at));
     }
   } catch (error) {

@@ -1,6 +1,5 @@
 // The facts that tell one state of a file from another without reading it (L43).
-import type { Stats } from 'node:fs';
-import { lstat } from 'node:fs/promises';
+import { lstatSync, type Stats } from 'node:fs';
 import type { SeenFile } from '../../../workflows/contract/activities.ts';
 
 export function toSeenFile(path: string, { mtimeMs, size }: Stats): SeenFile {
@@ -11,9 +10,9 @@ export function toSeenFile(path: string, { mtimeMs, size }: Stats): SeenFile {
  * Reads the facts of a file: `gone` when it does not exist, null when that cannot be found out.
  * Never throws.
  */
-export async function readFileFacts(path: string): Promise<SeenFile | null> {
+export function readFileFacts(path: string): SeenFile | null {
   try {
-    return toSeenFile(path, await lstat(path));
+    return toSeenFile(path, lstatSync(path));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return code === 'ENOENT' || code === 'ENOTDIR' ? { path, mtimeMs: 0, size: 0, gone: true } : null;

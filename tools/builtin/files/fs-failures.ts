@@ -1,6 +1,7 @@
 // The system's refusals as sentences that the model can act on. An error that is not listed here is
 // a defect and stays an error.
 import { hasNoInodes } from '../../../system/full-disk.ts';
+import { codeOf } from '../../../system/text.ts';
 import { ToolFailure } from '../../tool.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -44,7 +45,11 @@ export function toFsFailure(error: unknown, path: string, deed = 'used'): unknow
 }
 
 /** Returns null for a file that does not exist; throws any other error. */
-export function nullIfAbsent(error: NodeJS.ErrnoException): null {
-  if (error.code === 'ENOENT') return null;
-  throw error;
+export function ifPresent<T>(look: () => T): T | null {
+  try {
+    return look();
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
 }

@@ -1,7 +1,7 @@
 // Reads lines of a file or a stored result, by number, without holding more than is shown: a file
 // may be larger than memory, and so may one of its lines.
-import type { FileHandle } from 'node:fs/promises';
 import { dropPartialStart, dropPartialEnd, decodeShown } from './partial-characters.ts';
+import type { OpenFile } from '../../../system/open-file.ts';
 import { sizeToRead } from './open-inside.ts';
 
 export type LineRange = {
@@ -78,11 +78,15 @@ const MOST = 256 * 1024;
  * Reads to the end of the file as it is then. `size` is what the file was seen to have: a small one
  * costs no large buffer. Throws what `check` throws, before each read.
  */
-export async function* readChunks(handle: FileHandle, size: number, check: () => void): AsyncGenerator<Uint8Array> {
+export async function* readChunks(
+  handle: Pick<OpenFile, 'read'>,
+  size: number,
+  check: () => void,
+): AsyncGenerator<Uint8Array> {
   const buffer = Buffer.allocUnsafe(sizeToRead(size, MOST));
   for (let position = 0; ;) {
     check();
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, position);
+    const bytesRead = await handle.read(buffer, position);
     if (bytesRead === 0) return;
     position += bytesRead;
     yield buffer.subarray(0, bytesRead);

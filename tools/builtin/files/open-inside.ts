@@ -1,10 +1,10 @@
 // Opens what `confine` found, and checks what was really opened: between the two, a folder may have
 // been swapped for a link. Only regular files and folders are ever opened; a fifo would block, a
 // device may act.
-import { constants, type Stats } from 'node:fs';
-import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
+import { constants, lstatSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { join } from 'node:path';
 import { ToolFailure } from '../../failures.ts';
+import { OpenFile } from '../../../system/open-file.ts';
 import { hasProc } from '../../../system/process/proc.ts';
 import { type ConfinedPath, type Workspace, findRoot } from './confine.ts';
 import { toFsFailure, quotePath } from './fs-failures.ts';
@@ -16,20 +16,20 @@ const NEVER_FOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NON
 /** Bytes for a file that says that it has none, as those of /proc do. */
 const LEAST = 8 * 1024;
 
-export type OpenedFile = { readonly handle: FileHandle; readonly stats: Stats };
+export type OpenedFile = { readonly handle: OpenFile; readonly stats: Stats };
 
 /** Opens a file; the caller closes the handle. Throws ToolFailure. */
 export async function openFile(workspace: Workspace, confined: ConfinedPath): Promise<OpenedFile> {
   const name = confined.name === '' ? '.' : confined.name;
   try {
-    requireFile(await lstat(confined.path), name);
-    const handle = await openVerified(workspace, confined.path, NEVER_FOLLOW);
+    requireFile(lstatSync(confined.path), name);
+    const handle = openVerified(workspace, confined.path, NEVER_FOLLOW);
     try {
-      const stats = await handle.stat();
+      const stats = handle.stat();
       requireFile(stats, name);
       return { handle, stats };
     } catch (error) {
-      await handle.close();
+      handle.close();
       throw error;
     }
   } catch (error) {
@@ -43,9 +43,8 @@ export const sizeToRead = (size: number, most: number): number => Math.min(most,
 
 /** Reads at most the first `most` bytes of a file as UTF-8. */
 export async function readStart({ handle, stats }: OpenedFile, most: number): Promise<string> {
-  const size = sizeToRead(stats.size, most);
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(size), 0, size, 0);
-  return buffer.toString('utf8', 0, bytesRead);
+  const buffer = Buffer.alloc(sizeToRead(stats.size, most));
+  return buffer.toString('utf8', 0, await handle.read(buffer, 0));
 }
 
 /** Throws ToolFailure where a name does not exist and one that looks the same does. */
@@ -73,13 +72,13 @@ export function requireFile(stats: Stats, name: string): void {
  * Opens a folder by real path, for use with `entryPath`; `name` is a name for it that holds better.
  * Throws the system's errors.
  */
-export async function openFolder(workspace: Workspace, path: string, name = path): Promise<FileHandle> {
-  return await openVerified(workspace, path, NEVER_FOLLOW | constants.O_DIRECTORY, name);
+export function openFolder(workspace: Workspace, path: string, name = path): OpenFile {
+  return openVerified(workspace, path, NEVER_FOLLOW | constants.O_DIRECTORY, name);
 }
 
 /** Throws ToolFailure when the open file or folder is no longer at `path`. */
-export async function requireAt(handle: FileHandle, path: string): Promise<void> {
-  const opened = hasProc ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
+export function requireAt(handle: OpenFile, path: string): void {
+  const opened = hasProc ? readlinkSync(`/proc/self/fd/${handle.fd}`) : realpathSync.native(path);
   if (opened !== path)
     throw new ToolFailure(`${quotePath(path)} was replaced by something else while it was being used.`);
 }
@@ -88,7 +87,7 @@ export async function requireAt(handle: FileHandle, path: string): Promise<void>
  * Names an entry of an open folder so that the name holds even if the folder is renamed or
  * replaced. Without /proc, its path must do.
  */
-export function entryPath(folder: FileHandle, path: string, entry: string): string {
+export function entryPath(folder: OpenFile, path: string, entry: string): string {
   return hasProc ? `/proc/self/fd/${folder.fd}/${entry}` : join(path, entry);
 }
 
@@ -96,16 +95,16 @@ export function entryPath(folder: FileHandle, path: string, entry: string): stri
  * Opens a path. The path that was judged and the one that was opened must be the same, not only
  * both in the workspace: rules may tell them apart.
  */
-async function openVerified(workspace: Workspace, path: string, flags: number, name = path): Promise<FileHandle> {
+function openVerified(workspace: Workspace, path: string, flags: number, name = path): OpenFile {
   if (findRoot(workspace, path) === undefined) {
     throw new ToolFailure(`${quotePath(path)} is outside the workspace ${workspace.root}.`);
   }
-  const handle = await open(name, flags);
+  const handle = new OpenFile(name, flags);
   try {
-    await requireAt(handle, path);
+    requireAt(handle, path);
     return handle;
   } catch (error) {
-    await handle.close();
+    handle.close();
     throw error;
   }
 }

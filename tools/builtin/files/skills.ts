@@ -125,7 +125,7 @@ async function listSkillFiles(folder: string): Promise<readonly string[]> {
 /** Reads one skill; null where none exists. */
 async function readSkill(path: string, place: Workspace, from: Skill['from']): Promise<Skill | BrokenSkill | null> {
   try {
-    const found = await confine(place, path);
+    const found = confine(place, path);
     if (found.missing.length > 0) return null;
     const opened = await openFile(place, found);
     const { handle, stats } = opened;
@@ -136,7 +136,7 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
       if ('problem' in said) return { file: path, problem: said.problem };
       return { ...said, from, file: found.path, place };
     } finally {
-      await handle.close();
+      handle.close();
     }
   } catch (error) {
     if (!(error instanceof ToolFailure)) throw error;
@@ -146,11 +146,11 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
 
 /** Reads the text behind the front matter. Throws ToolFailure. */
 export async function readSkillBody({ file, place }: Skill): Promise<string> {
-  const opened = await openFile(place, await confine(place, file));
+  const opened = await openFile(place, confine(place, file));
   try {
     return (await splitFront(await readStart(opened, LARGEST), '')).text;
   } finally {
-    await opened.handle.close();
+    opened.handle.close();
   }
 }
 

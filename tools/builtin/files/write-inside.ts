@@ -2,15 +2,16 @@
 // Every step names its entry through an open folder, so that no swap of a folder for a link can
 // lead it outside. Where nothing can be renamed (a mounted file, a folder that may not be written),
 // or the new file may not get the attributes of the old one, the old one is written in place.
-import { constants, type Stats } from 'node:fs';
-import { access, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { accessSync, constants, lstatSync, mkdirSync, renameSync, rmSync, type Stats } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ownTemporaryName } from '../../../store/snapshots/restore/temporary-names.ts';
 import { copyBy, isReplacingRefused, keepAttributes, runCp } from '../../../system/process/keep-attributes.ts';
+import { OpenFile } from '../../../system/open-file.ts';
 import type { Programs } from '../../../system/process/programs.ts';
+import { codeOf } from '../../../system/text.ts';
 import { ToolFailure } from '../../tool.ts';
 import type { ConfinedPath, Workspace } from './confine.ts';
-import { nullIfAbsent, toFsFailure, quotePath, describeSystemError } from './fs-failures.ts';
+import { ifPresent, toFsFailure, quotePath, describeSystemError } from './fs-failures.ts';
 import type { SeenFile } from '../../../workflows/contract/activities.ts';
 import { entryPath, openFolder, requireAt, requireFile } from './open-inside.ts';
 import { toSeenFile } from './file-facts.ts';
@@ -49,11 +50,11 @@ export async function writeInside(
 ): Promise<WriteResult> {
   refuseRoot(target);
   try {
-    const folder = await makeFolders(workspace, target);
+    const folder = makeFolders(workspace, target);
     try {
       return await putFile(folder, target, bytes, options);
     } finally {
-      await folder.close();
+      folder.close();
     }
   } catch (error) {
     throw toFsFailure(error, target.name, 'written');
@@ -66,38 +67,45 @@ export function refuseRoot({ path, root, name }: ConfinedPath): void {
   throw new ToolFailure(`${name === '' ? 'The workspace itself' : quotePath(path)} is a folder, not a file.`);
 }
 
-async function makeFolders(workspace: Workspace, { path, existing, missing }: ConfinedPath): Promise<FileHandle> {
+function makeFolders(workspace: Workspace, { path, existing, missing }: ConfinedPath): OpenFile {
   let at = missing.length === 0 ? dirname(path) : existing;
-  let folder = await openFolder(workspace, at);
+  let folder = openFolder(workspace, at);
   for (const segment of missing.slice(0, -1)) {
     try {
       const next = entryPath(folder, at, segment);
-      await mkdir(next).catch((error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EEXIST') throw error;
-      });
+      makeFolder(next);
       at = join(at, segment);
-      const below = await openFolder(workspace, at, next);
-      await folder.close();
+      const below = openFolder(workspace, at, next);
+      folder.close();
       folder = below;
     } catch (error) {
-      await folder.close();
+      folder.close();
       throw error;
     }
   }
   return folder;
 }
 
+/** Harmless when it exists. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
+}
+
 async function putFile(
-  folder: FileHandle,
+  folder: OpenFile,
   { path, name }: ConfinedPath,
   bytes: Uint8Array,
   options: WriteOptions,
 ): Promise<WriteResult> {
   const place: WritePlace = { folder, path, name, at: entryPath(folder, dirname(path), basename(path)) };
-  const before = await lstat(place.at).catch(nullIfAbsent);
+  const before = ifPresent(() => lstatSync(place.at));
   if (before !== null) {
     requireFile(before, name);
-    await access(place.at, constants.W_OK);
+    accessSync(place.at, constants.W_OK);
   }
   const replaced = await replaceFile(place, before, bytes, options);
   if (replaced !== null)
@@ -111,7 +119,7 @@ async function putFile(
 }
 
 type WritePlace = {
-  readonly folder: FileHandle;
+  readonly folder: OpenFile;
   readonly path: string;
   readonly name: string;
   /** A name for the entry through the open folder. */
@@ -135,24 +143,24 @@ async function replaceFile(
   const temp = entryPath(folder, dirname(path), ownTemporaryName('write'));
   let written: Stats;
   try {
-    const file = await open(temp, 'wx', before === null ? 0o666 : 0o600);
+    const file = new OpenFile(temp, 'wx', before === null ? 0o666 : 0o600);
     try {
-      await file.writeFile(bytes);
+      await file.write(bytes);
       if (before !== null && !(await takeAttributes(place, before, file, options.programs))) {
-        await rm(temp, { force: true });
+        rmSync(temp, { force: true });
         return null;
       }
       await file.sync();
-      written = await file.stat();
+      written = file.stat();
       await checkBeforeChange(place, options);
-      await requireAt(folder, dirname(path));
-      await requireEntry(temp, file, path);
-      await rename(temp, place.at);
+      requireAt(folder, dirname(path));
+      requireEntry(temp, file, path);
+      renameSync(temp, place.at);
     } finally {
-      await file.close();
+      file.close();
     }
   } catch (error) {
-    await rm(temp, { force: true });
+    rmSync(temp, { force: true });
     if (before !== null && isReplacingRefused(error)) return null;
     throw error;
   }
@@ -163,16 +171,16 @@ async function replaceFile(
 async function takeAttributes(
   { at, path }: WritePlace,
   before: Stats,
-  to: FileHandle,
+  to: OpenFile,
   programs: Programs,
 ): Promise<boolean> {
-  const from = await open(at, constants.O_RDONLY | NEVER_FOLLOW);
+  const from = new OpenFile(at, constants.O_RDONLY | NEVER_FOLLOW);
   try {
-    requireSame(await from.stat(), before, path);
+    requireSame(from.stat(), before, path);
     const copyAll = copyBy(runCp(programs.at('cp'), programs.environment()));
     return await keepAttributes(copyAll, { from: from.fd, had: before, to: to.fd });
   } finally {
-    await from.close();
+    from.close();
   }
 }
 
@@ -187,29 +195,33 @@ async function overwriteFile(
   options: WriteOptions,
 ): Promise<Stats> {
   const { folder, path, name, at } = place;
-  const handle = await open(at, constants.O_WRONLY | NEVER_FOLLOW);
+  const handle = new OpenFile(at, constants.O_WRONLY | NEVER_FOLLOW);
   try {
-    requireSame(await handle.stat(), before, path);
+    requireSame(handle.stat(), before, path);
     await checkBeforeChange(place, options);
-    await requireAt(folder, dirname(path));
+    requireAt(folder, dirname(path));
     try {
-      await handle.writeFile(bytes);
-      await handle.truncate(bytes.length);
+      await handle.write(bytes);
+      handle.truncate(bytes.length);
       await handle.sync();
-      return await handle.stat();
+      return handle.stat();
     } catch (error) {
       const why = describeSystemError(error);
       if (why === undefined) throw error;
       throw new ToolFailure(`${quotePath(name)} was written in part, in place: ${why}.`, { cause: error });
     }
   } finally {
-    await handle.close();
+    handle.close();
   }
 }
 
 /** Throws ToolFailure when the entry is no longer the open file. */
-async function requireEntry(entry: string, opened: FileHandle, path: string): Promise<void> {
-  requireSame(await lstat(entry).catch(nullIfAbsent), await opened.stat(), path);
+function requireEntry(entry: string, opened: OpenFile, path: string): void {
+  requireSame(
+    ifPresent(() => lstatSync(entry)),
+    opened.stat(),
+    path,
+  );
 }
 
 /** Throws ToolFailure unless both are of one file. */
@@ -221,7 +233,7 @@ function requireSame(found: Stats | null, meant: Stats, path: string): void {
 /** Throws ToolFailure when the file must not change after all, and what the fence throws. */
 async function checkBeforeChange({ at, name }: WritePlace, { fence, signal, unchanged }: WriteOptions): Promise<void> {
   await fence();
-  const now = await lstat(at).catch(nullIfAbsent);
+  const now = ifPresent(() => lstatSync(at));
   if (unchanged === null ? now !== null : !isUnchanged(now, unchanged)) {
     throw new ToolFailure(`${quotePath(name)} was changed by something else meanwhile: read it again.`);
   }
@@ -229,7 +241,7 @@ async function checkBeforeChange({ at, name }: WritePlace, { fence, signal, unch
 }
 
 /** Syncs the folder where the file system can: the file exists all the same. */
-async function syncFolder(folder: FileHandle): Promise<void> {
+async function syncFolder(folder: OpenFile): Promise<void> {
   await folder.sync().catch((error: NodeJS.ErrnoException) => {
     if (!['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EACCES', 'EPERM', 'EBADF'].includes(error.code ?? ''))
       throw error;

@@ -28,7 +28,7 @@ export type SearchPlace = {
 };
 
 export async function findSearchPlace(workspace: Workspace, path = '.'): Promise<SearchPlace> {
-  const { path: real, root } = await confine(workspace, path);
+  const { path: real, root } = confine(workspace, path);
   const stats = await stat(real).catch((error: unknown) => {
     throw toFsFailure(error, path, 'searched');
   });

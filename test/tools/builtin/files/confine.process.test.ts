@@ -21,9 +21,9 @@ function place(): { outer: string; root: string } {
 async function refusal(root: string, path: string, hidden?: string): Promise<string> {
   const workspace = { root, hidden };
   try {
-    const confined = await confine(workspace, path);
+    const confined = confine(workspace, path);
     const { handle } = await openFile(workspace, confined);
-    await handle.close();
+    handle.close();
     return `opened ${confined.name}`;
   } catch (error) {
     if (error instanceof ToolFailure) return error.message;
@@ -134,7 +134,7 @@ test('a path through any tree of folders and links leads inside or is refused', 
       mkdirSync(join(here, 'sub/deep'), { recursive: true });
       for (const [name, target] of Object.entries(made)) symlinkSync(target, join(here, name));
       try {
-        const { path, existing } = await confine({ root: here }, segments.join('/'));
+        const { path, existing } = confine({ root: here }, segments.join('/'));
         expect(isInside(here, path)).toBe(true);
         expect(isInside(here, realpathSync(existing))).toBe(true);
       } catch (error) {

@@ -27,7 +27,7 @@ const options = {
 
 test('a folder that became a link outside is not read through', async () => {
   const { root, outside } = place();
-  const confined = await confine({ root }, 'sub/file');
+  const confined = confine({ root }, 'sub/file');
   renameSync(join(root, 'sub'), join(root, 'moved'));
   symlinkSync(outside, join(root, 'sub'));
   await expect(openFile({ root }, confined)).rejects.toThrow(ToolFailure);
@@ -35,7 +35,7 @@ test('a folder that became a link outside is not read through', async () => {
 
 test('a file that became a link outside is not read through', async () => {
   const { root, outside } = place();
-  const confined = await confine({ root }, 'sub/file');
+  const confined = confine({ root }, 'sub/file');
   rmSync(join(root, 'sub/file'));
   symlinkSync(join(outside, 'file'), join(root, 'sub/file'));
   await expect(openFile({ root }, confined)).rejects.toThrow(ToolFailure);
@@ -45,7 +45,7 @@ test.each(['sub/file', 'sub/new', 'sub/new/deeper'])(
   'a folder that became a link outside is not written through: %s',
   async (path) => {
     const { root, outside } = place();
-    const confined = await confine({ root }, path);
+    const confined = confine({ root }, path);
     renameSync(join(root, 'sub'), join(root, 'moved'));
     symlinkSync(outside, join(root, 'sub'));
     await expect(writeInside({ root }, confined, Buffer.from('x'), options)).rejects.toThrow(ToolFailure);
@@ -56,7 +56,7 @@ test.each(['sub/file', 'sub/new', 'sub/new/deeper'])(
 
 test('a missing folder that meanwhile became a link outside is not written through', async () => {
   const { root, outside } = place();
-  const confined = await confine({ root }, 'fresh/file');
+  const confined = confine({ root }, 'fresh/file');
   symlinkSync(outside, join(root, 'fresh'));
   await expect(writeInside({ root }, confined, Buffer.from('x'), options)).rejects.toThrow(ToolFailure);
   expect(readFileSync(join(outside, 'file'), 'utf8')).toBe('outside');
@@ -67,7 +67,7 @@ test('a folder that is swapped again and again never lets a write out', async ()
   const tried = new Set<string>();
   const write = async (n: number): Promise<void> => {
     try {
-      await writeInside({ root }, await confine({ root }, `sub/f${n}`), Buffer.from('x'), options);
+      await writeInside({ root }, confine({ root }, `sub/f${n}`), Buffer.from('x'), options);
       tried.add('written');
     } catch (error) {
       if (!(error instanceof ToolFailure)) throw error;
@@ -91,9 +91,9 @@ test('a folder that is swapped again and again never lets a write out', async ()
 
 test('a file that something else changed since it was read is not overwritten', async () => {
   const { root } = place();
-  const target = await confine({ root }, 'sub/file');
+  const target = confine({ root }, 'sub/file');
   const { handle, stats } = await openFile({ root }, target);
-  await handle.close();
+  handle.close();
   await writeInside({ root }, target, Buffer.from('theirs'), { ...options, unchanged: stats });
   const mine = writeInside({ root }, target, Buffer.from('mine'), { ...options, unchanged: stats });
   await expect(mine).rejects.toThrow('"sub/file" was changed by something else meanwhile: read it again.');
@@ -102,7 +102,7 @@ test('a file that something else changed since it was read is not overwritten', 
 
 test('an attempt that was given up while it was frozen writes nothing', async () => {
   const { root } = place();
-  const target = await confine({ root }, 'sub/file');
+  const target = confine({ root }, 'sub/file');
   const late = writeInside({ root }, target, Buffer.from('late'), {
     ...options,
     fence: () => Promise.reject(new Superseded()),
