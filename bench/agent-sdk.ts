@@ -24,7 +24,7 @@ export type SdkRow = {
 
 const TURNS = 60;
 
-type Taken = { readonly ms: number; readonly cpuMs: number };
+type Timings = { readonly ms: number; readonly cpuMs: number };
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** From the first reply on, for a worker starts before it. */
@@ -38,7 +38,7 @@ export async function measureSdk(pairs: number, say: (line: string) => void): Pr
   const env = { PATH, HOME, XDG_CACHE_HOME, ...own };
   // It stays up between two of them.
   const server = await openWholeServer({ env });
-  const taken: { readonly plain: Taken; readonly sdk: Taken }[] = [];
+  const results: { readonly plain: Timings; readonly sdk: Timings }[] = [];
   try {
     // The first pair is a young process's.
     for (let pair = 0; pair <= pairs; pair += 1) {
@@ -50,25 +50,25 @@ export async function measureSdk(pairs: number, say: (line: string) => void): Pr
       // Each is first in every other pair: a process, and a machine, change with time.
       const first = pair % 2 === 0 ? 'plain' : 'sdk';
       const [one, other] = [await measure[first](), await measure[first === 'plain' ? 'sdk' : 'plain']()];
-      if (pair > 0) taken.push(first === 'plain' ? { plain: one, sdk: other } : { plain: other, sdk: one });
+      if (pair > 0) results.push(first === 'plain' ? { plain: one, sdk: other } : { plain: other, sdk: one });
     }
   } finally {
     await server.close();
     await model.stop();
     await rm(root, { recursive: true, force: true });
   }
-  const row = (subject: SdkRow['subject'], of: (pair: (typeof taken)[number]) => Taken): SdkRow => ({
+  const row = (subject: SdkRow['subject'], of: (pair: (typeof results)[number]) => Timings): SdkRow => ({
     subject,
-    ms: median(taken.map((pair) => of(pair).ms / TURNS)),
-    cpuMs: median(taken.map((pair) => of(pair).cpuMs / TURNS)),
-    ratio: median(taken.map((pair) => of(pair).ms / pair.plain.ms)),
-    cpuRatio: median(taken.map((pair) => of(pair).cpuMs / pair.plain.cpuMs)),
+    ms: median(results.map((pair) => of(pair).ms / TURNS)),
+    cpuMs: median(results.map((pair) => of(pair).cpuMs / TURNS)),
+    ratio: median(results.map((pair) => of(pair).ms / pair.plain.ms)),
+    cpuRatio: median(results.map((pair) => of(pair).cpuMs / pair.plain.cpuMs)),
   });
   return [row('query()', ({ plain }) => plain), row('agent-sdk', ({ sdk }) => sdk)];
 }
 
 /** From the first item to the last. */
-async function timed(replies: AsyncIterable<unknown>): Promise<Taken> {
+async function timed(replies: AsyncIterable<unknown>): Promise<Timings> {
   let first: { readonly at: number; readonly cpu: NodeJS.CpuUsage } | undefined;
   let last = 0;
   let used: NodeJS.CpuUsage = { user: 0, system: 0 };

@@ -98,7 +98,7 @@ export async function benchServer(say: (line: string) => void, bucket?: string):
   };
 }
 
-type Place = {
+type BenchPlace = {
   readonly root: string;
   readonly address: string;
   readonly bucket: string | undefined;
@@ -107,7 +107,7 @@ type Place = {
   readonly folders: { readonly storePlace: string; readonly liveDir: string; readonly dataDir: string };
 };
 
-async function runLoad(client: Client, place: Place, load: Load): Promise<Ran> {
+async function runLoad(client: Client, place: BenchPlace, load: Load): Promise<Ran> {
   const { root, address } = place;
   const { subject, sessions, turns, width = 1, warmUp = 0, answerMs, snapshots, files = 0, sealed = false } = load;
   const taskQueue = `bench-${randomUUID()}`;

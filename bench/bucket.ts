@@ -16,7 +16,7 @@ export type BucketRow = { readonly what: string; readonly ms: number };
 
 const TURNS = 40;
 /** What a young process takes is not measured. */
-const FIRST = 5;
+const WARM_UP_TURNS = 5;
 
 /** `env`: names the bucket (PERDURE_STORE), where it is (AWS_ENDPOINT_URL_S3) and its keys. */
 export async function measureBucket(
@@ -25,11 +25,11 @@ export async function measureBucket(
   rounds: number,
   say: (line: string) => void,
 ): Promise<readonly BucketRow[]> {
-  const { PERDURE_STORE: given, AWS_ENDPOINT_URL_S3: endpoint } = env;
-  if (!given?.startsWith('s3://') || !endpoint) {
+  const { PERDURE_STORE: storeUrl, AWS_ENDPOINT_URL_S3: endpoint } = env;
+  if (!storeUrl?.startsWith('s3://') || !endpoint) {
     throw new Error('the bench of a bucket wants PERDURE_STORE=s3://bucket/prefix and AWS_ENDPOINT_URL_S3');
   }
-  const place = `${given.replace(/\/$/, '')}/${randomUUID()}`;
+  const place = `${storeUrl.replace(/\/$/, '')}/${randomUUID()}`;
   const service = await spawnDelay(endpoint, delayMs);
   env['AWS_ENDPOINT_URL_S3'] = service.url;
   const bench = await benchServer(say, place);
@@ -47,37 +47,37 @@ async function measured(
   rounds: number,
   say: (line: string) => void,
 ): Promise<readonly BucketRow[]> {
-  const taken = { floor: [] as number[], safe: [] as number[], bucket: [] as number[], request: [] as number[] };
+  const times = { floor: [] as number[], safe: [] as number[], bucket: [] as number[], request: [] as number[] };
   for (let round = 1; round <= rounds; round += 1) {
     for (const subject of ['floor', 'safe', 'bucket'] as const) {
       say(`round ${round} of ${rounds}: ${subject}`);
-      taken[subject].push(...(await turns(bench, subject)));
+      times[subject].push(...(await turns(bench, subject)));
     }
-    taken.request.push(...(await requests(place)));
+    times.request.push(...(await requests(place)));
   }
   return [
-    { what: 'the floor: two activities that do nothing', ms: median(taken.floor) },
-    { what: 'a safe turn with its store in a folder', ms: median(taken.safe) },
-    { what: 'a request to the bucket', ms: median(taken.request) },
-    { what: 'a safe turn with its store in the bucket', ms: median(taken.bucket) },
+    { what: 'the floor: two activities that do nothing', ms: median(times.floor) },
+    { what: 'a safe turn with its store in a folder', ms: median(times.safe) },
+    { what: 'a request to the bucket', ms: median(times.request) },
+    { what: 'a safe turn with its store in the bucket', ms: median(times.bucket) },
   ];
 }
 
 async function turns(bench: BenchServer, subject: Subject): Promise<readonly number[]> {
   const { workflowIds } = await bench.run({ subject, sessions: 1, turns: TURNS });
   const all = await turnsOf(bench.client, workflowIds[0] ?? '', ...opensTurn(subject));
-  return all.slice(FIRST).map(({ from, to }) => to - from);
+  return all.slice(WARM_UP_TURNS).map(({ from, to }) => to - from);
 }
 
 async function requests(place: string): Promise<readonly number[]> {
   const cache = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
   const { store } = openStore({ storePlace: place, dataDir: cache });
-  const taken: number[] = [];
+  const times: number[] = [];
   for (let n = 0; n < TURNS; n += 1) {
     const began = performance.now();
     await store.put(Buffer.from(`a request: ${randomUUID()}`));
-    taken.push(performance.now() - began);
+    times.push(performance.now() - began);
   }
   await rm(cache, { recursive: true, force: true });
-  return taken.slice(FIRST);
+  return times.slice(WARM_UP_TURNS);
 }

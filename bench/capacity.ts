@@ -96,10 +96,10 @@ export async function measureStarts(rounds: number, say: Say): Promise<StartRow[
     say(`start ${round} of ${rounds}`);
     const root = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
     const env = { ...process.env, PERDURE_DATA: join(root, 'data'), ANTHROPIC_API_KEY: 'bench', NO_COLOR: '1' };
-    const begun = performance.now();
+    const startedAt = performance.now();
     try {
       const { pid, stop } = await spawnPerdure('worker', env, 'ignore');
-      rows.push({ readyMs: performance.now() - begun, memory: residentBytes(pid) });
+      rows.push({ readyMs: performance.now() - startedAt, memory: residentBytes(pid) });
       await stop();
     } finally {
       await rm(root, { recursive: true, force: true, maxRetries: 3 });

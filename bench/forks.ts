@@ -16,7 +16,7 @@ const FILES = 5_000;
 const CHANGED = 50;
 const ROUNDS = 9;
 /** Rounds at the beginning that are not counted. */
-const YOUNG = 2;
+const WARM_UP_ROUNDS = 2;
 
 export async function measureForks(bench: BenchServer, say: (line: string) => void): Promise<ForkRow[]> {
   const sessions = createClient({
@@ -33,14 +33,14 @@ export async function measureForks(bench: BenchServer, say: (line: string) => vo
     files: FILES,
     snapshots: true,
     afterwards: async (session) => {
-      for (let round = 1; round <= YOUNG + ROUNDS; round += 1) {
-        say(`rewinds and forks, round ${round} of ${YOUNG + ROUNDS}, load ${loadavg()[0]?.toFixed(1)}`);
+      for (let round = 1; round <= WARM_UP_ROUNDS + ROUNDS; round += 1) {
+        say(`rewinds and forks, round ${round} of ${WARM_UP_ROUNDS + ROUNDS}, load ${loadavg()[0]?.toFixed(1)}`);
         await changeFiles(sessions, session);
         rounds.push(await measureRound(bench, sessions, session));
       }
     },
   });
-  const counted = rounds.slice(YOUNG);
+  const counted = rounds.slice(WARM_UP_ROUNDS);
   return Object.keys(counted[0] ?? {}).map((what) => {
     const times = counted.map((round) => round[what] ?? Number.NaN);
     return { what, ms: median(times), worst: Math.max(...times) };
@@ -59,8 +59,8 @@ async function changeFiles(sessions: PerdureClient, session: string): Promise<vo
 /** Describes a session that has ended so many runs. After a handover its memo comes a little late. */
 async function waitForRest(sessions: PerdureClient, session: string, runs = 1): Promise<SessionDescription> {
   for (;;) {
-    const seen = await sessions.describe(session);
-    if (seen.phase === 'idle' && (seen.last?.run ?? 0) >= runs) return seen;
+    const description = await sessions.describe(session);
+    if (description.phase === 'idle' && (description.last?.run ?? 0) >= runs) return description;
     await sleep(10);
   }
 }

@@ -42,8 +42,8 @@ export async function startsOf(client: Client, parent: string, first: string): P
   for (const event of await chain(client, parent)) {
     const child = event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId;
     if (!child) continue;
-    const asked = (await chain(client, child)).find((each) => opened(each) === first);
-    starts.push({ child, ms: timeOf(asked) - timeOf(event) });
+    const scheduled = (await chain(client, child)).find((each) => opened(each) === first);
+    starts.push({ child, ms: timeOf(scheduled) - timeOf(event) });
   }
   return starts;
 }
@@ -69,15 +69,16 @@ export async function taskTimes(
 ): Promise<TaskTimes> {
   const found = { lost: 0, moved: 0, taskMs: [] as number[] };
   for (const id of workflowIds) {
-    let begun: number | null = null;
+    let startedAt: number | null = null;
     for (const event of await chain(client, id)) {
       if (timeOf(event) <= from || timeOf(event) > to) continue;
       const { workflowTaskTimedOutEventAttributes: timedOut, workflowTaskScheduledEventAttributes: scheduled } = event;
       if (timedOut) found[timedOut.timeoutType === START_TO_CLOSE ? 'lost' : 'moved'] += 1;
       // Of the attempts after the first only the last has events.
       found.lost += Math.max(0, (scheduled?.attempt ?? 1) - 2);
-      if (event.workflowTaskStartedEventAttributes) begun = timeOf(event);
-      if (event.workflowTaskCompletedEventAttributes && begun !== null) found.taskMs.push(timeOf(event) - begun);
+      if (event.workflowTaskStartedEventAttributes) startedAt = timeOf(event);
+      if (event.workflowTaskCompletedEventAttributes && startedAt !== null)
+        found.taskMs.push(timeOf(event) - startedAt);
     }
   }
   return found;

@@ -54,19 +54,19 @@ process.exit(0);
 /** The table, or its rows as JSON. */
 async function measured(subject: string): Promise<string> {
   const rounds = Number(flags.rounds);
-  const shown = <Row>(name: string, rows: readonly Row[], render: (rows: readonly Row[]) => string): string =>
+  const format = <Row>(name: string, rows: readonly Row[], render: (rows: readonly Row[]) => string): string =>
     flags.json ? JSON.stringify({ [name]: rows }) : render(rows);
   switch (subject) {
     case 'page': {
       const load = { sessions: Number(flags.sessions ?? 10_000), iterations: Number(flags.iterations) };
-      return shown('page', await measurePage(say, load), renderPage);
+      return format('page', await measurePage(say, load), renderPage);
     }
     case 'agent-sdk':
-      return shown('agentSdk', await measureSdk(3 * rounds, say), renderSdk);
+      return format('agentSdk', await measureSdk(3 * rounds, say), renderSdk);
     case 'bucket':
-      return shown('bucket', await measureBucket(process.env, Number(flags.delay), rounds, say), renderBucket);
+      return format('bucket', await measureBucket(process.env, Number(flags.delay), rounds, say), renderBucket);
     case 'agents':
-      return shown('agents', await withServer((bench) => measureAgents(bench, rounds, say)), renderAgents);
+      return format('agents', await withServer((bench) => measureAgents(bench, rounds, say)), renderAgents);
     case 'snapshots': {
       const folders = await measureFolders([5_000, 50_000], say);
       const answerMs = Number(flags.answer);
@@ -79,7 +79,7 @@ async function measured(subject: string): Promise<string> {
     }
     case 'starved': {
       const load = { sessions: Number(flags.sessions ?? 60), busy: Number(flags.busy), seconds: Number(flags.seconds) };
-      return shown('starved', await measureStarved(load, say), renderStarved);
+      return format('starved', await measureStarved(load, say), renderStarved);
     }
     case 'capacity': {
       const counts = (flags.sessions ?? '10,100,300,1000').split(',').map(Number);
@@ -89,10 +89,10 @@ async function measured(subject: string): Promise<string> {
       return [renderRest(rest), renderStarts(starts)].join('\n\n');
     }
     case 'forks':
-      return shown('forks', await withServer((bench) => measureForks(bench, say)), renderForks);
+      return format('forks', await withServer((bench) => measureForks(bench, say)), renderForks);
     case 'peers': {
-      const asked = { subjects: named(PEERS, positionals.slice(1)), rounds, say };
-      return shown('peers', await withServer((bench) => measurePeers(bench, asked)), renderPeers);
+      const options = { subjects: named(PEERS, positionals.slice(1)), rounds, say };
+      return format('peers', await withServer((bench) => measurePeers(bench, options)), renderPeers);
     }
     case 'slope': {
       const load = {
@@ -100,17 +100,17 @@ async function measured(subject: string): Promise<string> {
         turns: Number(flags.turns),
         isWatched: !flags.unwatched,
       };
-      return shown('slope', await withServer((bench) => measureSlope(bench, { ...load, say })), renderSlope);
+      return format('slope', await withServer((bench) => measureSlope(bench, { ...load, say })), renderSlope);
     }
     case 'density': {
       const subjects = besideFloor(['safe', 'write', 'bash'], positionals.slice(1));
       const rows = await withServer((bench) => interleaved(bench, subjects, measureDensity));
-      return shown('density', densityTable(rows), renderDensity);
+      return format('density', densityTable(rows), renderDensity);
     }
     default: {
       const subjects = besideFloor(['safe', 'effectful', 'write', 'bash'], positionals);
       const rows = await withServer((bench) => interleaved(bench, subjects, measureTurns));
-      return shown('turns', turnTable(rows), renderTurns);
+      return format('turns', turnTable(rows), renderTurns);
     }
   }
 }
@@ -207,9 +207,9 @@ function renderForks(rows: readonly ForkRow[]): string {
 }
 
 function renderPeers(rows: readonly PeerRow[]): string {
-  const lines = rows.map(({ subject, floor, peer, ours, ratio }) => [
+  const lines = rows.map(({ subject, floor, peer, ours: perdure, ratio }) => [
     subject,
-    ...[floor, peer, ours].map((ms) => ms.toFixed(1)),
+    ...[floor, peer, perdure].map((ms) => ms.toFixed(1)),
     ratio.toFixed(2),
   ]);
   return renderTable(['', 'floor ms', 'in process ms', 'ours ms', '× in process'], lines);
@@ -234,10 +234,10 @@ function renderStarts(rows: readonly StartRow[]): string {
 
 function renderStarved(rows: readonly StarvedRow[]): string {
   const head = ['', 'load', 'lost', 'moved', 'task ms', 'the longest', 'requests', 'went on', 'median s', 'the last s'];
-  const lines = rows.map(({ what, load, lost, moved, taskMs, requests, wentOn }) => [
+  const lines = rows.map(({ what, load, lost: lostTasks, moved, taskMs, requests, wentOn }) => [
     what,
     load.toFixed(0),
-    String(lost),
+    String(lostTasks),
     String(moved),
     median(taskMs).toFixed(0),
     Math.max(...taskMs).toFixed(0),

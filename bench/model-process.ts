@@ -29,14 +29,14 @@ const server = createServer((request, response) => {
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.once('end', () => {
     const body = Buffer.concat(chunks);
-    const asked = calls(body) + 1;
-    const sent = sentAt.get(asked - 1);
+    const callNumber = calls(body) + 1;
+    const sent = sentAt.get(callNumber - 1);
     if (sent !== undefined) gaps.push(cameAt - sent);
-    const last = asked - 1 + Number(width);
+    const last = callNumber - 1 + Number(width);
     response.once('finish', () => sentAt.set(last, performance.now()));
     const answer = (): void => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.end(sse(asked, body.includes(SESSION) ? turn(asked) : agentTurn(asked)));
+      response.end(sse(callNumber, body.includes(SESSION) ? turn(callNumber) : agentTurn(callNumber)));
     };
     if (answerMs === '0') answer();
     else setTimeout(answer, Number(answerMs));
@@ -63,10 +63,10 @@ type Block = { readonly start: object; readonly delta: object };
 /** `n`: of its first call. */
 function turn(n: number): readonly Block[] {
   if (n > Number(turns) * Number(width)) return [words('Done.')];
-  const asked = Array.from({ length: Number(width) }, (_, at) =>
+  const toolUses = Array.from({ length: Number(width) }, (_, at) =>
     call(n + at, tool, input.replaceAll('%', `${n + at}`)),
   );
-  return [words('Next.'), ...asked];
+  return [words('Next.'), ...toolUses];
 }
 
 function agentTurn(n: number): readonly Block[] {
@@ -82,10 +82,10 @@ function words(text: string): Block {
   return { start: { type: 'text', text: '' }, delta: { type: 'text_delta', text } };
 }
 
-function sse(asked: number, blocks: readonly Block[]): string {
+function sse(callNumber: number, blocks: readonly Block[]): string {
   const usage = { input_tokens: 10, output_tokens: 10 };
   const message = {
-    id: `msg_${asked}`,
+    id: `msg_${callNumber}`,
     type: 'message',
     role: 'assistant',
     model: 'bench',

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 
 type PeerMessage = { readonly type: string; readonly subtype?: string };
 type Peer = {
-  query(asked: { readonly prompt: string; readonly options: object }): AsyncIterable<PeerMessage>;
+  query(request: { readonly prompt: string; readonly options: object }): AsyncIterable<PeerMessage>;
 };
 
 const [packages = '', cwd = '', turns = ''] = process.argv.slice(2);

@@ -30,7 +30,7 @@ export type PeerRow = {
 
 const TURNS = 100;
 /** The first turns are those of a young process. */
-const YOUNG = 10;
+const WARM_UP_TURNS = 10;
 const PEER = '@anthropic-ai/claude-agent-sdk@0.3.332';
 
 /** The peer's call in each turn. It has no leave to write over a file that it has not read. */
@@ -42,13 +42,16 @@ const PEER_CALLS: Readonly<Record<PeerRow['subject'], readonly [tool: string, in
 
 const OURS: Readonly<Record<PeerRow['subject'], Subject>> = { read: 'safe', write: 'write', bash: 'bash' };
 
-type Asked = {
+type PeersOptions = {
   readonly subjects: readonly PeerRow['subject'][];
   readonly rounds: number;
   readonly say: (line: string) => void;
 };
 
-export async function measurePeers(bench: BenchServer, { subjects, rounds, say }: Asked): Promise<readonly PeerRow[]> {
+export async function measurePeers(
+  bench: BenchServer,
+  { subjects, rounds, say }: PeersOptions,
+): Promise<readonly PeerRow[]> {
   const packages = await installPeer(say);
   const rows: PeerRow[] = [];
   for (let round = 1; round <= rounds; round += 1) {
@@ -57,8 +60,8 @@ export async function measurePeers(bench: BenchServer, { subjects, rounds, say }
     for (const subject of subjects) {
       const peer = await peerMs(packages, subject);
       const { gaps } = await bench.run({ subject: OURS[subject], sessions: 1, turns: TURNS, sealed: true });
-      const ours = median(gaps.slice(YOUNG));
-      rows.push({ subject, floor, peer, ours, ratio: ours / peer });
+      const perdure = median(gaps.slice(WARM_UP_TURNS));
+      rows.push({ subject, floor, peer, ours: perdure, ratio: perdure / peer });
     }
   }
   return subjects.map((subject) => {
@@ -81,7 +84,7 @@ async function installPeer(say: (line: string) => void): Promise<string> {
 async function floorMs({ client, run: runLoad }: BenchServer): Promise<number> {
   const { workflowIds } = await runLoad({ subject: 'floor', sessions: 1, turns: TURNS });
   const turns = await turnsOf(client, workflowIds[0] ?? '', ...opensTurn('floor'));
-  return median(turns.slice(YOUNG).map(({ from, to }) => to - from));
+  return median(turns.slice(WARM_UP_TURNS).map(({ from, to }) => to - from));
 }
 
 async function peerMs(packages: string, subject: PeerRow['subject']): Promise<number> {
@@ -99,7 +102,7 @@ async function peerMs(packages: string, subject: PeerRow['subject']): Promise<nu
     await run(process.execPath, [file, packages, cwd, String(TURNS)], { PATH, ...quiet, ...own });
     const gaps = await model.gaps();
     if (gaps.length < TURNS) throw new Error(`the peer made ${gaps.length} of ${TURNS} turns`);
-    return median(gaps.slice(YOUNG));
+    return median(gaps.slice(WARM_UP_TURNS));
   } finally {
     await model.stop();
     await rm(root, { recursive: true, force: true });

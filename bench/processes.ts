@@ -26,8 +26,8 @@ export async function spawnWorker(job: WorkerJob): Promise<BenchWorker> {
     },
     stop: () => end(child),
     kill: async () => {
-      const ended = once(child, 'exit');
-      if (child.kill('SIGKILL')) await ended;
+      const exited = once(child, 'exit');
+      if (child.kill('SIGKILL')) await exited;
     },
   };
 }
@@ -39,17 +39,21 @@ export type BenchModel = {
   stop(): Promise<void>;
 };
 
-type Asking = { readonly turns: number; readonly width?: number | undefined; readonly answerMs?: number | undefined };
+type ModelOptions = {
+  readonly turns: number;
+  readonly width?: number | undefined;
+  readonly answerMs?: number | undefined;
+};
 
 /** Asks each session for `turns` times `width` calls, each reply `answerMs` after its request. */
-export function spawnModel(subject: Exclude<Subject, Floor>, asking: Asking): Promise<BenchModel> {
-  return spawnCaller(CALLS[subject], asking);
+export function spawnModel(subject: Exclude<Subject, Floor>, options: ModelOptions): Promise<BenchModel> {
+  return spawnCaller(CALLS[subject], options);
 }
 
 /** A model that asks for the same call in each turn. `%` in its input: the number of the call. */
 export async function spawnCaller(
   call: readonly [tool: string, input: string],
-  { turns, width = 1, answerMs = 0 }: Asking,
+  { turns, width = 1, answerMs = 0 }: ModelOptions,
 ): Promise<BenchModel> {
   const { child, next } = program('./model-process.js', [...call, ...[turns, width, answerMs].map(String)]);
   return {

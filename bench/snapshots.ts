@@ -89,9 +89,9 @@ async function startedCpu(): Promise<number> {
     return parent === String(process.pid) || (parent !== '0' && isOurs(parent));
   };
   const started = [...stats.keys()].filter(isOurs);
-  const ended = [...started, String(process.pid)].map((pid) => stats.get(pid) ?? []);
+  const ownStats = [...started, String(process.pid)].map((pid) => stats.get(pid) ?? []);
   const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
-  const ticks = sum(ended.map((fields) => Number(fields[13]) + Number(fields[14])));
+  const ticks = sum(ownStats.map((fields) => Number(fields[13]) + Number(fields[14])));
   return ticks * TICK_MS + sum(await Promise.all(started.map(runningMs)));
 }
 
@@ -113,7 +113,7 @@ export type CapturedTurnRow = {
 
 const TURNS = 24;
 /** Turns at the beginning that are not counted. */
-const YOUNG = 4;
+const WARM_UP_TURNS = 4;
 const FILES = 5_000;
 
 /**
@@ -156,5 +156,5 @@ async function turnTimes(
 ): Promise<readonly number[]> {
   const { workflowIds } = await bench.run({ subject, sessions: 1, turns: TURNS, files: FILES, ...how });
   const turns = await turnsOf(bench.client, workflowIds[0] ?? '', 'perdure.callModel', 1);
-  return turns.slice(YOUNG).map(({ from, to }) => to - from);
+  return turns.slice(WARM_UP_TURNS).map(({ from, to }) => to - from);
 }

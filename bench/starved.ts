@@ -37,7 +37,7 @@ export type StarvedRow = TaskTimes & {
 type Say = (line: string) => void;
 
 /** When each session asked the model, in milliseconds since the epoch. */
-type Asked = Map<string, number[]>;
+type RequestTimes = Map<string, number[]>;
 
 /** Milliseconds that the model takes: sessions wait for it at the kill, as they mostly do. */
 const ANSWER_MS = 2_000;
@@ -45,8 +45,12 @@ const TASK_QUEUE = 'starved';
 
 export async function measureStarved(load: StarvedLoad, say: Say): Promise<StarvedRow[]> {
   const root = await mkdtemp(join(tmpdir(), 'perdure-starved-'));
-  const asked: Asked = new Map();
-  const model = await startScriptedModel({ script: (request) => answer(request, asked), keep: 'none', strict: false });
+  const requestTimes: RequestTimes = new Map();
+  const model = await startScriptedModel({
+    script: (request) => answer(request, requestTimes),
+    keep: 'none',
+    strict: false,
+  });
   const machine = await startMachine(root, model.url, say);
   const loops = Array.from({ length: load.busy }, () =>
     spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
@@ -56,15 +60,15 @@ export async function measureStarved(load: StarvedLoad, say: Say): Promise<Starv
     const ids: string[] = [];
     const plain = { root, files: 0, sealed: false };
     for (let n = 0; n < load.sessions; n += 1) ids.push(await startSession(client, TASK_QUEUE, plain));
-    const begun = Date.now();
-    const underWay = await watch(asked, begun, load);
+    const startedAt = Date.now();
+    const underWay = await watch(requestTimes, startedAt, load);
     say(`${ids.length} sessions are under way: killing worker and server`);
     const killed = Date.now();
     await machine.killAndStart();
-    const afterKill = await watch(asked, killed, load);
+    const afterKill = await watch(requestTimes, killed, load);
     await Promise.all(loops.map(kill));
     return [
-      { what: 'under way', ...underWay, ...(await taskTimes(client, ids, begun, killed)) },
+      { what: 'under way', ...underWay, ...(await taskTimes(client, ids, startedAt, killed)) },
       { what: 'after the kill', ...afterKill, ...(await taskTimes(client, ids, killed, Infinity)) },
     ];
   } finally {
@@ -75,15 +79,15 @@ export async function measureStarved(load: StarvedLoad, say: Say): Promise<Starv
 }
 
 /** Asks each session for one call after the other, for as long as it lasts. */
-function answer({ system }: ParsedRequest, asked: Asked) {
+function answer({ system }: ParsedRequest, requestTimes: RequestTimes) {
   const session = /bench-[0-9a-f-]{36}/.exec(JSON.stringify(system))?.[0] ?? '';
-  asked.set(session, [...(asked.get(session) ?? []), Date.now()]);
+  requestTimes.set(session, [...(requestTimes.get(session) ?? []), Date.now()]);
   return reply([toolUse('read', { path: 'small.txt' })], { delayMs: ANSWER_MS });
 }
 
-async function watch(asked: Asked, from: number, { seconds }: StarvedLoad) {
+async function watch(requestTimes: RequestTimes, from: number, { seconds }: StarvedLoad) {
   await sleep(Math.max(0, from + seconds * 1_000 - Date.now()));
-  const since = [...asked.values()].map((times) => times.filter((at) => at > from).map((at) => at - from));
+  const since = [...requestTimes.values()].map((times) => times.filter((at) => at > from).map((at) => at - from));
   return {
     load: loadavg()[0] ?? Number.NaN,
     requests: since.flat().length,
@@ -125,6 +129,6 @@ async function connect(address: string): Promise<Client> {
 }
 
 async function kill(child: ChildProcess): Promise<void> {
-  const ended = once(child, 'exit');
-  if (child.kill('SIGKILL')) await ended;
+  const exited = once(child, 'exit');
+  if (child.kill('SIGKILL')) await exited;
 }

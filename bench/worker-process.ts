@@ -115,13 +115,13 @@ const worker = await start(JSON.parse(process.argv[2] ?? '') as WorkerJob);
 sample();
 const sampling = setInterval(sample, EVERY_MS);
 process.stdout.write('ready\n');
-const asked = createInterface(process.stdin);
-asked.on('line', () => {
+const input = createInterface(process.stdin);
+input.on('line', () => {
   sample();
   const usage: Usage = { samples: samples.splice(0), started: startedCpu() };
   process.stdout.write(`${JSON.stringify(usage)}\n`);
 });
-asked.once('close', () => {
+input.once('close', () => {
   clearInterval(sampling);
   void worker.stop();
 });

@@ -73,7 +73,7 @@ function channelOptions({ address, proxy }: Target) {
   const tunnel = { 'grpc.http_connect_target': `dns:${address}`, 'grpc.default_authority': address };
   const creds = credentialsOf(proxy);
   return {
-    address: proxy.shown,
+    address: proxy.label,
     channelArgs: { ...own, ...tunnel, ...(creds && { 'grpc.http_connect_creds': creds }) },
   };
 }
@@ -92,7 +92,7 @@ type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;
  */
 function createRetries() {
   const { attempts, firstMs, factor, mostMs } = CALL_RETRIES;
-  const begun = new WeakSet<object>();
+  const started = new WeakSet<object>();
   let [planned, ending] = [0, false];
   let none = (): void => {};
   const again = makeGrpcRetryInterceptor({
@@ -104,8 +104,8 @@ function createRetries() {
   });
   // Each try of a call passes here, with the same options.
   const count: Interceptor = (options, next) => {
-    if (begun.has(options)) planned -= 1;
-    else begun.add(options);
+    if (started.has(options)) planned -= 1;
+    else started.add(options);
     if (planned === 0) none();
     return next(options) as ReturnType<Interceptor>;
   };
@@ -131,7 +131,7 @@ function directOptions({ address, tls, apiKey, metadata }: Target) {
 function tunnelOptions(proxy: Proxy) {
   const [username = '', ...password] = credentialsOf(proxy)?.split(':') ?? [];
   const basicAuth = { username, password: password.join(':') };
-  return { type: 'http-connect' as const, targetHost: proxy.shown, ...(proxy.token !== undefined && { basicAuth }) };
+  return { type: 'http-connect' as const, targetHost: proxy.label, ...(proxy.token !== undefined && { basicAuth }) };
 }
 
 async function ensureConnected(connection: Connection, { address, proxy }: Target): Promise<void> {
@@ -142,18 +142,18 @@ async function ensureConnected(connection: Connection, { address, proxy }: Targe
     if (code === GRPC.permissionDenied || code === GRPC.unauthenticated)
       throw new SetupProblem(`the Temporal server at ${address} refuses these credentials: ${why}`);
     if (proxy !== undefined) throw new SetupProblem(describeProxyFailure(address, proxy, why));
-    const reason = code === undefined ? await probeTcp(address, PROBE_MS) : why;
-    const said =
-      reason ?? 'something listens there, but does not speak gRPC this way (is TLS set as the server wants it?)';
+    const known = code === undefined ? await probeTcp(address, PROBE_MS) : why;
+    const reason =
+      known ?? 'something listens there, but does not speak gRPC this way (is TLS set as the server wants it?)';
     throw new SetupProblem(
-      `no Temporal server answers at ${address}: ${said}; start it, or correct TEMPORAL_ADDRESS or the Temporal profile`,
+      `no Temporal server answers at ${address}: ${reason}; start it, or correct TEMPORAL_ADDRESS or the Temporal profile`,
     );
   }
 }
 
-function describeProxyFailure(address: string, { shown, by }: Proxy, why: string): string {
+function describeProxyFailure(address: string, { label, by }: Proxy, why: string): string {
   const remedy = `see that the proxy leads there, or name ${address.replace(/:\d+$/, '')} in NO_PROXY if it is reached directly`;
-  return `no Temporal server answers at ${address} through the proxy ${shown} (${by}): ${why}; ${remedy}`;
+  return `no Temporal server answers at ${address} through the proxy ${label} (${by}): ${why}; ${remedy}`;
 }
 
 async function checkNamespace(connection: Connection, { address, namespace }: Target): Promise<void> {

@@ -86,8 +86,8 @@ export function openDataFolder(env: Env): DataFolder {
 }
 
 function runOnceSync<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
+  let result: { readonly value: T } | undefined;
+  return () => (result ??= { value: make() }).value;
 }
 
 function storePlaceOf(env: Env, root: string): string {

@@ -33,7 +33,7 @@ export type WorkerBeat = {
 };
 
 type Answer = Awaited<ReturnType<Client['workflowService']['listWorkers']>>;
-type Told = NonNullable<NonNullable<Answer['workersInfo']>[number]['workerHeartbeat']>;
+type Heartbeat = NonNullable<NonNullable<Answer['workersInfo']>[number]['workerHeartbeat']>;
 
 /** WORKER_STATUS_RUNNING, whose enum comes with no package of ours. */
 const RUNNING: unknown = 1;
@@ -56,17 +56,17 @@ class BeatReader {
 
   read(): Promise<readonly WorkerBeat[] | null> {
     if (this.#last !== null && Date.now() < this.#last.until) return this.#last.answer;
-    const asked = { answer: this.#ask(), until: Infinity };
-    this.#last = asked;
-    asked.answer.then(
-      (beats) => (asked.until = Date.now() + (beats === null ? REFUSED_HOLD_MS : HOLD_MS)),
-      () => (asked.until = 0),
+    const pending = { answer: this.#ask(), until: Infinity };
+    this.#last = pending;
+    pending.answer.then(
+      (beats) => (pending.until = Date.now() + (beats === null ? REFUSED_HOLD_MS : HOLD_MS)),
+      () => (pending.until = 0),
     );
-    return asked.answer;
+    return pending.answer;
   }
 
   async #ask(): Promise<readonly WorkerBeat[] | null> {
-    const told: Told[] = [];
+    const heartbeats: Heartbeat[] = [];
     const { namespace } = this.#client.options;
     let nextPageToken: Answer['nextPageToken'] = new Uint8Array();
     do {
@@ -75,18 +75,18 @@ class BeatReader {
         .withDeadline(Date.now() + CALL_MS, () => this.#client.workflowService.listWorkers(request))
         .catch(refusalOnly);
       if (answer === null) return null;
-      told.push(...(answer.workersInfo ?? []).flatMap(({ workerHeartbeat }) => workerHeartbeat ?? []));
+      heartbeats.push(...(answer.workersInfo ?? []).flatMap(({ workerHeartbeat }) => workerHeartbeat ?? []));
       ({ nextPageToken } = answer);
     } while (nextPageToken?.length > 0);
     const now = Date.now();
     const before = this.#changes;
     this.#changes = new Map();
-    return told.map((one) => this.#note(one, before, now));
+    return heartbeats.map((one) => this.#note(one, before, now));
   }
 
-  #note(told: Told, before: ReadonlyMap<string, SeenBeat>, now: number): WorkerBeat {
+  #note(heartbeat: Heartbeat, before: ReadonlyMap<string, SeenBeat>, now: number): WorkerBeat {
     const { workerInstanceKey, workerIdentity, taskQueue, heartbeatTime, status, plugins, activityTaskSlotsInfo } =
-      told;
+      heartbeat;
     const key = workerInstanceKey ?? '';
     const beat = Number(heartbeatTime?.seconds ?? 0) * 1_000 + (heartbeatTime?.nanos ?? 0) / 1e6;
     const known = before.get(key);

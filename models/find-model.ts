@@ -28,9 +28,9 @@ const SHORT_NAMES: readonly string[] = [
   ...STAND_INS,
 ];
 
-export function findModel(given: string, finding: FindModelOptions = {}): FoundModel {
+export function findModel(requested: string, finding: FindModelOptions = {}): FoundModel {
   const { model = catalogue.default, configured = {}, official = false } = finding;
-  const name = given.trim();
+  const name = requested.trim();
   if (Object.keys(configured).some((prefix) => name.startsWith(prefix))) return { name };
   const word = wordOf(name);
   if (STAND_INS.includes(word))
@@ -41,7 +41,7 @@ export function findModel(given: string, finding: FindModelOptions = {}): FoundM
   if (Object.hasOwn(catalogue.models, base))
     return { name: official ? idOf(name, base) : name.replace(/\[1m\]$/i, '') };
   const problem = findSlip(name) ?? (isClaude(base) ? versionProblem(base, official) : wordProblem(word, official));
-  return problem === null ? { name } : { problem: `${JSON.stringify(given.slice(0, 80))} is no model: ${problem}` };
+  return problem === null ? { name } : { problem: `${JSON.stringify(requested.slice(0, 80))} is no model: ${problem}` };
 }
 
 /**

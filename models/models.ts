@@ -35,29 +35,29 @@ export function createModels(settings: ModelsSettings = {}): Models {
   const server = createServerFacts(ask);
   /** Windows learned from refusals; servers do not name them otherwise. */
   const windows = new Map<string, number>();
-  const lost = new Map<string, number>();
+  const lostAt = new Map<string, number>();
   const refused = new Set<string>();
   return {
     find: (name) => findModel(name, { model, configured, official }),
     facts(name) {
       const window = windows.get(name);
       const own = findInTable(configured, name);
-      const said = {
+      const reported = {
         ...mergeServerFacts(findCatalogueFacts(name), server.known(name)),
         ...(window !== undefined && { window }),
       };
-      const { assumed: _unless, ...known } = { ...UNKNOWN, ...said, ...own };
-      const isAssumed = said.window === undefined && own?.window === undefined;
+      const { assumed: _unless, ...known } = { ...UNKNOWN, ...reported, ...own };
+      const isAssumed = reported.window === undefined && own?.window === undefined;
       return { ...known, ...(isAssumed && { assumed: true as const }), ...(scripted && { price: FREE }) };
     },
     lookUp: (names) => server.lookUp(names),
     learn: (name, window) => void windows.set(name, window),
     lose(name) {
-      const isNews = !lost.has(name);
-      lost.set(name, performance.now());
+      const isNews = !lostAt.has(name);
+      lostAt.set(name, performance.now());
       return isNews;
     },
-    isLost: (name) => performance.now() - (lost.get(name) ?? -Infinity) < LOST_MS,
+    isLost: (name) => performance.now() - (lostAt.get(name) ?? -Infinity) < LOST_MS,
     refuse(name, field) {
       const isNews = !refused.has(`${field} ${name}`);
       refused.add(`${field} ${name}`);
@@ -71,8 +71,8 @@ export function createModels(settings: ModelsSettings = {}): Models {
  * Merges the facts of the catalogue with those of the server, which go before. The server does not
  * say what a model does where a request says nothing.
  */
-function mergeServerFacts(known: ModelFacts | undefined, said: ServerModel = {}): Partial<ModelFacts> {
-  const { kinds, levels, lifecycle: _lifecycle, ...sizes } = said;
+function mergeServerFacts(known: ModelFacts | undefined, reported: ServerModel = {}): Partial<ModelFacts> {
+  const { kinds, levels, lifecycle: _lifecycle, ...sizes } = reported;
   const thinks = known?.thinking?.byDefault ?? kinds?.includes('adaptive') ?? false;
   const effort = known?.effort?.byDefault ?? 'high';
   return {

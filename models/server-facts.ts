@@ -37,13 +37,13 @@ export function createServerFacts(
   now: () => number = () => performance.now(),
 ): ServerFacts {
   const answers = new Map<string, Answer>();
-  const asked = new Map<string, Promise<void>>();
+  const pending = new Map<string, Promise<void>>();
   const begin = async (name: string, server: AskServer): Promise<void> => {
     const facts = await askForFacts(name, server);
     // A caller that names models without end must not fill the memory.
     if (answers.size >= MOST_MODELS) answers.clear();
     answers.set(name, { facts, until: now() + (facts === null ? AGAIN_MS : DAY_MS) });
-    asked.delete(name);
+    pending.delete(name);
   };
   return {
     known: (name) => answers.get(name)?.facts ?? undefined,
@@ -51,8 +51,8 @@ export function createServerFacts(
       if (!ask) return;
       const due = names.filter((name) => (answers.get(name)?.until ?? -Infinity) <= now());
       const answered = due.map((name) => {
-        const answer = asked.get(name) ?? begin(name, ask);
-        asked.set(name, answer);
+        const answer = pending.get(name) ?? begin(name, ask);
+        pending.set(name, answer);
         return answer;
       });
       await waitAtMost(MOMENT_MS, Promise.all(answered));

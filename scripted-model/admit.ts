@@ -21,7 +21,7 @@ export type AdmittedRequest = {
   readonly request: ParsedRequest;
   readonly betas: readonly string[];
   /** The request as the model sees it. */
-  readonly shown: ParsedRequest;
+  readonly visible: ParsedRequest;
   /** The id of the last block of thinking that the model sees. */
   readonly last: string | null;
   /** The changes to thinking that was sent back; undefined when the request did not ask. */
@@ -68,13 +68,13 @@ export function admitRequest(
   const tooLong = checkLength(request, rules.window ?? (counting ? undefined : findProfile(request.model)?.window));
   if (tooLong !== undefined) return refuseRequest(buildInvalidRequest(tooLong), false, request);
   if (!rules.strict)
-    return { kind: 'admitted', request, betas, shown: request, last: null, transformations: undefined };
+    return { kind: 'admitted', request, betas, visible: request, last: null, transformations: undefined };
   const checked = bindings.check(request, betas);
   if (checked.problem !== undefined) return refuseRequest(buildInvalidRequest(checked.problem), true, request);
   const { transformations, last } = checked;
-  const shown = buildShownRequest(request, transformations);
+  const visible = buildShownRequest(request, transformations);
   const reported = betas.includes(BETAS.bindingControls) ? transformations : undefined;
-  return { kind: 'admitted', request, betas, shown, last, transformations: reported };
+  return { kind: 'admitted', request, betas, visible, last, transformations: reported };
 }
 
 export function readBetas(headers: IncomingHttpHeaders): readonly string[] {

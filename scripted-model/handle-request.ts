@@ -30,15 +30,15 @@ type ServerParts = {
 };
 
 /** A response and its context. */
-type Exchange = { readonly response: ServerResponse; readonly gone: AbortSignal; readonly requestId: string };
+type Exchange = { readonly response: ServerResponse; readonly closed: AbortSignal; readonly requestId: string };
 
 export function createRequestHandler(parts: ServerParts): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
-    const gone = new AbortController();
-    response.on('close', () => gone.abort());
-    response.on('error', () => gone.abort());
+    const closed = new AbortController();
+    response.on('close', () => closed.abort());
+    response.on('error', () => closed.abort());
     const requestId = `req_scripted_${randomUUID().replaceAll('-', '')}`;
-    const exchange: Exchange = { response, gone: gone.signal, requestId };
+    const exchange: Exchange = { response, closed: closed.signal, requestId };
     routeRequest(parts, request, exchange).catch((error: unknown) => {
       parts.problem(`scripted model: a defect of its own: ${String(error)}`);
       if (response.headersSent) response.destroy();
@@ -49,26 +49,26 @@ export function createRequestHandler(parts: ServerParts): (request: IncomingMess
 
 async function routeRequest(parts: ServerParts, request: IncomingMessage, exchange: Exchange): Promise<void> {
   const [path = '/', search = ''] = (request.url ?? '/').split('?');
-  const asked = `${request.method} ${path}`;
-  if (asked === 'POST /v1/messages') return answerMessages(parts, request, exchange);
-  if (asked === 'POST /v1/messages/count_tokens') return answerCount(parts, request, exchange);
-  const found = answerModels(asked, search, parts.rules, readBetas(request.headers));
-  const refusal = found === undefined ? buildApiError(404, `Not found: ${asked}`) : headerProblem(request.headers);
+  const route = `${request.method} ${path}`;
+  if (route === 'POST /v1/messages') return answerMessages(parts, request, exchange);
+  if (route === 'POST /v1/messages/count_tokens') return answerCount(parts, request, exchange);
+  const found = answerModels(route, search, parts.rules, readBetas(request.headers));
+  const refusal = found === undefined ? buildApiError(404, `Not found: ${route}`) : headerProblem(request.headers);
   request.resume();
   if (found !== undefined && refusal === undefined) answerJson(exchange, 200, found);
   else answerError(exchange, refusal ?? buildApiError(404));
-  parts.log(`${asked} → ${exchange.response.statusCode}`);
+  parts.log(`${route} → ${exchange.response.statusCode}`);
 }
 
 /** Answers the Models API; undefined for another path. */
 function answerModels(
-  asked: string,
+  route: string,
   search: string,
   limits: ServedLimits,
   betas: readonly string[],
 ): object | undefined {
-  if (asked === 'GET /v1/models') return listModels(search, limits, betas);
-  const id = /^GET \/v1\/models\/([^/]+)$/.exec(asked)?.[1];
+  if (route === 'GET /v1/models') return listModels(search, limits, betas);
+  const id = /^GET \/v1\/models\/([^/]+)$/.exec(route)?.[1];
   return id === undefined ? undefined : describeModel(decodeName(id), limits, betas);
 }
 
@@ -93,7 +93,7 @@ async function answerCount(parts: ServerParts, request: IncomingMessage, exchang
     parts.bindings,
   );
   if (admission.kind === 'admitted') {
-    answerJson(exchange, 200, { input_tokens: countPromptTokens(listPromptBlocks(admission.shown)) });
+    answerJson(exchange, 200, { input_tokens: countPromptTokens(listPromptBlocks(admission.visible)) });
   } else {
     if (admission.misshapen) parts.problem(`count_tokens: ${admission.error.message}`);
     answerError(exchange, admission.error);
@@ -130,12 +130,12 @@ async function answerFromScript(
   if (answer.kind === 'broken') return reportBrokenScript(parts, exchange, record, answer.why);
   const { reply } = answer;
   record.step = answer.step;
-  if (reply.delayMs !== undefined) await pauseFor(reply.delayMs, exchange.gone);
+  if (reply.delayMs !== undefined) await pauseFor(reply.delayMs, exchange.closed);
   const instead = answerByFault(reply.fault);
   if (instead === undefined) return answerMessage(parts, { admitted, reply }, record, exchange);
   if (instead.kind === 'error') return refuse(exchange, record, instead.error);
   const action: Action = instead.kind === 'silence' ? { do: 'silence' } : { do: 'cut' };
-  record.ended = await playActions(exchange.response, [action], exchange.gone);
+  record.ended = await playActions(exchange.response, [action], exchange.closed);
 }
 
 async function answerMessage(
@@ -144,9 +144,9 @@ async function answerMessage(
   record: RecordedRequest,
   exchange: Exchange,
 ): Promise<void> {
-  const { request, shown } = admitted;
+  const { request, visible } = admitted;
   const { bindings, display } = parts;
-  const message = buildAnswer({ admitted, cache: parts.cache.use(shown), bindings, display }, reply);
+  const message = buildAnswer({ admitted, cache: parts.cache.use(visible), bindings, display }, reply);
   const stream = request.stream === true;
   const delivery = deliverReply(reply, message, stream);
   if (delivery.kind === 'broken') return reportBrokenScript(parts, exchange, record, delivery.why);
@@ -157,7 +157,7 @@ async function answerMessage(
     ...(stream ? { 'cache-control': 'no-cache' } : {}),
   });
   if (delivery.actions[0]?.do !== 'write') exchange.response.flushHeaders();
-  record.ended = await playActions(exchange.response, delivery.actions, exchange.gone);
+  record.ended = await playActions(exchange.response, delivery.actions, exchange.closed);
 }
 
 /**
@@ -170,7 +170,7 @@ function reportBrokenScript(parts: ServerParts, exchange: Exchange, record: Reco
 }
 
 function refuse(exchange: Exchange, record: RecordedRequest, error: ApiError): void {
-  record.ended = exchange.gone.aborted ? 'left' : 'finished';
+  record.ended = exchange.closed.aborted ? 'left' : 'finished';
   record.status = error.status;
   answerError(exchange, error);
 }

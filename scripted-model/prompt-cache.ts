@@ -35,10 +35,10 @@ const LOOKBACK = 20;
 const LASTS: Readonly<Record<Ttl, number>> = { '5m': 300_000, '1h': 3_600_000 };
 
 /** The number of prefixes remembered; the oldest are forgotten first. */
-const MOST = 4_096;
+const MOST_PREFIXES = 4_096;
 
 export function createPromptCache({ least, now = Date.now }: CacheOptions = {}): PromptCache {
-  const known = new RecentMap<string, Entry>(MOST);
+  const known = new RecentMap<string, Entry>(MOST_PREFIXES);
   return {
     use(request) {
       const blocks = listPromptBlocks(request);

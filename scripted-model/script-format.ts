@@ -97,13 +97,13 @@ const faultSchema = faultFields.check((context) => {
   if (problem !== undefined) context.issues.push({ code: 'custom', input: context.value, message: problem });
 });
 
-function checkFault(given: readonly string[]): string | undefined {
-  const names = given.filter((key) => key in FAULTS);
+function checkFault(keys: readonly string[]): string | undefined {
+  const names = keys.filter((key) => key in FAULTS);
   const [name] = names;
   if (name === undefined || names.length > 1) {
     return `names exactly one fault of ${Object.keys(FAULTS).join(', ')}; this one names ${names.join(', ') || 'none'}`;
   }
-  const stray = given.find((key) => key !== name && !FAULTS[name]?.includes(key));
+  const stray = keys.find((key) => key !== name && !FAULTS[name]?.includes(key));
   return stray === undefined ? undefined : `${stray} does not go with ${name}`;
 }
 

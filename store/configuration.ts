@@ -167,8 +167,8 @@ export type ConfigReader = (hash: Hash) => Promise<RunConfig>;
  * Returns a reader that reads each configuration once; they are immutable and small. It throws
  * StoreError.
  */
-export function createConfigReader(store: Store, kept = 256): ConfigReader {
-  const cache = new RecentMap<Hash, RunConfig>(kept);
+export function createConfigReader(store: Store, capacity = 256): ConfigReader {
+  const cache = new RecentMap<Hash, RunConfig>(capacity);
   return async (hash) => {
     const cached = cache.get(hash);
     if (cached) return cached;

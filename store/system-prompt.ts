@@ -57,10 +57,10 @@ export function buildSystemPrompt(
 
 /** Each text has its name before it, because a changed one is told without the others. */
 function contextParts(kind: string, context: PromptContext = {}): readonly SystemPart[] {
-  return Object.entries(context).map(([name, given]) => {
-    const text = given.trim();
-    const said = text.includes('\n') ? `${name}:\n${text}` : `${name}: ${text}`;
-    return { name: `${name} (${kind})`, text: text === '' ? '' : said };
+  return Object.entries(context).map(([name, value]) => {
+    const text = value.trim();
+    const labelled = text.includes('\n') ? `${name}:\n${text}` : `${name}: ${text}`;
+    return { name: `${name} (${kind})`, text: text === '' ? '' : labelled };
   });
 }
 

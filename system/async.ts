@@ -157,9 +157,9 @@ type ShareInFlight<Key, Value> = (key: Key, ask: (key: Key) => Promise<Value>) =
 export function shareInFlight<Key, Value>(): ShareInFlight<Key, Value> {
   const open = new Map<Key, Promise<Value>>();
   return (key, ask) => {
-    const asked = open.get(key) ?? ask(key).finally(() => open.delete(key));
-    open.set(key, asked);
-    return asked;
+    const pending = open.get(key) ?? ask(key).finally(() => open.delete(key));
+    open.set(key, pending);
+    return pending;
   };
 }
 

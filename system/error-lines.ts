@@ -28,9 +28,9 @@ export function listErrorLines(text: string, from = 1): readonly ErrorLine[] {
 
 /** Chooses of `lines` the first and the last ones that fit into `room` characters, in order. */
 export function chooseErrorLines(lines: readonly ErrorLine[], room: number): readonly string[] {
-  const shown = lines.map(({ number, text }) => `${number}: ${text}`);
-  const first = takeFitting(shown, room * FIRST_SHARE);
-  const last = takeFitting(shown.slice(first.length).toReversed(), room * (1 - FIRST_SHARE));
+  const numbered = lines.map(({ number, text }) => `${number}: ${text}`);
+  const first = takeFitting(numbered, room * FIRST_SHARE);
+  const last = takeFitting(numbered.slice(first.length).toReversed(), room * (1 - FIRST_SHARE));
   return [...first, ...last.toReversed()];
 }
 

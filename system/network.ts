@@ -9,7 +9,7 @@ export type Network = {
    * The proxy's host and port, and the variable that names it, as people read them. Null when the
    * address is reached directly.
    */
-  proxyFor(url: URL): { readonly shown: string; readonly by: string } | null;
+  proxyFor(url: URL): { readonly label: string; readonly by: string } | null;
   /** Replace Node's own certificates; undefined keeps those. */
   readonly certificates?: readonly string[] | undefined;
 };

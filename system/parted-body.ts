@@ -7,23 +7,23 @@ const PIECE = 64 * 1024;
 /** A stream for whoever sends any body; `pieces` are for those that know this one. */
 export class PartedBody extends ReadableStream<Uint8Array> {
   readonly byteLength: number;
-  readonly #held: { parts: readonly Uint8Array[] };
+  readonly #content: { parts: readonly Uint8Array[] };
 
   /** `parts` must not change until the body was sent. */
   constructor(parts: readonly Uint8Array[]) {
-    const held = { parts };
+    const content = { parts };
     let pieces: Iterator<Uint8Array, undefined> | undefined;
     super(
       {
         pull(controller) {
-          const { done, value } = (pieces ??= piecesOf(held.parts)).next();
+          const { done, value } = (pieces ??= piecesOf(content.parts)).next();
           if (done === true) controller.close();
           else controller.enqueue(value);
         },
       },
       { highWaterMark: 0 },
     );
-    this.#held = held;
+    this.#content = content;
     let length = 0;
     for (const part of parts) length += part.length;
     this.byteLength = length;
@@ -31,12 +31,12 @@ export class PartedBody extends ReadableStream<Uint8Array> {
 
   /** Begins anew with each call, for a request that a server has sent elsewhere. */
   pieces(): Iterable<Uint8Array> {
-    return piecesOf(this.#held.parts);
+    return piecesOf(this.#content.parts);
   }
 
   /** Forgets the parts: fetch and signals may hold an answered request for long. */
   release(): void {
-    this.#held.parts = [];
+    this.#content.parts = [];
   }
 }
 

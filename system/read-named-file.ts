@@ -8,9 +8,9 @@ import { codeOf, reasonOf } from './text.ts';
  * regular file or its bytes are not UTF-8.
  */
 export function readNamedFile(path: string): string {
-  const seen = statSync(path);
+  const stats = statSync(path);
   // The system itself refuses to read a folder.
-  if (!seen.isFile() && !seen.isDirectory()) throw new Error('it is not a regular file');
+  if (!stats.isFile() && !stats.isDirectory()) throw new Error('it is not a regular file');
   return utf8Text(readFileSync(path));
 }
 

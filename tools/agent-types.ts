@@ -71,8 +71,8 @@ export const agentDefaults: AgentSettings = {
  */
 const MODES: readonly PermissionMode[] = ['bypass', 'acceptEdits', 'default', 'dontAsk', 'plan'];
 
-export function pickNarrowestMode(given: readonly (PermissionMode | undefined)[]): PermissionMode {
-  const ranks = given.map((mode) => (mode === undefined ? 0 : MODES.indexOf(mode)));
+export function pickNarrowestMode(modes: readonly (PermissionMode | undefined)[]): PermissionMode {
+  const ranks = modes.map((mode) => (mode === undefined ? 0 : MODES.indexOf(mode)));
   return MODES[Math.max(0, ...ranks)]!;
 }
 
@@ -86,28 +86,26 @@ export function narrowRules(
   added: PermissionRules = {},
 ): PermissionRules {
   const { allow = [], deny = [], ask = [] } = parent.permissions ?? {};
-  const [denied, asked] = [
-    [...deny, ...(added.deny ?? [])],
-    [...ask, ...(added.ask ?? [])],
-  ];
+  const denied = [...deny, ...(added.deny ?? [])];
+  const questioned = [...ask, ...(added.ask ?? [])];
   const asksNobody = parent.mode === 'dontAsk' && mode !== 'dontAsk';
-  return { allow, deny: asksNobody ? [...denied, ...asked] : denied, ask: asked };
+  return { allow, deny: asksNobody ? [...denied, ...questioned] : denied, ask: questioned };
 }
 
 /**
  * Intersects the lists. Undefined: all tools. Where one list names all tools of a server, and
  * another one of them, that one stays.
  */
-export function intersectTools(given: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
-  const lists = given.filter((names) => names !== undefined);
+export function intersectTools(sources: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
+  const lists = sources.filter((names) => names !== undefined);
   if (lists.length === 0) return undefined;
   return [...new Set(lists.flat())].filter((name) => lists.every((names) => isListed(names, name)));
 }
 
 /** Takes the lower of each limit that is given. */
-export function pickLowestLimits(given: readonly (AgentTypeLimits | undefined)[]): AgentTypeLimits {
+export function pickLowestLimits(sources: readonly (AgentTypeLimits | undefined)[]): AgentTypeLimits {
   const lowest = (key: keyof AgentTypeLimits): AgentTypeLimits => {
-    const values = given.flatMap((limits) => (limits?.[key] === undefined ? [] : [limits[key]]));
+    const values = sources.flatMap((limits) => (limits?.[key] === undefined ? [] : [limits[key]]));
     return values.length === 0 ? {} : { [key]: Math.min(...values) };
   };
   return { ...lowest('maxTurns'), ...lowest('maxBudgetUsd'), ...lowest('maxTokens'), ...lowest('timeoutMs') };

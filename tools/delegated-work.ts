@@ -65,9 +65,9 @@ export function checkWorkOptions(tool: string, kind: keyof typeof OPTIONS, optio
   }
 }
 
-function checkAll(prefix: string, given: unknown, checks: Readonly<Record<string, Check>>): void {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw new Error('give an object');
-  for (const [name, value] of Object.entries(given)) {
+function checkAll(prefix: string, fields: unknown, checks: Readonly<Record<string, Check>>): void {
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) throw new Error('give an object');
+  for (const [name, value] of Object.entries(fields)) {
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
     if (!check) throw new Error(`${prefix}${name} is none of ${Object.keys(checks).join(', ')}`);
     try {

@@ -120,10 +120,10 @@ export function describeDeferred(names: readonly string[]): string {
   const servers = groupByServer(names);
   const room = Math.floor(MOST_NAMES / servers.size);
   const lines = [...servers].map(([server, own]) => {
-    const shown = fitNames(own, room);
-    const more = own.length - shown.length;
+    const visible = fitNames(own, room);
+    const more = own.length - visible.length;
     const end = more === 0 ? '' : `, and ${more} more`;
-    return `- ${SERVER_PREFIX}${server}__: ${shown.join(', ')}${end}`;
+    return `- ${SERVER_PREFIX}${server}__: ${visible.join(', ')}${end}`;
   });
   return [
     `MCP servers have these tools, by the beginning of their names and the rest. Those that you do not have are loaded by \`${FIND_TOOLS}\`:`,

@@ -19,9 +19,9 @@ const SHORTEST_BEGINNING = 3;
 
 /** Returns the tools with any of the words, the best first. */
 export function rankTools<Ranked extends RankedTool>(tools: readonly Ranked[], query: string): readonly Ranked[] {
-  const asked = [...wordsOf(query)];
+  const words = [...wordsOf(query)];
   const scores = new Map<Ranked, number>();
-  for (const word of asked) {
+  for (const word of words) {
     const matches = tools.flatMap((tool) => {
       const strength = matchWord(readWords(tool), word);
       return strength > 0 ? [{ tool, strength }] : [];

@@ -139,15 +139,15 @@ const createGroup = (found: ProbeMeans): Sandbox => ({
 
 function createUnshare(variant: readonly string[], found: ProbeMeans): Sandbox {
   const { programs } = found;
-  const held = [programs.at('setpriv'), '--pdeathsig', 'KILL', programs.at('unshare'), ...variant, ...NAMESPACE];
+  const prefix = [programs.at('setpriv'), '--pdeathsig', 'KILL', programs.at('unshare'), ...variant, ...NAMESPACE];
   return {
     kind: 'unshare',
     ...found,
     describe:
       "Shell commands run in their own process namespace: files are not confined, so that one can read Perdure's keys and approve calls, but no process outlives its call. " +
       'Install bubblewrap for a sandbox.',
-    wrap: (argv) => [...held, programs.at('sh'), ...FIRST_PROCESS, ...argv],
-    hold: (argv) => [...held, programs.at('sh'), ...FIRST_PROCESS, ...argv],
+    wrap: (argv) => [...prefix, programs.at('sh'), ...FIRST_PROCESS, ...argv],
+    hold: (argv) => [...prefix, programs.at('sh'), ...FIRST_PROCESS, ...argv],
   };
 }
 

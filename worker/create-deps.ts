@@ -100,7 +100,7 @@ export async function createDeps(
   const ofHost = opened.ofHost === opened.store ? store : opened.ofHost;
   const sandbox = await probeSandbox({ places: findPlaces(env) });
   const chosen: RunDefaults = { ...runDefaults, ...defaults };
-  const background = createBackground({ folder: backgroundRoot(dataDir), held: sandbox.kind !== 'group' });
+  const background = createBackground({ folder: backgroundRoot(dataDir), hasPidNamespace: sandbox.kind !== 'group' });
   const pipes = pipePlace(sandbox.programs, dataDir);
   const prepared = sandbox.kind === 'bwrap' ? createPreparedSandboxes(pipes) : undefined;
   const web = settings.webFetch ? { web: settings.webFetch } : {};

@@ -158,9 +158,9 @@ export async function createTogether(creators: readonly (() => Promise<PairedWor
  * creation failed; how this one ends adds nothing.
  */
 async function discardWorker(worker: PairedWorker): Promise<void> {
-  const ended = worker.run();
+  const running = worker.run();
   worker.shutdown();
-  await ended.catch(() => undefined);
+  await running.catch(() => undefined);
 }
 
 /** Returns the activities under the names that the workflow schedules. */

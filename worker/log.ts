@@ -38,14 +38,14 @@ export function createWorkerLog(
     const text = format === 'text' ? formatForPeople(JSON.parse(line) as Line) : escapeUnseen(line.trimEnd());
     stream.write(`${redact(text)}\n`);
   };
-  const given = {
+  const loggerOptions = {
     level: least,
     base: { pid: process.pid, worker: formatIdentity(processIdentity()) },
     messageKey: 'message',
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (level: string) => ({ level }) },
   };
-  const logger = pino(given, { write });
+  const logger = pino(loggerOptions, { write });
   return (level, message, fields = {}) => logger[level](fields, message);
 }
 

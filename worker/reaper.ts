@@ -135,8 +135,8 @@ async function reapSession(client: Client, workflowId: string): Promise<void> {
   });
   // A live worker may have begun an attempt meanwhile: look again just before.
   const now = await findOrphans(client, workflowId);
-  const gone = ApplicationFailure.create({ type: 'WorkerGone', message: 'its worker is dead', nextRetryDelay: 1 });
-  for (const activityId of now) await client.activity.fail({ workflowId, activityId }, gone).catch(unlessTaken);
+  const failure = ApplicationFailure.create({ type: 'WorkerGone', message: 'its worker is dead', nextRetryDelay: 1 });
+  for (const activityId of now) await client.activity.fail({ workflowId, activityId }, failure).catch(unlessTaken);
 }
 
 /** Ignores that another worker was faster, or the session is over: nothing is left to take. */

@@ -23,7 +23,7 @@ export type SilenceTeller = {
   /** Milliseconds of silence after which it is told: the shortest that a hook names. */
   readonly afterMs: number;
   /** Resolves when every hook was told or given up. */
-  tell(seen: SilentSession, signal: AbortSignal): Promise<void>;
+  tell(silent: SilentSession, signal: AbortSignal): Promise<void>;
 };
 
 export type SilenceParts = {
@@ -41,7 +41,7 @@ const AGAIN_MS = [1_000, 3_000, 9_000, 27_000];
 export function createSilenceTeller({ silent = [] }: HookConfig, parts: SilenceParts): SilenceTeller | null {
   if (silent.length === 0) return null;
   const waits = silent.map((hook) => (typeof hook === 'function' ? undefined : hook.afterMs) ?? AFTER_MS);
-  return { afterMs: Math.min(...waits), tell: (seen, signal) => tellOnce(parts, seen, signal) };
+  return { afterMs: Math.min(...waits), tell: (session, signal) => tellOnce(parts, session, signal) };
 }
 
 async function tellOnce(
@@ -55,11 +55,11 @@ async function tellOnce(
   );
   if (claimed.kind === 'existing') return;
   const context = { session, queryId: session, depth, iteration: 0, cwd, signal };
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const waitMs of [0, ...AGAIN_MS]) {
     if (waitMs > 0 && !(await pause(waitMs, signal))) return;
     const silentMs = Math.max(0, now() - lastSign);
-    const { failed } = await hooks.alert('silent', context, { title, lastSign, silentMs, doing }, told);
+    const { failed } = await hooks.alert('silent', context, { title, lastSign, silentMs, doing }, reported);
     for (const { hook, detail } of failed)
       log('warn', `hook ${hook} of the alert "silent" failed: ${detail}`, { session });
     if (failed.length === 0) return;

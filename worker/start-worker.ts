@@ -108,12 +108,12 @@ export async function startWorker(settings: StartWorker): Promise<StartedWorker>
     await closeAll(opened);
     throw error;
   });
-  let told = false;
+  let isDraining = false;
   let isOver = false;
   // A worker that is cut off, where the server does not answer, ends with an error. It is logged,
   // and the work goes on elsewhere.
   const finished = worker.run().catch((error: unknown) => {
-    if (!told) throw error;
+    if (!isDraining) throw error;
   });
   const { taskQueue = TASK_QUEUE, dataDir, log } = settings;
   const dirs = { lockDir: join(dataDir, 'reaper'), workersDir: join(dataDir, 'workers') };
@@ -134,9 +134,10 @@ export async function startWorker(settings: StartWorker): Promise<StartedWorker>
       log,
     }),
     done,
-    health: () => healthOf({ client, store: deps.store }, () => (isOver ? 'it has ended' : told ? 'it drains' : null)),
+    health: () =>
+      healthOf({ client, store: deps.store }, () => (isOver ? 'it has ended' : isDraining ? 'it drains' : null)),
     stop: () => {
-      told = true;
+      isDraining = true;
       return stopWorker(worker, done);
     },
   };

@@ -171,14 +171,14 @@ async function concludeAgent(store: Store, end: AgentEnd, signal: AbortSignal, a
 
 async function readLastWords(store: Store, end: AgentEnd): Promise<LastWords> {
   const last = await lastRunOf(store, end);
-  return last === null ? { said: '', deeds: '' } : { ...last, said: await readAnswer(store, end, last) };
+  return last === null ? { text: '', deeds: '' } : { ...last, text: await readAnswer(store, end, last) };
 }
 
-async function readAnswer(store: Store, end: AgentEnd, { completed, entries, said }: LastRun): Promise<string> {
-  if (!completed) return said;
+async function readAnswer(store: Store, end: AgentEnd, { completed, entries, text }: LastRun): Promise<string> {
+  if (!completed) return text;
   const started = entries.findLast((entry) => entry.kind === 'run_started' && entry.run === end.run?.run);
-  if (started?.kind !== 'run_started') return said;
+  if (started?.kind !== 'run_started') return text;
   const { outputSchema } = await createConfigReader(store)(started.config);
-  const found = outputSchema ? parseStructuredOutput(said) : null;
-  return found?.kind === 'value' ? JSON.stringify(found.value, null, 2) : said;
+  const found = outputSchema ? parseStructuredOutput(text) : null;
+  return found?.kind === 'value' ? JSON.stringify(found.value, null, 2) : text;
 }

@@ -21,7 +21,7 @@ export type PageRow = { readonly what: string; readonly aim: string; readonly fo
 export type PageLoad = { readonly sessions: number; readonly iterations: number };
 
 const VIEWERS = 100;
-const ASKED = 20;
+const SESSIONS = 20;
 const WORDS = 100;
 const TOGETHER = 32;
 /** Beyond whatever the session has stored: what is said there is news. */
@@ -38,7 +38,7 @@ export async function measurePage(say: (line: string) => void, load: PageLoad): 
     await startLongSession(opened, root, load.iterations);
     const cwd = join(root, 'workspace');
     await mkdir(cwd);
-    const waiting = await startWaiting(opened, env, { cwd, count: ASKED });
+    const waiting = await startWaiting(opened, env, { cwd, count: SESSIONS });
     try {
       return await measured(opened, env, { say, waiting: waiting.calls });
     } finally {
@@ -68,7 +68,7 @@ async function measured(
   const page = await spawnPage(env);
   try {
     const visitor = await enterPage(page.entry);
-    const begun = residentBytes(page.pid);
+    const initial = residentBytes(page.pid);
     const beginCpu = cpuMs(page.pid);
     const fleet = await fleetTimes(visitor);
     const fleetCpu = cpuMs(page.pid) - beginCpu;
@@ -87,7 +87,7 @@ async function measured(
     const rss = residentBytes(page.pid);
     return [
       { what: 'all sessions, each with another filter, p95', aim: '500 ms', found: ms(at(fleet, 0.95)) },
-      { what: 'all sessions, CPU of the page for one', aim: '', found: ms(fleetCpu / ASKED) },
+      { what: 'all sessions, CPU of the page for one', aim: '', found: ms(fleetCpu / SESSIONS) },
       { what: 'a decision, p95', aim: '150 ms', found: ms(at(decisions, 0.95)) },
       { what: 'the long session, first', aim: '1 s', found: ms(session[0] ?? NaN) },
       { what: 'the long session, first, CPU of the page', aim: '', found: ms(sessionCpu) },
@@ -97,7 +97,7 @@ async function measured(
       { what: 'a word to one watcher, median', aim: '15 ms', found: ms(median(alone)) },
       { what: `a word to all of ${VIEWERS} watchers, median`, aim: '', found: ms(median(watched)) },
       { what: `a word to all of ${VIEWERS} watchers, p95`, aim: '', found: ms(at(watched, 0.95)) },
-      { what: 'memory of the page when it has begun', aim: '', found: megabytes(begun) },
+      { what: 'memory of the page when it has begun', aim: '', found: megabytes(initial) },
       { what: 'memory of the page after the long session', aim: '200 MB', found: megabytes(afterSession) },
       { what: `memory of the page with ${VIEWERS} watchers`, aim: '200 MB', found: megabytes(rss) },
     ];
@@ -109,7 +109,7 @@ async function measured(
 /** Each a view of its own: one that somebody watches is in memory. */
 async function fleetTimes(visitor: Visitor): Promise<readonly number[]> {
   const times: number[] = [];
-  for (let n = 0; n < ASKED; n += 1)
+  for (let n = 0; n < SESSIONS; n += 1)
     times.push(...(await timesOf(visitor, `/?q=${encodeURIComponent(`turns<${1_000 + n}`)}`, 1)));
   return times;
 }
@@ -153,10 +153,10 @@ async function watch(
   const times: number[] = [];
   for (let n = 0; n < WORDS; n += 1) {
     const word = `word-${count}-${n}.`;
-    const heard = Promise.all(viewers.map((viewer) => viewer.hear(word)));
+    const received = Promise.all(viewers.map((viewer) => viewer.hear(word)));
     const from = performance.now();
     writer.write({ type: 'text_delta', iteration: STEP, index: 0, text: word });
-    await heard;
+    await received;
     times.push(performance.now() - from);
     await sleep(20);
   }

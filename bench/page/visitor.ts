@@ -69,10 +69,10 @@ function listening(answer: IncomingMessage): Listening {
   let rest = '';
   const look = (): void => {
     if (waiting === null || !rest.includes(waiting.words)) return;
-    const { heard } = waiting;
+    const { heard: resolve } = waiting;
     waiting = null;
     rest = '';
-    heard();
+    resolve();
   };
   answer.setEncoding('utf8').on('data', (part: string) => {
     rest += part;
@@ -80,8 +80,8 @@ function listening(answer: IncomingMessage): Listening {
   });
   return {
     hear: (words) =>
-      new Promise((heard) => {
-        waiting = { words, heard };
+      new Promise((resolve) => {
+        waiting = { words, heard: resolve };
         look();
       }),
   };

@@ -17,9 +17,9 @@ export async function startWaiting(
   env: NodeJS.ProcessEnv,
   { cwd, count }: { readonly cwd: string; readonly count: number },
 ): Promise<WaitingSessions> {
-  const asked = reply([toolUse('write', { path: 'asked.txt', content: 'one' })]);
+  const toolCall = reply([toolUse('write', { path: 'asked.txt', content: 'one' })]);
   const model = await startScriptedModel({
-    script: ({ messages }) => (JSON.stringify(messages).includes('tool_result') ? reply('Done.') : asked),
+    script: ({ messages }) => (JSON.stringify(messages).includes('tool_result') ? reply('Done.') : toolCall),
   });
   const { storePlace, liveDir, root: dataDir } = opened.folder;
   const own = { ...env, ANTHROPIC_API_KEY: 'bench', ANTHROPIC_BASE_URL: model.url };

@@ -24,11 +24,11 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g
  */
 export function listTrustedCertificates(env: Env): readonly string[] | undefined {
   const extra = env['NODE_EXTRA_CA_CERTS']?.trim();
-  const asked = env['NODE_USE_SYSTEM_CA']?.trim() === '1';
+  const usesSystem = env['NODE_USE_SYSTEM_CA']?.trim() === '1';
   // Node has read the file that its own environment named when it started.
   const known = !extra || extra === process.env['NODE_EXTRA_CA_CERTS']?.trim();
-  if (known && !asked) return undefined;
-  return [...tls.rootCertificates, ...readCertificates(extra), ...(asked ? listSystemCertificates(env) : [])];
+  if (known && !usesSystem) return undefined;
+  return [...tls.rootCertificates, ...readCertificates(extra), ...(usesSystem ? listSystemCertificates(env) : [])];
 }
 
 /**

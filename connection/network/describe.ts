@@ -36,7 +36,7 @@ function describeWebFetch(env: Env): readonly string[] {
   if (proxies.length === 0) return [];
   const ways = ['https', 'http'].map((scheme) => {
     const proxy = proxyFor(new URL(`${scheme}://any.example`));
-    return `${scheme} ${proxy === null ? 'directly' : `through the proxy ${proxy.shown} (${proxy.by})`}`;
+    return `${scheme} ${proxy === null ? 'directly' : `through the proxy ${proxy.label} (${proxy.by})`}`;
   });
   return [`pages that web_fetch fetches: ${ways.join(', ')}`];
 }
@@ -50,6 +50,6 @@ export function describeRoute(env: Env, address: string): string | undefined {
   if (proxies.length === 0) return undefined;
   const url = new URL(address);
   const proxy = proxyFor(url);
-  if (proxy) return `${url.host} through the proxy ${proxy.shown} (${proxy.by})`;
+  if (proxy) return `${url.host} through the proxy ${proxy.label} (${proxy.by})`;
   return `${url.host} directly, ${isThisMachine(hostOf(url)) ? 'for it is this machine' : 'as NO_PROXY says, or for want of a proxy for it'}`;
 }

@@ -105,14 +105,14 @@ function withVia(answer: Response, proxy: Proxy | null, { protocol }: URL): Resp
   if (proxy === null && !answer.headers.has(VIA_HEADER)) return answer;
   const headers = new Headers(answer.headers);
   headers.delete(VIA_HEADER);
-  if (proxy !== null && protocol === 'http:') headers.set(VIA_HEADER, proxy.shown);
+  if (proxy !== null && protocol === 'http:') headers.set(VIA_HEADER, proxy.label);
   const { status, statusText } = answer;
   const body = answer.body && proxy !== null ? nameProxyInErrors(answer.body, proxy) : answer.body;
   return new Response(body, { headers, status, statusText });
 }
 
 /** Passes the same bytes on, and names the proxy in errors. */
-function nameProxyInErrors(body: ReadableStream<Uint8Array>, { shown }: Proxy): ReadableStream<Uint8Array> {
+function nameProxyInErrors(body: ReadableStream<Uint8Array>, { label }: Proxy): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -121,7 +121,7 @@ function nameProxyInErrors(body: ReadableStream<Uint8Array>, { shown }: Proxy): 
         if (done) controller.close();
         else controller.enqueue(value);
       } catch (error) {
-        const named = `${reasonOf(error)}, through the proxy ${shown}`;
+        const named = `${reasonOf(error)}, through the proxy ${label}`;
         controller.error(isAbort(error) ? error : new TypeError(named, { cause: error }));
       }
     },
@@ -165,11 +165,11 @@ function describeFailure(proxy: Proxy | null, error: unknown): string {
   // In its own words the SDK takes it for a time limit of its own, and drops the rest.
   const late = code === 'UND_ERR_CONNECT_TIMEOUT';
   if (proxy === null) return late ? 'no connection within 10 s' : why;
-  const where = `the proxy ${proxy.shown} (${proxy.by})`;
+  const where = `the proxy ${proxy.label} (${proxy.by})`;
   const [, status] = /Proxy response \((\d{3})\)/.exec(why) ?? [];
   // Tinyproxy answers 401.
   if (status === '407' || status === '401')
-    return `${where} wants a name and password, or others: http://NAME:PASSWORD@${proxy.shown}`;
+    return `${where} wants a name and password, or others: http://NAME:PASSWORD@${proxy.label}`;
   if (status !== undefined) return `${where} answered ${status} when it was asked for a connection`;
   return late ? `${where} cannot be reached: no connection within 10 s` : `${why}, through ${where}`;
 }

@@ -9,7 +9,7 @@ export type Proxy = {
   /** The address without name and password, for the connection. */
   readonly address: string;
   /** The host and port, for people. */
-  readonly shown: string;
+  readonly label: string;
   /** The value of `proxy-authorization`; never shown. */
   readonly token?: string;
   /** The variable that names the proxy. */
@@ -45,9 +45,9 @@ function valueOf(env: Env, name: string): { readonly name: string; readonly valu
 }
 
 function readProxy(env: Env, of: (typeof NAMES)[number]): Proxy | undefined {
-  const given = valueOf(env, of);
-  if (given === undefined || given.value === '') return undefined;
-  const { name, value } = given;
+  const variable = valueOf(env, of);
+  if (variable === undefined || variable.value === '') return undefined;
+  const { name, value } = variable;
   const url = parseUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`);
   // ALL_PROXY is often set for programs of another kind.
   if (of === 'all_proxy' && url !== null && url.protocol.startsWith('socks')) return undefined;
@@ -58,9 +58,9 @@ function readProxy(env: Env, of: (typeof NAMES)[number]): Proxy | undefined {
   }
   const { username, password } = url;
   const bare = `${url.protocol}//${url.host}`;
-  const shown = url.port === '' ? `${url.hostname}:${url.protocol === 'https:' ? 443 : 80}` : url.host;
+  const label = url.port === '' ? `${url.hostname}:${url.protocol === 'https:' ? 443 : 80}` : url.host;
   const token = username === '' && password === '' ? undefined : basicCredentials(username, password);
-  return { address: bare, shown, by: name, ...(token !== undefined && { token }) };
+  return { address: bare, label, by: name, ...(token !== undefined && { token }) };
 }
 
 function parseUrl(address: string): URL | null {

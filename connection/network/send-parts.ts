@@ -23,8 +23,8 @@ function dispatchParts({ undici, dispatcher }: Dispatching, body: PartedBody): D
     override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
       // A redirect may have made it a request without a body.
       if (!options.body) return dispatcher.dispatch(options, handler);
-      const given = Object.entries(options.headers as Record<string, string>);
-      const others = given.filter(([name]) => name.toLowerCase() !== 'content-length');
+      const entries = Object.entries(options.headers as Record<string, string>);
+      const others = entries.filter(([name]) => name.toLowerCase() !== 'content-length');
       const headers = { ...Object.fromEntries(others), 'content-length': `${body.byteLength}` };
       // The types of undici leave out that it takes an iterable.
       return dispatcher.dispatch({ ...options, headers, body: body.pieces() as unknown as Readable }, handler);

@@ -46,9 +46,9 @@ export function createClientConverter(keys: KeyRing | undefined): LoadedDataConv
  * Makes the converter of a user's own client safe: where it would throw, because it was not made
  * for a payload, the payload becomes a value that says so.
  */
-export function makeConverterReadable(theirs: LoadedDataConverter): LoadedDataConverter {
-  const { payloadConverter, payloadCodecs } = theirs;
-  if (payloadCodecs.some((codec) => safeCodecs.has(codec))) return theirs;
+export function makeConverterReadable(converter: LoadedDataConverter): LoadedDataConverter {
+  const { payloadConverter, payloadCodecs } = converter;
+  if (payloadCodecs.some((codec) => safeCodecs.has(codec))) return converter;
   const decode = async (payload: Payload, context: SerializationContext | undefined): Promise<Payload> => {
     try {
       let decoded = [payload];
@@ -70,5 +70,5 @@ export function makeConverterReadable(theirs: LoadedDataConverter): LoadedDataCo
     decode: (payloads, context) => Promise.all(payloads.map((payload) => decode(payload, context))),
   };
   safeCodecs.add(codec);
-  return { ...theirs, payloadCodecs: [codec] };
+  return { ...converter, payloadCodecs: [codec] };
 }

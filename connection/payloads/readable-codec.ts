@@ -15,7 +15,7 @@ const BINARY: readonly string[] = ['binary/null', 'binary/plain'];
  * Levels of JSON. A value that is nested thousands deep cannot be written again: it would overflow
  * the stack.
  */
-const DEEPEST = 500;
+const DEEPEST_JSON = 500;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -56,7 +56,7 @@ function readingProblem(payload: Payload): string | undefined {
   if (encoding !== JSON_PLAIN)
     return `has the encoding ${JSON.stringify(encoding.slice(0, 80))}, which this version cannot read`;
   const data = dataOf(payload);
-  if (isTooDeep(data)) return `is JSON of more than ${DEEPEST} levels`;
+  if (isTooDeep(data)) return `is JSON of more than ${DEEPEST_JSON} levels`;
   try {
     JSON.parse(decoder.decode(data));
     return undefined;
@@ -72,7 +72,7 @@ const CLOSE: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
 /** Scans the bytes, because the depth must be known before anything recurses into it. */
 function isTooDeep(data: Uint8Array): boolean {
-  if (data.length <= DEEPEST) return false;
+  if (data.length <= DEEPEST_JSON) return false;
   let depth = 0;
   let quoted = false;
   for (let at = 0; at < data.length; at += 1) {
@@ -81,7 +81,7 @@ function isTooDeep(data: Uint8Array): boolean {
       if (byte === BACKSLASH) at += 1;
       else if (byte === QUOTE) quoted = false;
     } else if (byte === QUOTE) quoted = true;
-    else if (OPEN.has(byte) && (depth += 1) > DEEPEST) return true;
+    else if (OPEN.has(byte) && (depth += 1) > DEEPEST_JSON) return true;
     else if (CLOSE.has(byte)) depth -= 1;
   }
   return false;

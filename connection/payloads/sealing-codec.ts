@@ -31,12 +31,12 @@ const MOST_REPORTED = 20;
 
 /** Creates the codec. Each missing key is logged once. */
 export function createSealingCodec(keys: KeyRing, log: Log): PayloadCodec {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const missing = (id: string): string => {
     const why = `is sealed with key ${id}, which is not in ${keys.path}`;
-    if (!told.has(id) && told.size < MOST_REPORTED)
+    if (!reported.has(id) && reported.size < MOST_REPORTED)
       log('warn', `a payload ${why}: what needs it waits for a worker that has the key`);
-    told.add(id);
+    reported.add(id);
     return why;
   };
   const codec: PayloadCodec = {

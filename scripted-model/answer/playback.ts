@@ -21,16 +21,16 @@ export function writeText(text: string): Action {
 export type ResponseEnd = 'finished' | 'cut' | 'left';
 
 /**
- * Performs the actions. `gone` aborts when the connection closes. Resolves with the end of the
+ * Performs the actions. `closed` aborts when the connection closes. Resolves with the end of the
  * response; never rejects for what a client does.
  */
 export async function playActions(
   response: ServerResponse,
   actions: readonly Action[],
-  gone: AbortSignal,
+  closed: AbortSignal,
 ): Promise<ResponseEnd> {
   for (const [index, action] of actions.entries()) {
-    if (gone.aborted) return 'left';
+    if (closed.aborted) return 'left';
     if (action.do === 'cut') {
       response.destroy();
       return 'cut';
@@ -40,29 +40,29 @@ export async function playActions(
       response.end(action.bytes);
       return 'finished';
     }
-    await perform(response, action, gone);
+    await perform(response, action, closed);
   }
-  if (gone.aborted) return 'left';
+  if (closed.aborted) return 'left';
   response.end();
   return 'finished';
 }
 
-async function perform(response: ServerResponse, action: Action, gone: AbortSignal): Promise<void> {
+async function perform(response: ServerResponse, action: Action, closed: AbortSignal): Promise<void> {
   switch (action.do) {
     case 'write':
       return writeBytes(response, action.bytes);
     case 'pause':
-      return pauseFor(action.ms, gone);
+      return pauseFor(action.ms, closed);
     case 'hold':
-      return Promise.race([action.until, awaitDeparture(gone)]);
+      return Promise.race([action.until, awaitDeparture(closed)]);
     case 'pings':
-      while (!gone.aborted) {
-        await pauseFor(action.everyMs, gone);
-        if (!gone.aborted) await writeBytes(response, Buffer.from(PING));
+      while (!closed.aborted) {
+        await pauseFor(action.everyMs, closed);
+        if (!closed.aborted) await writeBytes(response, Buffer.from(PING));
       }
       return;
     case 'silence':
-      return awaitDeparture(gone);
+      return awaitDeparture(closed);
     case 'cut':
   }
 }
@@ -77,18 +77,18 @@ function writeBytes(response: ServerResponse, bytes: Buffer): Promise<void> {
   });
 }
 
-export async function pauseFor(ms: number, gone: AbortSignal): Promise<void> {
+export async function pauseFor(ms: number, closed: AbortSignal): Promise<void> {
   if (ms === 0) return setImmediate();
   try {
-    await setTimeout(ms, undefined, { signal: gone, ref: false });
+    await setTimeout(ms, undefined, { signal: closed, ref: false });
   } catch (error) {
-    if (!gone.aborted) throw error;
+    if (!closed.aborted) throw error;
   }
 }
 
-function awaitDeparture(gone: AbortSignal): Promise<void> {
-  if (gone.aborted) return Promise.resolve();
+function awaitDeparture(closed: AbortSignal): Promise<void> {
+  if (closed.aborted) return Promise.resolve();
   return new Promise((resolve) => {
-    gone.addEventListener('abort', () => resolve(), { once: true });
+    closed.addEventListener('abort', () => resolve(), { once: true });
   });
 }

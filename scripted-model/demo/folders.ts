@@ -40,12 +40,12 @@ export function chooseFolders(found: readonly string[]): Folders {
   const inner = top.size === 1 ? countByFolder(own, 2) : top;
   const byFolder = inner.size >= 2 ? inner : top;
   const largest = [...byFolder].sort(([, a], [, b]) => b - a).slice(0, MOST_ROWS);
-  const held = largest.reduce((sum, [, size]) => sum + size, 0);
+  const covered = largest.reduce((sum, [, size]) => sum + size, 0);
   const atRoot = own.filter((path) => !path.includes('/')).length;
   return {
     names: largest.map(([name]) => name).sort(),
     notOurs: [...countByFolder(paths.filter(isNotOurs), 1).keys()].sort(),
-    covers: held + atRoot === own.length,
+    covers: covered + atRoot === own.length,
   };
 }
 

@@ -44,12 +44,13 @@ export function makeTable(calls: readonly DoneCall[]): Table {
   const folders = parts.filter((row) => !isNotOurs(row.folder));
   const rest = whole !== undefined && 'count' in whole ? countRest(whole.count, parts) : undefined;
   const rows: Row[] = [...folders, ...(rest === undefined ? [] : [{ folder: nameRest(rest, found), count: rest }])];
-  const lost = whole !== undefined && 'failure' in whole ? [`the files outside these folders: ${whole.failure}`] : [];
+  const missing =
+    whole !== undefined && 'failure' in whole ? [`the files outside these folders: ${whole.failure}`] : [];
   const partly = counted.flatMap((row) =>
     'count' in row && row.count.note ? [`${row.folder}: ${row.count.note}`] : [],
   );
   const notOurs = parts.filter((row) => isNotOurs(row.folder)).map((row) => row.folder);
-  return { rows, total: sumRows(rows), failures: [...found.failures, ...lost, ...partly], notOurs };
+  return { rows, total: sumRows(rows), failures: [...found.failures, ...missing, ...partly], notOurs };
 }
 
 /** Names the rest: the project's own folder, when the rest is known to lie directly in it. */

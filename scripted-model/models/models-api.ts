@@ -36,8 +36,8 @@ export function describeModel(name: string, limits: ServedLimits, betas: readonl
  */
 export function listModels(search: string, limits: ServedLimits, betas: readonly string[]): object {
   const query = new URLSearchParams(search);
-  const asked = [...query.getAll('lifecycle'), ...query.getAll('lifecycle[]')];
-  const stages = asked.length === 0 ? ['active', 'deprecated'] : asked;
+  const requested = [...query.getAll('lifecycle'), ...query.getAll('lifecycle[]')];
+  const stages = requested.length === 0 ? ['active', 'deprecated'] : requested;
   const all = listProfiles().filter(({ lifecycle }) => stages.includes(lifecycle));
   const from = all.findIndex(({ id }) => id === query.get('after_id')) + 1;
   const page = all.slice(from, from + Number(query.get('limit') ?? 20));

@@ -77,7 +77,7 @@ const SECOND = {
   accountBound: true,
   reads: READ_BY_5_2,
 } as const;
-const FIRST = { released: '2026-09-01', reads: READ_BY_5_1 } as const;
+const FIRST_OF_LINE = { released: '2026-09-01', reads: READ_BY_5_1 } as const;
 const LAST_JUNE = { released: '2026-06-09', reads: everyLineUntil('2026-06-09'), messageEffort: false } as const;
 
 // prettier-ignore
@@ -87,8 +87,8 @@ export const MODELS: readonly ModelProfile[] = [
   { ...newest, id: 'claude-haiku-5-5', line: 'haiku', released: '2026-10-07', accountBound: true, thinking: ['adaptive', 'disabled'], forcedTools: true, fallbacks: [] },
   { ...newest, id: 'claude-sonnet-5-5', line: 'sonnet', released: '2026-09-28', accountBound: true, reads: classicsUntil('2026-06-30'), thinking: ['adaptive', 'between_tools'] },
   { ...newest, id: 'claude-opus-5-5', line: 'opus', released: '2026-09-23', reads: classicsUntil('2026-07-24') },
-  { ...newest, ...FIRST, id: 'claude-fable-5-1', line: 'fable' },
-  { ...newest, ...FIRST, id: 'claude-mythos-5-1', line: 'mythos', prefixCheck: 'every_account' },
+  { ...newest, ...FIRST_OF_LINE, id: 'claude-fable-5-1', line: 'fable' },
+  { ...newest, ...FIRST_OF_LINE, id: 'claude-mythos-5-1', line: 'mythos', prefixCheck: 'every_account' },
   { ...fifth, id: 'claude-opus-5', line: 'opus', released: '2026-07-24', reads: classicsUntil('2026-07-24'), thinking: ['adaptive', 'disabled'] },
   { ...fifth, id: 'claude-sonnet-5', line: 'sonnet', released: '2026-06-30', leastCached: 1_024, reads: classicsUntil('2026-06-30'), thinking: ['adaptive', 'disabled'], offUpTo: 'max', systemMessages: false, messageEffort: false },
   { ...fifth, ...LAST_JUNE, id: 'claude-fable-5', line: 'fable', fallbacks: ['claude-opus-4-8', 'claude-opus-5'] },

@@ -102,10 +102,10 @@ function listBlockParts(block: Json): readonly string[] {
  * for the same bytes.
  */
 function dropNulls(block: Json): Json {
-  const kept = Object.entries(block).filter(([, value]) => value !== null);
+  const fields = Object.entries(block).filter(([, value]) => value !== null);
   const source = block['source'];
-  if (!isObject(source) || source['type'] !== 'url') return Object.fromEntries(kept);
-  return { ...Object.fromEntries(kept), source: { ...source, url: String(source['url']).split(/[?#]/, 1)[0] } };
+  if (!isObject(source) || source['type'] !== 'url') return Object.fromEntries(fields);
+  return { ...Object.fromEntries(fields), source: { ...source, url: String(source['url']).split(/[?#]/, 1)[0] } };
 }
 
 function toSystemBlocks(system: ParsedRequest['system']): unknown {

@@ -18,7 +18,7 @@ import { blocksOfContent, listIds, pairingProblem, type ShapedMessage } from './
 
 const MESSAGE_KEYS = new Set(['role', 'content']);
 
-type Place = { readonly path: string; readonly isLast: boolean; readonly model: string };
+type MessagePlace = { readonly path: string; readonly isLast: boolean; readonly model: string };
 
 export function messagesProblem(request: Json, rules: RequestRules): string | undefined {
   const { messages, model } = request;
@@ -37,7 +37,7 @@ export function messagesProblem(request: Json, rules: RequestRules): string | un
   return orderProblem(shaped) ?? pairingProblem(shaped) ?? searchesProblem(shaped) ?? end;
 }
 
-function messageProblem(message: unknown, place: Place, rules: RequestRules): string | undefined {
+function messageProblem(message: unknown, place: MessagePlace, rules: RequestRules): string | undefined {
   const { path, isLast } = place;
   if (!isObject(message)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
   const { role, content } = message;
@@ -60,7 +60,7 @@ function messageProblem(message: unknown, place: Place, rules: RequestRules): st
 function contentProblem(
   content: string | readonly unknown[],
   role: 'user' | 'assistant',
-  { path, model }: Place,
+  { path, model }: MessagePlace,
   rules: RequestRules,
 ): string | undefined {
   if (typeof content === 'string') return sayingProblem(content, path);

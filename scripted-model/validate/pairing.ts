@@ -11,11 +11,11 @@ export type ShapedMessage = {
 };
 
 export function pairingProblem(messages: readonly ShapedMessage[]): string | undefined {
-  const seen = new Set<string>();
+  const known = new Set<string>();
   const speaking = [...messages.entries()].filter(([, message]) => !isSilent(message));
   return firstProblem(speaking, ([index, message], at) =>
     message.role === 'assistant'
-      ? usesProblem(message, speaking[at + 1]?.[1], index, seen)
+      ? usesProblem(message, speaking[at + 1]?.[1], index, known)
       : resultsProblem(message, speaking[at - 1]?.[1], index),
   );
 }
@@ -24,12 +24,12 @@ function usesProblem(
   message: ShapedMessage,
   next: ShapedMessage | undefined,
   index: number,
-  seen: Set<string>,
+  known: Set<string>,
 ): string | undefined {
   const uses = listIds(message, 'tool_use', 'id');
   for (const id of uses) {
-    if (seen.has(id)) return `messages.${index}: \`tool_use\` ids must be unique`;
-    seen.add(id);
+    if (known.has(id)) return `messages.${index}: \`tool_use\` ids must be unique`;
+    known.add(id);
   }
   const answered = new Set(next?.role === 'user' ? listLeadingResults(next) : []);
   const missing = uses.filter((id) => !answered.has(id));
@@ -42,18 +42,18 @@ function resultsProblem(
   previous: ShapedMessage | undefined,
   index: number,
 ): string | undefined {
-  const asked = new Set(previous?.role === 'assistant' ? listIds(previous, 'tool_use', 'id') : []);
-  const given = new Set<string>();
+  const requested = new Set(previous?.role === 'assistant' ? listIds(previous, 'tool_use', 'id') : []);
+  const answered = new Set<string>();
   for (const [at, block] of blocksOfContent(message).entries()) {
     if (block['type'] !== 'tool_result') continue;
     const id = String(block['tool_use_id']);
-    if (!asked.has(id)) {
+    if (!requested.has(id)) {
       return `messages.${index}.content.${at}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`;
     }
-    if (given.has(id)) {
+    if (answered.has(id)) {
       return `messages.${index}.content.${at}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}`;
     }
-    given.add(id);
+    answered.add(id);
   }
   return undefined;
 }

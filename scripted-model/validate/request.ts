@@ -96,7 +96,7 @@ function systemProblem(system: unknown): string | undefined {
 
 // Checks cache_control as the API does: at most four, and of a known kind. The check of its block
 // says where it may stand.
-const MOST = 4;
+const MOST_CACHE_CONTROLS = 4;
 
 /**
  * Checks the breakpoints. It runs before the messages are known to be well formed, and passes over
@@ -117,8 +117,8 @@ function breakpointsProblem(request: Json): string | undefined {
     }
   }
   collect(request);
-  if (found.length > MOST) {
-    return `A maximum of ${MOST} blocks with cache_control may be provided. Found ${found.length}.`;
+  if (found.length > MOST_CACHE_CONTROLS) {
+    return `A maximum of ${MOST_CACHE_CONTROLS} blocks with cache_control may be provided. Found ${found.length}.`;
   }
   return kindProblem(found) ?? orderProblem(found);
 }

@@ -19,7 +19,7 @@ type KnownTools = {
   readonly deferred: Set<string>;
 };
 
-type Place = { readonly path: string; readonly betas: readonly string[] };
+type BlockPlace = { readonly path: string; readonly betas: readonly string[] };
 
 export function toolChangesProblem(request: Json, betas: readonly string[]): RequestProblem | undefined {
   const known = readDeclared(request);
@@ -48,7 +48,7 @@ function readDeclared(request: Json): KnownTools {
   return known;
 }
 
-function changeProblem(block: Json, place: Place, known: KnownTools): RequestProblem | undefined {
+function changeProblem(block: Json, place: BlockPlace, known: KnownTools): RequestProblem | undefined {
   const { path, betas } = place;
   const type = String(block['type']);
   if (type !== 'tool_addition' && type !== 'tool_removal') return undefined;
@@ -78,7 +78,11 @@ function changeProblem(block: Json, place: Place, known: KnownTools): RequestPro
   return `${path}.${type}.tool: Input tag '${kind}' found using 'type' does not match any of the expected tags: ${tags}`;
 }
 
-function definitionProblem(definition: unknown, { path, betas }: Place, known: KnownTools): RequestProblem | undefined {
+function definitionProblem(
+  definition: unknown,
+  { path, betas }: BlockPlace,
+  known: KnownTools,
+): RequestProblem | undefined {
   if (!isObject(definition)) return `${path}: Field required`;
   if (definition['type'] === 'mcp_toolset') {
     if (!betas.includes(BETAS.mcpClient))
@@ -89,8 +93,8 @@ function definitionProblem(definition: unknown, { path, betas }: Place, known: K
   const malformed = toolProblem(definition, path);
   if (malformed !== undefined) return malformed;
   const name = String(definition['name']);
-  const held = known.tools.get(name);
-  if (held !== undefined && held !== nameKind(definition)) {
+  const current = known.tools.get(name);
+  if (current !== undefined && current !== nameKind(definition)) {
     return problemWithCode(
       `${path}.name: '${name}' is already the name of a tool of another type`,
       'tool_name_conflict',

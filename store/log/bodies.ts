@@ -23,21 +23,21 @@ export function mediaKey(hash: Hash): Hash {
  * reader throws StoreError.
  */
 export function createBodyReader(store: Store, { maxCharacters = 16 * 1024 * 1024 } = {}): BodyReader {
-  const kept = new Map<Hash, string>();
+  const cache = new Map<Hash, string>();
   let size = 0;
 
   const read = async ([key, { hash, decode }]: [Hash, StoredPart]): Promise<[Hash, string]> => {
-    const known = kept.get(key);
+    const known = cache.get(key);
     if (known !== undefined) return [key, known];
     const text = decode(await store.get(hash));
-    if (!kept.has(key)) size += text.length;
-    kept.set(key, text);
+    if (!cache.has(key)) size += text.length;
+    cache.set(key, text);
     return [key, text];
   };
   const trim = (): void => {
-    for (const [hash, text] of kept) {
+    for (const [hash, text] of cache) {
       if (size <= maxCharacters) return;
-      kept.delete(hash);
+      cache.delete(hash);
       size -= text.length;
     }
   };

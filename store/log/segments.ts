@@ -39,9 +39,9 @@ export function decodeSegment(bytes: Uint8Array, hash: Hash, where: SegmentPlace
 
 function findNewerSign(value: unknown): string | undefined {
   const { entries, behind } = (value ?? {}) as Partial<Record<keyof Segment, unknown>>;
-  const kept = isBehind(behind) ? behind.entries.map(([, entry]) => entry) : [];
+  const carried = isBehind(behind) ? behind.entries.map(([, entry]) => entry) : [];
   return (
-    findNewerVersion(value) ?? findUnknownKind([...(Array.isArray(entries) ? (entries as unknown[]) : []), ...kept])
+    findNewerVersion(value) ?? findUnknownKind([...(Array.isArray(entries) ? (entries as unknown[]) : []), ...carried])
   );
 }
 
@@ -62,8 +62,8 @@ function segmentProblem(value: unknown): string | undefined {
   if (behind !== undefined && !isBehind(behind)) return 'what it keeps of earlier entries is not whole';
   if (!Array.isArray(entries) || entries.length === 0) return 'it has no entries';
   if (!entries.every((entry) => kindOf(entry) !== undefined)) return 'it has an entry without a kind';
-  const kept = isBehind(behind) ? behind.entries.map(([, entry]) => entry) : [];
-  return [...(entries as unknown[]), ...kept].every(namesSnapshots)
+  const carried = isBehind(behind) ? behind.entries.map(([, entry]) => entry) : [];
+  return [...(entries as unknown[]), ...carried].every(namesSnapshots)
     ? undefined
     : 'it names a snapshot by what is no id of one';
 }

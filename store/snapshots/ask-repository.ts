@@ -66,11 +66,11 @@ function mayWait({ gitFolder }: AskedPlace): boolean {
 }
 
 /** Returns null where git fails. */
-function ask(git: string, asked: readonly string[], { gitFolder, top, folder }: AskedPlace): string | null {
+function ask(git: string, command: readonly string[], { gitFolder, top, folder }: AskedPlace): string | null {
   const [from, tree, cwd] = [gitFolder, top === '' ? '/' : top, folder === '' ? '/' : folder].map(textOf);
   // Node starts no program with bytes that are no text.
   if (from === null || tree === null || cwd === null) return '';
-  const args = [`--git-dir=${from}`, `--work-tree=${tree}`, ...SETTINGS, ...asked];
+  const args = [`--git-dir=${from}`, `--work-tree=${tree}`, ...SETTINGS, ...command];
   const { status, stdout } = spawnSync(git, args, {
     cwd,
     env: { ...process.env, ...gitEnvironment(), GIT_OPTIONAL_LOCKS: '0' },

@@ -206,8 +206,8 @@ export class FolderCapture {
     const look = await this.#look(request);
     let bytes = 0;
     for (const found of [...look.known, ...look.added.toSorted((a, b) => (a.path < b.path ? -1 : 1))]) {
-      const held = found.folder.files.get(found.name)?.id;
-      if (this.#take(found, caps) && held !== found.folder.files.get(found.name)?.id) bytes += found.stats.size;
+      const previousId = found.folder.files.get(found.name)?.id;
+      if (this.#take(found, caps) && previousId !== found.folder.files.get(found.name)?.id) bytes += found.stats.size;
       if (this.#writer.isFull()) await this.#writer.flush(collect);
     }
     this.#isSaved &&= look.known.length + look.added.length === 0;
@@ -250,8 +250,8 @@ export class FolderCapture {
   /** Captures a file, or notes why not, and tells which. */
   #take({ folder, name, path, stats, readAt }: FoundFile, caps: SnapshotCaps): boolean {
     // One may have been found twice.
-    const held = folder.files.get(name);
-    const why = whyNot(stats, caps) ?? this.#whyFull(held, stats.size, caps);
+    const previous = folder.files.get(name);
+    const why = whyNot(stats, caps) ?? this.#whyFull(previous, stats.size, caps);
     const content = why === null ? readContent(this.#index.placeOf(path), stats.isSymbolicLink(), caps.fileBytes) : why;
     if (typeof content === 'string') {
       if (content === 'gone') this.#index.remove(folder, name);
@@ -265,9 +265,9 @@ export class FolderCapture {
     return true;
   }
 
-  #whyFull(held: IndexedFile | undefined, size: number, caps: SnapshotCaps): OmittedWhy | null {
-    if (!held && this.#index.files >= caps.files) return 'files';
-    return this.#index.bytes - (held?.size ?? 0) + size > caps.bytes ? 'bytes' : null;
+  #whyFull(previous: IndexedFile | undefined, size: number, caps: SnapshotCaps): OmittedWhy | null {
+    if (!previous && this.#index.files >= caps.files) return 'files';
+    return this.#index.bytes - (previous?.size ?? 0) + size > caps.bytes ? 'bytes' : null;
   }
 
   /** Writes the snapshot where it is another than the last. */

@@ -44,9 +44,9 @@ async function answerLines(): Promise<void> {
 }
 
 async function answer(request: CaptureRequest): Promise<void> {
-  const told = await captureRequest(request);
+  const result = await captureRequest(request);
   // Names are bytes: what carries the answer need not know in which encoding.
-  const text = JSON.stringify(told).replace(/[\x7f-\uffff]/g, escapeUnit);
+  const text = JSON.stringify(result).replace(/[\x7f-\uffff]/g, escapeUnit);
   process.stdout.write(`${text}\n`);
 }
 

@@ -97,8 +97,8 @@ export async function listHeldPairs(reading: ShadowReading, pair: Pair): Promise
   const pairs: HeldPair[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const [fromMode = '', toMode = '', from = '', to = ''] = (fields[at] ?? '').slice(1).split(' ');
-    const held = (mode: string, blob: string): HeldFile | null => (/^0+$/.test(blob) ? null : { mode, blob });
-    pairs.push({ path: fields[at + 1] ?? '', from: held(fromMode, from), to: held(toMode, to) });
+    const toFile = (mode: string, blob: string): HeldFile | null => (/^0+$/.test(blob) ? null : { mode, blob });
+    pairs.push({ path: fields[at + 1] ?? '', from: toFile(fromMode, from), to: toFile(toMode, to) });
   }
   return pairs;
 }

@@ -9,7 +9,7 @@ const END = 'end\n';
 
 export class Comparison {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
-  #said = '';
+  #errorText = '';
   #isOver = false;
 
   constructor(git: string, place: ShadowPlace) {
@@ -17,7 +17,7 @@ export class Comparison {
     const env = { ...process.env, ...shadowEnvironment() };
     this.#child = spawn(program, args, { cwd: place.own, env, stdio: ['pipe', 'pipe', 'pipe'] });
     this.#child.stdout.setEncoding('latin1');
-    this.#child.stderr.setEncoding('latin1').on('data', (text: string) => (this.#said += text));
+    this.#child.stderr.setEncoding('latin1').on('data', (text: string) => (this.#errorText += text));
     // The comparison says how it ended.
     this.#child.stdin.on('error', () => undefined);
     this.#child.once('close', () => (this.#isOver = true)).once('error', () => (this.#isOver = true));
@@ -45,7 +45,7 @@ export class Comparison {
       };
       const fail = (): void => {
         done();
-        reject(new Error(this.#said.trim() || 'git ended while it compared two snapshots'));
+        reject(new Error(this.#errorText.trim() || 'git ended while it compared two snapshots'));
       };
       child.stdout.on('data', read);
       child.once('close', fail).once('error', fail);

@@ -48,7 +48,7 @@ export type IndexedFolder = {
   /** Its `.gitignore`, as it was read. */
   ignore: { readonly text: string; readonly ignoresCase: boolean; readonly rules: readonly IgnoreRule[] } | null;
   /** Where it was at the last look at all of it, and the rules in it. */
-  place: Place | null;
+  place: FolderPlace | null;
 };
 
 /** A file that may differ from what was captured of it, or was not captured yet. */
@@ -101,7 +101,7 @@ export class OutOfBounds extends Error {
 }
 
 /** The nesting of repositories that is followed, and how many in all. */
-const DEEPEST = 8;
+const DEEPEST_NESTING = 8;
 const MOST_REPOSITORIES = 500;
 /** A file that changed so shortly before it was read may have changed again unseen. */
 const RACY_MS = 50;
@@ -109,7 +109,7 @@ const RACY_MS = 50;
 const RACY_SECONDS_MS = 2_000;
 
 /** Where a look is: the rules in force there, and how it came there. */
-type Place = {
+type FolderPlace = {
   readonly path: RawPath;
   readonly rules: readonly IgnoreRules[];
   readonly depth: number;
@@ -249,15 +249,15 @@ export class FolderIndex {
   }
 
   set(folder: IndexedFolder, name: string, file: IndexedFile): void {
-    const held = folder.files.get(name);
+    const previous = folder.files.get(name);
     folder.files.set(name, file);
-    this.#count(held, -1);
+    this.#count(previous, -1);
     this.#count(file, 1);
-    this.files += held ? 0 : 1;
-    this.bytes += file.size - (held?.size ?? 0);
+    this.files += previous ? 0 : 1;
+    this.bytes += file.size - (previous?.size ?? 0);
     folder.omitted.delete(name);
-    if (held?.permissions !== file.permissions || held.mode !== file.mode) folder.odd = null;
-    if (held?.id !== file.id || held.mode !== file.mode) invalidate(folder);
+    if (previous?.permissions !== file.permissions || previous.mode !== file.mode) folder.odd = null;
+    if (previous?.id !== file.id || previous.mode !== file.mode) invalidate(folder);
   }
 
   /** Takes a file for one that is not captured. */
@@ -267,12 +267,12 @@ export class FolderIndex {
   }
 
   remove(folder: IndexedFolder, name: string): void {
-    const held = folder.files.get(name);
-    if (!held) return;
+    const removed = folder.files.get(name);
+    if (!removed) return;
     folder.files.delete(name);
-    this.#count(held, -1);
+    this.#count(removed, -1);
     this.files -= 1;
-    this.bytes -= held.size;
+    this.bytes -= removed.size;
     folder.odd = null;
     invalidate(folder);
   }
@@ -301,7 +301,7 @@ export class FolderIndex {
   }
 
   /** `names`: looks at these alone, where the last look at the folder has left its place. */
-  #lookInto(folder: IndexedFolder, place: Place, looking: Looking, names?: ReadonlySet<string>): void {
+  #lookInto(folder: IndexedFolder, place: FolderPlace, looking: Looking, names?: ReadonlySet<string>): void {
     requireTime(looking.bounds);
     if (!names) {
       this.#watch.add(folder, this.placeOf(place.path));
@@ -352,7 +352,7 @@ export class FolderIndex {
   }
 
   /** A repository, or a work tree, has rules of its own alone. */
-  #rulesIn(folder: IndexedFolder, place: Place, entries: readonly Dirent[], looking: Looking): Place {
+  #rulesIn(folder: IndexedFolder, place: FolderPlace, entries: readonly Dirent[], looking: Looking): FolderPlace {
     const { path, depth } = place;
     const isRepository = path !== '' && entries.some((entry) => entry.name === '.git' && this.#isGit(path, entry));
     const from = isRepository ? { ...place, ...this.#repositoryAt(path, place), depth: depth + 1 } : place;
@@ -370,7 +370,7 @@ export class FolderIndex {
   }
 
   /** What a repository tracks that is ignored as a whole does not count. */
-  #repositoryAt(path: RawPath, { isIgnored: isLeft }: Place): Omit<Place, 'path' | 'depth' | 'isIgnored'> {
+  #repositoryAt(path: RawPath, { isIgnored: isLeft }: FolderPlace): Omit<FolderPlace, 'path' | 'depth' | 'isIgnored'> {
     const own = this.#rulesOf(path);
     return { ...own, tracked: isLeft ? NO_TRACKED : this.#trackedBelow(path, own), base: path };
   }
@@ -394,7 +394,7 @@ export class FolderIndex {
     }
   }
 
-  #lookAtFolder(folder: IndexedFolder, { name }: Dirent, place: Place, looking: Looking): boolean {
+  #lookAtFolder(folder: IndexedFolder, { name }: Dirent, place: FolderPlace, looking: Looking): boolean {
     const path = `${place.path}${name}/`;
     const { leaveOut, include } = looking.bounds;
     if (path === leaveOut) return leave(folder, `${name}/`, 'data');
@@ -405,7 +405,7 @@ export class FolderIndex {
       isLeft &&
       (include.some((rule) => !rule.isOfName) || hasTrackedBelow(place.tracked, path.slice(place.base.length)));
     if (isLeft && !isOnTheWay && !folder.folders.has(name)) return false;
-    const isTooDeep = place.depth >= DEEPEST || looking.repositories.size >= MOST_REPOSITORIES;
+    const isTooDeep = place.depth >= DEEPEST_NESTING || looking.repositories.size >= MOST_REPOSITORIES;
     if (isTooDeep && lstatSync(this.placeOf(`${path}.git`), { throwIfNoEntry: false }))
       return leave(folder, `${name}/`, 'repository');
     const child = openFolder(folder, name);
@@ -418,27 +418,27 @@ export class FolderIndex {
     return isKept;
   }
 
-  #lookAtFile(folder: IndexedFolder, entry: Dirent, place: Place, looking: Looking): boolean {
+  #lookAtFile(folder: IndexedFolder, entry: Dirent, place: FolderPlace, looking: Looking): boolean {
     const { name } = entry;
-    const held = folder.files.get(name);
+    const known = folder.files.get(name);
     const path = `${place.path}${name}`;
     const { include, files } = looking.bounds;
-    if (!held && (place.isIgnored || isIgnored(place.rules, path, false))) {
+    if (!known && (place.isIgnored || isIgnored(place.rules, path, false))) {
       const isIncluded = include.length > 0 && isIgnored([{ prefix: '', rules: include }], path, false);
       if (!isIncluded && !isTracked(place.tracked, path.slice(place.base.length))) return false;
     }
-    if (!held && !entry.isFile() && !entry.isSymbolicLink()) return leave(folder, name, 'no_file');
-    if (!held && looking.added.length >= files) return leave(folder, name, 'files');
+    if (!known && !entry.isFile() && !entry.isSymbolicLink()) return leave(folder, name, 'no_file');
+    if (!known && looking.added.length >= files) return leave(folder, name, 'files');
     const readAt = Date.now();
     const stats = this.#statOf(path);
     if (stats === 'unreadable') {
       folder.omitted.set(name, 'unreadable');
-      return held !== undefined;
+      return known !== undefined;
     }
     if (stats === undefined) return false;
     this.#linked.note(folder, name, stats);
-    if (held && isSame(held, stats) && !isRacy(held)) return true;
-    (held ? looking.known : looking.added).push({ folder, name, path, stats, readAt });
+    if (known && isSame(known, stats) && !isRacy(known)) return true;
+    (known ? looking.known : looking.added).push({ folder, name, path, stats, readAt });
     return true;
   }
 
@@ -478,11 +478,11 @@ function newFolder(parent: IndexedFolder | null): IndexedFolder {
 function openFolder(folder: IndexedFolder, name: string): IndexedFolder {
   const there = folder.folders.get(name);
   if (there) return there;
-  const made = newFolder(folder);
-  folder.folders.set(name, made);
+  const child = newFolder(folder);
+  folder.folders.set(name, child);
   folder.odd = null;
   invalidate(folder);
-  return made;
+  return child;
 }
 
 function invalidate(folder: IndexedFolder): void {
@@ -498,11 +498,11 @@ export function modeOf(stats: Pick<Stats, 'isSymbolicLink' | 'mode'>): string {
   return (stats.mode & 0o100) === 0 ? '100644' : '100755';
 }
 
-function isSame(held: IndexedFile, stats: Stats): boolean {
+function isSame(known: IndexedFile, stats: Stats): boolean {
   const { size, mtimeMs, ctimeMs, ino } = stats;
-  const isAsBefore = held.size === size && held.mtimeMs === mtimeMs && held.ctimeMs === ctimeMs && held.ino === ino;
-  const isFile = stats.isSymbolicLink() || (stats.isFile() && held.permissions === (stats.mode & PERMISSIONS));
-  return isAsBefore && isFile && held.mode === modeOf(stats);
+  const isAsBefore = known.size === size && known.mtimeMs === mtimeMs && known.ctimeMs === ctimeMs && known.ino === ino;
+  const isFile = stats.isSymbolicLink() || (stats.isFile() && known.permissions === (stats.mode & PERMISSIONS));
+  return isAsBefore && isFile && known.mode === modeOf(stats);
 }
 
 function isRacy({ mtimeMs, ctimeMs, readAt }: IndexedFile): boolean {

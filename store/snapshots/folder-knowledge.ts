@@ -10,10 +10,10 @@ import type { FilesEntry } from './files-entry.ts';
 export type SnapshotsAt = ReadonlyMap<string, string>;
 
 /** A folder, the snapshot that lies there, and the first of its snapshots that this entry tells of. */
-type Told = { readonly root: string; readonly id: string; readonly first: string };
+type FolderKnowledge = { readonly root: string; readonly id: string; readonly first: string };
 
 /** Returns what an entry tells of folders. */
-export function knowledgeIn(entry: Entry): readonly Told[] {
+export function knowledgeIn(entry: Entry): readonly FolderKnowledge[] {
   if (entry.kind === 'files') return entry.roots.map(({ root, id }) => ({ root, id, first: id }));
   const { known = [], files = [] } = rewoundIn(entry) ?? {};
   return [

@@ -39,7 +39,7 @@ export class FolderWatch<Folder> {
   readonly #watchers = new Map<Folder, FSWatcher>();
   #changed = new Map<Folder, Set<RawPath>>();
   /** How many events there were when changes were last taken. */
-  #taken = 0;
+  #eventsRead = 0;
   #isWhole = false;
   /** When watches were wanting: until when it waits, and how many would not do. */
   #wanting: { readonly until: number; readonly tooFew: number } | null = null;
@@ -60,7 +60,7 @@ export class FolderWatch<Folder> {
   /** Begins anew, or stops: all folders are added once more, each before it is listed. */
   restart(isWatched: boolean): void {
     this.#changed = new Map();
-    this.#taken = FolderWatch.#events;
+    this.#eventsRead = FolderWatch.#events;
     this.#isWhole = process.platform === 'linux' && isWatched && this.#mayHaveEnough();
   }
 
@@ -103,8 +103,8 @@ export class FolderWatch<Folder> {
     // Events that the system has queued are read between two turns of the event loop.
     await nextTurn();
     await nextTurn();
-    const since = FolderWatch.#events - this.#taken;
-    this.#taken = FolderWatch.#events;
+    const since = FolderWatch.#events - this.#eventsRead;
+    this.#eventsRead = FolderWatch.#events;
     if (!this.#isWhole || since > MOST_EVENTS) return null;
     const changed = this.#changed;
     this.#changed = new Map();
@@ -124,7 +124,7 @@ export class FolderWatch<Folder> {
 
   #note(folder: Folder, name: RawPath | null): void {
     FolderWatch.#events += 1;
-    if (name === null || FolderWatch.#events - this.#taken > MOST_EVENTS) return this.close();
+    if (name === null || FolderWatch.#events - this.#eventsRead > MOST_EVENTS) return this.close();
     const names = this.#changed.get(folder) ?? new Set();
     this.#changed.set(folder, names.add(name));
   }

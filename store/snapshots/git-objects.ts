@@ -211,9 +211,9 @@ export function runWithInput(
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { env: { ...process.env, ...env }, stdio: 'pipe' });
     const printed: Buffer[] = [];
-    let said = '';
+    let errorText = '';
     child.stdout.on('data', (bytes: Buffer) => printed.push(bytes));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (errorText += text));
     // A program that ends early says so by its status.
     child.stdin.on('error', (error) => {
       if (codeOf(error) !== 'EPIPE') reject(error);
@@ -221,7 +221,7 @@ export function runWithInput(
     child.on('error', reject);
     child.on('close', (code, signal) => {
       if (code === 0) resolve(Buffer.concat(printed).toString('latin1'));
-      else reject(new Error(said.trim() || `${program} ended with ${describeExit({ code, signal })}`));
+      else reject(new Error(errorText.trim() || `${program} ended with ${describeExit({ code, signal })}`));
     });
     child.stdin.end(typeof input === 'string' ? Buffer.from(input, 'latin1') : input);
   });

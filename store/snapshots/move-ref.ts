@@ -38,7 +38,7 @@ export async function moveRef(path: string, commitAfter: (parent: string | null)
 }
 
 async function takeLock(path: string): Promise<number> {
-  for (let [seen, waited] = ['', 0]; ; waited += POLL_MS) {
+  for (let [lastHolder, waitedMs] = ['', 0]; ; waitedMs += POLL_MS) {
     try {
       return openSync(path, 'wx', 0o600);
     } catch (error) {
@@ -46,8 +46,8 @@ async function takeLock(path: string): Promise<number> {
     }
     const { ino = 0, birthtimeMs = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};
     const holder = `${ino} ${birthtimeMs}`;
-    if (holder !== seen) [seen, waited] = [holder, 0];
-    if (waited >= LEFT_MS) rmSync(path, { force: true });
+    if (holder !== lastHolder) [lastHolder, waitedMs] = [holder, 0];
+    if (waitedMs >= LEFT_MS) rmSync(path, { force: true });
     await sleep(POLL_MS);
   }
 }

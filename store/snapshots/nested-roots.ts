@@ -24,13 +24,13 @@ export function nestedWith(root: string, known: ReadonlyMap<string, string>): re
 
 /** Drops folders of which one around them tells later: `entries` are those that tell of all. */
 export function withoutOutdated(roots: readonly string[], entries: readonly Entry[]): readonly string[] {
-  const told = new Map<string, number>();
+  const latest = new Map<string, number>();
   for (const [at, entry] of entries.entries()) {
-    for (const { root } of knowledgeIn(entry)) told.set(root, at);
+    for (const { root } of knowledgeIn(entry)) latest.set(root, at);
     // What a rewind only tells of is older than what it brings back.
-    for (const { root } of rewoundIn(entry)?.files ?? []) told.set(root, at + 0.5);
+    for (const { root } of rewoundIn(entry)?.files ?? []) latest.set(root, at + 0.5);
   }
-  const timeOf = (root: string): number => told.get(root) ?? -1;
+  const timeOf = (root: string): number => latest.get(root) ?? -1;
   return roots.filter(
     (root) => !roots.some((other) => other !== root && isInside(other, root) && timeOf(other) > timeOf(root)),
   );
@@ -53,12 +53,12 @@ export async function findUnknown(
     if (left.length === 0) break;
     const isOuter = isInside(other.root, root);
     const way = isOuter ? wayTo(other.root, root) : wayTo(root, other.root);
-    const asked = left.filter((path) => isOuter || path.startsWith(`${way}/`));
-    if (asked.length === 0) continue;
+    const candidates = left.filter((path) => isOuter || path.startsWith(`${way}/`));
+    if (candidates.length === 0) continue;
     const there = (path: RawPath): RawPath =>
       isOuter ? `${way}/${path === ITSELF ? '' : path}` : path.slice(way.length + 1) || ITSELF;
     const differs = await createComparison(reading, { now, known: other.known, way, isOuter });
-    const known = new Set(asked.filter((path) => !differs(path, there(path))));
+    const known = new Set(candidates.filter((path) => !differs(path, there(path))));
     left = left.filter((path) => !known.has(path));
   }
   return left;

@@ -18,7 +18,7 @@ export async function withPermissionChanges(
   to: NotedSnapshot,
 ): Promise<readonly SnapshotChange[]> {
   if (from.note.umask === null || to.note.umask === null) return changes;
-  const told = new Set(changes.map(({ path }) => path));
+  const changedPaths = new Set(changes.map(({ path }) => path));
   const isLike = from.note.umask === to.note.umask;
   // Where the usual ones are the same, only what is noted can differ.
   const noted = new Set([...from.note.odd.keys(), ...to.note.odd.keys()]);
@@ -26,10 +26,10 @@ export async function withPermissionChanges(
   const isOnBoth = (path: RawPath): boolean => from.note.odd.has(path) && to.note.odd.has(path);
   const isClear = isLike && differing.every((path) => !isFolder(path) || isOnBoth(path) || path === ITSELF);
   const [before, after] = isClear ? [null, null] : [await from.listPaths(), await to.listPaths()];
-  const asked = isLike ? differing : [...(after as PathModes).keys()];
+  const candidates = isLike ? differing : [...(after as PathModes).keys()];
   const counts = { kind: 'changed', insertions: 0, deletions: 0 } as const;
-  const changed = asked.filter((path) => {
-    if (told.has(path) || (before && !before.has(path)) || (after && !after.has(path))) return false;
+  const changed = candidates.filter((path) => {
+    if (changedPaths.has(path) || (before && !before.has(path)) || (after && !after.has(path))) return false;
     const mode = isFolder(path) ? 'folder' : (after?.get(path) ?? '100644');
     return isOther(from.note, to.note, path, mode);
   });

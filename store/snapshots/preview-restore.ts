@@ -70,10 +70,10 @@ export type RestorePreview = {
 /** Returns what would change. Throws RestoreProblem when a file stands in the way. */
 export async function previewRestore(
   means: SnapshotMeans,
-  { known, now, to, force, kept, apart = [], nested = [], own, leftOut }: Restoring,
+  { known, now, to, force, kept: keptPaths, apart = [], nested = [], own, leftOut }: Restoring,
 ): Promise<RestorePreview> {
   const differing = (await compareSnapshots(means, now, to)).filter(
-    ({ path }) => kept?.has(path) !== true && !isAtOrBelow(path, apart),
+    ({ path }) => keptPaths?.has(path) !== true && !isAtOrBelow(path, apart),
   );
   const untaken = await findUntaken(means, to, differing, own);
   const stays = new Set(untaken.map(({ path }) => path));
@@ -165,8 +165,8 @@ async function findObstacles(place: ShadowPlace, changes: readonly SnapshotChang
     const there = await kindAt(place, path);
     if (there === 'file' && kind === 'added') unheld.push(path);
     if (there !== 'folder') continue;
-    const held = await findUnheld(place, path, deleted);
-    if (held !== null) return { unheld, inTheWay: held };
+    const obstacle = await findUnheld(place, path, deleted);
+    if (obstacle !== null) return { unheld, inTheWay: obstacle };
   }
   return { unheld };
 }
@@ -185,8 +185,8 @@ async function findUnheld(place: ShadowPlace, folder: RawPath, deleted: Readonly
   const entries = await readdir(pathIn(place.root, folder), { withFileTypes: true, encoding: 'buffer' });
   for (const entry of entries) {
     const path = `${folder}/${entry.name.toString('latin1')}`;
-    const held = entry.isDirectory() ? await findUnheld(place, path, deleted) : deleted.has(path) ? null : path;
-    if (held !== null) return held;
+    const obstacle = entry.isDirectory() ? await findUnheld(place, path, deleted) : deleted.has(path) ? null : path;
+    if (obstacle !== null) return obstacle;
   }
   return null;
 }
@@ -204,13 +204,13 @@ async function findAlreadyThere(
   paths: readonly RawPath[],
 ): Promise<ReadonlySet<RawPath>> {
   if (paths.length === 0) return new Set();
-  const asked = new Set(paths);
+  const requested = new Set(paths);
   const wanted = new Map<string, { readonly path: RawPath; readonly mode: string }[]>();
-  for (const { path, to: held } of await listHeldPairs(reading, { from: now, to, paths: [] })) {
-    if (!held || !asked.has(path)) continue;
-    const same = wanted.get(held.blob) ?? [];
-    wanted.set(held.blob, same);
-    same.push({ path, mode: held.mode });
+  for (const { path, to: file } of await listHeldPairs(reading, { from: now, to, paths: [] })) {
+    if (!file || !requested.has(path)) continue;
+    const same = wanted.get(file.blob) ?? [];
+    wanted.set(file.blob, same);
+    same.push({ path, mode: file.mode });
   }
   const found = new Set<RawPath>();
   for await (const [blob, content] of readBlobs(reading, [...wanted.keys()]))

@@ -45,16 +45,16 @@ export class RepositoryCase {
     const files = known?.files ?? new Set([configOf(place)]);
     const state = describeFiles(files);
     if (known?.state === state) return known.ignoresCase;
-    const told = this.#read(place, state);
-    if (told === null) return known?.ignoresCase ?? null;
-    if (told.ignoresCase !== (known?.ignoresCase ?? null)) this.#version += 1;
+    const current = this.#read(place, state);
+    if (current === null) return known?.ignoresCase ?? null;
+    if (current.ignoresCase !== (known?.ignoresCase ?? null)) this.#version += 1;
     // What has changed meanwhile is read once more.
     const isSteady = describeFiles(files) === state;
-    this.#known.set(top, { ...told, state: isSteady ? describeFiles(told.files) : state });
-    return told.ignoresCase;
+    this.#known.set(top, { ...current, state: isSteady ? describeFiles(current.files) : state });
+    return current.ignoresCase;
   }
 
-  #read(place: CasePlace, state: string): Told | null {
+  #read(place: CasePlace, state: string): CaseReading | null {
     const config = configOf(place);
     const files = new Set([config]);
     const text = readBeginning(config);
@@ -62,14 +62,14 @@ export class RepositoryCase {
     if (text !== null && !TELLING.test(text)) return { files, ignoresCase: null };
     if (state === '') return { files, ignoresCase: null };
     const printed = this.#question.ask(state, { ...place, folder: place.top });
-    return printed === null ? null : parseTold(printed, [config, `${place.gitFolder}/config.worktree`]);
+    return printed === null ? null : parseCase(printed, [config, `${place.gitFolder}/config.worktree`]);
   }
 }
 
-type Told = Pick<Known, 'files' | 'ignoresCase'>;
+type CaseReading = Pick<Known, 'files' | 'ignoresCase'>;
 
 /** Reads lines of an origin, a key and its value. */
-function parseTold(printed: string, own: readonly RawPath[]): Told {
+function parseCase(printed: string, own: readonly RawPath[]): CaseReading {
   const files = new Set(own);
   let ignoresCase: boolean | null = null;
   const fields = printed.split('\0');

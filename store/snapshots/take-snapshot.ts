@@ -61,8 +61,8 @@ export async function takeSnapshot(means: SnapshotMeans, before: string | null):
   const { place, git, caps, run, about, include = [], packs = false, trustsWatch = false, capture } = means;
   const personal = (await means.personal?.()) ?? NO_PERSONAL;
   await clearLeft(means);
-  const told = { ...(about && { about }), ...(means.held && { held: means.held }) };
-  const request: CaptureRequest = { place, git, caps, include, personal, before, packs, trustsWatch, ...told };
+  const optional = { ...(about && { about }), ...(means.held && { held: means.held }) };
+  const request: CaptureRequest = { place, git, caps, include, personal, before, packs, trustsWatch, ...optional };
   if (capture) return await capture(request);
   await openShadow(place);
   const argv = [...captureProgram(), JSON.stringify(request)];

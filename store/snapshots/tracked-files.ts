@@ -71,14 +71,14 @@ function describeFile(path: RawPath): string {
 }
 
 export function isTracked({ sorted, ignoresCase }: TrackedPaths, path: RawPath): boolean {
-  const asked = ignoresCase ? foldCase(path) : path;
-  return sorted[findFrom(sorted, asked)] === asked;
+  const key = ignoresCase ? foldCase(path) : path;
+  return sorted[findFrom(sorted, key)] === key;
 }
 
 /** `folder` ends with a slash. */
 export function hasTrackedBelow({ sorted, ignoresCase }: TrackedPaths, folder: RawPath): boolean {
-  const asked = ignoresCase ? foldCase(folder) : folder;
-  return sorted[findFrom(sorted, asked)]?.startsWith(asked) ?? false;
+  const key = ignoresCase ? foldCase(folder) : folder;
+  return sorted[findFrom(sorted, key)]?.startsWith(key) ?? false;
 }
 
 /** Finds the first path that does not come before the given one. */

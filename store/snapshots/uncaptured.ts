@@ -41,13 +41,13 @@ export async function findUncaptured(
   const pathsOf = (kind: Uncaptured['kind']): readonly RawPath[] =>
     changes.flatMap((change) => (change.kind === kind ? [change.path] : []));
   const added = pathsOf('added');
-  const asked = [...added, ...pathsOf('deleted')];
+  const candidates = [...added, ...pathsOf('deleted')];
   // A file that was captured stays captured, and one that a rule ignores all the time may have been
   // captured in between.
-  if (asked.length === 0 || (added.length === 0 && !(await hasDecidedAnew(reading, from, to)))) return new Map();
+  if (candidates.length === 0 || (added.length === 0 && !(await hasDecidedAnew(reading, from, to)))) return new Map();
   // A file that is new where much is left out is told as new: nothing is lost by that.
-  const before = await createAbsenceJudge(reading, from, asked, 'of listed');
-  const after = await createAbsenceJudge(reading, to, asked);
+  const before = await createAbsenceJudge(reading, from, candidates, 'of listed');
+  const after = await createAbsenceJudge(reading, to, candidates);
   const judge = (kind: Uncaptured['kind'], [lacks, has]: readonly (typeof before)[]) =>
     pathsOf(kind).flatMap((path): readonly (readonly [RawPath, Uncaptured])[] => {
       const why = lacks?.(path) ?? null;

@@ -36,13 +36,13 @@ export class SentIds {
   }
 }
 
-export function chooseFreeId(id: string, index: number, taken: Pick<SentIds, 'size' | 'has'>): string {
-  if (isSendable(id) && !taken.has(id)) return id;
+export function chooseFreeId(id: string, index: number, used: Pick<SentIds, 'size' | 'has'>): string {
+  if (isSendable(id) && !used.has(id)) return id;
   // Earlier releases recorded no choice. The number of ids sent before stays the same as long as
   // nothing before the reply goes.
-  for (let n = taken.size; ; n += 1) {
+  for (let n = used.size; ; n += 1) {
     const other = `call_${n}_${index}`;
-    if (!taken.has(other)) return other;
+    if (!used.has(other)) return other;
   }
 }
 
@@ -53,13 +53,9 @@ function isSendable(id: string): boolean {
 /**
  * Returns other ids for the calls of a new reply at `position`, where theirs are not allowed or
  * came before. They are chosen once: a summary may replace what is sent before the reply, and its
- * thinking is bound to the ids as they were. `taken` holds the ids in the request that it answers.
+ * thinking is bound to the ids as they were. `used` holds the ids in the request that it answers.
  */
-export function chooseIds(
-  { content }: Message,
-  position: number,
-  taken: Pick<SentIds, 'has'>,
-): Pick<ReplyEntry, 'ids'> {
+export function chooseIds({ content }: Message, position: number, used: Pick<SentIds, 'has'>): Pick<ReplyEntry, 'ids'> {
   const chosen = new Set<string>();
   const ids = content.flatMap((block, index): [number, string][] => {
     const own = block.type === 'tool_use' ? block.id : undefined;
@@ -67,7 +63,7 @@ export function chooseIds(
     if (own === undefined || content.findIndex((each) => each.type === 'tool_use' && each.id === own) < index)
       return [];
     let id = own;
-    const isTaken = (): boolean => !isSendable(id) || taken.has(id) || chosen.has(id);
+    const isTaken = (): boolean => !isSendable(id) || used.has(id) || chosen.has(id);
     for (let n = 0; isTaken(); n += 1) id = `call_${position}_${index}${n === 0 ? '' : `_${n}`}`;
     chosen.add(id);
     return id === own ? [] : [[index, id]];

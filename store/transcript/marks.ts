@@ -208,8 +208,8 @@ function joinTrajectory(open: Trajectory | null, entry: Entry, position: number)
  * Tells whether the run ended because it was too long: the entries that the model has not answered
  * by then would make the next request too long as well.
  */
-export function hasEndedTooLong({ ended }: Extract<Entry, { kind: 'run_ended' }>): boolean {
-  const { reason } = ended.terminal;
+export function hasEndedTooLong({ ended: end }: Extract<Entry, { kind: 'run_ended' }>): boolean {
+  const { reason } = end.terminal;
   return reason === 'blocking_limit' || reason === 'prompt_too_long';
 }
 

@@ -171,9 +171,9 @@ function unpackObjectStreams(bytes: Buffer, text: string): readonly string[] | n
   const opening = /(?<!end)stream\r?\n/g;
   let left = MOST_INFLATED;
   let end = 0;
-  let seen = 0;
+  let count = 0;
   for (let begin = opening.exec(text); begin !== null; begin = opening.exec(text)) {
-    if ((seen += 1) > MOST_STREAMS) return null;
+    if ((count += 1) > MOST_STREAMS) return null;
     const from = opening.lastIndex;
     const isOfObjects = text.slice(Math.max(end, begin.index - DICTIONARY), begin.index).includes('/ObjStm');
     const close = text.indexOf('endstream', from);

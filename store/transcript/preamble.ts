@@ -79,10 +79,10 @@ type ToldPreamble = { readonly told: readonly (EpochEntry | NoticeEntry)[]; read
  * Returns the entries that tell the model of a preamble: none where it knows it all, else a notice
  * of the differences, or a new epoch.
  */
-export function tellPreamble(entries: Entries, wanted: Preamble, asked: AskedModel = {}): ToldPreamble {
+export function tellPreamble(entries: Entries, wanted: Preamble, options: AskedModel = {}): ToldPreamble {
   const log = foldEntries(preambleFold, entries);
   const { current } = log;
-  const { begins = asked.telling } = asked;
+  const { begins = options.telling } = options;
   if (current === null) return tellByEpoch(beginEpoch(whyFirstEpoch(log), wanted, begins));
   const known = collectKnown(log, current);
   const news = wanted.tools.filter(
@@ -92,13 +92,16 @@ export function tellPreamble(entries: Entries, wanted: Preamble, asked: AskedMod
     hasDropped: log.hasDropped,
     known,
     news,
-    asked,
+    options,
     offersOtherwise: isOfferedOtherwise(current, wanted),
   });
   if (why !== null) return tellByEpoch(beginEpoch(why, wanted, begins));
   const notice = diffPreamble(known, wanted, news);
   const { epoch } = current;
-  return { told: notice === null ? [] : [{ kind: 'notice', notice: { ...notice, ...tellerOf(epoch, asked) } }], epoch };
+  return {
+    told: notice === null ? [] : [{ kind: 'notice', notice: { ...notice, ...tellerOf(epoch, options) } }],
+    epoch,
+  };
 }
 
 /** `news` holds tools that are new, or take other inputs, or are brought again. */
@@ -106,7 +109,7 @@ type PreambleDifference = {
   readonly hasDropped: boolean;
   readonly known: KnownPreamble;
   readonly news: readonly Tool[];
-  readonly asked: AskedModel;
+  readonly options: AskedModel;
   /**
    * A tool of the API's own comes, goes or is bounded in another way, and the API carries out what
    * the request offers, whatever a message says; or tools have other names than before.
@@ -116,9 +119,9 @@ type PreambleDifference = {
 
 function whyNewEpoch(
   current: CurrentEpoch,
-  { hasDropped, known, news, asked, offersOtherwise }: PreambleDifference,
+  { hasDropped, known, news, options, offersOtherwise }: PreambleDifference,
 ): EpochReason | null {
-  const { telling = {}, checksPrefix = false, isRefused = () => false } = asked;
+  const { telling = {}, checksPrefix = false, isRefused = () => false } = options;
   if (hasDropped) return 'refused';
   if ([...known.tools.values()].some(isRefused)) return 'tools';
   if (checksPrefix && isToldOtherwise(current.epoch, known, telling)) return 'server';
@@ -147,9 +150,9 @@ function isToldOtherwise(
   known: KnownPreamble,
   telling: Telling,
 ): boolean {
-  if (bySystem && !telling.bySystem && known.told.some(({ by }) => by === 'system' || by === 'tools')) return true;
+  if (bySystem && !telling.bySystem && known.notices.some(({ by }) => by === 'system' || by === 'tools')) return true;
   if (!bringsTools || telling.bringsTools) return false;
-  return known.told.some(changesByName) || !isDeepStrictEqual([...known.tools.values()], tools);
+  return known.notices.some(changesByName) || !isDeepStrictEqual([...known.tools.values()], tools);
 }
 
 /**
@@ -239,25 +242,25 @@ function isKnown(known: Tool | undefined, tool: Tool): boolean {
  * Tells whether the model has lost a tool that a message brought and another took: a summary keeps
  * nothing of it, so when it is back it is brought again.
  */
-function isForgotten({ name }: Tool, { epoch }: CurrentEpoch, { gone }: KnownPreamble): boolean {
-  return gone.has(name) && !epoch.tools.some((tool) => tool.name === name);
+function isForgotten({ name }: Tool, { epoch }: CurrentEpoch, { removed }: KnownPreamble): boolean {
+  return removed.has(name) && !epoch.tools.some((tool) => tool.name === name);
 }
 
 /** The preamble as the model has been told by now. */
 type KnownPreamble = {
   readonly parts: Map<string, string>;
   readonly tools: Map<string, Tool>;
-  readonly gone: Set<string>;
+  readonly removed: Set<string>;
   /** The notices that the model is sent. */
-  readonly told: PreambleChanged[];
+  readonly notices: PreambleChanged[];
 };
 
 function collectKnown({ boundary, notices, snips }: PreambleLog, { epoch, position }: CurrentEpoch): KnownPreamble {
   const known: KnownPreamble = {
     parts: new Map(epoch.system.map(({ name, text }) => [name, text])),
     tools: new Map(epoch.tools.map((tool) => [tool.name, tool])),
-    gone: new Set(),
-    told: [],
+    removed: new Set(),
+    notices: [],
   };
   const signed = boundary && boundary.position > position ? boundary.entry : undefined;
   // A summary holds the tools that its messages told of; the rest is told again.
@@ -267,19 +270,20 @@ function collectKnown({ boundary, notices, snips }: PreambleLog, { epoch, positi
   const hidden = new Set(
     snips.flatMap((snip) => (snip.position < from ? [] : snip.entries.filter((each) => each < snip.position))),
   );
-  for (const told of notices) if (told.position >= from && !hidden.has(told.position)) applyNotice(known, told.notice);
+  for (const placed of notices)
+    if (placed.position >= from && !hidden.has(placed.position)) applyNotice(known, placed.notice);
   return known;
 }
 
-function applyNotice({ parts, tools, gone, told }: KnownPreamble, notice: PreambleChanged): void {
-  told.push(notice);
+function applyNotice({ parts, tools, removed, notices }: KnownPreamble, notice: PreambleChanged): void {
+  notices.push(notice);
   for (const { name, text } of notice.parts) parts.set(name, text);
   for (const name of notice.ended) parts.delete(name);
-  for (const name of notice.toolsGone) gone.add(name);
-  for (const name of notice.toolsBack) gone.delete(name);
+  for (const name of notice.toolsGone) removed.add(name);
+  for (const name of notice.toolsBack) removed.delete(name);
   for (const tool of (notice.toolsNew ?? []) as unknown as readonly Tool[]) {
     tools.set(tool.name, tool);
-    gone.delete(tool.name);
+    removed.delete(tool.name);
   }
 }
 
@@ -294,13 +298,13 @@ function toolChangesOf(signed: SignedSummary | undefined): readonly ToolChange[]
   return Array.isArray(changes) ? (changes as readonly ToolChange[]) : [];
 }
 
-function applyChange({ tools, gone }: KnownPreamble, { type, tool: { name, definition } = {} }: ToolChange): void {
+function applyChange({ tools, removed }: KnownPreamble, { type, tool: { name, definition } = {} }: ToolChange): void {
   if (type === 'tool_addition' && typeof definition?.name === 'string') {
     tools.set(definition.name, definition as Tool);
-    gone.delete(definition.name);
+    removed.delete(definition.name);
   } else if (typeof name === 'string' && tools.has(name)) {
-    if (type === 'tool_removal') gone.add(name);
-    else gone.delete(name);
+    if (type === 'tool_removal') removed.add(name);
+    else removed.delete(name);
   }
 }
 
@@ -314,12 +318,12 @@ function diffPreamble(known: KnownPreamble, wanted: Preamble, news: readonly Too
     kind: 'preamble_changed',
     parts: wanted.system.filter(({ name, text }) => known.parts.get(name) !== text),
     ended: [...known.parts.keys()].filter((name) => !names.has(name)),
-    toolsGone: namesOf(tools.filter((tool) => !isOffered(tool) && !known.gone.has(tool.name))),
-    toolsBack: namesOf(tools.filter((tool) => isOffered(tool) && known.gone.has(tool.name) && !isNew(tool))),
+    toolsGone: namesOf(tools.filter((tool) => !isOffered(tool) && !known.removed.has(tool.name))),
+    toolsBack: namesOf(tools.filter((tool) => isOffered(tool) && known.removed.has(tool.name) && !isNew(tool))),
     ...(news.length > 0 && { toolsNew: news.map((tool) => ({ ...tool })) }),
   };
-  const { parts, ended, toolsGone, toolsBack } = changed;
-  return [parts, ended, toolsGone, toolsBack, news].every(({ length }) => length === 0) ? null : changed;
+  const { parts, ended: removedParts, toolsGone, toolsBack } = changed;
+  return [parts, removedParts, toolsGone, toolsBack, news].every(({ length }) => length === 0) ? null : changed;
 }
 
 function namesOf(tools: readonly Tool[]): readonly string[] {

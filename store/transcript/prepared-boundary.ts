@@ -32,10 +32,10 @@ export async function takeBoundary(
     throw new StoreError('missing', `the prepared boundary ${hash} is not there: restore the store from a backup`);
   const { at, boundary } = JSON.parse(new TextDecoder().decode(bytes)) as PreparedBoundary;
   if (entries.slice(at).some(changesEarlier)) return null;
-  const { tasks: _then, bareBefore: _before, ...made } = boundary;
+  const { tasks: _then, bareBefore: _before, ...stored } = boundary;
   const tasks = taskListOf(entries);
   const { bareBefore } = readMarks(entries);
-  return { ...made, ...(tasks !== null && { tasks }), ...(bareBefore > 0 && { bareBefore }) };
+  return { ...stored, ...(tasks !== null && { tasks }), ...(bareBefore > 0 && { bareBefore }) };
 }
 
 /** `added`: what became of `append`, before anything else of the step. */

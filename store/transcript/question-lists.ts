@@ -52,10 +52,10 @@ function parseQuestion(text: string, labels: readonly string[]): ListedQuestion 
   const choices = isTheirs && described.length > 0 ? described : null;
   const words = choices ? [first, ...lines.slice(0, from)].join('\n') : text;
   const multiSelect = words.endsWith(ANY);
-  const asked = multiSelect ? words.slice(0, -ANY.length) : words;
-  const [whole, header] = /^\[([^\]\n]{1,40})\] (?=.)/.exec(asked) ?? ['', ''];
+  const prompt = multiSelect ? words.slice(0, -ANY.length) : words;
+  const [whole, header] = /^\[([^\]\n]{1,40})\] (?=.)/.exec(prompt) ?? ['', ''];
   return {
-    question: asked.slice(whole.length),
+    question: prompt.slice(whole.length),
     header: header ?? '',
     options: choices ?? labels.map((label) => ({ label, description: '' })),
     multiSelect,
@@ -72,8 +72,8 @@ function writeQuestion({ question, header, options, multiSelect }: ListedQuestio
   return [`${header === '' ? '' : `[${header}] `}${question}${multiSelect ? ANY : ''}`, ...lines].join('\n');
 }
 
-function readQuestion(given: unknown): ListedQuestion | null {
-  const { question, header = '', options = [], multiSelect } = (given ?? {}) as Fields;
+function readQuestion(value: unknown): ListedQuestion | null {
+  const { question, header = '', options = [], multiSelect } = (value ?? {}) as Fields;
   if (typeof question !== 'string' || !Array.isArray(options)) return null;
   return {
     question: question.trim(),
@@ -83,9 +83,9 @@ function readQuestion(given: unknown): ListedQuestion | null {
   };
 }
 
-function readChoice(given: unknown): Choice {
-  if (typeof given === 'string') return { label: onOneLine(given), description: '' };
-  const { label, description } = (given ?? {}) as Fields;
+function readChoice(value: unknown): Choice {
+  if (typeof value === 'string') return { label: onOneLine(value), description: '' };
+  const { label, description } = (value ?? {}) as Fields;
   return { label: onOneLine(label), description: onOneLine(description) };
 }
 

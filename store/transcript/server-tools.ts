@@ -71,11 +71,11 @@ const MOST_RESULTS = 10;
 export function resultsText(found: WebSearch['found']): string {
   if (typeof found === 'string') return `the search failed: ${found.slice(0, MOST_SHOWN)}`;
   if (found.length === 0) return 'nothing was found';
-  const shown = found
+  const visible = found
     .slice(0, MOST_RESULTS)
     .map(({ title, url }) => `${quoteText(title)} <${url.slice(0, MOST_SHOWN).replaceAll(/\s/g, '')}>`);
-  const more = found.length - shown.length;
-  return `found ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const more = found.length - visible.length;
+  return `found ${visible.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 export function queryText(query: string): string {

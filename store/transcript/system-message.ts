@@ -23,12 +23,12 @@ export function systemBlocks(notice: PreambleChanged, { bringsTools }: Telling):
     { ...notice, parts: notice.parts.filter(({ foreign }) => !foreign) },
     !bringsTools,
   );
-  const said = words === '' ? [] : [{ type: 'text', text: words }];
-  if (!bringsTools) return said;
+  const blocks = words === '' ? [] : [{ type: 'text', text: words }];
+  if (!bringsTools) return blocks;
   const { toolsGone, toolsBack, toolsNew = [] } = notice;
   const reference = (name: string) => ({ type: 'tool_reference', name });
   return [
-    ...said,
+    ...blocks,
     ...toolsNew.map((definition) => ({ type: 'tool_addition', tool: { type: 'tool_definition', definition } })),
     ...toolsBack.map((name) => ({ type: 'tool_addition', tool: reference(name) })),
     ...toolsGone.map((name) => ({ type: 'tool_removal', tool: reference(name) })),

@@ -15,8 +15,8 @@ export function namesToSend(
   own: readonly { readonly name: string }[],
 ): SentNames | undefined {
   if (names === undefined) return undefined;
-  const taken = new Set(own.map(({ name }) => name));
-  const sent = Object.entries(names).flatMap(([name, { name: other }]) => (taken.has(other) ? [] : [[name, other]]));
+  const used = new Set(own.map(({ name }) => name));
+  const sent = Object.entries(names).flatMap(([name, { name: other }]) => (used.has(other) ? [] : [[name, other]]));
   return sent.length === 0 ? undefined : (Object.fromEntries(sent) as SentNames);
 }
 
@@ -57,8 +57,8 @@ export function inOwnNames(
 export function inwardInput(names: ToolNames, name: string, input: unknown): unknown {
   const { fields, ignored, questions } = ownEntry(names, name) ?? {};
   if (fields === undefined && ignored === undefined && questions === undefined) return input;
-  const asked = questions === undefined ? input : withOneQuestion(input, questions);
-  return inwardFields(asked, fields ?? {}, ignored);
+  const normalized = questions === undefined ? input : withOneQuestion(input, questions);
+  return inwardFields(normalized, fields ?? {}, ignored);
 }
 
 /** The tool's own question goes before a list of them. */
@@ -93,15 +93,15 @@ function outwardValue(value: unknown, { fields, values }: Field): unknown {
 
 /** Prefers a field under our name to the same one under another. */
 function inwardFields(value: unknown, fields: FieldNames, ignored: readonly string[] = []): unknown {
-  const ours = new Map(
+  const ownNames = new Map(
     Object.keys(fields).flatMap((key) => {
       const { name, also = [] } = fieldOf(fields, key);
-      return [name, ...also].map((theirs) => [theirs, key] as const);
+      return [name, ...also].map((alias) => [alias, key] as const);
     }),
   );
   return eachObject(value, (object) =>
     Object.entries(object).flatMap(([key, inner]): [string, unknown][] => {
-      const own = ours.get(key) ?? key;
+      const own = ownNames.get(key) ?? key;
       if (ignored.includes(key) || (own !== key && Object.hasOwn(object, own))) return [];
       return [[own, inwardValue(inner, fieldOf(fields, own))]];
     }),
@@ -110,7 +110,7 @@ function inwardFields(value: unknown, fields: FieldNames, ignored: readonly stri
 
 function inwardValue(value: unknown, { fields, values, ignored }: Field): unknown {
   if (values && typeof value === 'string')
-    return Object.entries(values).find(([, theirs]) => theirs === value)?.[0] ?? value;
+    return Object.entries(values).find(([, alias]) => alias === value)?.[0] ?? value;
   return fields ? inwardFields(value, fields, ignored) : value;
 }
 

@@ -55,7 +55,7 @@ export function createTranscripts(
   const cache = createViewCache(viewBytes === undefined ? {} : { maxBytes: viewBytes });
   const read = createBodyReader(store);
   // Bodies of entries that are no longer shown may be missing.
-  const bodies = (shown: readonly ShownPart[]): Promise<Bodies> => read(shown.flatMap(entriesNeededFor));
+  const bodies = (parts: readonly ShownPart[]): Promise<Bodies> => read(parts.flatMap(entriesNeededFor));
   const memo = createMemo();
   const view = (session: SessionId, head: Hash | null): Promise<View> => loadWorkingView(store, session, head, cache);
   return {
@@ -86,9 +86,9 @@ export function createTranscripts(
   };
 }
 
-function entriesNeededFor(shown: ShownPart): readonly Entry[] {
-  if (shown.kind !== 'entry') return [];
-  const { entry, bare } = shown;
+function entriesNeededFor(part: ShownPart): readonly Entry[] {
+  if (part.kind !== 'entry') return [];
+  const { entry, bare } = part;
   if (!bare) return [entry];
   if (entry.kind !== 'user') return [];
   const { media: _, ...body } = entry.body;

@@ -20,13 +20,13 @@ export type FileLayout = {
 
 export function fileLayout(folder: string): FileLayout {
   const dir = resolve(folder);
-  const aside = `${dir}/aside`;
+  const asideDir = `${dir}/aside`;
   return {
     dir,
     temp: `${dir}/tmp`,
-    aside,
+    aside: asideDir,
     blob: (hash) => `${dir}/blobs/${requireHash(hash).slice(0, 1)}/${hash}`,
-    asideBlob: (hash) => `${aside}/${requireHash(hash)}`,
+    asideBlob: (hash) => `${asideDir}/${requireHash(hash)}`,
     record: (key) => {
       const problem = keyProblem(key);
       if (problem !== undefined) throw new RangeError(problem);

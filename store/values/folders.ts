@@ -29,12 +29,12 @@ export function createFolders(files: Files, root: string): Folders {
     const before = known.get(path);
     if (before) return before;
     if (known.size >= REMEMBERED) known.clear();
-    const made = make(path).catch((error: unknown) => {
+    const pending = make(path).catch((error: unknown) => {
       known.delete(path);
       throw error;
     });
-    known.set(path, made);
-    return made;
+    known.set(path, pending);
+    return pending;
   };
 
   return { ensure };

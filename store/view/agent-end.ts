@@ -15,7 +15,7 @@ const LONGEST_ANSWER = 8_000;
 
 export type LastRun = {
   readonly entries: readonly Entry[];
-  readonly said: string;
+  readonly text: string;
   /** What it said last, where its last reply has no words, and its calls. */
   readonly deeds: string;
   readonly completed: boolean;
@@ -26,26 +26,26 @@ export async function lastRunOf(store: Store, { run, session }: AgentEnd): Promi
   if (!run?.head) return null;
   const { entries } = await loadRun(store, session, run.head, { run: run.run });
   const result = resultOf({ entries }, run.run);
-  const said = (result?.text ?? finalText(entries)).trim();
-  return { entries, said, deeds: describeDeeds(entries), completed: result?.reason === 'completed' };
+  const text = (result?.text ?? finalText(entries)).trim();
+  return { entries, text, deeds: describeDeeds(entries), completed: result?.reason === 'completed' };
 }
 
-export type LastWords = Pick<LastRun, 'said' | 'deeds'>;
+export type LastWords = Pick<LastRun, 'text' | 'deeds'>;
 
 /** `words` are those of the agent's last run. */
 export function describeEnd(
   end: AgentEnd,
-  { said, deeds }: LastWords,
+  { text, deeds }: LastWords,
   quote = (words: string): string => words,
 ): string {
   const { run, session, spend } = end;
   const about = `(agent session ${session}: ${run?.turns ?? 0} turns, ${formatSpend(spend)})`;
   const changes = describeWorktree(end.worktree);
-  if (run?.terminal.reason === 'completed') return joinParagraphs(said === '' ? '' : quote(said), changes, about);
+  if (run?.terminal.reason === 'completed') return joinParagraphs(text === '' ? '' : quote(text), changes, about);
   const why = run === null ? 'was stopped before it began' : `ended with ${formatEnd(run.terminal)}`;
-  const words = said === '' ? '' : `Its last words:\n${quote(said)}`;
+  const words = text === '' ? '' : `Its last words:\n${quote(text)}`;
   const done = deeds === '' ? '' : `What it did:\n${quote(deeds)}`;
-  const nothing = said === '' && deeds === '' ? 'It had said and done nothing.' : '';
+  const nothing = text === '' && deeds === '' ? 'It had said and done nothing.' : '';
   return joinParagraphs(`The agent ${why}.`, words, done, nothing, changes, about);
 }
 
@@ -55,8 +55,8 @@ const countNoun = (n: number, what: string): string => `${n} ${what}${n === 1 ? 
 function describeWorktree(end: WorktreeEnd | undefined): string {
   if (end === undefined) return '';
   const left = 'left' in end && end.left !== undefined ? ` Its folder ${end.left} could not be removed.` : '';
-  const kept = end.kind === 'unchanged' || end.kind === 'gone' ? end.branch : undefined;
-  const stays = kept && ` Its branch ${kept} stays: it could not be removed, or somebody has moved it.`;
+  const remaining = end.kind === 'unchanged' || end.kind === 'gone' ? end.branch : undefined;
+  const stays = remaining && ` Its branch ${remaining} stays: it could not be removed, or somebody has moved it.`;
   switch (end.kind) {
     case 'unchanged':
       return `It changed no files${stays ? `.${stays}` : ': its branch is removed.'}${left}`;
@@ -83,23 +83,23 @@ export async function agentNotice(store: Store, { agent, title, end }: AgentNews
 }
 
 async function shortWords(store: Store, end: AgentEnd): Promise<LastWords> {
-  const { said, deeds } = await readWords(store, end);
-  if (said.length <= LONGEST_ANSWER) return { said, deeds };
-  const cut = `${clip(said, LONGEST_ANSWER)}\n(The rest of it is not shown here: agent_output gives all of it.)`;
-  return { said: cut, deeds };
+  const { text, deeds } = await readWords(store, end);
+  if (text.length <= LONGEST_ANSWER) return { text, deeds };
+  const cut = `${clip(text, LONGEST_ANSWER)}\n(The rest of it is not shown here: agent_output gives all of it.)`;
+  return { text: cut, deeds };
 }
 
 /** Throws StoreError, but not for damage. */
 export async function lastWords(store: Store, end: AgentEnd): Promise<string> {
-  return (await readWords(store, end)).said;
+  return (await readWords(store, end)).text;
 }
 
 async function readWords(store: Store, end: AgentEnd): Promise<LastWords> {
   try {
-    return (await lastRunOf(store, end)) ?? { said: '', deeds: '' };
+    return (await lastRunOf(store, end)) ?? { text: '', deeds: '' };
   } catch (error) {
     if (!isDamage(error)) throw error;
-    return { said: 'Its transcript is damaged: what it said cannot be read.', deeds: '' };
+    return { text: 'Its transcript is damaged: what it said cannot be read.', deeds: '' };
   }
 }
 
@@ -133,8 +133,8 @@ export function describeDeeds(entries: readonly Entry[]): string {
   const calls = replies.flatMap(({ content }) => content.filter((block) => block.type === 'tool_use'));
   if (calls.length === 0) return '';
   const lines = calls.slice(-MOST_CALLS).map(({ id, name, input }) => {
-    const given = clip(onOneLine(subjectOf(input)), LONGEST_INPUT);
-    return `- ${name} ${given}${ends.get(id) ?? ' (without an outcome)'}`;
+    const subject = clip(onOneLine(subjectOf(input)), LONGEST_INPUT);
+    return `- ${name} ${subject}${ends.get(id) ?? ' (without an outcome)'}`;
   });
   const earlier = calls.length > MOST_CALLS ? [`- ${calls.length - MOST_CALLS} earlier calls`] : [];
   const texts = replies.map((message) => messageText(message).trim());
@@ -146,6 +146,6 @@ export function describeDeeds(entries: readonly Entry[]): string {
 /** Names what a call is about by its most telling field. */
 function subjectOf(input: unknown): string {
   const fields = (input ?? {}) as Readonly<Record<string, unknown>>;
-  const told = ['command', 'path', 'pattern', 'url', 'prompt'].map((name) => fields[name]);
-  return told.find((value) => typeof value === 'string') ?? JSON.stringify(fields);
+  const candidates = ['command', 'path', 'pattern', 'url', 'prompt'].map((name) => fields[name]);
+  return candidates.find((value) => typeof value === 'string') ?? JSON.stringify(fields);
 }

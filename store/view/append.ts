@@ -70,8 +70,8 @@ async function prepareOutcomes(
     if (!done.has(item.index) && !fresh.has(item.index)) fresh.set(item.index, item);
   }
   const inOrder = [...fresh.values()].sort((a, b) => a.index - b.index);
-  const made = await Promise.all(inOrder.map((item) => outcomeOf(view, reply, item, deps)));
-  return fitOutcomes(deps.store, made, {
+  const prepared = await Promise.all(inOrder.map((item) => outcomeOf(view, reply, item, deps)));
+  return fitOutcomes(deps.store, prepared, {
     characters: countCharacters(outcomes),
     media: outcomes.flatMap(({ media = [] }) => media),
     calls: reply?.message.content.filter((block) => block.type === 'tool_use').length ?? 0,

@@ -24,7 +24,7 @@ export function behindOf(entries: readonly Entry[], begin: number): Behind | und
   if (from < begin) return undefined;
   const old = before.slice(0, from);
   const prompts = new Set(boundary.prompts.filter((each) => old[each]?.kind === 'user'));
-  const kept = new Map<number, Entry>([
+  const carried = new Map<number, Entry>([
     ...findLastFiles(old),
     ...findLastShrunk(old),
     ...findStaged(old),
@@ -35,8 +35,8 @@ export function behindOf(entries: readonly Entry[], begin: number): Behind | und
     ...findUnanswered(old, prompts),
     ...[...prompts].map((position) => [position, old[position] as Entry] as const),
   ]);
-  for (const [position, entry] of findFoundTools(old, kept)) kept.set(position, entry);
-  return { from, entries: [...kept].toSorted(([a], [b]) => a - b) };
+  for (const [position, entry] of findFoundTools(old, carried)) carried.set(position, entry);
+  return { from, entries: [...carried].toSorted(([a], [b]) => a - b) };
 }
 
 type PlacedEntry = readonly [position: number, entry: Entry];
@@ -44,16 +44,16 @@ type PlacedEntry = readonly [position: number, entry: Entry];
 /** Finds the files that the agent has seen last (L43). */
 function findLastFiles(old: readonly Entry[]): PlacedEntry[] {
   const paths = new Set<string>();
-  const kept: PlacedEntry[] = [];
+  const placed: PlacedEntry[] = [];
   for (let position = old.length - 1; position >= 0 && paths.size < MOST_SEEN; position -= 1) {
     const entry = old[position] as Entry;
     const files = filesSeenIn(entry)
       .toReversed()
       .filter(({ path }) => paths.size < MOST_SEEN && !paths.has(path) && paths.add(path))
       .toReversed();
-    if (files.length > 0) kept.push([position, keepFiles(entry, files)]);
+    if (files.length > 0) placed.push([position, keepFiles(entry, files)]);
   }
-  return kept;
+  return placed;
 }
 
 function keepFiles(entry: Entry, files: ReturnType<typeof filesSeenIn>): Entry {
@@ -63,10 +63,10 @@ function keepFiles(entry: Entry, files: ReturnType<typeof filesSeenIn>): Entry {
 }
 
 /** Finds the tools that were found, all in the outcome that found the last (L74). */
-function findFoundTools(old: readonly Entry[], kept: ReadonlyMap<number, Entry>): PlacedEntry[] {
+function findFoundTools(old: readonly Entry[], carried: ReadonlyMap<number, Entry>): PlacedEntry[] {
   const position = old.findLastIndex((entry) => toolsFoundIn(entry).length > 0);
   if (position < 0) return [];
-  const entry = kept.get(position) ?? keepFiles(old[position] as Entry, []);
+  const entry = carried.get(position) ?? keepFiles(old[position] as Entry, []);
   if (entry.kind !== 'outcomes') return [];
   const [outcome] = entry.outcomes as readonly [Outcome];
   return [[position, { ...entry, outcomes: [{ ...outcome, found: [...foundTools(old)] }] }]];
@@ -77,21 +77,21 @@ function findFoundTools(old: readonly Entry[], kept: ReadonlyMap<number, Entry>)
  * what had changed (T1, T7).
  */
 function findSnapshots(old: readonly Entry[]): PlacedEntry[] {
-  const seen = new Set<string>();
-  const kept: PlacedEntry[] = [];
+  const known = new Set<string>();
+  const placed: PlacedEntry[] = [];
   for (let position = old.length - 1; position >= 0; position -= 1) {
     const entry = old[position] as Entry;
-    const told = new Set(knowledgeIn(entry).flatMap(({ root }) => (seen.has(root) ? [] : [root])));
-    if (told.size === 0) continue;
-    for (const root of told) seen.add(root);
-    kept.push([position, keepRoots(entry, told)]);
+    const newest = new Set(knowledgeIn(entry).flatMap(({ root }) => (known.has(root) ? [] : [root])));
+    if (newest.size === 0) continue;
+    for (const root of newest) known.add(root);
+    placed.push([position, keepRoots(entry, newest)]);
   }
-  return kept;
+  return placed;
 }
 
-function keepRoots(entry: Entry, told: ReadonlySet<string>): Entry {
+function keepRoots(entry: Entry, newest: ReadonlySet<string>): Entry {
   if (entry.kind !== 'files') return entry;
-  const roots = entry.roots.filter(({ root }) => told.has(root));
+  const roots = entry.roots.filter(({ root }) => newest.has(root));
   return { ...entry, roots: roots.map((root) => ({ ...root, names: [] })) };
 }
 
@@ -104,13 +104,13 @@ function findLastEpoch(old: readonly Entry[]): PlacedEntry[] {
 /** Finds the microcompaction that reaches furthest (L8). */
 function findLastShrunk(old: readonly Entry[]): PlacedEntry[] {
   let most = 0;
-  let kept: PlacedEntry[] = [];
+  let placed: PlacedEntry[] = [];
   for (const [position, entry] of old.entries()) {
     if (entry.kind !== 'microcompact' || clampPosition(entry.before, position) <= most) continue;
     most = clampPosition(entry.before, position);
-    kept = [[position, entry]];
+    placed = [[position, entry]];
   }
-  return kept;
+  return placed;
 }
 
 /**
@@ -137,27 +137,27 @@ function findSnips(old: readonly Entry[], prompts: ReadonlySet<number>): PlacedE
 
 /** Finds the run, and where its open trajectory begins and whether it is signed (L59). */
 function findRunAndTrajectory(old: readonly Entry[]): PlacedEntry[] {
-  const kept: PlacedEntry[] = [];
+  const placed: PlacedEntry[] = [];
   const run = old.findLastIndex(({ kind }) => kind === 'run_started');
-  if (run >= 0) kept.push([run, old[run] as Entry]);
+  if (run >= 0) placed.push([run, old[run] as Entry]);
   let signed = false;
   for (let position = old.length - 1; position > run; position -= 1) {
     const entry = old[position] as Entry;
     if (entry.kind !== 'reply') continue;
-    if (!hasCalls(entry) || (hasThinking(entry) && !signed)) kept.push([position, stripReply(entry)]);
+    if (!hasCalls(entry) || (hasThinking(entry) && !signed)) placed.push([position, stripReply(entry)]);
     if (!hasCalls(entry)) break;
     signed ||= hasThinking(entry);
   }
-  return kept;
+  return placed;
 }
 
 /** Strips a reply to the facts that it made calls, and that it thought. */
 function stripReply(entry: ReplyEntry): ReplyEntry {
   const { content } = entry.message;
   const call = content.find(({ type }) => type === 'tool_use');
-  const kept: ContentBlock[] = call?.type === 'tool_use' ? [{ ...call, input: {} }] : [];
-  if (hasThinking(entry)) kept.push({ type: 'redacted_thinking', data: '' });
-  return { ...entry, message: { ...entry.message, content: kept } };
+  const blocks: ContentBlock[] = call?.type === 'tool_use' ? [{ ...call, input: {} }] : [];
+  if (hasThinking(entry)) blocks.push({ type: 'redacted_thinking', data: '' });
+  return { ...entry, message: { ...entry.message, content: blocks } };
 }
 
 /**
@@ -166,12 +166,12 @@ function stripReply(entry: ReplyEntry): ReplyEntry {
  * and both are kept, so that nothing else that is kept joins it; the last may go on.
  */
 function findUnanswered(old: readonly Entry[], prompts: ReadonlySet<number>): PlacedEntry[] {
-  const kept: PlacedEntry[] = [];
+  const placed: PlacedEntry[] = [];
   let group: number[] = [];
   let ends: PlacedEntry[] = [];
   let reply: PlacedEntry[] = [];
   const keep = (): void => {
-    kept.push(...reply, ...group.map((position) => [position, stripWords(old[position] as Entry)] as const), ...ends);
+    placed.push(...reply, ...group.map((position) => [position, stripWords(old[position] as Entry)] as const), ...ends);
   };
   for (const [position, entry] of old.entries()) {
     if (entry.kind === 'user' || entry.kind === 'notice') group.push(position);
@@ -180,11 +180,11 @@ function findUnanswered(old: readonly Entry[], prompts: ReadonlySet<number>): Pl
       const isKept = ends.length > 0 && group.some((each) => prompts.has(each));
       if (isKept) keep();
       [group, ends, reply] = [[], [], [[position, stripReply(entry)]]];
-      if (isKept) kept.push(...reply);
+      if (isKept) placed.push(...reply);
     }
   }
   keep();
-  return kept;
+  return placed;
 }
 
 function stripWords(entry: Entry): Entry {

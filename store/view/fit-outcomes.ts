@@ -45,13 +45,13 @@ export async function fitOutcomes(store: Store, all: readonly Outcome[], before:
  * those that are left out (L85).
  */
 function withFittingMedia(outcomes: readonly Outcome[], before: readonly StoredMedium[]): readonly Outcome[] {
-  const shown = [...before];
+  const accepted = [...before];
   return outcomes.map((outcome) => {
     const { media, ...rest } = outcome;
     if (media === undefined) return outcome;
-    if (!fitsMessage([...shown, ...media]))
+    if (!fitsMessage([...accepted, ...media]))
       return { ...rest, content: `${rest.content}\n(not shown: ${TOO_MANY_MEDIA}; ask for fewer at once)` };
-    shown.push(...media);
+    accepted.push(...media);
     return outcome;
   });
 }

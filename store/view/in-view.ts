@@ -162,8 +162,8 @@ function showUntil(showing: Showing, end: number, at: EntryAt): void {
     if (collapsed && position === stretch.from) parts.push(showShort(stretch, at));
     const visible = !collapsed && !snipped.has(position);
     if (entry.kind === 'reply') [showing.withReply, showing.reply] = [visible, position];
-    const seen = entry.kind === 'outcomes' ? showing.withReply : visible && !isOutdated(entry, position, marks);
-    if (seen && isShown(entry)) parts.push(showEntry(position, entry, marks, showing.reply));
+    const isVisible = entry.kind === 'outcomes' ? showing.withReply : visible && !isOutdated(entry, position, marks);
+    if (isVisible && isShown(entry)) parts.push(showEntry(position, entry, marks, showing.reply));
   }
 }
 

@@ -139,8 +139,8 @@ const block = z.discriminatedUnion('type', [
 ]);
 
 /** Returns the block itself when all of it is known, and null when a request may not have it. */
-export function keepKnownFields(given: ContentBlock): ContentBlockParam | null {
-  const { data } = block.safeParse(given);
+export function keepKnownFields(original: ContentBlock): ContentBlockParam | null {
+  const { data } = block.safeParse(original);
   if (data === undefined) return null;
-  return (isDeepStrictEqual(data, given) ? given : data) as ContentBlockParam;
+  return (isDeepStrictEqual(data, original) ? original : data) as ContentBlockParam;
 }

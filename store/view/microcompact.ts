@@ -26,9 +26,9 @@ export function planMicrocompact(
   now: number,
   rules: MicrocompactRules = STANDARD_RULES,
 ): Extract<Entry, { kind: 'microcompact' }> | null {
-  const { shown, marks, settled } = inView(entries);
+  const { shown: parts, marks, settled } = inView(entries);
   const over = settled ? takeRoundsOver(settled.list, marks) : noRounds();
-  const recent = roundsWithResults(shown.slice(over.parts), marks);
+  const recent = roundsWithResults(parts.slice(over.parts), marks);
   // Each round has a result, so that no more of them stay.
   const newest = [...over.rounds.slice(-rules.kept - 1), ...recent];
   const staying = newestRounds(newest, rules.kept);
@@ -36,7 +36,7 @@ export function planMicrocompact(
   if (!shrunk || shrunk.position < marks.shrunkBefore) return null;
   const saved = (what: 'freed' | 'savings'): number => over[what] + sum(recent, what) - sum(staying, what);
   const freed = estimateTokens(saved('freed'));
-  const cold = now - lastReplyAt(shown) > rules.coldAfterMs;
+  const cold = now - lastReplyAt(parts) > rules.coldAfterMs;
   if (freed < (cold ? rules.minFreedCold : rules.minFreed)) return null;
   return { kind: 'microcompact', before: shrunk.position + 1, freed, results: saved('savings') };
 }
@@ -74,9 +74,9 @@ function sum(rounds: readonly Round[], what: 'freed' | 'savings'): number {
 }
 
 /** Returns the rounds of the replies in view, oldest first, without those that have no result. */
-function roundsWithResults(shown: readonly ShownPart[], { shrunkBefore }: Marks): readonly Round[] {
+function roundsWithResults(parts: readonly ShownPart[], { shrunkBefore }: Marks): readonly Round[] {
   const rounds: Round[] = [];
-  for (const each of shown) {
+  for (const each of parts) {
     if (each.kind !== 'entry') continue;
     const { entry, position } = each;
     if (entry.kind === 'reply') rounds.push({ position, results: 0, savings: 0, freed: 0 });
@@ -92,12 +92,12 @@ function roundsWithResults(shown: readonly ShownPart[], { shrunkBefore }: Marks)
 
 /**
  * Returns the newest rounds, which stay as they are. Results of one reply stay or go together, so
- * more than `kept` may stay.
+ * more than `minimum` may stay.
  */
-function newestRounds(rounds: readonly Round[], kept: number): readonly Round[] {
+function newestRounds(rounds: readonly Round[], minimum: number): readonly Round[] {
   let newer = 0;
   let begin = rounds.length;
-  while (begin > 0 && newer < kept) newer += rounds[(begin -= 1)]?.results ?? 0;
+  while (begin > 0 && newer < minimum) newer += rounds[(begin -= 1)]?.results ?? 0;
   return rounds.slice(begin);
 }
 
@@ -105,8 +105,8 @@ function isReply(part: ShownPart): boolean {
   return part.kind === 'entry' && part.entry.kind === 'reply';
 }
 
-function lastReplyAt(shown: readonly ShownPart[]): number {
-  const last = shown.findLast(isReply);
+function lastReplyAt(parts: readonly ShownPart[]): number {
+  const last = parts.findLast(isReply);
   return last?.kind === 'entry' && last.entry.kind === 'reply' ? last.entry.at : 0;
 }
 

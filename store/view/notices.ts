@@ -124,7 +124,7 @@ const describeSameResults = (times: number): string =>
 
 /** Leaves out the tools where they are changed by other means. */
 export function describePreambleChange(
-  { parts, ended, toolsGone, toolsBack, toolsNew = [] }: PreambleChanged,
+  { parts, ended: removedParts, toolsGone, toolsBack, toolsNew = [] }: PreambleChanged,
   withTools = true,
 ): string {
   const names = toolsNew.map(({ name }) => String(name));
@@ -136,7 +136,7 @@ export function describePreambleChange(
   const lines = [
     ...(parts.length === 0 ? [] : ['This has changed since this conversation began, and holds from now on:']),
     ...parts.map(({ text }) => text),
-    ...(ended.length === 0 ? [] : [`No longer holds: ${ended.join('; ')}.`]),
+    ...(removedParts.length === 0 ? [] : [`No longer holds: ${removedParts.join('; ')}.`]),
     ...(withTools ? ofTools : []),
   ];
   return lines.join('\n');

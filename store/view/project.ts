@@ -98,8 +98,8 @@ export function project(entries: readonly Entry[], bodies: Bodies, options: Proj
   return projectView(inView(entries), bodies, options);
 }
 
-export function projectView(seen: InView, bodies: Bodies, options: ProjectOptions = {}): MessageParam[] {
-  return [...openProjection(seen, options).finish(bodies).messages];
+export function projectView(view: InView, bodies: Bodies, options: ProjectOptions = {}): MessageParam[] {
+  return [...openProjection(view, options).finish(bodies).messages];
 }
 
 export type Projection = {
@@ -112,36 +112,41 @@ export type Projection = {
 export type Sent = { readonly messages: readonly MessageParam[]; readonly ids: SentIds };
 
 /** Takes the rounds that are over as they were sent before, where nothing has changed for them. */
-export function openProjection(seen: InView, options: ProjectOptions = {}): Projection {
-  const { marks, settled } = seen;
+export function openProjection(view: InView, options: ProjectOptions = {}): Projection {
+  const { marks, settled } = view;
   const { model, memo = createMemo() } = options;
   const { bySystem, bringsTools } = marks.telling;
   const sent = [marks.names, marks.rewrittenAt, marks.refusedAt, bySystem, bringsTools];
   const { name, checksPrefix, compaction, systemMessages, toolChanges, webSearch, thinking } = model ?? {};
-  const asked = [name, checksPrefix, compaction, systemMessages, toolChanges, webSearch, thinking !== undefined];
-  const how = [...sent, model !== undefined, ...asked];
+  const modelKey = [name, checksPrefix, compaction, systemMessages, toolChanges, webSearch, thinking !== undefined];
+  const how = [...sent, model !== undefined, ...modelKey];
   const found = settled && memo.rounds.get(settled.list);
   const isAsBefore = found && found.parts <= settled.count && found.how.every((each, at) => each === how[at]);
   const before = isAsBefore ? found : { how, parts: 0, messages: [], ids: new Set<string>() };
   return {
-    parts: seen.shown.slice(before.parts),
-    finish: (bodies) => projectAfter(before, seen, bodies, { model, memo }),
+    parts: view.shown.slice(before.parts),
+    finish: (bodies) => projectAfter(before, view, bodies, { model, memo }),
   };
 }
 
-type Means = { readonly model: CalledModel | undefined; readonly memo: ProjectMemo };
+type ProjectMeans = { readonly model: CalledModel | undefined; readonly memo: ProjectMemo };
 
 /** What comes before a place from which on nothing before it changes. */
 type Seam = { readonly parts: number; readonly messages: number; readonly calls: number };
 
-function projectAfter(before: Projected, { shown, marks, settled }: InView, bodies: Bodies, means: Means): Sent {
+function projectAfter(
+  before: Projected,
+  { shown: shownParts, marks, settled }: InView,
+  bodies: Bodies,
+  means: ProjectMeans,
+): Sent {
   const { model, memo } = means;
-  const signed = before.parts === 0 ? findSignedSummary(model, shown[0]) : undefined;
+  const signed = before.parts === 0 ? findSignedSummary(model, shownParts[0]) : undefined;
   const messages: DraftMessage[] = signed ? [{ role: 'assistant', content: [signed] }] : [...before.messages];
   const ids = new SentIds(before.ids);
   const telling = tellingOf(marks.telling, model);
   const first = signed ? 1 : before.parts;
-  const all = groupRounds(shown.slice(first), bodies, { memo, telling });
+  const all = groupRounds(shownParts.slice(first), bodies, { memo, telling });
   let seam: Seam | null = null;
   for (const [at, round] of all.entries()) {
     const { reply } = round;
@@ -153,13 +158,13 @@ function projectAfter(before: Projected, { shown, marks, settled }: InView, bodi
         })
       : { blocks: [], calls: [] };
     const named = marks.names ? underNames(sent.blocks, marks.names) : sent.blocks;
-    const said = model && !model.webSearch ? withoutServerBlocks(named) : named;
-    if (said.length > 0) {
+    const blocks = model && !model.webSearch ? withoutServerBlocks(named) : named;
+    if (blocks.length > 0) {
       if (isAsked(messages) && !isOpen(all[at - 1]) && first + round.part < (settled?.count ?? 0))
         seam = { parts: first + round.part, messages: messages.length, calls };
       const isFirstKept = signed !== undefined && messages.length === 1;
       if (!isAsked(messages) && !isFirstKept) messages.push({ role: 'user', content: [textBlock(GO_ON)] });
-      messages.push({ role: 'assistant', content: [...said] });
+      messages.push({ role: 'assistant', content: [...blocks] });
     }
     const shrink = round.position < marks.shrunkBefore;
     addUserContent(messages, [...resultBlocks(sent, round, { shrink, memo, bodies }), ...round.texts]);
@@ -265,10 +270,10 @@ function listCarriedCalls(round: Round | undefined, next: Round | undefined): re
 
 type RoundOptions = { readonly memo: ProjectMemo; readonly telling: Telling };
 
-function groupRounds(shown: readonly ShownPart[], bodies: Bodies, { memo, telling }: RoundOptions): Round[] {
+function groupRounds(shownParts: readonly ShownPart[], bodies: Bodies, { memo, telling }: RoundOptions): Round[] {
   let round: Round = { reply: null, part: 0, position: -1, outcomes: [], texts: [], told: [] };
   const all = [round];
-  for (const [part, each] of shown.entries()) {
+  for (const [part, each] of shownParts.entries()) {
     const { position } = each;
     if (each.kind === 'entry' && each.entry.kind === 'reply') {
       all.push((round = { reply: each.entry, part, position, outcomes: [], texts: [], told: [] }));
@@ -285,27 +290,27 @@ function groupRounds(shown: readonly ShownPart[], bodies: Bodies, { memo, tellin
   return all;
 }
 
-function textBlocksOf(shown: ShownPart, bodies: Bodies, memo: ProjectMemo): readonly ContentBlockParam[] {
-  if (shown.kind !== 'entry') return toTextBlocks(wordsOf(shown, bodies));
-  const texts = shown.cut === undefined ? memo.texts : memo.cuts;
-  const known = texts.get(shown.entry);
+function textBlocksOf(part: ShownPart, bodies: Bodies, memo: ProjectMemo): readonly ContentBlockParam[] {
+  if (part.kind !== 'entry') return toTextBlocks(wordsOf(part, bodies));
+  const texts = part.cut === undefined ? memo.texts : memo.cuts;
+  const known = texts.get(part.entry);
   if (known) return known;
-  const { entry } = shown;
-  const words = wordsOf(shown, bodies);
-  if (shown.bare && shown.cut === undefined)
+  const { entry } = part;
+  const words = wordsOf(part, bodies);
+  if (part.bare && part.cut === undefined)
     return toTextBlocks(entry.kind === 'user' ? `${words}${mediaNote(entry.body)}\n${BARE}` : words);
-  const media = entry.kind === 'user' && shown.cut === undefined ? entry.body.media : undefined;
-  const made = media ? blocksWithMedia(words, media, bodies) : toTextBlocks(words);
-  texts.set(shown.entry, made);
-  return made;
+  const media = entry.kind === 'user' && part.cut === undefined ? entry.body.media : undefined;
+  const blocks = media ? blocksWithMedia(words, media, bodies) : toTextBlocks(words);
+  texts.set(part.entry, blocks);
+  return blocks;
 }
 
-/** Returns `shown` as user text; empty when it is not text. */
-export function wordsOf(shown: ShownPart, bodies: Bodies): string {
-  if (shown.kind === 'summary') return summaryText(shown.position, shown.text);
-  if (shown.kind === 'carried') return shown.text;
-  if (shown.kind === 'short') return shortForm({ from: shown.position, to: shown.to }, shown.text);
-  const { entry, position, cut } = shown;
+/** Returns `part` as user text; empty when it is not text. */
+export function wordsOf(part: ShownPart, bodies: Bodies): string {
+  if (part.kind === 'summary') return summaryText(part.position, part.text);
+  if (part.kind === 'carried') return part.text;
+  if (part.kind === 'short') return shortForm({ from: part.position, to: part.to }, part.text);
+  const { entry, position, cut } = part;
   const words = entry.kind === 'notice' ? (noticeForModel(entry.notice) ?? '') : userTextOf(entry, bodies);
   if (cut === undefined) return words;
   return previewText(words, cut, entryName({ from: position, to: position + 1 }), 'message');
@@ -324,13 +329,13 @@ function userTextOf(entry: Entry, bodies: Bodies): string {
  * has lost them.
  */
 function blocksWithMedia(words: string, media: readonly MessageMedium[], bodies: Bodies): readonly ContentBlockParam[] {
-  let said = 0;
+  let end = 0;
   const parts = media.flatMap((medium): readonly ContentBlockParam[] => {
-    const before = toTextBlocks(words.slice(said, medium.at));
-    said = Math.max(said, medium.at);
+    const before = toTextBlocks(words.slice(end, medium.at));
+    end = Math.max(end, medium.at);
     return [...before, buildMediumBlock(medium, bodies)];
   });
-  return [...parts, ...toTextBlocks(words.slice(said))];
+  return [...parts, ...toTextBlocks(words.slice(end))];
 }
 
 /** Returns no block for a text of white space only, which the API refuses. */
@@ -385,10 +390,10 @@ function addUserContent(messages: DraftMessage[], content: readonly ContentBlock
 }
 
 /** Adds a system message after a user message, the only place where it may stand. */
-function addSystemContent(messages: DraftMessage[], told: readonly ContentBlockParam[]): void {
-  if (told.length === 0) return;
+function addSystemContent(messages: DraftMessage[], content: readonly ContentBlockParam[]): void {
+  if (content.length === 0) return;
   if (!isAsked(messages)) messages.push({ role: 'user', content: [textBlock(GO_ON)] });
   const last = messages.at(-1);
-  if (last?.role === 'system') last.content.push(...told);
-  else messages.push({ role: 'system', content: [...told] });
+  if (last?.role === 'system') last.content.push(...content);
+  else messages.push({ role: 'system', content: [...content] });
 }

@@ -25,15 +25,15 @@ const WHOLE: RenderOptions = { most: Infinity, shrunkBefore: 0 };
  * Returns an empty text for entries that the model is not told of. `reply` is the position of the
  * reply that outcomes belong to.
  */
-export function renderShown(shown: ShownPart, reply: number, bodies: Bodies, options: RenderOptions): string {
+export function renderShown(part: ShownPart, reply: number, bodies: Bodies, options: RenderOptions): string {
   const cut = (text: string): string => shortenText(text, options.most);
-  if (shown.kind !== 'entry') return labelText('Earlier', cut(shown.text));
-  const { entry, position } = shown;
+  if (part.kind !== 'entry') return labelText('Earlier', cut(part.text));
+  const { entry, position } = part;
   switch (entry.kind) {
     case 'user':
-      return labelText('User', cut(wordsOf(shown, bodies)) + mediaNote(entry.body));
+      return labelText('User', cut(wordsOf(part, bodies)) + mediaNote(entry.body));
     case 'notice':
-      return labelText('Note', cut(wordsOf(shown, bodies)));
+      return labelText('Note', cut(wordsOf(part, bodies)));
     case 'reply':
       return renderReply(entry, cut);
     case 'outcomes':
@@ -96,8 +96,9 @@ export function renderEntries(entries: readonly Entry[], from: number, bodies: B
 
 function renderEntry(entry: Entry, position: number, bodies: Bodies): string {
   if (entry.kind === 'boundary') return labelText('Summary of what was before', entry.summary);
-  const told = entry.kind === 'user' || entry.kind === 'reply' || entry.kind === 'outcomes' || entry.kind === 'notice';
-  return told ? renderShown({ kind: 'entry', position, entry }, position, bodies, WHOLE) : '';
+  const isVisible =
+    entry.kind === 'user' || entry.kind === 'reply' || entry.kind === 'outcomes' || entry.kind === 'notice';
+  return isVisible ? renderShown({ kind: 'entry', position, entry }, position, bodies, WHOLE) : '';
 }
 
 /**

@@ -20,7 +20,7 @@ export const MOST_SEEN = 200;
 /** The most sessions that are remembered. */
 const SESSIONS = 256;
 
-type ReadSession = { readonly length: number; readonly last: Entry | undefined; readonly seen: KnownFiles };
+type ReadSession = { readonly length: number; readonly last: Entry | undefined; readonly files: KnownFiles };
 type KnownFiles = RecentMap<string, KnownFile>;
 
 /** Returns a reader that reads the entries of a session since it was called last. */
@@ -30,23 +30,23 @@ export function createSeenFilesReader(): (view: View, added: readonly Entry[]) =
     const known = sessions.get(view.session);
     // The same object, not an equal one, shows that everything before it has been read as well.
     const goesOn = known !== undefined && known.length > 0 && view.at(known.length - 1) === known.last;
-    const seen = goesOn ? known.seen : createSeen();
-    addSeen(seen, view.from(goesOn ? known.length : 0));
-    sessions.set(view.session, { length: view.length, last: view.at(view.length - 1), seen });
-    return added.length === 0 ? seen : addSeen(copyOf(seen), added);
+    const files = goesOn ? known.files : createSeen();
+    addSeen(files, view.from(goesOn ? known.length : 0));
+    sessions.set(view.session, { length: view.length, last: view.at(view.length - 1), files });
+    return added.length === 0 ? files : addSeen(copyOf(files), added);
   };
 }
 
 const createSeen = (): KnownFiles => new RecentMap(MOST_SEEN);
 
-function addSeen(seen: KnownFiles, entries: readonly Entry[]): KnownFiles {
-  for (const file of entries.flatMap(filesSeenIn)) seen.set(file.path, file);
-  return seen;
+function addSeen(known: KnownFiles, entries: readonly Entry[]): KnownFiles {
+  for (const file of entries.flatMap(filesSeenIn)) known.set(file.path, file);
+  return known;
 }
 
-function copyOf(seen: KnownFiles): KnownFiles {
+function copyOf(known: KnownFiles): KnownFiles {
   const copy = createSeen();
-  for (const [path, file] of seen) copy.set(path, file);
+  for (const [path, file] of known) copy.set(path, file);
   return copy;
 }
 
@@ -72,7 +72,7 @@ export function createSeenByTools(viewOf: (session: SessionId, head: Hash | null
     async of(session, head, path) {
       const before = readSeen(await viewOf(session, head), []).get(path);
       const since = recent.get(session)?.get(path);
-      return [before, since].filter((seen) => seen !== undefined);
+      return [before, since].filter((file) => file !== undefined);
     },
     add(session, files) {
       const known = recent.get(session) ?? new RecentMap<string, SeenFile>(MOST_SEEN);

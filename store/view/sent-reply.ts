@@ -23,12 +23,12 @@ export type SentReply = {
 };
 
 /**
- * Prepares a reply for a request. `taken` holds the ids of calls sent before, and this reply's are
+ * Prepares a reply for a request. `used` holds the ids of calls sent before, and this reply's are
  * added: ids may repeat from reply to reply, but a request may not hold one twice.
  */
 export function prepareReply(
   reply: ReplyEntry,
-  taken: Pick<SentIds, 'size' | 'has' | 'add'>,
+  used: Pick<SentIds, 'size' | 'has' | 'add'>,
   memo?: ReplyMemo,
   { withThinking = true, across = NONE }: Sending = {},
 ): SentReply {
@@ -39,8 +39,8 @@ export function prepareReply(
   const chosen = withThinking ? sent : sent.filter(({ block }) => !isThinking(block));
   const blocks = chosen.map(({ index, block }) => {
     if (block.type !== 'tool_use') return block;
-    const id = chooseFreeId(reply.ids?.[index] ?? block.id, index, taken);
-    taken.add(id);
+    const id = chooseFreeId(reply.ids?.[index] ?? block.id, index, used);
+    used.add(id);
     calls.push({ index, id });
     return id === block.id ? block : { ...block, id };
   });
@@ -72,8 +72,8 @@ export function listAnsweredServerCalls(content: readonly ContentBlock[]): reado
  * Tells whether a reply comes from `model`. An alias is asked for and answers under its dated name;
  * `asked` says so, where it was recorded.
  */
-export function isFrom({ asked, message }: ReplyEntry, model: string): boolean {
-  return asked === model || message.model === model || message.model.replace(/-\d{8}$/, '') === model;
+export function isFrom({ asked: requested, message }: ReplyEntry, model: string): boolean {
+  return requested === model || message.model === model || message.model.replace(/-\d{8}$/, '') === model;
 }
 
 function listSendableBlocks({ message }: ReplyEntry, across: ReadonlySet<string>): readonly SentBlock[] {
@@ -84,8 +84,8 @@ function listSendableBlocks({ message }: ReplyEntry, across: ReadonlySet<string>
   }
   const known = content.flatMap((block, index): SentBlock[] => {
     if (block.type === 'tool_use' && first.get(block.id) !== index) return [];
-    const kept = mendBlock(block);
-    return kept ? [{ index, block: kept }] : [];
+    const mended = mendBlock(block);
+    return mended ? [{ index, block: mended }] : [];
   });
   const sent = withWholeServerCalls(known, across);
   return sent.slice(0, sent.findLastIndex(({ block }) => !isThinking(block)) + 1);

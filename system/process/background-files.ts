@@ -71,7 +71,7 @@ type BackgroundNews = { readonly source: string; readonly text: string };
 
 export type BackgroundCommands = {
   /** Throws a ToolFailure when there are too many. */
-  start(given: StartBackground): Promise<BackgroundRecord>;
+  start(options: StartBackground): Promise<BackgroundRecord>;
   /** Returns null for an unknown id. */
   output(
     session: string,
@@ -221,9 +221,9 @@ function readPieces(
 ): OutputPart {
   const first = pieces[0] ?? 0;
   const last = pieces.at(-1) ?? 0;
-  const kept = first * PIECE_BYTES;
+  const oldest = first * PIECE_BYTES;
   const total = pieces.length === 0 ? 0 : last * PIECE_BYTES + statSync(pathOf(last)).size;
-  const from = Math.min(total, Math.max(kept, since ?? total - most));
+  const from = Math.min(total, Math.max(oldest, since ?? total - most));
   const to = Math.min(total, from + most);
   const parts: Buffer[] = [];
   for (let at = from; at < to;) {
@@ -234,7 +234,7 @@ function readPieces(
     at += part.length;
   }
   const bytes = Buffer.concat(parts);
-  return { bytes, from, to: from + bytes.length, total, kept };
+  return { bytes, from, to: from + bytes.length, total, kept: oldest };
 }
 
 /** Returns no bytes when the file has been dropped meanwhile. */

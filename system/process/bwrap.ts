@@ -67,7 +67,7 @@ export function bwrapArguments(confinement: Confinement, places: Places): string
   const { dataDir, cwd, folders = [] } = confinement;
   const hidden = listHidden(dataDir, places, [cwd, ...folders]);
   const isRoot = process.getuid?.() === 0;
-  const shown = listMounts(confinement, places, hidden);
+  const mounts = listMounts(confinement, places, hidden);
   // A writable file of the kernel would let root change the machine.
   const readOnly = [...(isRoot ? ['/proc'] : []), ...hidden];
   return [
@@ -76,7 +76,7 @@ export function bwrapArguments(confinement: Confinement, places: Places): string
     '--unshare-ipc',
     ...(confinement.readOnly === true || confinement.offline === true ? ['--unshare-net'] : []),
     ...(isRoot ? capabilityArguments() : []),
-    ...shown.flatMap(({ kind, path, from = path }) => (hasNoSource(kind) ? [kind, path] : [kind, from, path])),
+    ...mounts.flatMap(({ kind, path, from = path }) => (hasNoSource(kind) ? [kind, path] : [kind, from, path])),
     ...readOnly.flatMap((path) => ['--remount-ro', path]),
     '--chdir',
     confinement.dir ?? confinement.cwd,
@@ -91,8 +91,8 @@ export const MOST_BUILDS = 5;
  * Tells whether bubblewrap could not build the sandbox and has run nothing: all that was printed is
  * its complaint about a place in its arguments that is masked, or gone.
  */
-export function isNeverBuilt(said: string, argv: readonly string[]): boolean {
-  const complaint = /^bwrap: Can't [^\n]*$/.exec(said.trim())?.[0];
+export function isNeverBuilt(output: string, argv: readonly string[]): boolean {
+  const complaint = /^bwrap: Can't [^\n]*$/.exec(output.trim())?.[0];
   if (complaint === undefined) return false;
   // What it would have made a folder for was gone, and another sandbox may have made it since.
   const wasGone = complaint.startsWith("bwrap: Can't mkdir ");
@@ -207,8 +207,8 @@ function listSharedMounts(places: Places): readonly Mount[] {
  */
 function listRunFolderMounts(): readonly Mount[] {
   const folders = keepExisting(['/run', '/var/run']);
-  const kept = folders.flatMap((folder) => KEPT_OF_RUN.map((name) => join(folder, name)));
-  return [...folders.map(emptyFolder), ...kept.filter((path) => realOf(path) !== null).map(mountUnchanged)];
+  const needed = folders.flatMap((folder) => KEPT_OF_RUN.map((name) => join(folder, name)));
+  return [...folders.map(emptyFolder), ...needed.filter((path) => realOf(path) !== null).map(mountUnchanged)];
 }
 
 /** Makes the commands' own cache. Where that fails, commands read the user's and write none. */
@@ -243,18 +243,20 @@ function listGuardMounts(
     isGuarded,
   );
   const home = realOf(places.home);
-  const held = home !== null && isWritable(home) && !temporaryFolders().includes(home) ? home : null;
+  const guardedHome = home !== null && isWritable(home) && !temporaryFolders().includes(home) ? home : null;
   // A workspace that lies in the home folder is writable whatever is around it.
   const isHeld = (path: string): boolean =>
-    held !== null && /^\.[^.]/.test(relative(held, path)) && (isInside(roots[0], held) || !isInside(roots[0], path));
+    guardedHome !== null &&
+    /^\.[^.]/.test(relative(guardedHome, path)) &&
+    (isInside(roots[0], guardedHome) || !isInside(roots[0], path));
   const isClosed = (path: string): boolean => isHeld(path) || closed.some((at) => isInside(at, path));
   const missing = places.named.filter((path) => canBeCreated(path) && isGuarded(path) && !isClosed(path));
-  const ends = [...closed, ...hidden, held].filter((path) => path !== null);
+  const ends = [...closed, ...hidden, guardedHome].filter((path) => path !== null);
   return [
     ...listFoldersBetween(ends, roots)
       .filter((path) => !isClosed(path))
       .map(writableBind),
-    ...(held === null ? [] : listHomeMounts(held)),
+    ...(guardedHome === null ? [] : listHomeMounts(guardedHome)),
     ...closed.map(readOnlyBind),
     ...missing.map(emptyFolder),
   ];
@@ -297,8 +299,8 @@ function listSocketMasks({ cwd, alone = false }: Confinement, before: readonly M
   const open = alone ? temporaryFolders() : [];
   const masked = keepExisting(findNamedSockets()).filter((path) => {
     const over = before.filter((mount) => isInside(mount.path, path));
-    const shown = over.reduce((deepest, mount) => (depthOf(mount.path) >= depthOf(deepest.path) ? mount : deepest));
-    const isSeen = shown.kind !== '--tmpfs' && !(shown.path === cwd && shown.kind === '--bind');
+    const top = over.reduce((deepest, mount) => (depthOf(mount.path) >= depthOf(deepest.path) ? mount : deepest));
+    const isSeen = top.kind !== '--tmpfs' && !(top.path === cwd && top.kind === '--bind');
     return isSeen && !open.some((folder) => isInside(folder, path));
   });
   return masked.map((path) => ({ kind: '--ro-bind', path, from: '/dev/null' }));

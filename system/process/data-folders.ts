@@ -73,8 +73,8 @@ function recordLink(register: string, root: string): void {
  */
 export function listDataFolders({ data }: Places, roots: readonly string[] = []): readonly string[] {
   const registered = listNewestLinks(data.register);
-  const beside = [...data.usual, ...registered.map(targetOf)].map((path) => dirname(path));
-  const folders = new Set([...temporaryFolders(), ...roots, ...beside]);
+  const parents = [...data.usual, ...registered.map(targetOf)].map((path) => dirname(path));
+  const folders = new Set([...temporaryFolders(), ...roots, ...parents]);
   const around = [...folders].flatMap(listMarkedIn).slice(0, MOST_FOLDERS);
   return [...new Set([...data.usual, ...registered, ...around].map(realOf).filter((path) => path !== null))];
 }

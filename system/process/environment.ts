@@ -40,9 +40,9 @@ export function childEnvironment(source: Environment, options: EnvironmentOption
  * `toolEnv` gives them.
  */
 function listProxyVariables(source: Environment): Record<string, string> {
-  const given = pickVariables(source, (name) => PROXY.test(name));
+  const variables = pickVariables(source, (name) => PROXY.test(name));
   return Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, value.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/i, '$1')]),
+    Object.entries(variables).map(([name, value]) => [name, value.replace(/^([a-z][a-z0-9+.-]*:\/\/)?.*@/i, '$1')]),
   );
 }
 

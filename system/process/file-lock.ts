@@ -42,7 +42,7 @@ const generationSchema = z.object({ holder: identitySchema.nullable() });
 export async function takeFileLock(dir: string, options: LockOptions): Promise<() => void> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const deadline = Date.now() + options.waitMs;
-  for (let waited = false; ; waited = true) {
+  for (let hasWaited = false; ; hasWaited = true) {
     const generation = highestGeneration(dir);
     const holder = livingHolder(dir, generation);
     if (holder === null) {
@@ -50,7 +50,7 @@ export async function takeFileLock(dir: string, options: LockOptions): Promise<(
       if (release !== null) return release;
       continue;
     }
-    if (!waited) options.onWait?.(holder);
+    if (!hasWaited) options.onWait?.(holder);
     if (Date.now() > deadline) throw lockTimeout(holder, options);
     await sleep(POLL_MS);
   }

@@ -136,9 +136,9 @@ function isHidden(pid: number): boolean {
  * with a laptop's network. Eight characters of it need the host name too.
  */
 function sameBoot({ bootId: boot, host }: ProcessIdentity): boolean {
-  const ours = bootId();
-  if (boot === ours && ours !== UNKNOWN_BOOT) return true;
-  return boot.length >= 8 && ours.startsWith(boot) && host === hostName();
+  const current = bootId();
+  if (boot === current && current !== UNKNOWN_BOOT) return true;
+  return boot.length >= 8 && current.startsWith(boot) && host === hostName();
 }
 
 /**

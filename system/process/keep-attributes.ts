@@ -53,14 +53,14 @@ export const runCp =
     }
   };
 
-const FIRST = 3;
+const FIRST_DESCRIPTOR = 3;
 const nameOf = (descriptor: number): string => `/proc/self/fd/${descriptor}`;
 
 /** Copies by one `cp` for each file. */
 export const copyBy =
   (run: RunCp): CopyAll =>
   (from, to) =>
-    run(['--', nameOf(FIRST), nameOf(FIRST + 1)], [from, to]);
+    run(['--', nameOf(FIRST_DESCRIPTOR), nameOf(FIRST_DESCRIPTOR + 1)], [from, to]);
 
 /**
  * Makes empty files with the attributes of others in an open folder, by one `cp`. Returns their
@@ -71,8 +71,9 @@ export async function copyInto(
   folder: number,
   others: readonly number[],
 ): Promise<readonly string[] | null> {
-  const numbers = others.map((_, at) => FIRST + 1 + at);
-  const isDone = hasProc && (await run(['-t', nameOf(FIRST), '--', ...numbers.map(nameOf)], [folder, ...others]));
+  const numbers = others.map((_, at) => FIRST_DESCRIPTOR + 1 + at);
+  const isDone =
+    hasProc && (await run(['-t', nameOf(FIRST_DESCRIPTOR), '--', ...numbers.map(nameOf)], [folder, ...others]));
   return isDone ? numbers.map(String) : null;
 }
 

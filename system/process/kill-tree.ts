@@ -37,11 +37,11 @@ const EXIT_MS = 500;
 /** Ends the tree. Returns how many processes ended, and how many outlived SIGKILL. */
 export async function killTree(target: KillTarget, options: KillOptions): Promise<KillResult> {
   if (!hasProc) return killGroup(target, options);
-  const seen = new Set<number>();
+  const known = new Set<number>();
   if (options.graceMs > 0) {
     const spared = options.spareLeader === true ? target.leader?.pid : undefined;
     const found = findMembers(target);
-    for (const member of found) seen.add(member.pid);
+    for (const member of found) known.add(member.pid);
     signalAll(
       found.filter((member) => member.pid !== spared),
       'SIGTERM',
@@ -52,12 +52,12 @@ export async function killTree(target: KillTarget, options: KillOptions): Promis
   let left = findMembers(target);
   // Search again each time: a process may have forked while it was being killed.
   while (left.length > 0 && performance.now() < deadline) {
-    for (const member of left) seen.add(member.pid);
+    for (const member of left) known.add(member.pid);
     signalAll(left, 'SIGKILL');
     await waitUntilGone(left, 500);
     left = findMembers(target);
   }
-  return { killed: seen.size - left.length, left: left.length };
+  return { killed: known.size - left.length, left: left.length };
 }
 
 /**
@@ -108,8 +108,8 @@ function findGroupOfLeader(
   const group = all.filter((info) => info.group === leader.pid || info.session === leader.pid);
   // With the leader gone, a stranger may have led a group of this number since: one marked member
   // says that it is ours.
-  const ours = alive !== undefined || fresh === true || group.some((info) => marked.includes(info));
-  return ours ? group : [];
+  const isOwn = alive !== undefined || fresh === true || group.some((info) => marked.includes(info));
+  return isOwn ? group : [];
 }
 
 async function waitUntilGone(processes: readonly ProcessInfo[], withinMs: number): Promise<void> {

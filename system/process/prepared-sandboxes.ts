@@ -38,7 +38,7 @@ type Prepared = {
 
 type Waiting = {
   /** The arguments of the sandbox, up to the command. */
-  readonly held: readonly string[];
+  readonly sandboxArgs: readonly string[];
   /** What was mounted on this machine before it was built. */
   readonly mounts: string;
   /** Resolves with null when it could not be started. */
@@ -48,10 +48,10 @@ type Waiting = {
 
 export type PreparedSandboxes = {
   /**
-   * Starts `command` in a sandbox with the arguments `held`. Does and rejects as `spawnTree` of
+   * Starts `command` in a sandbox with the arguments `sandboxArgs`. Does and rejects as `spawnTree` of
    * both does.
    */
-  spawn(held: readonly string[], command: readonly string[], options: TreeOptions): Promise<ProcessTree>;
+  spawn(sandboxArgs: readonly string[], command: readonly string[], options: TreeOptions): Promise<ProcessTree>;
   /** Ends the sandboxes that wait, and prepares no more. */
   close(): void;
 };
@@ -77,11 +77,12 @@ class Preparing implements PreparedSandboxes {
     this.#keptMs = keptMs;
   }
 
-  async spawn(held: readonly string[], command: readonly string[], options: TreeOptions): Promise<ProcessTree> {
+  async spawn(sandboxArgs: readonly string[], command: readonly string[], options: TreeOptions): Promise<ProcessTree> {
     this.#running += 1;
     try {
-      const tree = (await this.#useOne(held, command, options)) ?? (await spawnTree([...held, ...command], options));
-      void tree.exit.then((exit) => this.#ended(held, exit));
+      const tree =
+        (await this.#useOne(sandboxArgs, command, options)) ?? (await spawnTree([...sandboxArgs, ...command], options));
+      void tree.exit.then((exit) => this.#ended(sandboxArgs, exit));
       return tree;
     } catch (error) {
       this.#running -= 1;
@@ -95,11 +96,11 @@ class Preparing implements PreparedSandboxes {
   }
 
   async #useOne(
-    held: readonly string[],
+    sandboxArgs: readonly string[],
     command: readonly string[],
     options: TreeOptions,
   ): Promise<ProcessTree | null> {
-    const found = this.#find(held);
+    const found = this.#find(sandboxArgs);
     const script = found && scriptOf(this.#pipes, command, options.env);
     if (!found || !script) return null;
     this.#forget(found);
@@ -121,25 +122,30 @@ class Preparing implements PreparedSandboxes {
   }
 
   /** A command that was killed has mostly been stopped, and then its run makes no other soon. */
-  #ended(held: readonly string[], { code, signal }: TreeExit): void {
+  #ended(sandboxArgs: readonly string[], { code, signal }: TreeExit): void {
     this.#running -= 1;
-    if (signal === null && code !== null && code < 128) this.#prepareNext(held);
+    if (signal === null && code !== null && code < 128) this.#prepareNext(sandboxArgs);
   }
 
   /** Prepares for the next command of that kind, where none runs beside it that it would slow. */
-  #prepareNext(held: readonly string[]): void {
-    if (this.#isClosed || this.#running > 0 || this.#waiting.size >= MOST_PREPARED || this.#find(held)) return;
+  #prepareNext(sandboxArgs: readonly string[]): void {
+    if (this.#isClosed || this.#running > 0 || this.#waiting.size >= MOST_PREPARED || this.#find(sandboxArgs)) return;
     const mounts = canLookInside() ? readHostMounts() : null;
     if (mounts === null) return;
     // Without one the next command has its own sandbox, and tells what is wrong.
-    const started = startWaiting(held, this.#pipes).catch(() => null);
-    const waiting = { held, mounts, started, timer: setTimeout(() => this.#drop(waiting), this.#keptMs).unref() };
+    const started = startWaiting(sandboxArgs, this.#pipes).catch(() => null);
+    const waiting = {
+      sandboxArgs,
+      mounts,
+      started,
+      timer: setTimeout(() => this.#drop(waiting), this.#keptMs).unref(),
+    };
     this.#waiting.add(waiting);
     void started.then((prepared) => prepared?.child.exit).then(() => this.#drop(waiting));
   }
 
-  #find(held: readonly string[]): Waiting | undefined {
-    return [...this.#waiting].find((one) => isEqual(one.held, held));
+  #find(sandboxArgs: readonly string[]): Waiting | undefined {
+    return [...this.#waiting].find((one) => isEqual(one.sandboxArgs, sandboxArgs));
   }
 
   #drop(waiting: Waiting): void {
@@ -153,14 +159,14 @@ class Preparing implements PreparedSandboxes {
   }
 }
 
-async function startWaiting(held: readonly string[], pipes: PipePlace): Promise<Prepared> {
+async function startWaiting(sandboxArgs: readonly string[], pipes: PipePlace): Promise<Prepared> {
   const { programs } = pipes;
   const opened = await openPipes(pipes, ['in', 'out']);
   const [input, output] = opened.pipes;
   const shell = [programs.at('bash'), '--norc', '--noprofile', '-c', WAITING];
   const env = waitingEnvironment(programs);
   try {
-    const command = { argv: [...held, ...shell], cwd: '/', env, input, output, isWaiting: true };
+    const command = { argv: [...sandboxArgs, ...shell], cwd: '/', env, input, output, isWaiting: true };
     const child = await spawnCommand(command, programs.environment());
     return { child, input: input.own, output: output.own };
   } catch (error) {
@@ -192,8 +198,8 @@ async function becomesReady({ output }: Prepared, signal?: AbortSignal): Promise
  * Returns false when the waiting shell was not given its script: another sandbox would be built
  * now, or the shell is gone. One whose input ends before its script does runs nothing.
  */
-function giveScript({ held, mounts }: Waiting, { child, input }: Prepared, script: Buffer): boolean {
-  if (readHostMounts() !== mounts || !showsSameNow(held, child.pid)) return false;
+function giveScript({ sandboxArgs, mounts }: Waiting, { child, input }: Prepared, script: Buffer): boolean {
+  if (readHostMounts() !== mounts || !showsSameNow(sandboxArgs, child.pid)) return false;
   try {
     return writeSync(input, script) === script.length;
   } catch {
@@ -226,10 +232,10 @@ function scriptOf(
   if (!isExecutable(program) || command[0]?.includes('=') !== false || names.length === 0) return null;
   if ([...command, ...Object.values(env)].some((word) => word.includes('\0'))) return null;
   if (names.some((name) => !EXPORTABLE.test(name) || OWN_TO_SHELL.test(name))) return null;
-  const gone = [...Object.keys(waitingEnvironment(programs)), 'PWD', 'OLDPWD'];
+  const removed = [...Object.keys(waitingEnvironment(programs)), 'PWD', 'OLDPWD'];
   const variables = Object.entries(env).map(([name, value]) => `${name}=${quote(value)}`);
   // The shell warns of a locale that the machine lacks, as the command's own shell does.
-  const become = `{ unset -v ${gone.join(' ')}; export ${variables.join(' ')}; } 2>/dev/null`;
+  const become = `{ unset -v ${removed.join(' ')}; export ${variables.join(' ')}; } 2>/dev/null`;
   // What the shell itself adds is left out.
   const words = [program, '-u', '_', '-u', 'SHLVL', '--', ...command];
   const script = `${become}; exec ${words.map(quote).join(' ')} </dev/null`;

@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<string, number>> = {
   '--seccomp': 1,
 };
 
-type Shown = {
+type SandboxView = {
   /** By its path: what is shown there, or null for something that is not from outside. */
   readonly places: ReadonlyMap<string, string | null>;
   readonly dir: string;
@@ -57,18 +57,18 @@ export function canLookInside(): boolean {
 }
 
 /**
- * `leader` is the pid of the sandbox's own process, and `held` its arguments, up to the command. A
+ * `leader` is the pid of the sandbox's own process, and `sandboxArgs` its arguments, up to the command. A
  * sandbox that is not built yet, or that cannot be looked into, counts as another.
  */
-export function showsSameNow(held: readonly string[], leader: number): boolean {
-  const shown = readArguments(held);
+export function showsSameNow(sandboxArgs: readonly string[], leader: number): boolean {
+  const view = readArguments(sandboxArgs);
   try {
     const [first, ...others] = childrenOf(leader) ?? [];
-    if (shown === null || first === undefined || others.length > 0) return false;
+    if (view === null || first === undefined || others.length > 0) return false;
     const root = `/proc/${first}/root`;
-    if (!isSame(lookAt(`/proc/${first}/cwd/.`), lookAt(shown.dir))) return false;
+    if (!isSame(lookAt(`/proc/${first}/cwd/.`), lookAt(view.dir))) return false;
     const mounted = listMountPoints(readMounts(first));
-    return [...shown.places].every(([path, from]) => {
+    return [...view.places].every(([path, from]) => {
       if (!mounted.has(path)) return false;
       const inside = lookAt(join(root, path));
       return from === null ? inside.dev !== lookAt(path).dev : isSame(inside, lookAt(from));
@@ -79,13 +79,13 @@ export function showsSameNow(held: readonly string[], leader: number): boolean {
 }
 
 /** Returns null for arguments that it does not know. */
-function readArguments(held: readonly string[]): Shown | null {
+function readArguments(sandboxArgs: readonly string[]): SandboxView | null {
   const places = new Map<string, string | null>();
   let dir: string | undefined;
-  for (let at = 1; at < held.length;) {
-    const option = held[at] ?? '';
+  for (let at = 1; at < sandboxArgs.length;) {
+    const option = sandboxArgs[at] ?? '';
     if (!option.startsWith('--')) return null;
-    const words = held.slice(at + 1, at + 1 + (WORDS[option] ?? 0));
+    const words = sandboxArgs.slice(at + 1, at + 1 + (WORDS[option] ?? 0));
     const [one = '', other = ''] = words;
     if (option === '--bind' || option === '--ro-bind') places.set(other, one);
     else if (['--tmpfs', '--dev', '--proc'].includes(option)) places.set(one, null);

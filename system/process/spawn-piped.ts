@@ -108,8 +108,8 @@ export async function runProgram(
   options: BoundedRunOptions,
 ): Promise<ProgramEnd> {
   if (typeof argv !== 'function') return await runOnce(argv, options);
-  const said = ({ cut, stdout, stderr }: ProgramEnd): string => (cut === undefined ? `${stdout}${stderr}` : '');
-  return await runBuilt(argv, (built) => runOnce(built, options), said);
+  const outputOf = ({ cut, stdout, stderr }: ProgramEnd): string => (cut === undefined ? `${stdout}${stderr}` : '');
+  return await runBuilt(argv, (built) => runOnce(built, options), outputOf);
 }
 
 async function runOnce(argv: readonly string[], options: BoundedRunOptions): Promise<ProgramEnd> {

@@ -76,8 +76,8 @@ export function spawnCommand(
   const spawner = (current ??= openSpawner(env));
   const id = ++lastId;
   return new Promise((resolve, reject) => {
-    let ended: (exit: TreeExit) => void;
-    const exit = new Promise<TreeExit>((end) => (ended = end));
+    let resolveExit: (exit: TreeExit) => void;
+    const exit = new Promise<TreeExit>((end) => (resolveExit = end));
     const pending: Pending = {
       counts: true,
       started: (of) => {
@@ -85,7 +85,7 @@ export function spawnCommand(
         resolve({ ...of, exit, begin });
       },
       refused: reject,
-      ended: (how) => ended(how),
+      ended: (how) => resolveExit(how),
     };
     const begin = (): void => {
       pending.counts = true;
@@ -122,8 +122,8 @@ function openSpawner(env: Readonly<Record<string, string>>): Spawner {
   });
   if (child.stderr instanceof Socket) child.stderr.unref().pipe(process.stderr, { end: false });
   const spawner: Spawner = { child, pending: new Map() };
-  const gone = (): void => rejectPending(spawner);
-  child.once('error', gone).once('exit', gone);
+  const onExit = (): void => rejectPending(spawner);
+  child.once('error', onExit).once('exit', onExit);
   child.on('message', (message) => settleCommand(spawner, message as FromSpawner));
   child.unref();
   return spawner;

@@ -30,7 +30,9 @@ function foldIntoTop(schema: JsonSchema): JsonSchema {
   if (!isObject || !BRANCHES.some((key) => schema[key] !== undefined)) return schema;
   const { allOf: _all, anyOf: _any, oneOf: _one, ...top } = schema;
   const { properties, required } = fieldsOf(schema, schema);
-  const all = [...properties].map(([name, said]) => [name, said.length === 1 ? said[0] : { anyOf: said }] as const);
+  const all = [...properties].map(
+    ([name, schemas]) => [name, schemas.length === 1 ? schemas[0] : { anyOf: schemas }] as const,
+  );
   const words = [top['description'], ...describeAlternatives(schema)].filter((text) => typeof text === 'string');
   return {
     ...top,
@@ -57,13 +59,13 @@ const distinctFields = createSchemaCache<FieldSchemas>();
 export function fieldsOf(node: unknown, root: JsonSchema): FieldSchemas {
   return distinctFields(root, node, 0, () => {
     const { properties, required } = collectFields(node, root, 0);
-    return { properties: new Map([...properties].map(([name, said]) => [name, listDistinct(said)])), required };
+    return { properties: new Map([...properties].map(([name, schemas]) => [name, listDistinct(schemas)])), required };
   });
 }
 
-function listDistinct(said: ReadonlySet<unknown>): readonly unknown[] {
-  if (said.size === 1) return [...said];
-  return [...new Map([...said].toReversed().map((each) => [JSON.stringify(each), each])).values()].toReversed();
+function listDistinct(schemas: ReadonlySet<unknown>): readonly unknown[] {
+  if (schemas.size === 1) return [...schemas];
+  return [...new Map([...schemas].toReversed().map((each) => [JSON.stringify(each), each])).values()].toReversed();
 }
 
 const collectedFields = createSchemaCache<FieldSets>();
@@ -73,9 +75,9 @@ function collectFields(node: unknown, root: JsonSchema, depth: number): FieldSet
   return collectedFields(root, node, depth, () => {
     const own: FieldSets = {
       properties: new Map(
-        Object.entries(isSchemaNode(node['properties']) ? node['properties'] : {}).map(([name, said]) => [
+        Object.entries(isSchemaNode(node['properties']) ? node['properties'] : {}).map(([name, schema]) => [
           name,
-          new Set([said]),
+          new Set([schema]),
         ]),
       ),
       required: new Set(textsIn(node['required'])),
@@ -105,12 +107,12 @@ function mergeProperties(branches: readonly FieldSets[]): ReadonlyMap<string, Re
   const all = new Map<string, ReadonlySet<unknown>>();
   const own = new Map<string, Set<unknown>>();
   for (const { properties } of new Set(branches)) {
-    for (const [name, said] of properties) {
+    for (const [name, schemas] of properties) {
       const known = all.get(name);
-      if (known === undefined) all.set(name, said);
-      else if (known !== said) {
+      if (known === undefined) all.set(name, schemas);
+      else if (known !== schemas) {
         const more = own.get(name) ?? new Set(known);
-        said.forEach((each) => more.add(each));
+        schemas.forEach((each) => more.add(each));
         own.set(name, more);
         all.set(name, more);
       }

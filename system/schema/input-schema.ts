@@ -111,12 +111,12 @@ export function acceptInput(described: ToolInput, input: unknown): CheckedInput 
   const meant = mendInput(inputSchemaAsJson(described), input);
   // A text may encode a value that is too deep for an input.
   if (meant === input || isDeeperThan(meant, DEEPEST_INPUT)) return checked;
-  const taken = checkInput(inputSchema, meant);
-  return taken.ok ? taken : checked;
+  const accepted = checkInput(inputSchema, meant);
+  return accepted.ok ? accepted : checked;
 }
 
-function inputSchemaAsJson({ name, inputSchema, inputJsonSchema: given }: ToolInput): JsonSchema {
-  if (given !== undefined) return requireUsable(given, 'input JSON schema');
+function inputSchemaAsJson({ name, inputSchema, inputJsonSchema: declared }: ToolInput): JsonSchema {
+  if (declared !== undefined) return requireUsable(declared, 'input JSON schema');
   if (!isStandardSchema(inputSchema)) return requireUsable(inputSchema, 'input schema');
   // This also matches other copies of zod.
   if ('_zod' in inputSchema) return z.toJSONSchema(inputSchema as unknown as z.ZodType, { io: 'input' });
@@ -163,15 +163,15 @@ function mendValue(root: JsonSchema, value: unknown, node: unknown, depth: numbe
 function mendObject(root: JsonSchema, value: SchemaNode, schema: SchemaNode, depth: number): SchemaNode {
   const { properties, required } = fieldsOf(schema, root);
   let isSame = true;
-  const entries = Object.entries(value).flatMap(([name, given]) => {
-    const [said, ...others] = properties.get(name) ?? [];
-    if (said === undefined || others.length > 0) return [[name, given] as const];
-    if (given === null && !required.has(name) && typesOf(said, root, 0)?.has('null') === false) {
+  const entries = Object.entries(value).flatMap(([name, field]) => {
+    const [fieldSchema, ...others] = properties.get(name) ?? [];
+    if (fieldSchema === undefined || others.length > 0) return [[name, field] as const];
+    if (field === null && !required.has(name) && typesOf(fieldSchema, root, 0)?.has('null') === false) {
       isSame = false;
       return [];
     }
-    const meant = mendValue(root, given, said, depth + 1);
-    isSame &&= meant === given;
+    const meant = mendValue(root, field, fieldSchema, depth + 1);
+    isSame &&= meant === field;
     return [[name, meant] as const];
   });
   return isSame ? value : Object.fromEntries(entries);

@@ -62,7 +62,7 @@ export function compileSchema(schema: JsonSchema): ValidateFunction {
     keyword: 'uniqueItems',
     type: 'array',
     schemaType: 'boolean',
-    compile: (asked) => (asked ? isUnique : () => true),
+    compile: (isWanted) => (isWanted ? isUnique : () => true),
   });
   for (const { path, node } of walkSubschemas(own)) {
     for (const keyword of Object.keys(node)) {

@@ -73,7 +73,7 @@ test.runIf(hasBwrap)('a sandbox that is never built is told after a few attempts
 test.runIf(hasBwrap)('a command in the background runs where its sandbox was not built before (L84)', async () => {
   const { held, state } = unbuilt();
   const [root, cwd] = [tempFolder(), tempFolder()];
-  const background = createBackground({ folder: join(root, 'background'), held: true });
+  const background = createBackground({ folder: join(root, 'background'), hasPidNamespace: true });
   onTestFinished(() => background.close());
   const bash = createBashTool({ sandbox: held, background, dataDir: root });
   const context = toolContext(cwd, { session: 's-1' });

@@ -54,12 +54,12 @@ export function createAgentTool({ types, limits }: AgentSettings): Tool {
       const { open, perRun } = limits;
       const body = { kind: 'text', text: prompt } as const;
       const isolated = chooseIsolation(types, type, isolation);
-      const given = {
+      const common = {
         ...(inBackground(types, type, background) && { background: true as const }),
         ...(isolated && { isolation: isolated }),
         ...(traceparent && { traceparent }),
       };
-      return { kind: 'agent', type, title, prompt: body, depth: depth + 1, ...given, most: { open, perRun } };
+      return { kind: 'agent', type, title, prompt: body, depth: depth + 1, ...common, most: { open, perRun } };
     },
   });
 }
@@ -68,14 +68,14 @@ export function createAgentTool({ types, limits }: AgentSettings): Tool {
 function chooseIsolation(
   types: AgentSettings['types'],
   type: string,
-  given: Isolation | undefined,
+  requested: Isolation | undefined,
 ): Isolation | undefined {
-  return given ?? (Object.hasOwn(types, type) ? types[type]?.isolation : undefined);
+  return requested ?? (Object.hasOwn(types, type) ? types[type]?.isolation : undefined);
 }
 
 /** The call says so, or its type does (L71). */
-function inBackground(types: AgentSettings['types'], type: string, given: boolean | undefined): boolean {
-  return given ?? (Object.hasOwn(types, type) && types[type]?.background === true);
+function inBackground(types: AgentSettings['types'], type: string, requested: boolean | undefined): boolean {
+  return requested ?? (Object.hasOwn(types, type) && types[type]?.background === true);
 }
 
 function quoteType(type: string): string {

@@ -26,13 +26,13 @@ export function createBashOutputTool({ background }: BuiltinOptions): Tool {
       const { commands, session } = requireBackground(background, context);
       const found = commands.output(session, input.id, input.since);
       if (found === null) throw unknownCommand(input.id);
-      const { from, to, total, kept, bytes } = found.part;
-      const shown = decodeOutput(bytes);
-      const dropped = input.since !== undefined && input.since < kept ? `, those before ${kept} are not kept` : '';
+      const { from, to, total, kept: oldest, bytes } = found.part;
+      const output = decodeOutput(bytes);
+      const dropped = input.since !== undefined && input.since < oldest ? `, those before ${oldest} are not kept` : '';
       const more = to < total ? `${total - to} more are there; ` : '';
       const place = `(bytes ${from} to ${to} of ${total}${dropped}; ${more}next: since ${to})`;
       return {
-        content: [`${describeState(found.record)}.`, shown.replace(/\n$/, ''), place]
+        content: [`${describeState(found.record)}.`, output.replace(/\n$/, ''), place]
           .filter((part) => part !== '')
           .join('\n'),
       };

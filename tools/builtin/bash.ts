@@ -68,8 +68,8 @@ export function createBashTool(options: BuiltinOptions): Tool {
   const judge = (input: BashInput, context: JudgeContext): ShellJudgement =>
     judgeParsed(parse(input), context, context.dir);
   const riskOf = (input: BashInput, context: JudgeContext): Risk => {
-    const judged = judge(input, context);
-    return judged.readOnly && whyGitIsDoubted(judged.gitIn, context) === undefined ? 'read' : 'execute';
+    const verdict = judge(input, context);
+    return verdict.readOnly && whyGitIsDoubted(verdict.gitIn, context) === undefined ? 'read' : 'execute';
   };
   return defineTool({
     name: 'bash',
@@ -85,10 +85,10 @@ export function createBashTool(options: BuiltinOptions): Tool {
     validate: async ({ command, background, timeout }) =>
       background && timeout !== undefined ? 'A command in the background has no timeout.' : checkCommand(command),
     canUse: (input, context) => {
-      const judged = judge(input, context);
-      if (!judged.readOnly) return undefined;
-      if (leadsOutOfWorkspace(context, judged.paths, options.dataDir)) return { kind: 'ask' };
-      const why = whyGitIsDoubted(judged.gitIn, context);
+      const verdict = judge(input, context);
+      if (!verdict.readOnly) return undefined;
+      if (leadsOutOfWorkspace(context, verdict.paths, options.dataDir)) return { kind: 'ask' };
+      const why = whyGitIsDoubted(verdict.gitIn, context);
       return why === undefined ? undefined : { kind: 'ask', why, unlessAllowed: true };
     },
     subject: (input, context) => ({
@@ -96,11 +96,13 @@ export function createBashTool(options: BuiltinOptions): Tool {
       text: input.command,
       commands: parse(input),
       readsOnly: (commands) => {
-        const judged = judgeCommands(commands, context, context.dir);
+        const verdict = judgeCommands(commands, context, context.dir);
         // In a list with commands that change things git has no environment that keeps it to
         // reading: a rule must name it.
         return (
-          judged.readOnly && judged.gitIn.length === 0 && !leadsOutOfWorkspace(context, judged.paths, options.dataDir)
+          verdict.readOnly &&
+          verdict.gitIn.length === 0 &&
+          !leadsOutOfWorkspace(context, verdict.paths, options.dataDir)
         );
       },
     }),
@@ -148,7 +150,7 @@ async function runInForeground(input: BashInput, context: ToolContext, options: 
   const timeoutMs = input.timeout ?? DEFAULT_TIMEOUT_MS;
   const end = await superviseTree(tree, {
     callId: id,
-    held: options.sandbox.kind !== 'group',
+    hasPidNamespace: options.sandbox.kind !== 'group',
     signal: context.signal,
     timeoutMs,
   });
@@ -168,8 +170,13 @@ function addNotes(
   options: BuiltinOptions,
 ): ToolOutput {
   const { folders = [] } = context;
-  const gone = folders.filter((folder) => realOf(folder) !== folder).map((folder) => `(${describeGoneFolder(folder)})`);
-  const notes = [...gone, ...(result.isError === true ? describeCauses(result.content, marked, context, options) : [])];
+  const missing = folders
+    .filter((folder) => realOf(folder) !== folder)
+    .map((folder) => `(${describeGoneFolder(folder)})`);
+  const notes = [
+    ...missing,
+    ...(result.isError === true ? describeCauses(result.content, marked, context, options) : []),
+  ];
   return notes.length === 0 ? result : { ...result, content: [result.content, ...notes].join('\n').trimStart() };
 }
 
@@ -179,9 +186,9 @@ function describeCauses(
   context: ToolContext,
   options: BuiltinOptions,
 ): readonly string[] {
-  const held = holdCommand(marked, context, options);
-  const variables = describeMissingVariables(output, held);
-  const causes = options.sandbox.kind === 'bwrap' ? describeSandboxCauses(output, held) : [];
+  const command = holdCommand(marked, context, options);
+  const variables = describeMissingVariables(output, command);
+  const causes = options.sandbox.kind === 'bwrap' ? describeSandboxCauses(output, command) : [];
   return variables === undefined ? causes : [...causes, variables];
 }
 
@@ -256,8 +263,8 @@ async function startTree(
     const { signal } = context;
     const pipes = pipePlace(sandbox.programs, dataDir);
     const spawning = { cwd: dir, pipes, env, before: fence, signal, onOutput };
-    const held = argv.slice(0, argv.length - shell.length);
-    return { tree: await (prepared?.spawn(held, shell, spawning) ?? spawnTree(argv, spawning)), argv };
+    const sandboxArgs = argv.slice(0, argv.length - shell.length);
+    return { tree: await (prepared?.spawn(sandboxArgs, shell, spawning) ?? spawnTree(argv, spawning)), argv };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
@@ -270,7 +277,7 @@ async function startTree(
 /** Decides what a command may do and reach, by what it was judged to be. */
 function holdCommand(
   { command, mark }: MarkedCommand,
-  { cwd, folders, dir, env: given, traceparent }: ToolContext,
+  { cwd, folders, dir, env: own, traceparent }: ToolContext,
   { sandbox, dataDir, passEnv = [], keyAgents = [], sockets: named = [] }: BuiltinOptions,
 ) {
   const worker = process.env;
@@ -280,7 +287,7 @@ function holdCommand(
   // make another command of it.
   const further = keyAgents.includes('ssh') ? [...TOOLCHAIN_NAMES, SSH_SOCKET] : TOOLCHAIN_NAMES;
   const pass = readOnly ? passEnv : [...passEnv, ...further];
-  const set = { ...(sandbox.kind === 'bwrap' && BROWSER_PLACES), ...given };
+  const set = { ...(sandbox.kind === 'bwrap' && BROWSER_PLACES), ...own };
   const child = childEnvironment(worker, { cwd: dir, callId: mark, pass, set: readOnly ? {} : set });
   const traced = { ...child, ...(traceparent !== undefined && { TRACEPARENT: traceparent }) };
   const env = readOnly ? buildReadOnlyEnvironment(traced, { cwd, folders }) : buildChangingEnvironment(traced);

@@ -14,7 +14,7 @@ import { createNamer, findSearchPlace, createShowTest, stripDot, type SearchPlac
 import { keepTopLines } from './search/top-lines.ts';
 import { resolvePattern } from './search/search-pattern.ts';
 
-const MOST = 1_000;
+const MOST_FILES = 1_000;
 
 export function createGlobTool(options: BuiltinOptions): Tool {
   return defineTool({
@@ -35,8 +35,8 @@ export function createGlobTool(options: BuiltinOptions): Tool {
       if (!place.isFolder) throw new ToolFailure(`${quotePath(path ?? '.')} is a file: give the folder to search.`);
       const wanted = await resolvePattern(place, pattern);
       const matches = createGlobMatcher(wanted);
-      const found = keepTopLines(MOST);
-      const shown = createShowTest(context, place);
+      const found = keepTopLines(MOST_FILES);
+      const isVisible = createShowTest(context, place);
       const shownFrom = createNamer(context, place);
       const args = [
         '--files',
@@ -47,7 +47,7 @@ export function createGlobTool(options: BuiltinOptions): Tool {
       const onRecord = (record: Buffer): void => {
         const name = stripDot(showNameBytes(record));
         const below = place.within(name);
-        if (below !== null && matches(below) && shown(name)) found.add(quoteIfNeeded(shownFrom(name)));
+        if (below !== null && matches(below) && isVisible(name)) found.add(quoteIfNeeded(shownFrom(name)));
       };
       const search = { separator: 0, place, onRecord };
       const end = await runRipgrep([...args, '--', place.argument], search, context, options);
@@ -60,7 +60,7 @@ export function createGlobTool(options: BuiltinOptions): Tool {
 
 function summarizeFiles(files: number): string {
   if (files === 0) return '(no files match)';
-  return files > MOST ? `(${files} files, first ${MOST} shown)` : `(${formatAmount(files, 'file')})`;
+  return files > MOST_FILES ? `(${files} files, first ${MOST_FILES} shown)` : `(${formatAmount(files, 'file')})`;
 }
 
 function hiddenArguments(pattern: string, { name }: SearchPlace): string[] {

@@ -43,8 +43,8 @@ export function createGrepTool(options: BuiltinOptions): Tool {
       const workspace = toWorkspace(context, options.dataDir);
       const place = await findSearchPlace(workspace, input.path);
       const files = await createFileFilter(input.glob, place);
-      const shown = createShowTest(context, place);
-      const accepts = (path: string): boolean => place.within(path) !== null && files.accepts(path) && shown(path);
+      const isVisible = createShowTest(context, place);
+      const accepts = (path: string): boolean => place.within(path) !== null && files.accepts(path) && isVisible(path);
       const report = createReport(input, { accepts, named: createNamer(context, place) });
       const args = [
         ...buildModeArguments(input),

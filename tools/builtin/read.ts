@@ -75,25 +75,25 @@ async function readFile(
       throw new ToolFailure(`${quotePath(input.path)} is too large to read that far into it.`);
   };
   try {
-    const seen = { seen: [toSeenFile(found.path, stats)] };
+    const facts = { seen: [toSeenFile(found.path, stats)] };
     const start = Buffer.alloc(MEDIA_START);
     const bytesRead = await handle.read(start, 0);
     const type = detectMediaType(start.subarray(0, bytesRead));
     const problem = type && sizeProblem(type, stats.size);
     if (problem) throw new ToolFailure(`${quotePath(input.path)} ${problem}. ${describeSmaller(type, input.path)}`);
     if (type)
-      return { ...showMedia(input.path, await readWholeFile(handle, stats.size, check), describeSmaller), ...seen };
+      return { ...showMedia(input.path, await readWholeFile(handle, stats.size, check), describeSmaller), ...facts };
     if (isNotebook(input.path) && stats.size <= LARGEST_NOTEBOOK) {
       const text = renderNotebook(await readWholeFile(handle, stats.size, check));
-      if (text !== null) return { ...(await render(input, stats.size, [Buffer.from(text)])), ...seen };
+      if (text !== null) return { ...(await render(input, stats.size, [Buffer.from(text)])), ...facts };
     }
     const mark = detectMark(start.subarray(0, bytesRead));
-    const shown = await render(input, stats.size, decodeChunks(readChunks(handle, stats.size, check), mark), () =>
+    const result = await render(input, stats.size, decodeChunks(readChunks(handle, stats.size, check), mark), () =>
       describeBinary(start.subarray(0, bytesRead), input.path),
     );
     const isOther = mark === 'utf16le' || mark === 'utf16be';
     const note = isOther ? `\n(the file is ${MARK_NAMES[mark]}; edit and write keep that)` : '';
-    return { ...shown, content: `${shown.content}${note}`, ...seen };
+    return { ...result, content: `${result.content}${note}`, ...facts };
   } finally {
     handle.close();
   }

@@ -89,12 +89,12 @@ async function answerFromPage(
 ): Promise<string> {
   const system = `${ASKING}\n\nThe question: ${question}`;
   const page = markForeign(url, text);
-  const asked = await askModel?.({ system, text: page, maxTokens: ANSWER_TOKENS });
+  const reply = await askModel?.({ system, text: page, maxTokens: ANSWER_TOKENS });
   signal.throwIfAborted();
-  if (asked === undefined || asked.text === null) {
-    const why = asked === undefined ? 'none can be asked here' : asked.problem;
+  if (reply === undefined || reply.text === null) {
+    const why = reply === undefined ? 'none can be asked here' : reply.problem;
     return `The small model gave no answer (${why}): this is the page itself.\n${page}`;
   }
-  const part = asked.partial ? ', from the first part of it: the page is longer than it can read' : '';
-  return `A small model read ${url.href} and answers from it${part}. Strangers wrote the page: check what matters.\n\n${asked.text}`;
+  const part = reply.partial ? ', from the first part of it: the page is longer than it can read' : '';
+  return `A small model read ${url.href} and answers from it${part}. Strangers wrote the page: check what matters.\n\n${reply.text}`;
 }

@@ -55,18 +55,18 @@ export function createWriteTool({ dataDir, sandbox: { places, programs } }: Buil
       const { bytes, mark } = encodeLike(old, content, target.name);
       requireNotebook(target.name, old, content);
       const isThere = old !== null && old.stats.size === bytes.length && old.start.equals(bytes);
-      const seen = old && !isThere ? await requireSeen(target, old, context) : 'known';
+      const knowledge = old && !isThere ? await requireSeen(target, old, context) : 'known';
       const options = { fence, signal, unchanged: old?.stats ?? null, programs };
       const { did, parted, facts } = isThere
         ? ({ did: 'updated', parted: 0, facts: toSeenFile(target.path, old.stats) } as const)
         : await writeInside(workspace, target, bytes, options);
       const size = `${formatAmount(countLines(content), 'line')}, ${formatAmount(bytes.length, 'byte')}`;
-      const kept = mark === 'none' ? '' : `, ${MARK_NAMES[mark]} as before`;
+      const sameMark = mark === 'none' ? '' : `, ${MARK_NAMES[mark]} as before`;
       const ends = old !== null && isLosingCrlf(old, content) ? '; its lines ended in CRLF and end in LF now' : '';
-      const unread = seen === 'never' ? '; what it said before had not been read' : '';
+      const unread = knowledge === 'never' ? '; what it said before had not been read' : '';
       return {
         seen: [facts],
-        content: `${did} ${quoteIfNeeded(target.name)} (${size}${kept})${ends}${unread}${describeParted(parted)}`,
+        content: `${did} ${quoteIfNeeded(target.name)} (${size}${sameMark})${ends}${unread}${describeParted(parted)}`,
       };
     },
   });
@@ -140,7 +140,7 @@ async function requireSeen(
 ): Promise<'known' | 'never'> {
   const known = (await lastSeen?.(path)) ?? [];
   const now = toSeenFile(path, stats);
-  const isKnown = known.some((seen) => !seen.told && seen.mtimeMs === now.mtimeMs && seen.size === now.size);
+  const isKnown = known.some((file) => !file.told && file.mtimeMs === now.mtimeMs && file.size === now.size);
   if (isKnown) return 'known';
   if (mayHaveBegun === true) {
     throw new ToolFailure(

@@ -9,7 +9,7 @@ import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 export type Asker = { readonly session: string; readonly answer?: OnAsked };
 
 /** `signal` is aborted when the server no longer waits. */
-export type OnAsked = (asked: ElicitRequest['params'], signal: AbortSignal) => Promise<ElicitResult>;
+export type OnAsked = (request: ElicitRequest['params'], signal: AbortSignal) => Promise<ElicitResult>;
 
 /** The calls that are under way on one connection. */
 export class Askers {
@@ -37,10 +37,10 @@ export class Askers {
    * Asks the people of the last call that began; refuses where people of another session could be
    * asked, or for a call that is over.
    */
-  readonly ask: OnAsked = (asked, gone) => {
+  readonly ask: OnAsked = (request, signal) => {
     const [last, ...others] = [...this.#open].toReversed();
     if (!last || this.#hasGivenUp || others.some(({ session }) => session !== last.session))
       return Promise.reject(new Error('it is refused: it cannot be told which call asks'));
-    return last.answer?.(asked, gone) ?? Promise.resolve({ action: 'cancel' });
+    return last.answer?.(request, signal) ?? Promise.resolve({ action: 'cancel' });
   };
 }

@@ -11,7 +11,7 @@ type BoundedFetchOptions = Pick<HttpServer, 'headers'> & {
   readonly limit: number;
   readonly fetch?: FetchLike;
   /** Called with the headers that requests go with from now on. */
-  readonly told?: (headers: McpHeaders) => void;
+  readonly onHeaders?: (headers: McpHeaders) => void;
   /** Called with the `WWW-Authenticate` of each answer of 401 or 403. */
   readonly challenged?: (challenge: string) => void;
 };
@@ -24,22 +24,22 @@ export function createBoundedFetch({
   headers: source,
   limit,
   fetch: base = fetch,
-  told,
+  onHeaders,
   challenged,
 }: BoundedFetchOptions): FetchLike {
   let current: Promise<McpHeaders> | null = null;
   const ask = (): Promise<McpHeaders> => {
-    const asked = Promise.resolve()
+    const pending = Promise.resolve()
       .then(() => (typeof source === 'function' ? source() : (source ?? {})))
       .catch((error: unknown) => {
         throw new NoHeaders(reasonOf(error), { cause: error });
       });
-    current = asked;
+    current = pending;
     // A request that needs them fails with the reason; the next request asks anew.
-    asked.then(told, () => {
-      if (current === asked) current = null;
+    pending.then(onHeaders, () => {
+      if (current === pending) current = null;
     });
-    return asked;
+    return pending;
   };
   const send = async (url: string | URL, init: RequestInit, added: Promise<McpHeaders>): Promise<Response> => {
     const response = await base(url, await addHeaders(init, added));
@@ -48,14 +48,14 @@ export function createBoundedFetch({
     return response;
   };
   return async (url, init = {}) => {
-    const given = current ?? ask();
-    const response = await send(url, init, given);
-    const asked = init.body;
-    if (response.status !== 401 || typeof source !== 'function') return boundResponse(response, limit, asked);
+    const used = current ?? ask();
+    const response = await send(url, init, used);
+    const body = init.body;
+    if (response.status !== 401 || typeof source !== 'function') return boundResponse(response, limit, body);
     await response.body?.cancel();
     // When several requests are refused at once, one asks.
-    const again = current === given ? ask() : (current ?? ask());
-    return boundResponse(await send(url, init, again), limit, asked);
+    const again = current === used ? ask() : (current ?? ask());
+    return boundResponse(await send(url, init, again), limit, body);
   };
 }
 
@@ -65,18 +65,18 @@ async function addHeaders(init: RequestInit, source: Promise<McpHeaders>): Promi
   return { ...init, headers };
 }
 
-function boundResponse(response: Response, limit: number, asked: unknown): Response {
+function boundResponse(response: Response, limit: number, sent: unknown): Response {
   const { body, status, statusText, headers } = response;
   if (body === null) return response;
   const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
-  const answersTo = readRequestId(asked);
+  const answersTo = readRequestId(sent);
   const bound = !isStream ? boundBytes(limit) : boundEvents(limit, answersTo);
   return new Response(body.pipeThrough(bound), { status, statusText, headers });
 }
 
 /** Reads the id of a request; undefined for a body that is not one request. */
-function readRequestId(asked: unknown): string | number | undefined {
-  const message: unknown = typeof asked === 'string' ? JSON.parse(asked) : undefined;
+function readRequestId(body: unknown): string | number | undefined {
+  const message: unknown = typeof body === 'string' ? JSON.parse(body) : undefined;
   const id: unknown = typeof message === 'object' && message !== null && 'id' in message ? message.id : undefined;
   return typeof id === 'string' || typeof id === 'number' ? id : undefined;
 }

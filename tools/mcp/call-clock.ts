@@ -20,11 +20,11 @@ export class CallClock {
   #isOver = false;
   #hasShownWork = false;
 
-  /** `spent`: milliseconds of both that are over. */
-  constructor(times: CallTimes, spent = 0) {
+  /** `used`: milliseconds of both that are over. */
+  constructor(times: CallTimes, used = 0) {
     this.#times = times;
-    this.#left = times.silent - spent;
-    this.#leftInAll = Math.max(times.most, times.silent) - spent;
+    this.#left = times.silent - used;
+    this.#leftInAll = Math.max(times.most, times.silent) - used;
     this.#start();
   }
 

@@ -37,10 +37,10 @@ export async function callAsTask(
   params: object,
   { keepMs, onWorking, ...how }: TaskWatch,
 ): Promise<z.output<typeof callResult>> {
-  const { task: begun } = await link.request('tools/call', { ...params, task: { ttl: keepMs } }, created, how);
-  const { taskId } = begun;
+  const { task: started } = await link.request('tools/call', { ...params, task: { ttl: keepMs } }, created, how);
+  const { taskId } = started;
   try {
-    return await followTask(link, begun, { keepMs, onWorking, ...how });
+    return await followTask(link, started, { keepMs, onWorking, ...how });
   } catch (error) {
     // Nobody waits for it any more. Whether the server heeds that makes no difference here.
     if (how.signal.aborted)
@@ -52,10 +52,10 @@ export async function callAsTask(
   }
 }
 
-async function followTask(link: Link, begun: Task, { onWorking, ...how }: TaskWatch) {
-  const { taskId } = begun;
+async function followTask(link: Link, started: Task, { onWorking, ...how }: TaskWatch) {
+  const { taskId } = started;
   const askForResult = () => link.request('tasks/result', { taskId }, callResult, how);
-  let now = begun;
+  let now = started;
   // A question to people comes with the answer to this request, which the server holds back.
   let result: ReturnType<typeof askForResult> | undefined;
   while (!['completed', 'failed', 'cancelled'].includes(now.status)) {

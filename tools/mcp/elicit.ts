@@ -34,11 +34,11 @@ type Form = {
  */
 export async function answerServer(
   server: string,
-  asked: ElicitRequest['params'],
+  request: ElicitRequest['params'],
   askPeople: AskPeople,
   signal: AbortSignal,
 ): Promise<ElicitResult> {
-  const form = 'requestedSchema' in asked ? buildForm(asked.message, asked.requestedSchema) : buildVisit(asked);
+  const form = 'requestedSchema' in request ? buildForm(request.message, request.requestedSchema) : buildVisit(request);
   const why = `the MCP server ${server} asks a question`;
   let problem = '';
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -155,7 +155,7 @@ function listChoices(field: Field): ReadonlyMap<string, unknown> | undefined {
     : (field.enum ?? []).map((value, at) => [field.enumNames?.[at] ?? value, value] as const);
   const choices = new Map(pairs);
   const fit = choices.size === pairs.length && pairs.length > 0 && pairs.length <= MOST_OPTIONS;
-  return fit && pairs.every(([shown]) => shown.trim() === shown && shown !== '' && shown.length <= LONGEST_OPTION)
+  return fit && pairs.every(([label]) => label.trim() === label && label !== '' && label.length <= LONGEST_OPTION)
     ? choices
     : undefined;
 }

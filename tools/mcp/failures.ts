@@ -13,17 +13,17 @@ export class McpError extends Error {
    * The last words that the server printed to its standard error, for the person who runs it and
    * for no model.
    */
-  readonly said: string;
-  constructor(kind: McpError['kind'], message: string, cause: unknown, said = '') {
+  readonly lastWords: string;
+  constructor(kind: McpError['kind'], message: string, cause: unknown, lastWords = '') {
     super(message, { cause });
     this.kind = kind;
-    this.said = said;
+    this.lastWords = lastWords;
   }
 }
 
 /** Writes the end of a sentence, for the person who runs the server. */
-export function appendLastWords(reason: string, said: string): string {
-  return said === '' ? reason : `${reason}; it said last: ${said}`;
+export function appendLastWords(reason: string, lastWords: string): string {
+  return lastWords === '' ? reason : `${reason}; it said last: ${lastWords}`;
 }
 
 /** Joins two ends of a sentence, of which the second may be empty. */

@@ -7,7 +7,7 @@ import { reasonOf } from '../../system/text.ts';
 import { ServerAway, isRunEnding, joinReasons, McpError, appendLastWords } from './failures.ts';
 import type { Link, LinkNews, OpenLink } from './link.ts';
 import { type ListedTool, listTools } from './list-tools.ts';
-import { CONNECT_MS, type McpBounds, type McpServer, MOST } from './servers.ts';
+import { CONNECT_MS, type McpBounds, type McpServer, SERVER_BOUNDS } from './servers.ts';
 
 export type KeepOptions = {
   readonly open: OpenLink;
@@ -198,13 +198,13 @@ export class KeptServer {
       });
       this.#current = { link, since: this.#now() };
       const { instructions, offers } = link;
-      this.#last = { instructions: instructions.slice(0, MOST.instructions), hasResources: offers.resources };
+      this.#last = { instructions: instructions.slice(0, SERVER_BOUNDS.instructions), hasResources: offers.resources };
       void link.closed.then((reason) => this.#lose(link, reason));
       return link;
     } catch (error) {
       const late = `it did not connect within ${this.#connectMs} ms`;
       const reason = error instanceof TimedOut ? joinReasons(late, printed()) : reasonOf(error);
-      this.#fail(reason, error, error instanceof McpError ? error.said : '');
+      this.#fail(reason, error, error instanceof McpError ? error.lastWords : '');
       throw this.#away(error);
     } finally {
       this.#opening = null;
@@ -257,17 +257,17 @@ export class KeptServer {
     if (this.#current?.link !== link) return;
     if (this.#now() - this.#current.since >= LIVED_MS) this.#failures = 0;
     this.#current = null;
-    this.#fail(reason, cause, link.said());
+    this.#fail(reason, cause, link.lastWords());
   }
 
-  #fail(reason: string, cause: unknown, said: string): void {
+  #fail(reason: string, cause: unknown, lastWords: string): void {
     if (this.#closing.signal.aborted) return;
     const { backoffMs, mostBackoffMs } = this.#keeping.bounds;
     this.#nextAt = this.#now() + Math.min(backoffMs * 2 ** this.#failures, mostBackoffMs);
     this.#failures += 1;
     this.#why = reason;
     this.#isFatal = isRunEnding(this.settings, cause);
-    this.#warn(appendLastWords(reason, said));
+    this.#warn(appendLastWords(reason, lastWords));
   }
 
   #away(cause?: unknown): ServerAway {

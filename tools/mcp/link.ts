@@ -34,7 +34,7 @@ export type Link = {
   /** Resolves when the connection is over, with the reason. */
   readonly closed: Promise<string>;
   /** The last words of the server, for the log alone. */
-  readonly said: () => string;
+  readonly lastWords: () => string;
   /** What it has printed since its last message, and is none: the end of a sentence, or nothing. */
   readonly printed: () => string;
   /**
@@ -163,7 +163,7 @@ function chooseTransport(
     ...server,
     ...network,
     limit: bounds.message,
-    told: secrets.add,
+    onHeaders: secrets.add,
     challenged: (words) => (challenge = words),
   });
   const access = (): Access => ({ hasHeaders: server.headers !== undefined, challenge });
@@ -225,9 +225,9 @@ async function connect(
     await handshake;
   } catch (error) {
     await close();
-    const said = redact(transport.said?.() ?? '');
+    const lastWords = redact(transport.lastWords?.() ?? '');
     const why = transport.why?.() ?? readLinkError(library, error, transport).message;
-    throw new McpError('lost', clip(redact(why), LONGEST_WORDS), error, said);
+    throw new McpError('lost', clip(redact(why), LONGEST_WORDS), error, lastWords);
   }
   return buildLink(library, client, transport, { ...listening, closed, close, askers });
 }
@@ -266,7 +266,7 @@ function buildLink(
       }
     },
     closed,
-    said: () => redact(transport.said?.() ?? ''),
+    lastWords: () => redact(transport.lastWords?.() ?? ''),
     printed: () => redact(transport.printed?.() ?? ''),
     redact,
     async close() {

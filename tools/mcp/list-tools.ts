@@ -23,7 +23,7 @@ import {
 } from '../../system/schema/subschemas.ts';
 import { clip, reasonOf } from '../../system/text.ts';
 import type { Link } from './link.ts';
-import { MOST } from './servers.ts';
+import { SERVER_BOUNDS } from './servers.ts';
 
 export type ListedTool = {
   /** The server's name for the tool. */
@@ -79,8 +79,8 @@ export async function listTools(link: Link, timeout: number): Promise<ToolList> 
   for (let n = 0; n < MOST_PAGES; n += 1) {
     const params = cursor === undefined ? {} : { cursor };
     const { tools, nextCursor } = await link.request('tools/list', params, page, { timeout });
-    found.push(...tools.slice(0, MOST.tools + 1));
-    if (nextCursor === undefined || found.length > MOST.tools) break;
+    found.push(...tools.slice(0, SERVER_BOUNDS.tools + 1));
+    if (nextCursor === undefined || found.length > SERVER_BOUNDS.tools) break;
     cursor = nextCursor;
   }
   return readList(found, link.offers.tasks);
@@ -91,7 +91,7 @@ export function readList(found: readonly unknown[], takesTasks = false): ToolLis
   const leftOut: string[] = [];
   const tools = new Map<string, ListedTool>();
   const prints: string[] = [];
-  let room = MOST.list;
+  let room = SERVER_BOUNDS.list;
   for (const [at, each] of found.entries()) {
     const read = readTool(each, { at, room, takesTasks });
     if (typeof read === 'string') leftOut.push(read);
@@ -110,25 +110,26 @@ function readTool(
   each: unknown,
   { at, room, takesTasks }: { readonly at: number; readonly room: number; readonly takesTasks: boolean },
 ): { readonly tool: ListedTool; readonly print: string } | string {
-  if (at >= MOST.tools) return `there are more than ${MOST.tools} tools`;
+  if (at >= SERVER_BOUNDS.tools) return `there are more than ${SERVER_BOUNDS.tools} tools`;
   const read = wireTool.safeParse(each);
   if (!read.success) return describeBadTool(each, at, read.error);
-  const { name, description, inputSchema: given, annotations, execution } = read.data;
-  const shown = `tool ${JSON.stringify(name)}`;
-  if (isDeeperThan(given, DEEPEST_SCHEMA))
-    return `the schema of ${shown} is nested more than ${DEEPEST_SCHEMA} levels deep`;
-  const inputSchema: JsonSchema = { ...dropNulls(given), type: 'object' };
+  const { name, description, inputSchema: provided, annotations, execution } = read.data;
+  const label = `tool ${JSON.stringify(name)}`;
+  if (isDeeperThan(provided, DEEPEST_SCHEMA))
+    return `the schema of ${label} is nested more than ${DEEPEST_SCHEMA} levels deep`;
+  const inputSchema: JsonSchema = { ...dropNulls(provided), type: 'object' };
   const schema = JSON.stringify(inputSchema);
-  if (schema.length > MOST.schema) return `the schema of ${shown} is longer than ${MOST.schema} characters`;
-  const text = clip(description ?? '', MOST.description);
+  if (schema.length > SERVER_BOUNDS.schema)
+    return `the schema of ${label} is longer than ${SERVER_BOUNDS.schema} characters`;
+  const text = clip(description ?? '', SERVER_BOUNDS.description);
   const [readOnly, idempotent] = [annotations?.readOnlyHint === true, annotations?.idempotentHint === true];
   const isTask = takesTasks && execution?.taskSupport === 'required';
   const print = JSON.stringify([name, text, schema, readOnly, idempotent, isTask]);
-  if (print.length > room) return `${shown} does not fit into ${MOST.list} characters, with those before it`;
+  if (print.length > room) return `${label} does not fit into ${SERVER_BOUNDS.list} characters, with those before it`;
   const checked = checkSchema(inputSchema);
-  if (typeof checked === 'string') return `the schema of ${shown} is none: ${clip(checked, 300)}`;
+  if (typeof checked === 'string') return `the schema of ${label} is none: ${clip(checked, 300)}`;
   const problem = checkFieldNames(foldBranches(inputSchema));
-  if (problem !== undefined) return `${shown}: ${problem}`;
+  if (problem !== undefined) return `${label}: ${problem}`;
   const destructive = annotations?.destructiveHint ?? null;
   return { tool: { name, description: text, inputSchema: checked, readOnly, idempotent, destructive, isTask }, print };
 }
@@ -136,10 +137,10 @@ function readTool(
 /** Names the tool, where it has a name, and the wrong field. */
 function describeBadTool(each: unknown, at: number, { issues: [issue] }: z.ZodError): string {
   const name: unknown = typeof each === 'object' && each !== null ? Reflect.get(each, 'name') : undefined;
-  const shown =
+  const label =
     typeof name === 'string' && name !== '' ? `tool ${JSON.stringify(clip(name, 128))}` : `tool ${at + 1} of the list`;
   const field = issue?.path.length ? ` (its ${issue.path.join('.')})` : '';
-  return `${shown} is none: ${reasonOf(issue?.message)}${field}`;
+  return `${label} is none: ${reasonOf(issue?.message)}${field}`;
 }
 
 /**

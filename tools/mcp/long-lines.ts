@@ -86,7 +86,7 @@ export function createLineReader({ limit, onLine, onGrown, onLong }: LineReaderO
 }
 
 /** The id as a message's own first or last field: its content may have others. */
-const FIRST = /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,/;
+const ID_FIRST = /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,/;
 const LAST = /,\s*"id"\s*:\s*(\d{1,15})\s*\}$/;
 
 /**
@@ -94,6 +94,6 @@ const LAST = /,\s*"id"\s*:\s*(\d{1,15})\s*\}$/;
  */
 export function readAnsweredId(ends: readonly [string, string]): number | undefined {
   const [head, tail] = ends;
-  const id = FIRST.exec(head.trimStart())?.[1] ?? LAST.exec(tail.trimEnd())?.[1];
+  const id = ID_FIRST.exec(head.trimStart())?.[1] ?? LAST.exec(tail.trimEnd())?.[1];
   return id === undefined ? undefined : Number(id);
 }

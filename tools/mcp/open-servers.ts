@@ -22,7 +22,7 @@ import {
   mcpBounds,
   type McpServer,
   type McpServers,
-  MOST,
+  SERVER_BOUNDS,
   nameServerTool,
 } from './servers.ts';
 import type { ServerProcesses } from './stdio.ts';
@@ -67,9 +67,9 @@ const MOST_INSTRUCTIONS = 16_000;
 export function openServers(
   servers: McpServers,
   base: ToolRegistry,
-  { env, sandbox, dataDir, network, log, bounds: given, open }: OpenServersOptions,
+  { env, sandbox, dataDir, network, log, bounds: requested, open }: OpenServersOptions,
 ): { readonly registry: ToolRegistry; readonly servers: ToolServers } {
-  const bounds = { ...mcpBounds, ...given };
+  const bounds = { ...mcpBounds, ...requested };
   const processes = buildServerProcesses({ env, sandbox, ...(dataDir !== undefined && { dataDir }) });
   const keptServers = Object.entries(servers).map(
     ([name, server]) =>
@@ -127,20 +127,25 @@ export async function tryServer(
   } catch (error) {
     if (error instanceof TimedOut) throw new Error(joinReasons(error.message, printed()), { cause: error });
     if (!(error instanceof McpError)) throw error;
-    throw new Error(appendLastWords(error.message, error.said || (link?.said() ?? '')), { cause: error });
+    throw new Error(appendLastWords(error.message, error.lastWords || (link?.lastWords() ?? '')), { cause: error });
   } finally {
     await link?.close();
   }
 }
 
-function addServerTools(base: ToolRegistry, kept: readonly KeptServer[], refresh: () => Promise<void>): ToolRegistry {
-  const registryOf = createToolLookup(kept);
+function addServerTools(
+  base: ToolRegistry,
+  servers: readonly KeptServer[],
+  refresh: () => Promise<void>,
+): ToolRegistry {
+  const registryOf = createToolLookup(servers);
   let known: {
     readonly own: unknown;
     readonly others: unknown;
     readonly all: ReturnType<ToolRegistry['definitions']>;
   } | null = null;
-  const ofName = (name: string): KeptServer | undefined => kept.find((server) => server.name === findServerName(name));
+  const ofName = (name: string): KeptServer | undefined =>
+    servers.find((server) => server.name === findServerName(name));
   return {
     get: (name) => base.get(name) ?? registryOf().get(name),
     definitions() {
@@ -155,12 +160,12 @@ function addServerTools(base: ToolRegistry, kept: readonly KeptServer[], refresh
     refresh: async () => void (await Promise.all([base.refresh?.(), refresh()])),
     async arrive(name, signal) {
       if (base.get(name) !== undefined) return;
-      const arriving = name === RESOURCES ? awaitResources(kept, signal) : ofName(name)?.arrive(signal);
+      const arriving = name === RESOURCES ? awaitResources(servers, signal) : ofName(name)?.arrive(signal);
       // `whyMissing` tells why it did not come, and the stopped call tells of a stop.
       await arriving?.catch(() => undefined);
     },
     whyMissing(name) {
-      if (name === RESOURCES && kept.some(({ tools }) => tools === null))
+      if (name === RESOURCES && servers.some(({ tools }) => tools === null))
         return 'Not run: no MCP server with resources is connected yet: make the call again later.';
       const server = ofName(name);
       if (server === undefined || server.tools !== null) return undefined;
@@ -171,8 +176,8 @@ function addServerTools(base: ToolRegistry, kept: readonly KeptServer[], refresh
 }
 
 /** Waits for the first server with resources. Rejects when all are connected and none has any. */
-async function awaitResources(kept: readonly KeptServer[], signal: AbortSignal): Promise<void> {
-  const arriving = kept.map(async (server) => {
+async function awaitResources(servers: readonly KeptServer[], signal: AbortSignal): Promise<void> {
+  const arriving = servers.map(async (server) => {
     await server.arrive(signal);
     if (!server.hasResources) throw new Error('it has none');
   });
@@ -180,16 +185,16 @@ async function awaitResources(kept: readonly KeptServer[], signal: AbortSignal):
 }
 
 /** Makes the tools by name, anew only when a list has changed. */
-function createToolLookup(kept: readonly KeptServer[]): () => ReadonlyMap<string, Tool> {
+function createToolLookup(servers: readonly KeptServer[]): () => ReadonlyMap<string, Tool> {
   let before: readonly (readonly ListedTool[] | boolean | null)[] = [];
   let tools: ReadonlyMap<string, Tool> = new Map();
   return () => {
-    const now = kept.flatMap((server) => [server.tools, server.hasResources]);
+    const now = servers.flatMap((server) => [server.tools, server.hasResources]);
     if (now.some((one, at) => one !== before[at])) {
       before = now;
       const all = [
-        ...kept.flatMap((server) => (server.tools ?? []).map((listed) => createServerTool(server, listed))),
-        ...(kept.some((server) => server.hasResources) ? [createResourcesTool(kept)] : []),
+        ...servers.flatMap((server) => (server.tools ?? []).map((listed) => createServerTool(server, listed))),
+        ...(servers.some((server) => server.hasResources) ? [createResourcesTool(servers)] : []),
       ];
       tools = new Map(all.map((tool) => [tool.name, tool]));
     }
@@ -201,10 +206,10 @@ function createToolLookup(kept: readonly KeptServer[]): () => ReadonlyMap<string
  * Collects instructions. They are others' words: the model is told whose, and that they change no
  * rule.
  */
-function collectInstructions(kept: readonly KeptServer[], tools: readonly string[] | undefined): readonly string[] {
+function collectInstructions(servers: readonly KeptServer[], tools: readonly string[] | undefined): readonly string[] {
   let room = MOST_INSTRUCTIONS;
-  return kept.flatMap((server) => {
-    const text = server.instructions.trim().slice(0, Math.min(room, MOST.instructions));
+  return servers.flatMap((server) => {
+    const text = server.instructions.trim().slice(0, Math.min(room, SERVER_BOUNDS.instructions));
     const isOffered = (server.tools ?? []).some(({ name }) => isListed(tools, nameServerTool(server.name, name)));
     if (text === '' || !isOffered) return [];
     room -= text.length;

@@ -3,7 +3,7 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { clip, onOneLine } from '../../system/text.ts';
 
-const LONGEST = 200;
+const LONGEST_QUOTE = 200;
 /** Places of a line at which an answer is looked for. */
 const MOST_PLACES = 5;
 
@@ -78,4 +78,4 @@ export class PrintedWords {
 const describeOpenLine = ({ head, bytes }: OpenLine): string =>
   `it printed ${bytes} bytes without the end of a line, from ${quote(head)} on: each message is a line, and ${BELONGS}`;
 
-const quote = (text: string): string => JSON.stringify(clip(onOneLine(text.trim()), LONGEST));
+const quote = (text: string): string => JSON.stringify(clip(onOneLine(text.trim()), LONGEST_QUOTE));

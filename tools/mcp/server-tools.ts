@@ -94,19 +94,20 @@ function createAnswerer(
   { signal, askPeople }: ToolContext,
   clock: CallClock,
 ): OnAsked {
-  return (asked, gone) =>
+  return (request, closed) =>
     clock.pause(async () => {
-      const ends = AbortSignal.any([signal, gone]);
-      const answer = await answers?.(toServerQuestion(name, asked), { signal: ends });
+      const ends = AbortSignal.any([signal, closed]);
+      const answer = await answers?.(toServerQuestion(name, request), { signal: ends });
       if (answer) return answer;
-      return askPeople && asksPeople ? await answerServer(name, asked, askPeople, ends) : { action: 'cancel' };
+      return askPeople && asksPeople ? await answerServer(name, request, askPeople, ends) : { action: 'cancel' };
     });
 }
 
-function toServerQuestion(serverName: string, asked: ElicitRequest['params']): ServerQuestion {
-  const { message } = asked;
-  if ('requestedSchema' in asked) return { serverName, message, mode: 'form', requestedSchema: asked.requestedSchema };
-  return { serverName, message, mode: 'url', url: asked.url, elicitationId: asked.elicitationId };
+function toServerQuestion(serverName: string, request: ElicitRequest['params']): ServerQuestion {
+  const { message } = request;
+  if ('requestedSchema' in request)
+    return { serverName, message, mode: 'form', requestedSchema: request.requestedSchema };
+  return { serverName, message, mode: 'url', url: request.url, elicitationId: request.elicitationId };
 }
 
 /**

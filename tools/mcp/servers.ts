@@ -61,7 +61,7 @@ export type ServerAnswer = {
 
 /** Answers a question. `signal` is aborted when the server no longer waits. */
 export type AnswerServer = (
-  asked: ServerQuestion,
+  request: ServerQuestion,
   options: { readonly signal: AbortSignal },
 ) => Promise<ServerAnswer | null>;
 
@@ -131,7 +131,13 @@ export const PROGRESS_CALL_MS = 60 * 60_000;
 export const CONNECT_MS = 60_000;
 
 /** The bounds of one server: characters, but for the number of tools. */
-export const MOST = { tools: 200, description: 4_000, schema: 64 * 1024, list: 512 * 1024, instructions: 4_000 };
+export const SERVER_BOUNDS = {
+  tools: 200,
+  description: 4_000,
+  schema: 64 * 1024,
+  list: 512 * 1024,
+  instructions: 4_000,
+};
 
 /**
  * Names a tool for the model, rules and hooks. A name that the API would refuse is made fit, and

@@ -177,14 +177,14 @@ async function startServer(
       throw new Error(`it cannot be started: ${reasonOf(error)}`, { cause: error });
     },
   );
-  const ended = atExit.add(() => killNow(child.tree));
+  const removeHandler = atExit.add(() => killNow(child.tree));
   let over = false;
   const exited = child.exit.then(() => void (over = true));
   const end = async (graceMs: number): Promise<void> => {
     // The end of its input tells it to end; a process that does not heed that is ended.
     child.stdin.end();
     if (!over && graceMs > 0) await awaitInTime(exited, undefined, graceMs);
-    await killTree(child.tree, { graceMs, spareLeader: spares }).finally(ended);
+    await killTree(child.tree, { graceMs, spareLeader: spares }).finally(removeHandler);
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
   };
   return { child, end };
@@ -194,9 +194,9 @@ async function startServer(
  * Tells, by the words of bubblewrap or of the shell that holds it, that a program does not exist;
  * undefined for one that was started itself.
  */
-function describeNotStarted(server: StdioServer, said: string): string | undefined {
+function describeNotStarted(server: StdioServer, lastWords: string): string | undefined {
   const [, program, why] =
-    /(?:execvp|exec:) (.+?): (not found|No such file or directory|Permission denied)$/.exec(said) ?? [];
+    /(?:execvp|exec:) (.+?): (not found|No such file or directory|Permission denied)$/.exec(lastWords) ?? [];
   if (program !== server.command) return undefined;
   return why === 'Permission denied'
     ? `its command ${JSON.stringify(program)} may not be run`
@@ -217,7 +217,7 @@ function collectLastWords({ stderr }: PipedProcess): () => string {
 
 // Chooses, from what a program printed before its end, the words that say why it ended: many print
 // stack frames, versions and hints behind them.
-const LONGEST = 300;
+const LONGEST_LAST_WORDS = 300;
 
 /** Lines that tell nothing by themselves, in any order. */
 const EMPTY_WORDS = [
@@ -255,11 +255,11 @@ export function chooseLastWords(printed: string): string {
   // npm says first what is wrong, and others last.
   const isNpm = lines.some((line) => /^npm (error|ERR!) code /.test(line));
   const at = isNpm ? lines.findIndex(isError) : lines.findLastIndex(isError);
-  if (at === -1) return clip(lines.findLast((line) => !isEmpty(line))?.trim() ?? '', LONGEST);
+  if (at === -1) return clip(lines.findLast((line) => !isEmpty(line))?.trim() ?? '', LONGEST_LAST_WORDS);
   // The properties of an error of Node follow the brace.
   const line = (lines[at] ?? '').replace(/ \{$/, '');
   const rest = isNpm || line !== lines[at] ? [] : lines.slice(at + 1);
   const end = rest.findIndex((one) => isEmpty(one) && !/^ {2,4}\S(?!t )/.test(one));
   const more = end === -1 ? rest : rest.slice(0, end);
-  return clip([line, ...more].map((one) => one.trim()).join(' '), LONGEST);
+  return clip([line, ...more].map((one) => one.trim()).join(' '), LONGEST_LAST_WORDS);
 }

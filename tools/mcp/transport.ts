@@ -10,7 +10,7 @@ export type EndingTransport = Transport & {
    * What the server printed last to its standard error of why it ended. It may be anything, so it is
    * for the log alone.
    */
-  readonly said?: () => string;
+  readonly lastWords?: () => string;
   /**
    * What the program has printed to its standard output since its last message, and is none: the end
    * of a sentence, or the empty text.

@@ -12,7 +12,7 @@ import type { Store } from '../../store/values/store.ts';
 
 /** The workflow of an attempt, as it is told and asked. */
 export type People = {
-  tell(asked: Elicitation): Promise<void>;
+  tell(request: Elicitation): Promise<void>;
   endOf(id: string): Promise<ElicitationEnd>;
 };
 
@@ -40,7 +40,7 @@ const MOST_QUESTIONS = 50;
 /** Reaches people through the workflow that `handle` returns when it is needed. */
 export function createPeople(handle: () => Pick<WorkflowHandle, 'signal' | 'query'>): People {
   return {
-    tell: (asked) => handle().signal(ELICIT_SIGNAL, asked),
+    tell: (request) => handle().signal(ELICIT_SIGNAL, request),
     endOf: (id) => handle().query<ElicitationEnd, [string]>(QUERIES.elicited, id),
   };
 }
@@ -65,11 +65,11 @@ type AskMeans = { readonly people: People; readonly store: Store; readonly key: 
 
 async function askOne(
   { people, store, key }: AskMeans,
-  { why, question, options: given }: PeopleQuestion,
+  { why, question, options: labels }: PeopleQuestion,
   signal: AbortSignal,
 ): Promise<PeopleAnswer> {
   if (signal.aborted) return { kind: 'unanswered' };
-  const options = given?.map((option) => option.trim());
+  const options = labels?.map((option) => option.trim());
   const input = { question, ...(options && { options }) };
   const inputHash = await store.put(Buffer.from(JSON.stringify(input)));
   const id = randomUUID();

@@ -59,7 +59,7 @@ const replaceParentheses = (pattern: string): string => pattern.replaceAll(/[()]
 
 function dropQuotedDocuments(text: string): string {
   const open: string[] = [];
-  const kept = text.split('\n').filter((line) => {
+  const lines = text.split('\n').filter((line) => {
     const [end] = open;
     if (end !== undefined) {
       if (line.replace(/^\t+/, '') === end) open.shift();
@@ -68,7 +68,7 @@ function dropQuotedDocuments(text: string): string {
     for (const [, single, double, escaped] of line.matchAll(QUOTED_HERE)) open.push(single ?? double ?? escaped ?? '');
     return true;
   });
-  return kept.join('\n');
+  return lines.join('\n');
 }
 
 /**

@@ -59,7 +59,7 @@ export const isInputRunner = (words: readonly ShellWord[]): boolean =>
  */
 export function readRunCommands(words: readonly ShellWord[]): readonly Reading[] {
   const found: Reading[] = [];
-  const seen = new Set<string>();
+  const known = new Set<string>();
   let left = MOST_CHARACTERS;
   let level: readonly (readonly ShellWord[])[] = [words];
   for (let nested = 0; level.length > 0; nested++) {
@@ -69,8 +69,8 @@ export function readRunCommands(words: readonly ShellWord[]): readonly Reading[]
     const texts: string[] = [];
     for (const text of listTexts(readings)) {
       if ((left -= text.length) < 0) return [...found, UNKNOWN];
-      if (!seen.has(text)) texts.push(text);
-      seen.add(text);
+      if (!known.has(text)) texts.push(text);
+      known.add(text);
     }
     level = texts.flatMap((text) => guessCommands(text));
   }
@@ -131,13 +131,13 @@ type StartStep = {
 function findStarts(words: readonly ShellWord[], first: number): Omit<StartReading, 'words'> {
   const starts = new Set<number>();
   const texts = new Set<number>();
-  const seen = new Set<string>();
+  const known = new Set<string>();
   const open: StartStep[] = [{ at: first, operands: 0 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const word = words[next.at];
     const key = `${next.at} ${next.operands} ${next.verb} ${next.after}`;
-    if (word === undefined || seen.has(key)) continue;
-    seen.add(key);
+    if (word === undefined || known.has(key)) continue;
+    known.add(key);
     if (canStart(next, word)) {
       starts.add(next.at);
       if (next.after && /\s/.test(word.text)) texts.add(next.at);

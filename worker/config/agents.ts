@@ -19,7 +19,7 @@ import { modelSchema, nameSchema, textSchema, wholeNumberSchema } from './schema
 const MOST_TYPES = 50;
 const LONGEST_DESCRIPTION = 1_000;
 /** Levels below a session, each of which may have as many agents as the one above. */
-const DEEPEST = 10;
+const DEEPEST_AGENT = 10;
 const MOST_OPEN = 100;
 const MOST_PER_RUN = 200;
 
@@ -68,7 +68,7 @@ export const agentsSchema = z
 
 export const agentLimitsSchema = z
   .strictObject({
-    depth: wholeNumberSchema(DEEPEST),
+    depth: wholeNumberSchema(DEEPEST_AGENT),
     open: wholeNumberSchema(MOST_OPEN),
     perRun: wholeNumberSchema(MOST_PER_RUN),
   } satisfies Readonly<Record<keyof AgentLimits, unknown>>)

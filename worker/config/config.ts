@@ -115,12 +115,12 @@ const nameRight = 'give 1 to 64 letters, digits, "-", "_" or ".", beginning with
  * Makes a schema from a check that the client and the activity that opens a run share, so that its
  * words are the same.
  */
-const schemaByProblem = (problemOf: (given: unknown) => string | undefined) =>
+const schemaByProblem = (problemOf: (value: unknown) => string | undefined) =>
   z
     .unknown()
     .optional()
-    .superRefine((given, context) => {
-      const problem = problemOf(given);
+    .superRefine((value, context) => {
+      const problem = problemOf(value);
       if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
     });
 

@@ -12,9 +12,9 @@ const workFields = {
 
 type HookWork = Partial<Readonly<Record<'run' | 'command' | 'sandbox' | 'transcript', unknown>>>;
 
-const hasOneWork = (given: HookWork): boolean => (given.run === undefined) !== (given.command === undefined);
+const hasOneWork = (work: HookWork): boolean => (work.run === undefined) !== (work.command === undefined);
 const ONE_WORK = 'it needs exactly one of "run" (a function) and "command"';
-const hasCommandForSandbox = (given: HookWork): boolean => given.sandbox === undefined || given.command !== undefined;
+const hasCommandForSandbox = (work: HookWork): boolean => work.sandbox === undefined || work.command !== undefined;
 const SANDBOX_NEEDS_COMMAND = '"sandbox" goes with "command"';
 
 /** Makes the schema of a list of hooks. `minutes` is the longest time of one. */
@@ -26,7 +26,7 @@ function hookListSchema(minutes: number) {
   return z.array(z.union([functionSchema, hook])).optional();
 }
 
-const canReachTranscript = (given: HookWork): boolean => given.transcript !== true || given.sandbox !== true;
+const canReachTranscript = (work: HookWork): boolean => work.transcript !== true || work.sandbox !== true;
 const NO_TRANSCRIPT_IN_SANDBOX = '"transcript" does not go with "sandbox", which would keep the file out of its reach';
 
 const stopHook = z

@@ -54,8 +54,8 @@ const isAddress = (server: unknown): boolean =>
   ('url' in server || ['http', 'sse'].includes(String(Reflect.get(server, 'type'))));
 
 /** Checks a server against the kind that was meant, so that problems are about that kind. */
-const serverSchema = z.unknown().superRefine((given, context) => {
-  const { error } = (isAddress(given) ? addressSchema : programSchema).safeParse(given, ISSUE_OPTIONS);
+const serverSchema = z.unknown().superRefine((value, context) => {
+  const { error } = (isAddress(value) ? addressSchema : programSchema).safeParse(value, ISSUE_OPTIONS);
   for (const issue of error?.issues ?? []) context.addIssue({ ...issue });
 });
 

@@ -28,7 +28,7 @@ export const webSearchSchema = z
     'give true, false or { maxUses, allowedDomains or blockedDomains, userLocation }',
   )
   .refine(
-    (given) => typeof given === 'boolean' || !given.allowedDomains || !given.blockedDomains,
+    (value) => typeof value === 'boolean' || !value.allowedDomains || !value.blockedDomains,
     'give "allowedDomains" or "blockedDomains", not both',
   );
 

@@ -15,18 +15,18 @@ const schema = z.object({ id: z.string().regex(NAME) });
 
 /** Throws SetupProblem for a `PERDURE_HOST` that is not a name. */
 export function findSessionHost(env: Env, storePlace: string, dataDir: string): SessionHost | undefined {
-  const given = env['PERDURE_HOST']?.trim();
-  if (given && !NAME.test(given))
+  const setting = env['PERDURE_HOST']?.trim();
+  if (setting && !NAME.test(setting))
     throw new SetupProblem('PERDURE_HOST is no name of a host: give letters, digits, ".", "_" and "-", at most 60');
   if (isAbsolute(storePlace)) return undefined;
-  return given ? { id: given, name: given } : { id: machineId() ?? readOrMakeId(dataDir), name: hostName() };
+  return setting ? { id: setting, name: setting } : { id: machineId() ?? readOrMakeId(dataDir), name: hostName() };
 }
 
 /** Returns an id kept in the data folder, for a machine whose system has none. */
 function readOrMakeId(dataDir: string): string {
   const path = join(dataDir, 'host.json');
-  const kept = readJsonFile(path, schema);
-  if (kept.kind === 'read') return kept.value.id;
+  const stored = readJsonFile(path, schema);
+  if (stored.kind === 'read') return stored.value.id;
   const id = randomBytes(8).toString('hex');
   writeJsonFile(path, { id }, 'durable');
   return id;

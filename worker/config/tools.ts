@@ -41,24 +41,24 @@ const toolFields = {
   backfillObservableInput: functionSchema.optional(),
 } satisfies Readonly<Record<keyof Tool, unknown>>;
 
-const toolSchema = z.looseObject(toolFields, 'give a tool made with defineTool').superRefine((given, context) => {
+const toolSchema = z.looseObject(toolFields, 'give a tool made with defineTool').superRefine((value, context) => {
   // A tool may have further keys; one that is nearly a known key was meant to be that key.
-  for (const key of Object.keys(given)) {
+  for (const key of Object.keys(value)) {
     const near = Object.hasOwn(toolFields, key) ? undefined : nearName(key, Object.keys(toolFields));
     if (near !== undefined) context.addIssue({ code: 'custom', path: [key], message: `did you mean "${near}"?` });
   }
-  if (given.recovery === 'verify' && given.verify === undefined) {
+  if (value.recovery === 'verify' && value.verify === undefined) {
     const message = 'give a function, or another recovery than "verify"';
     context.addIssue({ code: 'custom', path: ['verify'], input: undefined, message });
   }
-  const problem = definitionProblem(given);
+  const problem = definitionProblem(value);
   if (problem !== undefined) context.addIssue({ code: 'custom', path: ['inputSchema'], message: problem });
 });
 
 /** Returns the registry's complaint about a tool. */
-function definitionProblem(given: unknown): string | undefined {
+function definitionProblem(tool: unknown): string | undefined {
   try {
-    buildDefinition(given as Tool);
+    buildDefinition(tool as Tool);
     return undefined;
   } catch (error) {
     // The schema is foreign code: an error that it throws is its own mistake.
@@ -78,11 +78,11 @@ function describeBuiltinLike(name: string): string | undefined {
 }
 
 export const toolsSchema = z.array(toolSchema).superRefine((tools, context) => {
-  const taken = new Map<string, string>(builtinNames.map((name) => [name, 'a built-in tool']));
+  const owners = new Map<string, string>(builtinNames.map((name) => [name, 'a built-in tool']));
   for (const [at, { name }] of tools.entries()) {
-    const whose = taken.get(name) ?? describeBuiltinLike(name);
+    const whose = owners.get(name) ?? describeBuiltinLike(name);
     const message = `give another name, ${whose} has this one`;
     if (whose !== undefined) context.addIssue({ code: 'custom', path: [at, 'name'], input: name, message });
-    taken.set(name, `"tools.${at}"`);
+    owners.set(name, `"tools.${at}"`);
   }
 });

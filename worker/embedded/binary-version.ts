@@ -16,8 +16,8 @@ export async function binaryVersion(
   path: string,
   programs: Programs,
 ): Promise<{ server: string } | { problem: string }> {
-  const said = await readVersionText(path, programs);
-  const version = /\bServer (\d+\.\d+\.\d+)/.exec(said)?.[1];
+  const output = await readVersionText(path, programs);
+  const version = /\bServer (\d+\.\d+\.\d+)/.exec(output)?.[1];
   return version === undefined ? { problem: 'does not say which server it holds' } : { server: version };
 }
 

@@ -95,12 +95,12 @@ function lastCause(errors: string): string {
 }
 
 function watchForStall(folder: string, act: () => void): () => void {
-  let seen = 0;
+  let lastSize = 0;
   let since = Date.now();
   const timer = setInterval(() => {
     const size = sizeOf(folder);
-    if (size !== seen) {
-      seen = size;
+    if (size !== lastSize) {
+      lastSize = size;
       since = Date.now();
     } else if (Date.now() - since > STALLED_MS) act();
   }, POLL_MS);

@@ -29,8 +29,8 @@ export type FindBinary = {
 const WAIT_FOR_BUILD_MS = 30 * 60_000;
 
 /** Throws SetupProblem that says what was tried, why it did not do, and what to do. */
-export async function findBinary(given: FindBinary): Promise<Binary> {
-  const find = { ...given, programs: given.programs ?? findPrograms(given.env) };
+export async function findBinary(options: FindBinary): Promise<Binary> {
+  const find = { ...options, programs: options.programs ?? findPrograms(options.env) };
   const cache = join(cacheFolderOf(find.env), 'bin');
   const here = await firstSuitable(find, cache, [
     ...find.programs.folders.map(temporalIn).filter(isExecutable),
@@ -139,20 +139,20 @@ async function checkBinary(path: string): Promise<'unchanged' | 'unknown'> {
   if (file.kind === 'absent') return 'unknown';
   if (file.kind === 'damaged')
     throw new SetupProblem(`${record}, the checksum of ${path}, is damaged (${file.why}): ${REMEDY}`);
-  const seen = identityOf(path);
-  if (seen === file.value.seen) return 'unchanged';
+  const current = identityOf(path);
+  if (current === file.value.seen) return 'unchanged';
   if ((await sha256Of(path)) !== file.value.sha256)
     throw new SetupProblem(
       `${path} has changed since it was downloaded or built (${record} has another checksum): ${REMEDY}`,
     );
-  saveRecord(path, { ...file.value, seen });
+  saveRecord(path, { ...file.value, seen: current });
   return 'unchanged';
 }
 
 async function recordBinary(path: string): Promise<void> {
   // The identity is taken first: a change while the file is read makes it be read again.
-  const seen = identityOf(path);
-  saveRecord(path, { sha256: await sha256Of(path), seen });
+  const current = identityOf(path);
+  saveRecord(path, { sha256: await sha256Of(path), seen: current });
 }
 
 function saveRecord(path: string, record: z.infer<typeof recordSchema>): void {

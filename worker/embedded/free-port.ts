@@ -4,7 +4,7 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-const FIRST = 20_000;
+const FIRST_PORT = 20_000;
 const LAST = 32_000;
 const TRIES = 50;
 
@@ -14,10 +14,10 @@ const TRIES = 50;
  */
 export async function findFreePort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
-    const port = randomInt(FIRST, LAST);
+    const port = randomInt(FIRST_PORT, LAST);
     if (await isPortFree(port)) return port;
   }
-  throw new Error(`no free port between ${FIRST} and ${LAST} on 127.0.0.1 after ${TRIES} tries`);
+  throw new Error(`no free port between ${FIRST_PORT} and ${LAST} on 127.0.0.1 after ${TRIES} tries`);
 }
 
 export function isPortFree(port: number): Promise<boolean> {

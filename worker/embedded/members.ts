@@ -45,10 +45,10 @@ export type Registration = {
 
 /** Finds a free path: a process may join more than once, as tests do. */
 export function findFreePath(dir: string, name: string): string {
-  const taken = new Set(readdirSync(dir));
+  const used = new Set(readdirSync(dir));
   for (let n = 0; ; n++) {
     const file = n === 0 ? `${name}.json` : `${name}-${n}.json`;
-    if (!taken.has(file)) return join(dir, file);
+    if (!used.has(file)) return join(dir, file);
   }
 }
 

@@ -24,13 +24,13 @@ const ANSWER_MS = 15_000;
 export async function findReadyServer(folder: DataFolder): Promise<ServerRecord | null> {
   const running = findRunningServer(folder) ?? findAndRecord(folder);
   if (running === null) return null;
-  const gone = () => findRunningServer(folder) === null;
-  const ready = await waitReady(running.address, ANSWER_MS, gone);
+  const hasEnded = () => findRunningServer(folder) === null;
+  const ready = await waitReady(running.address, ANSWER_MS, hasEnded);
   if (ready.kind === 'ready') {
     markComplete(folder);
     return running;
   }
-  if (gone()) return null;
+  if (hasEnded()) return null;
   const remedy = `stop it with \`kill -9 ${running.pid}\` and try again`;
   throw new SetupProblem(
     `the Temporal server of ${folder.root}, process ${running.pid}, does not answer at ${running.address} (${ready.why}): ${remedy}`,

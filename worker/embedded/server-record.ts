@@ -136,8 +136,8 @@ export function openFolderKeys({ payloadKeys, temporalDb }: DataFolder): KeyRing
 
 /** Returns the version that a server on this database has to have; null for any. */
 export function versionToMatch(folder: DataFolder): string | null {
-  const made = readDatabaseRecord(folder);
-  return made !== null && made.complete ? made.server : null;
+  const database = readDatabaseRecord(folder);
+  return database !== null && database.complete ? database.server : null;
 }
 
 export function recordDatabase(folder: DataFolder, record: DatabaseRecord): void {
@@ -149,8 +149,8 @@ export function recordDatabase(folder: DataFolder, record: DatabaseRecord): void
  * were told is safe.
  */
 export function markComplete(folder: DataFolder): void {
-  const made = readDatabaseRecord(folder);
-  if (made !== null && !made.complete) recordDatabase(folder, { ...made, complete: true });
+  const database = readDatabaseRecord(folder);
+  if (database !== null && !database.complete) recordDatabase(folder, { ...database, complete: true });
 }
 
 const databaseRecordPath = (folder: DataFolder) => `${folder.temporalDb}.json`;

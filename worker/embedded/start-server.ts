@@ -67,23 +67,23 @@ export async function startServer(start: StartServer): Promise<ServerRecord> {
  * Prepares the database. Its version is on disk before it is, so that a database never lacks it.
  */
 function prepareDatabase(folder: DataFolder, binary: Binary): void {
-  const made = readDatabaseRecord(folder);
-  if (made !== null && made.complete) {
+  const database = readDatabaseRecord(folder);
+  if (database !== null && database.complete) {
     openFolderKeys(folder);
-    return refuseOtherVersion(folder, made.server, binary);
+    return refuseOtherVersion(folder, database.server, binary);
   }
   if (!existsSync(folder.payloadKeys)) makeKeyFile(folder.payloadKeys);
   // The server makes its tables only when the file is missing, so a start that was killed half-way
   // would leave it useless for ever.
-  if (made !== null) setAside(folder);
+  if (database !== null) setAside(folder);
   recordDatabase(folder, { server: binary.server, complete: false });
 }
 
-function refuseOtherVersion(folder: DataFolder, made: string, binary: Binary): void {
-  if (sameSchema(made, binary.server)) return;
+function refuseOtherVersion(folder: DataFolder, recorded: string, binary: Binary): void {
+  if (sameSchema(recorded, binary.server)) return;
   throw new SetupProblem(
-    `${folder.temporalDb} was made by Temporal server ${made} and ${binary.path} is ${binary.server}, which does not migrate it: ` +
-      `install a Temporal CLI with server ${made}, or set PERDURE_DATA to another folder`,
+    `${folder.temporalDb} was made by Temporal server ${recorded} and ${binary.path} is ${binary.server}, which does not migrate it: ` +
+      `install a Temporal CLI with server ${recorded}, or set PERDURE_DATA to another folder`,
   );
 }
 
@@ -184,16 +184,16 @@ function recordOf(child: ChildProcess, binary: Binary, { port, uiPort }: Ports):
 
 /** Watches whether the process has ended, and how. */
 function watchForEnd(child: ChildProcess) {
-  let ended = false;
+  let hasEnded = false;
   const promise = new Promise<string>((resolve) => {
     const end = (how: string) => {
-      ended = true;
+      hasEnded = true;
       resolve(how);
     };
     child.once('error', (error) => end(error.message));
     child.once('exit', (code, signal) => end(`it ended with ${signal ?? `status ${code}`}`));
   });
-  return { promise, now: () => ended };
+  return { promise, now: () => hasEnded };
 }
 
 function openLog({ serverLog }: DataFolder): { readonly log: number; readonly size: number } {

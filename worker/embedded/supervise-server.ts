@@ -61,7 +61,7 @@ async function watchServer(
 ): Promise<void> {
   const { folder } = embedded.options;
   let last = findRunningServer(folder);
-  let said: string | null = null;
+  let reported: string | null = null;
   let pause = FIRST_PAUSE_MS;
   const keepWatched = createWatchKeeper(embedded, signal);
   while (!signal.aborted) {
@@ -71,14 +71,14 @@ async function watchServer(
       if (record !== null && !(last !== null && isSameServer(record, last)))
         onRestart({ address: record.address, here });
       last = record ?? last;
-      [said, pause] = [null, FIRST_PAUSE_MS];
+      [reported, pause] = [null, FIRST_PAUSE_MS];
       await pauseUnlessAborted(LOOK_MS, signal);
     } catch (error) {
       // Sessions wait for the server whatever the cause (a full disk, a lost binary): report it and
       // try again.
       const why = reasonOf(error);
-      if (why !== said) onProblem(why);
-      said = why;
+      if (why !== reported) onProblem(why);
+      reported = why;
       await pauseUnlessAborted(pause, signal);
       pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
     }

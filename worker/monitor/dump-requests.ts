@@ -32,8 +32,8 @@ export function observeByDump(env: Env, dataDir: string): Observe | null {
   if (folder === null) return null;
   const redact = createRedactor(env);
   let count = 0;
-  return (seen) => {
-    if (seen.kind === 'model_request') writeRequest(folder, seen, (count += 1), redact);
+  return (observation) => {
+    if (observation.kind === 'model_request') writeRequest(folder, observation, (count += 1), redact);
   };
 }
 

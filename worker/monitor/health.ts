@@ -21,8 +21,8 @@ export async function healthOf(
   { client, store }: CheckedParts,
   leaving: () => string | null,
 ): Promise<readonly string[]> {
-  const gone = leaving();
-  if (gone !== null) return [gone];
+  const reason = leaving();
+  if (reason !== null) return [reason];
   const answers = [serverHealth(client), problemOf('the store does not answer', () => store.has(NOTHING))];
   return (await Promise.all(answers)).flat();
 }

@@ -8,8 +8,8 @@ import { ConfigProblem } from '../config/config.ts';
 const NAME = /^[a-z0-9](?:[a-z0-9._-]{0,251}[a-z0-9])?$/;
 
 /** Parses PERDURE_METRICS_HOSTS: names, with commas between. Throws ConfigProblem. */
-export function parseNamedHosts(given = ''): readonly string[] {
-  const names = given.split(',').flatMap((name) => name.trim().toLowerCase() || []);
+export function parseNamedHosts(list = ''): readonly string[] {
+  const names = list.split(',').flatMap((name) => name.trim().toLowerCase() || []);
   const wrong = names.find((name) => !NAME.test(name));
   if (wrong === undefined) return names;
   throw new ConfigProblem(
@@ -23,8 +23,8 @@ export function parseNamedHosts(given = ''): readonly string[] {
  */
 export function isKnownHost(host: string | undefined, listens: string, named: readonly string[]): boolean {
   if (host === undefined) return true;
-  const asked = /^(?:\[([0-9a-f:.]+)\]|([^:]*))(?::\d{1,5})?$/.exec(host.toLowerCase());
-  const name = asked?.[1] ?? asked?.[2] ?? '';
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^:]*))(?::\d{1,5})?$/.exec(host.toLowerCase());
+  const name = match?.[1] ?? match?.[2] ?? '';
   const isHere = name === 'localhost' || isLoopback(name);
   if (isHere || [listens.toLowerCase(), ...named].includes(name)) return true;
   return !isLoopback(listens) && listens !== 'localhost' && (isIP(name) !== 0 || name === hostname().toLowerCase());

@@ -75,34 +75,37 @@ export type Meter = Pick<MetricMeter, 'createCounter' | 'createHistogram'>;
 export function observeByMetrics(meter: Meter): Observe {
   const meters = createMeters(meter);
   const known = { model: createBoundedLabel(), tool: createBoundedLabel() };
-  return (seen) => recordObservation(meters, known, seen);
+  return (observation) => recordObservation(meters, known, observation);
 }
 
 type BoundedLabels = { readonly model: (value: string) => string; readonly tool: (value: string) => string };
 
-function recordObservation(meters: Meters, known: BoundedLabels, seen: Observation): void {
-  switch (seen.kind) {
+function recordObservation(meters: Meters, known: BoundedLabels, observation: Observation): void {
+  switch (observation.kind) {
     case 'model_call':
-      return recordModelCall(meters, known.model(seen.model), seen);
+      return recordModelCall(meters, known.model(observation.model), observation);
     case 'tool_call': {
-      const tags = { tool: known.tool(seen.tool), outcome: seen.outcome };
-      return meters.record('perdure_tool_call_duration_seconds', seen.ms / 1_000, tags);
+      const tags = { tool: known.tool(observation.tool), outcome: observation.outcome };
+      return meters.record('perdure_tool_call_duration_seconds', observation.ms / 1_000, tags);
     }
     case 'compaction': {
-      meters.record('perdure_compaction_duration_seconds', seen.ms / 1_000, { outcome: seen.outcome });
-      const saved = Math.round((seen.before ?? 0) - (seen.after ?? 0));
+      meters.record('perdure_compaction_duration_seconds', observation.ms / 1_000, { outcome: observation.outcome });
+      const saved = Math.round((observation.before ?? 0) - (observation.after ?? 0));
       return saved > 0 ? meters.count('perdure_compaction_tokens_saved_total', saved) : undefined;
     }
     case 'notes_merge':
-      return meters.count('perdure_notes_merges_total', 1, { outcome: seen.outcome });
+      return meters.count('perdure_notes_merges_total', 1, { outcome: observation.outcome });
     case 'alert':
-      return meters.count('perdure_alerts_total', 1, { alert: seen.alert, outcome: seen.failed ? 'failed' : 'told' });
+      return meters.count('perdure_alerts_total', 1, {
+        alert: observation.alert,
+        outcome: observation.failed ? 'failed' : 'told',
+      });
     case 'store': {
-      const tags = { operation: seen.operation, outcome: seen.failed ? 'failed' : 'ok' };
-      return meters.record('perdure_store_operation_duration_seconds', seen.ms / 1_000, tags);
+      const tags = { operation: observation.operation, outcome: observation.failed ? 'failed' : 'ok' };
+      return meters.record('perdure_store_operation_duration_seconds', observation.ms / 1_000, tags);
     }
     case 'seen':
-      return recordSeen(meters, seen.seen);
+      return recordSeen(meters, observation.seen);
     case 'model_request':
       return undefined;
   }
@@ -128,18 +131,18 @@ function recordModelCall(meters: Meters, model: string, { ms, firstMs, error, sp
   if (spend.usd !== null && spend.usd > 0) meters.record('perdure_model_call_cost_usd', spend.usd, byModel);
 }
 
-function recordSeen(meters: Meters, seen: SeenItem): void {
-  const seconds = Math.max(0, seen.to - seen.from) / 1_000;
-  switch (seen.kind) {
+function recordSeen(meters: Meters, item: SeenItem): void {
+  const seconds = Math.max(0, item.to - item.from) / 1_000;
+  switch (item.kind) {
     case 'iteration':
-      return meters.count('perdure_iterations_total', 1, { transition: seen.reason });
+      return meters.count('perdure_iterations_total', 1, { transition: item.reason });
     case 'run_ended': {
-      const tags = { reason: seen.reason, bad: String(seen.bad) };
+      const tags = { reason: item.reason, bad: String(item.bad) };
       meters.count('perdure_runs_ended_total', 1, tags);
       return meters.record('perdure_run_duration_seconds', seconds, tags);
     }
     case 'waited':
-      return meters.record('perdure_approval_wait_seconds', seconds, { how: seen.how });
+      return meters.record('perdure_approval_wait_seconds', seconds, { how: item.how });
     case 'parked':
       return meters.record('perdure_parked_seconds', seconds);
   }

@@ -53,12 +53,12 @@ export function collectorOf(env: Env): Collector | null {
   const own = env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] ?? '';
   const all = env['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '';
   const name = own === '' ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT';
-  const given = own === '' ? all : own;
-  if (given === '') return null;
-  if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol)) {
+  const endpoint = own === '' ? all : own;
+  if (endpoint === '') return null;
+  if (!URL.canParse(endpoint) || !/^https?:$/.test(new URL(endpoint).protocol)) {
     throw new ConfigProblem(`${name} is no http or https address: give one as in http://127.0.0.1:4318`);
   }
-  if (new URL(given).username !== '') {
+  if (new URL(endpoint).username !== '') {
     throw new ConfigProblem(`${name} holds a password: give it in OTEL_EXPORTER_OTLP_HEADERS instead`);
   }
   const url = own === '' ? `${all.replace(/\/$/, '')}/v1/traces` : own;

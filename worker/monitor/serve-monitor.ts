@@ -34,12 +34,12 @@ const HEALTH_HOLDS_MS = 2_000;
 const EXPORTER_MS = 5_000;
 
 /**
- * Listens on `address`. `asked` is how the address was given, for errors; `hosts` are names besides
+ * Listens on `address`. `setting` is how the address was given, for errors; `hosts` are names besides
  * its own under which it is asked. Throws ConfigProblem for an invalid address, SetupProblem for
  * one that cannot be listened on.
  */
-export async function serveMonitor(address: string, asked: string, hosts: readonly string[] = []): Promise<Monitor> {
-  const { host, port } = parseAddress(address, asked);
+export async function serveMonitor(address: string, setting: string, hosts: readonly string[] = []): Promise<Monitor> {
+  const { host, port } = parseAddress(address, setting);
   // The port was free a moment ago: a program that takes it meanwhile makes the runtime's start
   // fail, with a sentence.
   const exporter = `127.0.0.1:${await findFreePort()}`;
@@ -54,10 +54,10 @@ export async function serveMonitor(address: string, asked: string, hosts: readon
       .catch(failed)
       .then((found) => send(response, found));
   });
-  await listenOn(server, host, port, asked);
-  const { port: taken } = server.address() as AddressInfo;
+  await listenOn(server, host, port, setting);
+  const { port: boundPort } = server.address() as AddressInfo;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
     exporter,
     watch: (found) => {
       health = holdHealth(found);
@@ -133,15 +133,15 @@ function holdHealth(health: ReadinessCheck): ReadinessCheck {
  * Parses the address: `9464` is a port of this machine's loopback; `0.0.0.0:9464` and `[::1]:9464`
  * name an interface too.
  */
-function parseAddress(address: string, asked: string): { readonly host: string; readonly port: number } {
+function parseAddress(address: string, setting: string): { readonly host: string; readonly port: number } {
   const [, ipv6, named, digits = ''] = /^(?:\[([0-9A-Fa-f:.]+)\]:|([A-Za-z0-9.-]+):)?(\d{1,5})$/.exec(address) ?? [];
   const port = Number(digits);
   if (digits !== '' && port <= 65_535) return { host: ipv6 ?? named ?? '127.0.0.1', port };
-  const shown = JSON.stringify(address.slice(0, 80));
-  throw new ConfigProblem(`${asked} is ${shown}: give a port, or host:port as in 127.0.0.1:9464`);
+  const quoted = JSON.stringify(address.slice(0, 80));
+  throw new ConfigProblem(`${setting} is ${quoted}: give a port, or host:port as in 127.0.0.1:9464`);
 }
 
-async function listenOn(server: Server, host: string, port: number, asked: string): Promise<void> {
+async function listenOn(server: Server, host: string, port: number, setting: string): Promise<void> {
   try {
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
@@ -150,7 +150,7 @@ async function listenOn(server: Server, host: string, port: number, asked: strin
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const why = code === 'EADDRINUSE' ? 'something else listens there' : reasonOf(error);
-    throw new SetupProblem(`${asked}: nothing can listen on ${host}:${port} (${why}): give another address`, {
+    throw new SetupProblem(`${setting}: nothing can listen on ${host}:${port} (${why}): give another address`, {
       cause: error,
     });
   }

@@ -18,38 +18,50 @@ export function withTraces(log: Log): Log {
 }
 
 export function observeByTraces(send: (span: Span) => void): Observe {
-  return (seen) => {
-    const span = spanOf(seen);
+  return (observation) => {
+    const span = spanOf(observation);
     if (span) send(span);
   };
 }
 
 /** Returns null for an observation that no trace tells of. */
-function spanOf(seen: Observation): Span | null {
-  switch (seen.kind) {
+function spanOf(observation: Observation): Span | null {
+  switch (observation.kind) {
     case 'model_call':
-      return { ...childSpan(seen.about, seen), ...chatSpan(seen) };
+      return { ...childSpan(observation.about, observation), ...chatSpan(observation) };
     case 'tool_call': {
-      const { tool, callId, outcome } = seen;
+      const { tool, callId, outcome } = observation;
       const attributes = {
         'gen_ai.operation.name': 'execute_tool',
         'gen_ai.tool.name': tool,
         'gen_ai.tool.call.id': callId,
         'perdure.outcome': outcome,
-        ...placeOf(seen.about),
+        ...placeOf(observation.about),
       };
       const isFailed = outcome === 'error' || outcome === 'unknown';
-      return { ...childSpan(seen.about, seen), name: `execute_tool ${tool}`, kind: 'internal', isFailed, attributes };
+      return {
+        ...childSpan(observation.about, observation),
+        name: `execute_tool ${tool}`,
+        kind: 'internal',
+        isFailed,
+        attributes,
+      };
     }
     case 'compaction': {
-      const { before, after, outcome } = seen;
+      const { before, after, outcome } = observation;
       const sizes = before === null ? {} : { 'perdure.tokens_before': before, 'perdure.tokens_after': after ?? 0 };
-      const attributes = { 'perdure.outcome': outcome, ...sizes, ...placeOf(seen.about) };
+      const attributes = { 'perdure.outcome': outcome, ...sizes, ...placeOf(observation.about) };
       const isFailed = outcome === 'failed';
-      return { ...childSpan(seen.about, seen), name: 'compaction', kind: 'internal', isFailed, attributes };
+      return {
+        ...childSpan(observation.about, observation),
+        name: 'compaction',
+        kind: 'internal',
+        isFailed,
+        attributes,
+      };
     }
     case 'seen':
-      return workflowSpan(seen.session, seen.seen);
+      return workflowSpan(observation.session, observation.seen);
     case 'model_request':
     case 'alert':
     case 'notes_merge':
@@ -103,9 +115,9 @@ function placeOf({ session, run, iteration, step, attempt }: ObservedPlace): Rec
   };
 }
 
-function workflowSpan(session: string, seen: SeenItem): Span {
-  const { from, to, run, iteration, traceparent, querySource } = seen;
-  const traced = { queryId: queryIdOf(seen.chain, run), ...(traceparent && { traceparent }) };
+function workflowSpan(session: string, item: SeenItem): Span {
+  const { from, to, run, iteration, traceparent, querySource } = item;
+  const traced = { queryId: queryIdOf(item.chain, run), ...(traceparent && { traceparent }) };
   const place = { 'gen_ai.conversation.id': session, 'perdure.run': run, 'perdure.iteration': iteration };
   const root = runSpanOf(traced);
   const own = { traceId: traceIdOf(traced), from, to, kind: 'internal', isFailed: false } as const;
@@ -114,39 +126,39 @@ function workflowSpan(session: string, seen: SeenItem): Span {
     spanId: randomBytes(8).toString('hex'),
     parentSpanId: iterationSpanOf(traced, iteration),
   };
-  switch (seen.kind) {
+  switch (item.kind) {
     case 'iteration': {
-      const attributes = { ...place, 'perdure.transition': seen.reason };
+      const attributes = { ...place, 'perdure.transition': item.reason };
       const spanId = iterationSpanOf(traced, iteration);
       return { ...own, spanId, parentSpanId: root, name: `iteration ${iteration}`, attributes };
     }
     case 'waited': {
       const attributes = {
         ...place,
-        'perdure.call': seen.call,
-        'gen_ai.tool.name': seen.tool,
-        'perdure.decision': seen.how,
+        'perdure.call': item.call,
+        'gen_ai.tool.name': item.tool,
+        'perdure.decision': item.how,
       };
       return { ...inIteration, name: 'approval wait', attributes };
     }
     case 'parked':
       return { ...inIteration, name: 'parked', attributes: place };
     case 'run_ended': {
-      const { usage, usd } = seen.spend;
+      const { usage, usd } = item.spend;
       const attributes = {
         ...place,
         'gen_ai.operation.name': 'invoke_agent',
         'gen_ai.agent.name': 'perdure',
-        ...present({ 'gen_ai.request.model': seen.model ?? undefined }),
+        ...present({ 'gen_ai.request.model': item.model ?? undefined }),
         'gen_ai.usage.input_tokens': usage.input,
         'gen_ai.usage.output_tokens': usage.output,
         ...present({ 'perdure.cost_usd': usd ?? undefined }),
-        'perdure.turns': seen.turns,
-        'perdure.reason': seen.reason,
+        'perdure.turns': item.turns,
+        'perdure.reason': item.reason,
         ...(querySource && { 'perdure.query_source': querySource }),
       };
       const parentSpanId = callingSpan(traceparent)?.spanId ?? null;
-      return { ...own, spanId: root, parentSpanId, name: 'invoke_agent perdure', isFailed: seen.bad, attributes };
+      return { ...own, spanId: root, parentSpanId, name: 'invoke_agent perdure', isFailed: item.bad, attributes };
     }
   }
 }

@@ -6,15 +6,15 @@ export function watchStore(store: Store, observe: Observe): Store {
   const timeOperation = async <Value>(operation: keyof Store, run: () => Promise<Value>): Promise<Value> => {
     const at = Date.now();
     const began = performance.now();
-    const seen = (failed: boolean): void => {
+    const report = (failed: boolean): void => {
       observe({ kind: 'store', operation, at, ms: performance.now() - began, failed });
     };
     try {
       const value = await run();
-      seen(false);
+      report(false);
       return value;
     } catch (error) {
-      seen(true);
+      report(true);
       throw error;
     }
   };

@@ -35,9 +35,9 @@ type WatchersOptions = {
  * Opens the watchers: metrics, traces where a collector is named, the log where it is to have
  * events, requests as files. Throws ConfigProblem and SetupProblem.
  */
-export function openWatchers({ env, log: given, logEvents = false, dataDir, network }: WatchersOptions): Watchers {
-  const traces = openSpanExporter(env, given, network.fetch);
-  const log = traces ? withTraces(given) : given;
+export function openWatchers({ env, log: baseLog, logEvents = false, dataDir, network }: WatchersOptions): Watchers {
+  const traces = openSpanExporter(env, baseLog, network.fetch);
+  const log = traces ? withTraces(baseLog) : baseLog;
   const dump = observeByDump(env, dataDir);
   const watchers = [
     observeByMetrics(Runtime.instance().metricMeter),
@@ -67,15 +67,15 @@ export function observeAll(watchers: readonly Observe[], log: Log): Observe {
   };
 }
 
-type SeenSinks = { readonly [SEEN_SINK]: { see(seen: SeenItem): void } };
+type SeenSinks = { readonly [SEEN_SINK]: { see(item: SeenItem): void } };
 
 /**
  * Creates the sinks for observations of workflows, which every worker that runs ours needs. Without
  * `observe` they are dropped.
  */
 export function createSeenSinks(observe: Observe = () => {}): InjectedSinks<SeenSinks> {
-  const fn = ({ workflowId: session }: { readonly workflowId: string }, seen: SeenItem): void => {
-    observe({ kind: 'seen', session, seen });
+  const fn = ({ workflowId: session }: { readonly workflowId: string }, item: SeenItem): void => {
+    observe({ kind: 'seen', session, seen: item });
   };
   return { [SEEN_SINK]: { see: { fn, callDuringReplay: false } } };
 }
@@ -84,30 +84,43 @@ export function createSeenSinks(observe: Observe = () => {}): InjectedSinks<Seen
 // at `info` for those that a person may look for, at `warn` for a run that has ended badly. The
 // lines hold no words of the conversation.
 export function observeByLog(log: Log): Observe {
-  return (seen) => writeEvent(log, seen);
+  return (observation) => writeEvent(log, observation);
 }
 
-function writeEvent(log: Log, seen: Observation): void {
-  switch (seen.kind) {
+function writeEvent(log: Log, observation: Observation): void {
+  switch (observation.kind) {
     case 'model_call': {
-      const { model, error, spend, ms } = seen;
+      const { model, error, spend, ms } = observation;
       const { input, output, cacheRead, cacheWrite } = spend.usage;
       const tokens = `${input + cacheRead + cacheWrite} tokens in (${cacheRead} cached), ${output} out`;
       const end = error === null ? `answered, ${tokens}` : `failed (${error})`;
-      return log('debug', `model call ${model} ${end}, after ${formatSeconds(ms)}`, fieldsOf(seen.about));
+      return log('debug', `model call ${model} ${end}, after ${formatSeconds(ms)}`, fieldsOf(observation.about));
     }
     case 'tool_call': {
-      const fields = { ...fieldsOf(seen.about), call: seen.callId };
-      return log('debug', `tool call ${seen.tool}: ${seen.outcome}, after ${formatSeconds(seen.ms)}`, fields);
+      const fields = { ...fieldsOf(observation.about), call: observation.callId };
+      return log(
+        'debug',
+        `tool call ${observation.tool}: ${observation.outcome}, after ${formatSeconds(observation.ms)}`,
+        fields,
+      );
     }
     case 'compaction': {
-      const sizes = seen.before === null ? '' : `, ${Math.round(seen.before)} → ${Math.round(seen.after ?? 0)} tokens`;
-      return log('info', `compaction: ${seen.outcome}${sizes}, after ${formatSeconds(seen.ms)}`, fieldsOf(seen.about));
+      const sizes =
+        observation.before === null
+          ? ''
+          : `, ${Math.round(observation.before)} → ${Math.round(observation.after ?? 0)} tokens`;
+      return log(
+        'info',
+        `compaction: ${observation.outcome}${sizes}, after ${formatSeconds(observation.ms)}`,
+        fieldsOf(observation.about),
+      );
     }
     case 'alert':
-      return seen.failed ? undefined : log('info', `alert "${seen.alert}" told`, fieldsOf(seen.about));
+      return observation.failed
+        ? undefined
+        : log('info', `alert "${observation.alert}" told`, fieldsOf(observation.about));
     case 'seen':
-      return writeSeen(log, seen.session, seen.seen);
+      return writeSeen(log, observation.session, observation.seen);
     case 'model_request':
     case 'notes_merge':
     case 'store':
@@ -115,24 +128,24 @@ function writeEvent(log: Log, seen: Observation): void {
   }
 }
 
-function writeSeen(log: Log, session: string, seen: SeenItem): void {
-  const { run, iteration, from, to } = seen;
-  const fields = { session, query: queryIdOf(seen.chain, run), run, iteration, ...callerTraceField(seen.traceparent) };
+function writeSeen(log: Log, session: string, item: SeenItem): void {
+  const { run, iteration, from, to } = item;
+  const fields = { session, query: queryIdOf(item.chain, run), run, iteration, ...callerTraceField(item.traceparent) };
   const time = formatSeconds(to - from);
-  switch (seen.kind) {
+  switch (item.kind) {
     case 'iteration':
-      return log('debug', `iteration ${iteration}: ${seen.reason}, after ${time}`, fields);
+      return log('debug', `iteration ${iteration}: ${item.reason}, after ${time}`, fields);
     case 'waited':
       return log(
         'info',
-        `the wait for a person about ${seen.tool} (${seen.call}) ended: ${seen.how}, after ${time}`,
+        `the wait for a person about ${item.tool} (${item.call}) ended: ${item.how}, after ${time}`,
         fields,
       );
     case 'parked':
       return log('info', `the run was parked for ${time}`, fields);
     case 'run_ended': {
-      const level = seen.bad ? 'warn' : 'info';
-      return log(level, `run ${run} ended: ${seen.reason}, ${seen.turns} turns, after ${time}`, fields);
+      const level = item.bad ? 'warn' : 'info';
+      return log(level, `run ${run} ended: ${item.reason}, ${item.turns} turns, after ${time}`, fields);
     }
   }
 }

@@ -65,15 +65,15 @@ type OpenedParts = {
  */
 export class PerdurePlugin implements WorkerPlugin {
   readonly name = 'perdure';
-  readonly #given: PluginOptions;
+  readonly #options: PluginOptions;
   readonly #config: PerdureConfig;
   #cwd: string | undefined;
   #opened: OpenedParts | null = null;
 
-  constructor(given: PluginOptions = {}) {
-    this.#given = given;
-    this.#config = checkConfig(given.config ?? {}, 'the configuration of PerdurePlugin');
-    this.#cwd = given.cwd === undefined ? undefined : resolve(given.cwd);
+  constructor(options: PluginOptions = {}) {
+    this.#options = options;
+    this.#config = checkConfig(options.config ?? {}, 'the configuration of PerdurePlugin');
+    this.#cwd = options.cwd === undefined ? undefined : resolve(options.cwd);
   }
 
   async configureWorker(options: WorkerOptions): Promise<WorkerOptions> {
@@ -85,7 +85,7 @@ export class PerdurePlugin implements WorkerPlugin {
     refuseForeignBundle(options);
     if (!options.workflowsPath && !options.workflowBundle) warnOfNoWorkflows(taskQueue);
     this.#cwd ??= process.cwd();
-    const { env = process.env, profile = 'fleet' } = this.#given;
+    const { env = process.env, profile = 'fleet' } = this.#options;
     refuseKeyless(env);
     const log = runtimeLog();
     const folder = openDataFolder(env);
@@ -128,7 +128,7 @@ export class PerdurePlugin implements WorkerPlugin {
    * the worker that it is in.
    */
   configureBundler(options: BundleOptions): BundleOptions {
-    return withAgents(options, this.#cwd, this.#given.env ?? process.env);
+    return withAgents(options, this.#cwd, this.#options.env ?? process.env);
   }
 
   /**
@@ -216,9 +216,9 @@ async function createOwnWorkers(
   connection: NativeConnection,
   options: Final,
 ): Promise<readonly Worker[]> {
-  const given = SHARED.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]);
+  const entries = SHARED.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]);
   const { activity } = options.interceptors;
-  const shared = { ...Object.fromEntries(given), interceptors: { activity } };
+  const shared = { ...Object.fromEntries(entries), interceptors: { activity } };
   const common = { ...shared, connection, activities: opened.activities };
   const [records = '', ...hosted] = ownQueues(opened);
   const workers = [await Worker.create({ ...common, ...recordSlots, taskQueue: records })];
@@ -231,15 +231,15 @@ async function createOwnWorkers(
  * first: the others record its ends meanwhile. It ends too when another could not be made or died;
  * that error is thrown.
  */
-async function runTogether(worker: Worker, running: Promise<void>, made: Promise<readonly Worker[]>): Promise<void> {
-  const recording = made.then((own) => Promise.all(own.map((each) => each.run())));
+async function runTogether(worker: Worker, running: Promise<void>, created: Promise<readonly Worker[]>): Promise<void> {
+  const recording = created.then((own) => Promise.all(own.map((each) => each.run())));
   recording.catch(() => {
     if (worker.getState() === 'RUNNING') worker.shutdown();
   });
   try {
     await running;
   } finally {
-    for (const own of await made.catch(() => [])) if (own.getState() === 'RUNNING') own.shutdown();
+    for (const own of await created.catch(() => [])) if (own.getState() === 'RUNNING') own.shutdown();
     await recording;
   }
 }
@@ -251,10 +251,10 @@ function throttleOf(profile: Profile): Partial<WorkerOptions> {
 
 function refuseOwnNames({ activities }: WorkerOptions): void {
   const names = activities instanceof Map ? [...activities.keys()] : Object.keys(activities ?? {});
-  const taken = names.find((name) => String(name).startsWith('perdure.'));
-  if (taken === undefined) return;
+  const reserved = names.find((name) => String(name).startsWith('perdure.'));
+  if (reserved === undefined) return;
   throw new ConfigProblem(
-    `the worker has an activity "${String(taken)}": names that begin with "perdure." are the plugin's, use another`,
+    `the worker has an activity "${String(reserved)}": names that begin with "perdure." are the plugin's, use another`,
   );
 }
 

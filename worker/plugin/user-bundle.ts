@@ -19,14 +19,14 @@ const ownFile = (name: string): string => pathOfBuiltFile(`workflows/${name}`);
  */
 export function withAgents(options: BundleOptions, cwd: string | undefined, env: Env): BundleOptions {
   const { workflowsPath, workflowInterceptorModules = [], webpackConfigHook = (config) => config } = options;
-  const theirs = resolve(workflowsPath.startsWith('file:') ? fileURLToPath(workflowsPath) : workflowsPath);
-  const packages = packagesOf(theirs);
+  const userModule = resolve(workflowsPath.startsWith('file:') ? fileURLToPath(workflowsPath) : workflowsPath);
+  const packages = packagesOf(userModule);
   const entries = join(cacheFolderOf(env), 'bundle');
   mkdirSync(entries, { recursive: true, mode: 0o700 });
   const folder = mkdtempSync(join(entries, 'of-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const entry = join(folder, 'workflows.cjs');
-  writeFileSync(entry, entryOf(theirs, cwd));
+  writeFileSync(entry, entryOf(userModule, cwd));
   return {
     ...options,
     workflowsPath: entry,
@@ -44,11 +44,11 @@ export function withAgents(options: BundleOptions, cwd: string | undefined, env:
  * Returns the entry: all that the user's module exports, a default workflow too, and ours under
  * their names.
  */
-function entryOf(theirs: string, cwd: string | undefined): string {
+function entryOf(userModule: string, cwd: string | undefined): string {
   const required = (path: string): string => `require(${JSON.stringify(path)})`;
   return [
     `${required(ownFile('parent/run-agent.js'))}.runsAgents(${JSON.stringify(cwd === undefined ? {} : { cwd })});`,
-    `module.exports = Object.assign({}, ${required(theirs)}, ${required(ownFile('index.js'))});`,
+    `module.exports = Object.assign({}, ${required(userModule)}, ${required(ownFile('index.js'))});`,
     '',
   ].join('\n');
 }
@@ -57,11 +57,11 @@ function entryOf(theirs: string, cwd: string | undefined): string {
  * Returns the folder in which the user's module finds @temporalio/workflow, which must be the one
  * that ours finds: two copies would not know of each other.
  */
-function packagesOf(theirs: string): string {
-  const from = createRequire(join(theirs, 'here.js'));
+function packagesOf(userModule: string): string {
+  const from = createRequire(join(userModule, 'here.js'));
   const found = resolveReal(from, SDK);
   if (found === null)
-    throw new ConfigProblem(`${theirs} finds no @temporalio/workflow: npm install @temporalio/workflow`);
+    throw new ConfigProblem(`${userModule} finds no @temporalio/workflow: npm install @temporalio/workflow`);
   const own = resolveReal(createRequire(import.meta.url), SDK);
   if (own !== null && own !== found) throw duplicateProblem('@temporalio/workflow', dirname(found), dirname(own));
   // A second copy would start agents elsewhere, not knowing that its worker runs them.
@@ -83,9 +83,9 @@ function resolveReal(from: NodeJS.Require, name: string): string | null {
   }
 }
 
-function duplicateProblem(name: string, theirs: string, own: string): ConfigProblem {
+function duplicateProblem(name: string, userModule: string, own: string): ConfigProblem {
   return new ConfigProblem(
-    `${name} is there twice, for the workflows in ${theirs} and for PerdurePlugin in ${own}: ${keepOne(name)}`,
+    `${name} is there twice, for the workflows in ${userModule} and for PerdurePlugin in ${own}: ${keepOne(name)}`,
   );
 }
 

@@ -15,11 +15,11 @@ export class BlobStream {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #pieces: AsyncIterator<Buffer>;
   #waiting: Buffer = Buffer.alloc(0);
-  #said = '';
+  #errorText = '';
 
   constructor(git: string, place: GitPlace) {
     this.#child = spawnGit(git, place, ['cat-file', '--batch']);
-    this.#child.stderr.on('data', (text: string) => (this.#said += text));
+    this.#child.stderr.on('data', (text: string) => (this.#errorText += text));
     this.#pieces = this.#child.stdout[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   }
 
@@ -73,7 +73,7 @@ export class BlobStream {
 
   async #readMore(): Promise<void> {
     const { value, done } = await this.#pieces.next();
-    if (done === true) throw new Error(this.#said.trim() || 'git ended while it read a snapshot');
+    if (done === true) throw new Error(this.#errorText.trim() || 'git ended while it read a snapshot');
     this.#waiting = this.#waiting.length === 0 ? value : Buffer.concat([this.#waiting, value]);
   }
 }
@@ -91,11 +91,11 @@ export async function listTree(
   const how = [...(which === 'all' ? ['-r'] : []), '-z', '--full-tree', '--end-of-options'];
   const child = spawnGit(git, place, ['ls-tree', ...how, tree]);
   child.stdin.end();
-  let [printed, said] = ['', ''];
+  let [printed, errorText] = ['', ''];
   child.stdout.setEncoding('latin1').on('data', (text: string) => (printed += text));
-  child.stderr.on('data', (text: string) => (said += text));
+  child.stderr.on('data', (text: string) => (errorText += text));
   const [status] = (await once(child, 'close')) as [number | null];
-  if (status !== 0) throw new Error(said.trim() || 'git ended while it listed a snapshot');
+  if (status !== 0) throw new Error(errorText.trim() || 'git ended while it listed a snapshot');
   return new Map(parseTree(printed).map(({ path, mode, id }) => [path, { mode, id }]));
 }
 

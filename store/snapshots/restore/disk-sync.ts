@@ -7,7 +7,7 @@ import type { RawPath } from '../listing.ts';
 import type { FoldersBeneath } from './folders-beneath.ts';
 
 /** Files that are open at once. */
-const MOST = 64;
+const MOST_OPEN = 64;
 /** Some file systems sync no folders. */
 const UNABLE: readonly (string | undefined)[] = ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EACCES', 'EPERM'];
 
@@ -17,7 +17,7 @@ export class UnsyncedFiles {
   /** Takes over an open file. Rejects with the system's error for any of those before. */
   async add(fd: number): Promise<void> {
     this.#open.push(fd);
-    if (this.#open.length >= MOST) await this.sync();
+    if (this.#open.length >= MOST_OPEN) await this.sync();
   }
 
   /** Waits for the disk, and closes the files. Rejects with the system's error. */

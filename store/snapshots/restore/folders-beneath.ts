@@ -76,10 +76,10 @@ export class FoldersBeneath {
   }
 
   /**
-   * Makes the folders on the way to a folder, and it, where they are missing; `made` is called with
+   * Makes the folders on the way to a folder, and it, where they are missing; `onMade` is called with
    * each that was, and its descriptor. Throws the system's error.
    */
-  make(path: RawPath, beforeMade: (path: RawPath) => void, made: (path: RawPath, fd: number) => void): void {
+  make(path: RawPath, beforeMade: (path: RawPath) => void, onMade: (path: RawPath, fd: number) => void): void {
     // One that was opened is looked at again when an entry of it is used.
     if (this.#last().path === path) return;
     for (let end = path.indexOf('/'); ; end = path.indexOf('/', end + 1)) {
@@ -87,7 +87,7 @@ export class FoldersBeneath {
       if (at !== '' && !this.has(at)) {
         beforeMade(at);
         mkdirSync(this.entry(at));
-        made(at, this.#enter(at).fd);
+        onMade(at, this.#enter(at).fd);
       }
       if (end < 0) return;
     }

@@ -28,9 +28,9 @@ export class OthersFolders {
 
   /** Adds those that came after the session last looked, and forgets those that are gone. */
   note({ known, now, toBe }: EmptyFolders): void {
-    const ours = new Set([...known, ...toBe]);
-    const theirs = now.filter((folder) => this.#folders.has(folder) || !ours.has(folder));
-    const isSame = theirs.length === this.#folders.size && theirs.every((folder) => this.#folders.has(folder));
-    if (!isSame) replaceFile(this.#path, theirs.join('\0'));
+    const own = new Set([...known, ...toBe]);
+    const others = now.filter((folder) => this.#folders.has(folder) || !own.has(folder));
+    const isSame = others.length === this.#folders.size && others.every((folder) => this.#folders.has(folder));
+    if (!isSame) replaceFile(this.#path, others.join('\0'));
   }
 }

@@ -80,16 +80,18 @@ export async function restoreFolder(request: RestoreRequest, onStep: OnStep = ()
     const emptyThen = await readEmpty(all);
     const open = new Map<RawPath, number>();
     const restoring = { ...request, folders, own, blobs, tree, permissions, open, requireKnown, onStep };
-    const ours = [...emptyKnown, ...(await findEmptied(request, emptyNow, [...emptyKnown, ...emptyThen]))];
+    const ownFolders = [...emptyKnown, ...(await findEmptied(request, emptyNow, [...emptyKnown, ...emptyThen]))];
     const then = new Set(emptyThen);
-    const gone = ours.filter((folder) => !then.has(folder) && !others.has(folder) && !isAtOrBelow(folder, apart));
+    const removable = ownFolders.filter(
+      (folder) => !then.has(folder) && !others.has(folder) && !isAtOrBelow(folder, apart),
+    );
     const order = orderRestore({
       written: writtenOf(request, tree),
       deleted: request.deleted.filter(isBelow),
-      emptyNow: await findAbsent(gone, { all, tree, modes, blobs }),
+      emptyNow: await findAbsent(removable, { all, tree, modes, blobs }),
       emptyThen: emptyThen.filter((folder) => isFree(tree, folder) && !isAtOrBelow(folder, apart)),
     });
-    others.note({ known: ours, now: emptyNow, toBe: emptyThen });
+    others.note({ known: ownFolders, now: emptyNow, toBe: emptyThen });
     const path = findInTheWay(restoring, order);
     if (path !== null) return { kind: 'in_the_way', path };
     await workOff(restoring, order);
@@ -168,12 +170,12 @@ async function findEmptied(
   emptyNow: readonly RawPath[],
   listed: readonly RawPath[],
 ): Promise<readonly RawPath[]> {
-  const told = new Set(listed);
-  const asked = emptyNow.filter((folder) => !told.has(folder));
-  if (known === null || asked.length === 0) return [];
+  const alreadyListed = new Set(listed);
+  const candidates = emptyNow.filter((folder) => !alreadyListed.has(folder));
+  if (known === null || candidates.length === 0) return [];
   const tree = filesOf(await listTree(git, place, known).catch((): Tree => new Map()));
   const full = new Set([...tree.keys()].flatMap(foldersOf));
-  return asked.filter((folder) => full.has(folder));
+  return candidates.filter((folder) => full.has(folder));
 }
 
 /** `all` is what the snapshot has, its notes beside the files of `tree`. */
@@ -187,18 +189,18 @@ async function findAbsent(
   folders: readonly RawPath[],
   { all, tree, modes, blobs }: Absence,
 ): Promise<readonly RawPath[]> {
-  const asked = folders.filter((folder) => isFree(tree, folder));
-  if (asked.length === 0) return folders;
+  const candidates = folders.filter((folder) => isFree(tree, folder));
+  if (candidates.length === 0) return folders;
   const [omitted, rules] = [await readNote(blobs, all.get('omitted')), await readNote(blobs, all.get('rules'))];
   const texts = new Map<RawPath, string>();
-  const above = asked.flatMap((folder) => [folder, ...foldersOf(folder)]).map(asFolder);
+  const above = candidates.flatMap((folder) => [folder, ...foldersOf(folder)]).map(asFolder);
   for (const folder of new Set(['', ...above])) {
     const file = tree.get(`${folder}.gitignore`);
     if (file && file.mode !== LINK) texts.set(folder, wholeLines(await readNote(blobs, file)));
   }
   const judge = judgeAbsence(parseNotes({ modes, omitted, rules }), (folder) => texts.get(folder));
   // A rule for folders alone is asked about what lies in one.
-  const stays = new Set(asked.filter((folder) => judge(`${asFolder(folder)}inside`) !== null));
+  const stays = new Set(candidates.filter((folder) => judge(`${asFolder(folder)}inside`) !== null));
   return folders.filter((folder) => !stays.has(folder));
 }
 
@@ -358,10 +360,10 @@ function permitFolder({ folders, permissions, written, open, onStep }: Restoring
   const fd = folders.fdOf(path);
   const has = fstatSync(fd).mode & 0o7777;
   const then = permissionsAt(permissions, path, 'folder');
-  const kept = permissions.isOfOldKind ? has & 0o7000 : has & 0o4000;
+  const keptBits = permissions.isOfOldKind ? has & 0o7000 : has & 0o4000;
   // What an earlier version has captured may not say how the folder itself was.
   const isNew = written === null && path === '';
-  const wanted = then !== undefined ? then | kept : isNew ? 0o777 & ~process.umask() : (open.get(path) ?? has);
+  const wanted = then !== undefined ? then | keptBits : isNew ? 0o777 & ~process.umask() : (open.get(path) ?? has);
   if (has === wanted) return;
   onStep({ kind: 'permit_folder', path });
   try {

@@ -27,9 +27,9 @@ export type RestoreOrder = {
 export function orderRestore({ written, deleted, emptyNow, emptyThen }: RestoreLists): RestoreOrder {
   const filesToBe = new Set(written);
   const isBelowFile = (path: RawPath): boolean => foldersOf(path).some((folder) => filesToBe.has(folder));
-  const made = emptyThen.filter((folder) => !filesToBe.has(folder) && !isBelowFile(folder)).toSorted();
-  const foldersToBe = new Set([...written, ...made].flatMap(foldersOf));
-  for (const folder of made) foldersToBe.add(folder);
+  const newFolders = emptyThen.filter((folder) => !filesToBe.has(folder) && !isBelowFile(folder)).toSorted();
+  const foldersToBe = new Set([...written, ...newFolders].flatMap(foldersOf));
+  for (const folder of newFolders) foldersToBe.add(folder);
   const isFirst = (path: RawPath): boolean => foldersToBe.has(path) || isBelowFile(path);
   const around = new Set(deleted.flatMap(foldersOf));
   for (const folder of emptyNow) for (const path of [folder, ...foldersOf(folder)]) around.add(path);
@@ -41,7 +41,7 @@ export function orderRestore({ written, deleted, emptyNow, emptyThen }: RestoreL
     written: written.toSorted(),
     last: deleted.filter((path) => !isFirst(path)),
     left: goes.filter((folder) => !isReplaced(folder)),
-    made,
+    made: newFolders,
     ways: [...foldersToBe].toSorted(),
   };
 }

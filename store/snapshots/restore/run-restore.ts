@@ -24,15 +24,15 @@ export type RestoreMeans = {
 /** Rejects with a sentence, also for what is no id of a snapshot. */
 export async function runRestore(
   means: RestoreMeans,
-  asked: Omit<RestoreRequest, 'place' | 'git' | 'run'>,
+  options: Omit<RestoreRequest, 'place' | 'git' | 'run'>,
 ): Promise<RestoreAnswer> {
   const { place, git } = means;
-  for (const id of [asked.to, asked.from, asked.known]) if (id !== null) nameTree(id, 'files');
-  const request: RestoreRequest = { ...asked, place, git, run: randomBytes(4).toString('hex') };
+  for (const id of [options.to, options.from, options.known]) if (id !== null) nameTree(id, 'files');
+  const request: RestoreRequest = { ...options, place, git, run: randomBytes(4).toString('hex') };
   // The folder of a fork is made anew after a kill.
-  const path = asked.written === null ? join(place.own, REQUESTS.checkOut) : requestFile(place);
+  const path = options.written === null ? join(place.own, REQUESTS.checkOut) : requestFile(place);
   writeJsonFile(path, request, 'not durable');
-  const answer = await runProgram(means, { do: 'restore', request: path, root: place.root, to: asked.to });
+  const answer = await runProgram(means, { do: 'restore', request: path, root: place.root, to: options.to });
   await rm(path, { force: true });
   return answer;
 }

@@ -9,7 +9,7 @@ import type { FoldersBeneath } from './folders-beneath.ts';
 import { removeFile } from './remove-file.ts';
 
 /** Files that are open at once. */
-const MOST = 64;
+const MOST_OPEN = 64;
 
 type Staged = { readonly path: RawPath; readonly dev: number; readonly ino: number };
 
@@ -65,8 +65,8 @@ export class StagedFiles {
 
   async #stage(from: number): Promise<void> {
     if (from < 0) return;
-    const paths = this.#waiting.slice(from, from + MOST);
-    this.#waiting = this.#waiting.slice(from + MOST);
+    const paths = this.#waiting.slice(from, from + MOST_OPEN);
+    this.#waiting = this.#waiting.slice(from + MOST_OPEN);
     const open = paths.flatMap((path) => this.#open(path) ?? []);
     try {
       if (open.length === 0 || !this.#make()) return;

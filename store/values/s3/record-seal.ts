@@ -32,14 +32,14 @@ export function computeSeal({ id, key }: SealKey, what: readonly (string | Uint8
 /** Returns null when the seal is right. `unknown` means that its key is missing. */
 export function sealProblem(
   keys: SealKeys,
-  given: string,
+  seal: string,
   what: readonly (string | Uint8Array)[],
 ): { readonly kind: 'forged' | 'unknown'; readonly id: string } | null {
-  const [, id = '?'] = SEAL.exec(given) ?? [];
+  const [, id = '?'] = SEAL.exec(seal) ?? [];
   const key = id === '?' ? undefined : keys.find(id);
   if (!key) return { kind: id === '?' ? 'forged' : 'unknown', id };
   const right = Buffer.from(computeSeal(key, what));
-  return right.length === given.length && timingSafeEqual(right, Buffer.from(given)) ? null : { kind: 'forged', id };
+  return right.length === seal.length && timingSafeEqual(right, Buffer.from(seal)) ? null : { kind: 'forged', id };
 }
 
 /**
@@ -49,8 +49,8 @@ export function sealProblem(
 export type Nonce = { readonly nonce: string; readonly seal: string | null };
 
 export function parseNonce(text: string): Nonce {
-  const [nonce = '', given] = text.split('\n', 2);
-  return { nonce, seal: given ?? null };
+  const [nonce = '', seal] = text.split('\n', 2);
+  return { nonce, seal: seal ?? null };
 }
 
 /**
@@ -80,13 +80,13 @@ export function sealNonce(sealing: Sealing | null, key: string, nonce: string, r
 type RecordToCheck = { readonly key: string; readonly place: string; readonly record: KeyRecord; readonly at: number };
 
 /** Throws StoreError for a record that was written there without a key. */
-export function checkSeal({ keys, store, until }: Sealing, { nonce, seal: given }: Nonce, found: RecordToCheck): void {
+export function checkSeal({ keys, store, until }: Sealing, { nonce, seal }: Nonce, found: RecordToCheck): void {
   const { key, place, record, at } = found;
-  if (given === null) {
+  if (seal === null) {
     if (at < until) return;
     throw corruptRecord(key, place, `is not sealed, as those of this store are since ${new Date(until).toISOString()}`);
   }
-  const problem = sealProblem(keys, given, sealParts(store, key, nonce, record));
+  const problem = sealProblem(keys, seal, sealParts(store, key, nonce, record));
   if (problem?.kind === 'forged')
     throw corruptRecord(key, place, `was not sealed for this place with a key of ${keys.path}`);
   if (problem) throw unknownKey(`the record "${key}" (${place})`, problem.id, keys);

@@ -310,7 +310,7 @@ function isSecret(value: unknown): value is string {
 }
 
 function hideSecrets(error: Error, secrets: readonly string[]): Error {
-  const hide = (text: string): string => secrets.reduce((shown, secret) => shown.replaceAll(secret, HIDDEN), text);
+  const hide = (text: string): string => secrets.reduce((masked, secret) => masked.replaceAll(secret, HIDDEN), text);
   const [message, stack] = [hide(error.message), hide(error.stack ?? '')];
   if (message === error.message && stack === (error.stack ?? '')) return error;
   return Object.assign(new Error(message), { name: error.name, stack, code: codeOf(error) });

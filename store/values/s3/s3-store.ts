@@ -136,10 +136,10 @@ class BucketStore implements S3Store {
   }
 
   /** Creates a record and, at the same time, writes `values`. */
-  async #create(key: string, given: Uint8Array, values: readonly Uint8Array[]): Promise<CreateOutcome> {
+  async #create(key: string, record: Uint8Array, values: readonly Uint8Array[]): Promise<CreateOutcome> {
     const known = this.#records.get(key);
     if (known) return { kind: 'existing', bytes: known.slice() };
-    const bytes = given.slice();
+    const bytes = record.slice();
     const carried = bytesOf(values) <= MOST_CARRIED ? values : [];
     const writing = settleWrites(
       recordName(key),
@@ -162,10 +162,10 @@ class BucketStore implements S3Store {
     const hash = hashOf(bytes);
     if (this.#wasWritten(hash)) return hash;
     const own = bytes.slice();
-    const begun = thisMoment();
+    const startedAt = thisMoment();
     await this.#objects.put(blobName(hash), own);
     this.#cache.put(hash, own);
-    this.#written.set(hash, begun);
+    this.#written.set(hash, startedAt);
     return hash;
   }
 

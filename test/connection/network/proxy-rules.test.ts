@@ -5,7 +5,7 @@ import { readProxyRules } from '../../../connection/network/proxy-rules.ts';
 import { createRedactor } from '../../../worker/redact.ts';
 
 const through = (env: Record<string, string>, url: string): string | null =>
-  readProxyRules(env).proxyFor(new URL(url))?.shown ?? null;
+  readProxyRules(env).proxyFor(new URL(url))?.label ?? null;
 
 describe('a proxy', () => {
   test.each<[Record<string, string>, string, string | null]>([
@@ -47,8 +47,8 @@ describe('a proxy', () => {
     const env = { HTTPS_PROXY: 'http://me:s%40cret%zz-canary@p.example:8080' };
     const [proxy] = readProxyRules(env).proxies;
     expect(Buffer.from(proxy?.token?.slice('Basic '.length) ?? '', 'base64').toString()).toBe('me:s%40cret%zz-canary');
-    const { token: _, ...shown } = proxy ?? {};
-    expect(JSON.stringify([shown, describeRoute(env, 'https://api.example')])).not.toContain('canary');
+    const { token: _, ...visible } = proxy ?? {};
+    expect(JSON.stringify([visible, describeRoute(env, 'https://api.example')])).not.toContain('canary');
   });
 
   test('has a password that is taken out of failures and logs, also as it is sent (X5)', () => {

@@ -37,7 +37,7 @@ test('an agent that its turn limit has ended brings back what it did and said (L
     head: head as Hash,
   } as const;
   const last = await lastRunOf(store, { kind: 'agent', session, run, spend: noSpend });
-  expect(last).toMatchObject({ said: '', completed: false });
+  expect(last).toMatchObject({ text: '', completed: false });
   expect(last?.deeds.split('\n')).toEqual([
     'It said before its last calls: I look for the cause.',
     '- bash npm test -- x (failed)',

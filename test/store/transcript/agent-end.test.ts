@@ -10,7 +10,7 @@ function said(worktree: WorktreeEnd | undefined, reason: 'completed' | 'max_turn
   const terminal = { reason } as NonNullable<AgentEnd['run']>['terminal'];
   const run = { run: 1, terminal, turns: 2, head: null };
   const end = { kind: 'agent', session: 's-1' as SessionId, run, spend: noSpend } as const;
-  return describeEnd({ ...end, ...(worktree && { worktree }) }, { said: 'Done.', deeds: '' });
+  return describeEnd({ ...end, ...(worktree && { worktree }) }, { text: 'Done.', deeds: '' });
 }
 
 const committed = { kind: 'committed', branch: 'perdure/x', files: 1, insertions: 3, deletions: 0 } as const;
@@ -43,9 +43,9 @@ test('an agent that was cut short tells what it did, each line marked where it s
   const run = { run: 1, terminal: { reason: 'max_turns', limit: 2, turnNotTaken: 3 }, turns: 2, head: null } as const;
   const end = { kind: 'agent', session: 's-1' as SessionId, run, spend: noSpend } as const;
   const deeds = '- bash npm test (failed)\n- read a';
-  expect(describeEnd(end, { said: '', deeds })).toContain(
+  expect(describeEnd(end, { text: '', deeds })).toContain(
     `The agent ended with max_turns.\n\nWhat it did:\n${deeds}\n\n(`,
   );
-  expect(describeEnd(end, { said: '', deeds }, quoteLines)).toContain('> - read a');
-  expect(describeEnd(end, { said: '', deeds: '' })).toContain('It had said and done nothing.');
+  expect(describeEnd(end, { text: '', deeds }, quoteLines)).toContain('> - read a');
+  expect(describeEnd(end, { text: '', deeds: '' })).toContain('It had said and done nothing.');
 });

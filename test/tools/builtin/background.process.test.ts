@@ -22,7 +22,11 @@ const SESSION = 's-1';
 
 function shells(sandbox: Sandbox = group, root = tempFolder(), lookMs?: number) {
   const held = sandbox.kind !== 'group';
-  const background = createBackground({ folder: join(root, 'background'), held, ...(lookMs && { lookMs }) });
+  const background = createBackground({
+    folder: join(root, 'background'),
+    hasPidNamespace: held,
+    ...(lookMs && { lookMs }),
+  });
   onTestFinished(() => background.close());
   const options = { sandbox, background, dataDir: root };
   const cwd = tempFolder();

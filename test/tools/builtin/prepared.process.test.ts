@@ -52,7 +52,7 @@ function open(at: Place, mounts: Mounts = hidesSecret, keptMs = LONG, programAt 
   };
   const prepared = createPreparedSandboxes(pipePlace({ ...found.programs, at: programAt }, at.dataDir), keptMs);
   onTestFinished(() => prepared.close());
-  const background = createBackground({ folder: join(at.dataDir, 'background'), held: true });
+  const background = createBackground({ folder: join(at.dataDir, 'background'), hasPidNamespace: true });
   onTestFinished(() => background.close());
   const sandbox = { ...found, wrap };
   const tool = createBashTool({ sandbox, dataDir: at.dataDir, prepared, background });

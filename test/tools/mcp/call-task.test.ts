@@ -29,7 +29,7 @@ function toolOf(answers: Readonly<Record<string, Answer>>, settings: Partial<Mcp
       return Promise.resolve().then(() => answer?.(params as Record<string, unknown>, how)) as never;
     },
     closed: new Promise(() => undefined),
-    said: () => '',
+    lastWords: () => '',
     printed: () => '',
     redact: (text) => text,
     close: () => Promise.resolve(),

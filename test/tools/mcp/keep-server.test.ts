@@ -22,7 +22,7 @@ function fakeLink(list: () => Promise<readonly string[]>, tellsOfChanges = true)
       return { tools: (await list()).map((name) => ({ name, inputSchema: { type: 'object' } })) } as never;
     },
     closed,
-    said: () => '',
+    lastWords: () => '',
     printed: () => '',
     redact: (text) => text,
     close: () => Promise.resolve(void (link.isClosed = true)),

@@ -1,7 +1,7 @@
 // Lists of strangers' tools: what no request could carry is left out, and the rest is kept.
 import { expect, test } from 'vitest';
 import { type ListedTool, readList } from '../../../tools/mcp/list-tools.ts';
-import { MOST, nameServerTool } from '../../../tools/mcp/servers.ts';
+import { SERVER_BOUNDS, nameServerTool } from '../../../tools/mcp/servers.ts';
 import { checkInput, inputJsonSchema } from '../../../system/schema/input-schema.ts';
 
 const tool = (more: object = {}): object => ({ name: 't', inputSchema: { type: 'object' }, ...more });
@@ -59,7 +59,7 @@ test.each<[string, unknown, RegExp]>([
   ['a field that the API refuses', tool({ inputSchema: { type: 'object', properties: { 'a b': {} } } }), /"a b"/],
   ['a schema that refers to itself alone', tool({ inputSchema: { type: 'object', $ref: '#' } }), /refers to itself/],
   ['a schema that takes for ever to hold a value to', tool({ inputSchema: doubling(40) }), /too many schemas/],
-  ['a large schema', tool({ inputSchema: { type: 'object', title: 'x'.repeat(MOST.schema) } }), /longer than/],
+  ['a large schema', tool({ inputSchema: { type: 'object', title: 'x'.repeat(SERVER_BOUNDS.schema) } }), /longer than/],
   ['a deep schema', tool({ inputSchema: deep(300) }), /levels deep/],
 ])('a tool with %s is left out, with a sentence, and others are kept', (_, wrong, sentence) => {
   const { tools, leftOut } = readList([wrong, tool({ name: 'good' })]);
@@ -100,14 +100,14 @@ test('what a schema refers to by a name is left to the server: it may lead back 
 });
 
 test('a list has bounds: tools, characters, each name once', () => {
-  const many = Array.from({ length: MOST.tools + 5 }, (_, n) => tool({ name: `t${n}` }));
-  expect(readList(many).tools).toHaveLength(MOST.tools);
+  const many = Array.from({ length: SERVER_BOUNDS.tools + 5 }, (_, n) => tool({ name: `t${n}` }));
+  expect(readList(many).tools).toHaveLength(SERVER_BOUNDS.tools);
   const long = Array.from({ length: 20 }, (_, n) =>
-    tool({ name: `t${n}`, inputSchema: { type: 'object', title: 'x'.repeat(MOST.schema - 100) } }),
+    tool({ name: `t${n}`, inputSchema: { type: 'object', title: 'x'.repeat(SERVER_BOUNDS.schema - 100) } }),
   );
-  expect(readList(long).print.length).toBeLessThanOrEqual(MOST.list);
+  expect(readList(long).print.length).toBeLessThanOrEqual(SERVER_BOUNDS.list);
   expect(readList([tool(), tool()]).leftOut).toEqual(['"t" is listed twice']);
-  expect(only({ description: 'x'.repeat(10_000) }).description).toHaveLength(MOST.description);
+  expect(only({ description: 'x'.repeat(10_000) }).description).toHaveLength(SERVER_BOUNDS.description);
 });
 
 test('a pattern of a stranger is shown and not run: it could hold up the worker', () => {

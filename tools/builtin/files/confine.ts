@@ -81,8 +81,8 @@ export function findRoot({ root, folders }: Workspace, path: string): string | u
 }
 
 function describeOutside({ root, folders = [] }: Workspace, path: string, written: string): string {
-  const gone = folders.find((folder) => isInside(folder, written) && realPathOrNull(folder) !== folder);
-  if (gone !== undefined) return `${quotePath(path)} cannot be used: ${describeGoneFolder(gone)}.`;
+  const missing = folders.find((folder) => isInside(folder, written) && realPathOrNull(folder) !== folder);
+  if (missing !== undefined) return `${quotePath(path)} cannot be used: ${describeGoneFolder(missing)}.`;
   const others = folders.length === 0 ? '' : ` and the other folders of this run (${folders.join(', ')})`;
   return `${quotePath(path)} is outside the workspace ${root}${others}: use a path inside ${others === '' ? 'it' : 'them'}.`;
 }
@@ -98,7 +98,7 @@ function isHidden({ root, hidden }: Workspace, path: string): boolean {
   return findDataFolder(path, root) !== null;
 }
 
-function findDeepestExisting(from: string, asked: string): { existing: string; missing: string[] } {
+function findDeepestExisting(from: string, requested: string): { existing: string; missing: string[] } {
   const missing: string[] = [];
   try {
     for (let at = from; ; at = dirname(at)) {
@@ -106,10 +106,11 @@ function findDeepestExisting(from: string, asked: string): { existing: string; m
       if (existing !== null) return { existing, missing };
       // A path that exists but leads nowhere is a link: writing through it would create a file
       // wherever it points.
-      if (ifPresent(() => lstatSync(at)) !== null) throw new ToolFailure(`${quotePath(asked)} is a link to nothing.`);
+      if (ifPresent(() => lstatSync(at)) !== null)
+        throw new ToolFailure(`${quotePath(requested)} is a link to nothing.`);
       missing.unshift(basename(at));
     }
   } catch (error) {
-    throw toFsFailure(error, asked);
+    throw toFsFailure(error, requested);
   }
 }

@@ -13,7 +13,7 @@ export function namesGitFolder(path: string): boolean {
  * Returns a sentence when a path leads into a .git folder without saying so: it was judged by its
  * name (L55).
  */
-export function checkHiddenGit(asked: string, real: string): string | undefined {
-  if (!namesGitFolder(real) || namesGitFolder(asked)) return undefined;
+export function checkHiddenGit(requested: string, real: string): string | undefined {
+  if (!namesGitFolder(real) || namesGitFolder(requested)) return undefined;
   return 'The path leads into a .git folder through a link: name the folder itself.';
 }

@@ -5,7 +5,7 @@ import type { PermissionMode } from '../../../workflows/contract/session.ts';
 import { guardOf, type Places } from '../../../system/process/places.ts';
 import type { PermissionDecision } from '../../tool.ts';
 
-type Place = { readonly cwd: string; readonly dir: string };
+type WorkingPlace = { readonly cwd: string; readonly dir: string };
 
 const RUNS = 'what it says runs outside the sandbox later';
 
@@ -13,7 +13,7 @@ const RUNS = 'what it says runs outside the sandbox later';
 export function decideByGuard(
   places: Places,
   path: string,
-  { cwd, dir, mode }: Place & { readonly mode: PermissionMode },
+  { cwd, dir, mode }: WorkingPlace & { readonly mode: PermissionMode },
 ): PermissionDecision | undefined {
   const guard = guardOf(places, cwd, resolve(dir, path));
   if (guard === undefined) return undefined;
@@ -27,8 +27,13 @@ export function decideByGuard(
  * Returns a sentence when a path leads to such a place without saying so: the question did not name
  * it.
  */
-export function checkHiddenGuard(places: Places, asked: string, real: string, { cwd, dir }: Place): string | undefined {
+export function checkHiddenGuard(
+  places: Places,
+  requested: string,
+  real: string,
+  { cwd, dir }: WorkingPlace,
+): string | undefined {
   const guard = guardOf(places, cwd, real);
-  if (guard === undefined || guard === guardOf(places, cwd, resolve(dir, asked))) return undefined;
+  if (guard === undefined || guard === guardOf(places, cwd, resolve(dir, requested))) return undefined;
   return `The path leads through a link to a file of which ${RUNS}: name the file itself.`;
 }

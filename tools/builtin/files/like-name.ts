@@ -36,13 +36,13 @@ export async function findLikeName(folder: string, name: string): Promise<LikeNa
 export function showNameBytes(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString('utf8');
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  let shown = '';
+  let text = '';
   for (let at = 0; at < bytes.length;) {
     const whole = [1, 2, 3, 4].find((length) => at + length <= bytes.length && isUtf8(bytes.subarray(at, at + length)));
-    shown += whole
+    text += whole
       ? decoder.decode(bytes.subarray(at, at + whole))
       : `\\x${(bytes[at] as number).toString(16).padStart(2, '0')}`;
     at += whole ?? 1;
   }
-  return shown;
+  return text;
 }

@@ -72,7 +72,7 @@ export async function readLines(
 }
 
 /** Bytes of a chunk. */
-const MOST = 256 * 1024;
+const CHUNK_BYTES = 256 * 1024;
 
 /**
  * Reads to the end of the file as it is then. `size` is what the file was seen to have: a small one
@@ -83,7 +83,7 @@ export async function* readChunks(
   size: number,
   check: () => void,
 ): AsyncGenerator<Uint8Array> {
-  const buffer = Buffer.allocUnsafe(sizeToRead(size, MOST));
+  const buffer = Buffer.allocUnsafe(sizeToRead(size, CHUNK_BYTES));
   for (let position = 0; ;) {
     check();
     const bytesRead = await handle.read(buffer, position);
@@ -96,7 +96,7 @@ export async function* readChunks(
 type OpenLine = { add(part: Buffer): void; isCut(): boolean; finish(number: number): Line };
 
 function startLine({ column, maxLine }: LineRange): OpenLine {
-  const kept: Buffer[] = [];
+  const parts: Buffer[] = [];
   let length = 0;
   let keptLength = 0;
   const isCut = (): boolean => column - 1 + keptLength < length;
@@ -104,18 +104,18 @@ function startLine({ column, maxLine }: LineRange): OpenLine {
     isCut,
     add(part) {
       const from = Math.min(part.length, Math.max(0, column - 1 - length));
-      const taken = part.subarray(from, from + maxLine - keptLength);
+      const used = part.subarray(from, from + maxLine - keptLength);
       // The bytes are copied, because the next read overwrites them.
-      if (taken.length > 0) kept.push(Buffer.from(taken));
-      keptLength += taken.length;
+      if (used.length > 0) parts.push(Buffer.from(used));
+      keptLength += used.length;
       length += part.length;
     },
     finish(number) {
-      const bytes = Buffer.concat(kept);
+      const bytes = Buffer.concat(parts);
       const whole = column > 1 ? dropPartialStart(bytes) : bytes;
-      const shown = isCut() ? dropPartialEnd(whole) : whole;
-      const after = column + bytes.length - whole.length + shown.length;
-      return { number, ...decodeShown(shown), cutAt: isCut() ? after : null };
+      const visible = isCut() ? dropPartialEnd(whole) : whole;
+      const after = column + bytes.length - whole.length + visible.length;
+      return { number, ...decodeShown(visible), cutAt: isCut() ? after : null };
     },
   };
 }

@@ -34,7 +34,7 @@ const DRAWN_ALIKE: readonly (readonly [RegExp, string])[] = [
 /** Maps texts that are drawn alike to one text. */
 export function normalizeDrawn(text: string): string {
   const composed = HEAP_OF_MARKS.test(text) ? text : text.normalize('NFC');
-  return DRAWN_ALIKE.reduce((shown, [character, plain]) => shown.replaceAll(character, plain), composed);
+  return DRAWN_ALIKE.reduce((result, [character, plain]) => result.replaceAll(character, plain), composed);
 }
 
 const normalizeLine = (line: string): string => (line.length > LONGEST_LINE ? line : normalizeDrawn(line).trim());
@@ -45,16 +45,16 @@ const normalizeLine = (line: string): string => (line.length > LONGEST_LINE ? li
  */
 export function describeNearestLine(text: string, wanted: string): string | undefined {
   const lines = splitLines(text.slice(0, MOST_SEARCHED)).slice(0, MOST_LINES_SEARCHED);
-  const asked = splitLines(wanted.slice(0, MOST_LINES * LONGEST_LINE)).slice(0, MOST_LINES);
-  const shown = lines.map(normalizeLine);
-  const looked = asked.map(normalizeLine);
+  const requested = splitLines(wanted.slice(0, MOST_LINES * LONGEST_LINE)).slice(0, MOST_LINES);
+  const normalized = lines.map(normalizeLine);
+  const looked = requested.map(normalizeLine);
   const holds = createFinder(looked[0] ?? '');
   let best = { line: -1, at: 0, score: 0 };
-  for (let from = 0; from < shown.length; from++) {
-    const { at, score } = scoreLikeness(shown, looked, from, holds);
+  for (let from = 0; from < normalized.length; from++) {
+    const { at, score } = scoreLikeness(normalized, looked, from, holds);
     if (score > best.score) best = { line: from + at, at, score };
   }
-  const [there, meant] = [lines[best.line], asked[best.at]];
+  const [there, meant] = [lines[best.line], requested[best.at]];
   if (there === undefined || meant === undefined) return undefined;
   return describeDifference(best.line + 1, there, meant, best.at === 0);
 }
@@ -66,7 +66,7 @@ const splitLines = (text: string): string[] => text.split(/\r?\n/);
  * `at` is the line of `looked` that differs, or the first.
  */
 function scoreLikeness(
-  shown: readonly string[],
+  normalized: readonly string[],
   looked: readonly string[],
   from: number,
   holds: (line: string) => boolean,
@@ -74,7 +74,7 @@ function scoreLikeness(
   const last = looked.length - 1;
   let at = 0;
   for (; at <= last; at++) {
-    const [line = '', wanted = ''] = [shown[from + at], looked[at]];
+    const [line = '', wanted = ''] = [normalized[from + at], looked[at]];
     const isAlike =
       last === 0
         ? wanted !== '' && holds(line)
@@ -86,7 +86,7 @@ function scoreLikeness(
     if (!isAlike) break;
   }
   if (at > last) return { at: 0, score: Number.MAX_SAFE_INTEGER };
-  const [line = '', wanted = ''] = [shown[from + at], looked[at]];
+  const [line = '', wanted = ''] = [normalized[from + at], looked[at]];
   const common = Math.max(line.length, wanted.length) > LONGEST_LINE ? 0 : countCommon(line, wanted);
   // A line that is alike in its first letters only is not near.
   const isNear = at > 0 ? looked[0] !== '' : common >= 8 && common * 2 >= wanted.length;

@@ -33,8 +33,8 @@ export function renderNotebook(bytes: Buffer): string | null {
 }
 
 function renderCell({ type, source, outputs }: Cell, index: number): string {
-  const shown = outputs.flatMap((each) => [`--- output of cell ${index + 1} ---`, renderOutput(each)]);
-  return [`--- cell ${index + 1} (${type}) ---`, source, ...shown].join('\n');
+  const results = outputs.flatMap((each) => [`--- output of cell ${index + 1} ---`, renderOutput(each)]);
+  return [`--- cell ${index + 1} (${type}) ---`, source, ...results].join('\n');
 }
 
 /** The source of a cell, and the line at which `renderNotebook` shows it, from 1. */

@@ -93,10 +93,10 @@ export async function findSkills({ folders, workspace }: SkillSettings, at: Skil
   return { skills: [...skills.values()], problems };
 }
 
-type Place = { readonly folder: string; readonly from: Skill['from'] };
+type SkillPlace = { readonly folder: string; readonly from: Skill['from'] };
 
 async function readSkillsIn(
-  { folder, from }: Place,
+  { folder, from }: SkillPlace,
   { cwd, hidden, mayRead }: SkillSearch,
 ): Promise<readonly (Skill | BrokenSkill)[]> {
   const root = from === 'workspace' ? cwd : await realpath(folder).catch(() => null);
@@ -132,9 +132,9 @@ async function readSkill(path: string, place: Workspace, from: Skill['from']): P
     try {
       if (stats.size > LARGEST) return { file: path, problem: `has ${stats.size} bytes: a skill has ${LARGEST}` };
       const front = await readStart(opened, LONGEST_FRONT);
-      const { text: _, ...said } = await splitFront(front, basename(dirname(path)));
-      if ('problem' in said) return { file: path, problem: said.problem };
-      return { ...said, from, file: found.path, place };
+      const { text: _, ...facts } = await splitFront(front, basename(dirname(path)));
+      if ('problem' in facts) return { file: path, problem: facts.problem };
+      return { ...facts, from, file: found.path, place };
     } finally {
       handle.close();
     }
@@ -182,8 +182,8 @@ export async function listSkillResources(
       else if (entry.isFile()) paths.push(path);
     }
   }
-  const shown = (path: string): string => (place.mayUse ? relative(place.root, path) : path);
-  return paths.toSorted().slice(0, most).map(shown);
+  const display = (path: string): string => (place.mayUse ? relative(place.root, path) : path);
+  return paths.toSorted().slice(0, most).map(display);
 }
 
 /** Lists a folder; empty for one that cannot be read. */

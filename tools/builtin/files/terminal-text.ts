@@ -43,7 +43,7 @@ export function createTerminalText(emit: (bytes: Uint8Array) => void): TerminalT
   let out: string[] = [];
   const screen = new TerminalScreen((text) => out.push(text));
   let partial: Buffer = Buffer.alloc(0);
-  let held = '';
+  let pending = '';
   const pass = (): void => {
     if (out.length > 0) emit(Buffer.from(out.join('')));
     out = [];
@@ -52,14 +52,14 @@ export function createTerminalText(emit: (bytes: Uint8Array) => void): TerminalT
     const all = partial.length === 0 ? Buffer.from(bytes) : Buffer.concat([partial, bytes]);
     const whole = dropPartialEnd(all);
     partial = all.subarray(whole.length);
-    const text = held + whole.toString('utf8');
+    const text = pending + whole.toString('utf8');
     const length = text.length - heldLength(text);
-    held = text.slice(length);
+    pending = text.slice(length);
     drawText(screen, text.slice(0, length));
   };
   return {
     write(bytes) {
-      const plain = held === '' && partial.length === 0 && screen.isAtEnd() ? findPlainLines(bytes) : null;
+      const plain = pending === '' && partial.length === 0 && screen.isAtEnd() ? findPlainLines(bytes) : null;
       if (plain === null) interpret(bytes);
       else {
         interpret(bytes.subarray(0, plain.from));
@@ -71,7 +71,7 @@ export function createTerminalText(emit: (bytes: Uint8Array) => void): TerminalT
       pass();
     },
     end() {
-      drawText(screen, held + partial.toString('utf8'));
+      drawText(screen, pending + partial.toString('utf8'));
       screen.flush();
       pass();
     },

@@ -30,10 +30,10 @@ export function createGlobMatcher(pattern: string, { dots = false } = {}): (path
       .normalize('NFC')
       .split('/')
       .map((text) => ({ text, characters: Array.from(text) }));
-    const taken = (name: Name): boolean => dots || isPlain(name);
+    const isMatched = (name: Name): boolean => dots || isPlain(name);
     const fits = (name: Name, segment: PatternSegment): boolean => matchSegment(name, segment, dots);
     return alternatives.some((segments) =>
-      matchWildcards(names, segments, { isStar: isGlobstar, fits, starTakes: taken }),
+      matchWildcards(names, segments, { isStar: isGlobstar, fits, starTakes: isMatched }),
     );
   };
 }
@@ -56,18 +56,18 @@ function matchWildcards<Item, Part>(
   let item = 0;
   let part = 0;
   let star = -1;
-  let taken = 0;
+  let used = 0;
   while (item < items.length) {
     const here = part < parts.length;
     if (here && isStar(parts[part] as Part)) {
       star = part++;
-      taken = item;
+      used = item;
     } else if (here && fits(items[item] as Item, parts[part] as Part)) {
       item++;
       part++;
-    } else if (star >= 0 && starTakes(items[taken] as Item)) {
+    } else if (star >= 0 && starTakes(items[used] as Item)) {
       part = star + 1;
-      item = ++taken;
+      item = ++used;
     } else {
       return false;
     }

@@ -27,7 +27,7 @@ const SEPARATOR = '--';
  * `--` between groups.
  */
 export function reportContent(most: number, { accepts, named }: ReportPaths): SearchReport {
-  const shown: string[] = [];
+  const visible: string[] = [];
   let [matches, shownMatches, files, length] = [0, 0, 0, 0];
   let lastPath: string | undefined;
   let open = true;
@@ -36,14 +36,14 @@ export function reportContent(most: number, { accepts, named }: ReportPaths): Se
   const show = (line: string): void => {
     open &&= shownMatches < most && length + line.length <= BUDGET;
     if (!open) return;
-    shown.push(line);
+    visible.push(line);
     length += line.length + 1;
   };
   return {
     add(record) {
       const line = parseLine(record);
       if (line === undefined) {
-        if (record.toString().trimEnd() === SEPARATOR) isGroup = shown.length > 0;
+        if (record.toString().trimEnd() === SEPARATOR) isGroup = visible.length > 0;
         return;
       }
       if (!accepts(line.path)) return;
@@ -58,7 +58,7 @@ export function reportContent(most: number, { accepts, named }: ReportPaths): Se
       lastPath = line.path;
     },
     lines: () => [
-      ...dropTrailingSeparator(shown),
+      ...dropTrailingSeparator(visible),
       summarizeMatches(matches, files, shownMatches < matches ? shownMatches : null),
     ],
   };
@@ -78,8 +78,11 @@ export function reportCounts(most: number, { accepts, named }: ReportPaths): Sea
       found.add(`${quoteIfNeeded(named(path))}:${number}`);
     },
     lines: () => {
-      const shown = fitBudget(found.first());
-      return [...shown, summarizeMatches(matches, found.count(), shown.length < found.count() ? shown.length : null)];
+      const visible = fitBudget(found.first());
+      return [
+        ...visible,
+        summarizeMatches(matches, found.count(), visible.length < found.count() ? visible.length : null),
+      ];
     },
   };
 }
@@ -95,10 +98,10 @@ export function reportFiles(most: number, { accepts, named }: ReportPaths): Sear
     lines: () => {
       const files = found.count();
       if (files === 0) return ['(no matches)'];
-      const shown = fitBudget(found.first());
+      const visible = fitBudget(found.first());
       return [
-        ...shown,
-        shown.length < files ? `(${files} files, first ${shown.length} shown)` : `(${formatAmount(files, 'file')})`,
+        ...visible,
+        visible.length < files ? `(${files} files, first ${visible.length} shown)` : `(${formatAmount(files, 'file')})`,
       ];
     },
   };
@@ -112,10 +115,10 @@ function parseLine(record: Buffer): { path: string; number: string; mark: string
   return { path: stripDot(showNameBytes(record.subarray(0, nul))), number, mark, text: text.replace(/\r$/, '') };
 }
 
-function summarizeMatches(matches: number, files: number, shown: number | null): string {
+function summarizeMatches(matches: number, files: number, visible: number | null): string {
   if (matches === 0) return '(no matches)';
   const all = `${formatAmount(matches, 'match', 'matches')} in ${formatAmount(files, 'file')}`;
-  return shown === null ? `(${all})` : `(${all}, first ${shown} shown)`;
+  return visible === null ? `(${all})` : `(${all}, first ${visible} shown)`;
 }
 
 function fitBudget(lines: readonly string[]): readonly string[] {

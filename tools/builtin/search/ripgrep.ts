@@ -37,9 +37,9 @@ export const listHiddenFolders = ({ dataDir, sandbox }: BuiltinOptions, root: st
 export function buildCommonArguments(
   hidden: readonly string[],
   { root, name, ignoring }: SearchPlace,
-  asked: readonly string[],
+  requested: readonly string[],
 ): string[] {
-  const names = (folder: string): boolean => [...asked, name].some((text) => text.split(/[/,{}]/).includes(folder));
+  const names = (folder: string): boolean => [...requested, name].some((text) => text.split(/[/,{}]/).includes(folder));
   const ownData = hidden.filter((path) => path !== root && isInside(root, path)).map((path) => relative(root, path));
   return [
     '--no-config',
@@ -79,20 +79,20 @@ export async function runRipgrep(
   // Nothing was searched where a socket that was to be masked had gone: the next look finds none.
   return await runBuilt(
     build,
-    (held) => searchOnce(held, searching, context, options),
+    (built) => searchOnce(built, searching, context, options),
     ({ problems }) => problems,
   );
 }
 
 async function searchOnce(
-  held: readonly string[],
+  argv: readonly string[],
   { separator, place: { root }, onRecord }: RipgrepSearch,
   context: ToolContext,
   { sandbox, dataDir }: BuiltinOptions,
 ): Promise<RipgrepEnd> {
   const { signal } = context;
   const env = childEnvironment(process.env, { cwd: root, callId: ownProcessId('helper') });
-  const child = await spawnPiped(held, { cwd: root, env, pipes: pipePlace(sandbox.programs, dataDir) });
+  const child = await spawnPiped(argv, { cwd: root, env, pipes: pipePlace(sandbox.programs, dataDir) });
   child.stdin.end();
   let timedOut = false;
   let problems = '';

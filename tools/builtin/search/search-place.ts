@@ -90,10 +90,10 @@ export function createShowTest(
     isData.set(folder, found);
     return found;
   };
-  let [last, shown]: [string | null, boolean] = [null, true];
+  let [last, isVisible]: [string | null, boolean] = [null, true];
   return (name) => {
-    if (name !== last) [last, shown] = [name, !liesInData(dirname(name)) && (mayShow?.(join(root, name)) ?? true)];
-    return shown;
+    if (name !== last) [last, isVisible] = [name, !liesInData(dirname(name)) && (mayShow?.(join(root, name)) ?? true)];
+    return isVisible;
   };
 }
 

@@ -8,17 +8,17 @@ type TopLines = {
 };
 
 export function keepTopLines(most: number): TopLines {
-  let kept: string[] = [];
+  let top: string[] = [];
   let count = 0;
   const first = (): readonly string[] => {
-    kept = kept.sort().slice(0, most);
-    return kept;
+    top = top.sort().slice(0, most);
+    return top;
   };
   return {
     add(line) {
-      kept.push(line);
+      top.push(line);
       count++;
-      if (kept.length >= 4 * most + 1_000) first();
+      if (top.length >= 4 * most + 1_000) first();
     },
     count: () => count,
     first,

@@ -24,7 +24,7 @@ type BackgroundOptions = {
   /** A folder that no command of an agent reaches. */
   readonly folder: string;
   /** The sandbox ends all processes with its first one. */
-  readonly held: boolean;
+  readonly hasPidNamespace: boolean;
   /** Milliseconds between two looks at whether sessions are over. */
   readonly lookMs?: number;
 };
@@ -39,7 +39,7 @@ type OwnCommand = {
 };
 
 /** The most commands of one session. */
-const MOST = 8;
+const MOST_RUNNING = 8;
 /**
  * The most ended commands of one session, the newest of those whose end was told: the output of
  * older ones is dropped when another begins.
@@ -64,16 +64,16 @@ export function createBackground(options: BackgroundOptions): BackgroundCommands
 
 class OwnCommands implements BackgroundCommands {
   readonly #root: string;
-  readonly #held: boolean;
+  readonly #hasPidNamespace: boolean;
   readonly #lookMs: number;
   /** The running commands of this worker, by their mark. */
   readonly #own = new Map<string, OwnCommand>();
   readonly #exits = createExitHandlers(process);
   #looking: NodeJS.Timeout | null = null;
 
-  constructor({ folder, held, lookMs = LOOK_MS }: BackgroundOptions) {
+  constructor({ folder, hasPidNamespace, lookMs = LOOK_MS }: BackgroundOptions) {
     this.#root = folder;
-    this.#held = held;
+    this.#hasPidNamespace = hasPidNamespace;
     this.#lookMs = lookMs;
     sweepBackground(folder, Date.now());
   }
@@ -125,19 +125,23 @@ class OwnCommands implements BackgroundCommands {
     if (record === null || record.end) return record;
     const one = this.#own.get(record.mark);
     if (one) await this.#end(one, 'agent');
-    else await killTree({ callId: record.mark, leader: record.leader }, { graceMs: GRACE_MS, spareLeader: this.#held });
-    for (let waited = 0; waited < OWNER_MS && !files.read(id)?.end; waited += DRAIN_MS) await sleep(DRAIN_MS);
-    const ended = files.read(id) ?? record;
-    if (ended.end && ended.told === undefined) files.write({ ...ended, told: 'known' });
-    return ended;
+    else
+      await killTree(
+        { callId: record.mark, leader: record.leader },
+        { graceMs: GRACE_MS, spareLeader: this.#hasPidNamespace },
+      );
+    for (let waitedMs = 0; waitedMs < OWNER_MS && !files.read(id)?.end; waitedMs += DRAIN_MS) await sleep(DRAIN_MS);
+    const stored = files.read(id) ?? record;
+    if (stored.end && stored.told === undefined) files.write({ ...stored, told: 'known' });
+    return stored;
   }
 
   news(session: string, since: number): ReturnType<BackgroundCommands['news']> {
     const files = this.#folderOf(session);
     return files.list().flatMap((record) => {
-      const { end: how, told } = record;
-      if (!how || (told !== undefined && told !== since)) return [];
-      if (told === undefined) files.write({ ...record, told: since });
+      const { end: how, told: reportedAt } = record;
+      if (!how || (reportedAt !== undefined && reportedAt !== since)) return [];
+      if (reportedAt === undefined) files.write({ ...record, told: since });
       const { bytes } = files.readOutput(record.id, undefined, TOLD_BYTES);
       return [{ source: sourceName(record.id), text: describeEnded(record, how, bytes) }];
     });
@@ -162,7 +166,8 @@ class OwnCommands implements BackgroundCommands {
     const { tree, mark, session } = one;
     const exit = await tree.exit;
     await Promise.race([tree.drained, sleep(DRAIN_MS)]);
-    if (!this.#held) await killTree({ callId: mark, leader: tree.leader, fresh: true }, { graceMs: GRACE_MS });
+    if (!this.#hasPidNamespace)
+      await killTree({ callId: mark, leader: tree.leader, fresh: true }, { graceMs: GRACE_MS });
     tree.stopReading();
     release();
     this.#own.delete(mark);
@@ -182,7 +187,7 @@ class OwnCommands implements BackgroundCommands {
     one.by ??= by;
     await killTree(
       { callId: one.mark, leader: one.tree.leader, fresh: true },
-      { graceMs: GRACE_MS, spareLeader: this.#held },
+      { graceMs: GRACE_MS, spareLeader: this.#hasPidNamespace },
     );
     await Promise.race([one.ended, sleep(OWNER_MS)]);
   }
@@ -220,7 +225,7 @@ export async function endCommand(root: string, session: string, id: string): Pro
   const record = files.read(id);
   if (record === null || record.end) return record;
   await killTree({ callId: record.mark, leader: record.leader }, { graceMs: GRACE_MS });
-  for (let waited = 0; waited < OWNER_MS && !files.read(id)?.end; waited += DRAIN_MS) await sleep(DRAIN_MS);
+  for (let waitedMs = 0; waitedMs < OWNER_MS && !files.read(id)?.end; waitedMs += DRAIN_MS) await sleep(DRAIN_MS);
   return files.read(id) ?? record;
 }
 
@@ -228,10 +233,12 @@ export async function endCommand(root: string, session: string, id: string): Pro
 function makeRoom(files: BackgroundFolder): void {
   const known = files.list();
   const running = known.filter((record) => !record.end);
-  if (running.length >= MOST) {
+  if (running.length >= MOST_RUNNING) {
     const ids = running.map((record) => record.id).join(', ');
-    throw new ToolFailure(`Not started: ${MOST} commands run in the background already (${ids}). Stop one first.`);
+    throw new ToolFailure(
+      `Not started: ${MOST_RUNNING} commands run in the background already (${ids}). Stop one first.`,
+    );
   }
-  const told = known.filter((record) => record.end && record.told !== undefined);
-  for (const { id } of told.slice(0, -MOST_ENDED)) files.drop(id);
+  const reported = known.filter((record) => record.end && record.told !== undefined);
+  for (const { id } of reported.slice(0, -MOST_ENDED)) files.drop(id);
 }

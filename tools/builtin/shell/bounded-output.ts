@@ -48,11 +48,11 @@ export function createBoundedOutput(keptEnd = KEPT_END): BoundedOutput {
       // Only the last `keptEnd` bytes can survive this call.
       const rest = bytes.subarray(toHead.length);
       noteErrors(rest, headLength + before);
-      const kept = rest.subarray(Math.max(0, rest.length - keptEnd));
-      const place = (before + rest.length - kept.length) % keptEnd;
-      const first = kept.subarray(0, keptEnd - place);
+      const newest = rest.subarray(Math.max(0, rest.length - keptEnd));
+      const place = (before + rest.length - newest.length) % keptEnd;
+      const first = newest.subarray(0, keptEnd - place);
       ring.set(first, place);
-      ring.set(kept.subarray(first.length), 0);
+      ring.set(newest.subarray(first.length), 0);
     },
     ends() {
       const start = headLength === 0 ? head : head.subarray(0, headLength);

@@ -35,8 +35,8 @@ function renderOutput({ head, tail, omitted, errors }: ReturnType<BoundedOutput[
   if (omitted === 0) return dropLastNewlines(decodePlain(Buffer.concat([head, tail])));
   const except = errors.length === 0 ? '' : ', except for these lines';
   const note = `[… ${omitted.toLocaleString('en-US')} bytes left out: not kept anywhere${except} …]`;
-  const kept = errors.length === 0 ? [] : [...errors.map((line) => decodePlain(Buffer.from(line))), '[…]'];
-  return [decodePlain(head), note, ...kept, dropLastNewlines(decodePlain(tail))].join('\n');
+  const important = errors.length === 0 ? [] : [...errors.map((line) => decodePlain(Buffer.from(line))), '[…]'];
+  return [decodePlain(head), note, ...important, dropLastNewlines(decodePlain(tail))].join('\n');
 }
 
 /**

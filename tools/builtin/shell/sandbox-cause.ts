@@ -30,13 +30,15 @@ const MOST_PATHS = 100;
 const MOST_NAMES = 3;
 
 /** Writes lines for the outcome of a command that failed in bubblewrap with this output. */
-export function describeSandboxCauses(output: string, held: HeldCommand): readonly string[] {
+export function describeSandboxCauses(output: string, command: HeldCommand): readonly string[] {
   const text = output.length <= 2 * LOOKED_AT ? output : `${output.slice(0, LOOKED_AT)}\n${output.slice(-LOOKED_AT)}`;
   const lines = [
     describeMissingAgent(text),
-    describeUnwritten(text, held),
-    held.readOnly && NO_NETWORK.test(text) ? '(commands that only read reach no network from the sandbox)' : undefined,
-    describeHidden(text, held),
+    describeUnwritten(text, command),
+    command.readOnly && NO_NETWORK.test(text)
+      ? '(commands that only read reach no network from the sandbox)'
+      : undefined,
+    describeHidden(text, command),
   ];
   return lines.filter((line) => line !== undefined);
 }

@@ -27,11 +27,11 @@ export async function startBuilt(start: StartOnce, onOutput: OnOutput, signal?: 
   for (let count = 1; ; count += 1) {
     const early = new EarlyOutput(onOutput);
     const { tree, argv } = await start((bytes) => early.add(bytes));
-    const ended = tree.exit.then(async ({ code }) => {
+    const exited = tree.exit.then(async ({ code }) => {
       if (code === NOT_BUILT) await Promise.race([tree.drained, sleep(DRAIN_MS)]);
       return code === NOT_BUILT;
     });
-    const isOver = await Promise.race([ended, early.isOther.then(() => false), waitSilent(tree.leader.pid, signal)]);
+    const isOver = await Promise.race([exited, early.isOther.then(() => false), waitSilent(tree.leader.pid, signal)]);
     if (count < MOST_BUILDS && isOver && isNeverBuilt(early.text(), argv)) continue;
     early.pass();
     return tree;
@@ -54,7 +54,7 @@ class EarlyOutput {
   /** Resolves when something was printed that is no complaint of the sandbox. */
   readonly isOther: Promise<void>;
   readonly #onOutput: OnOutput;
-  readonly #kept: Buffer[] = [];
+  readonly #pending: Buffer[] = [];
   #isPassing = false;
   #tellOther: () => void = () => undefined;
 
@@ -65,18 +65,18 @@ class EarlyOutput {
 
   add(bytes: Uint8Array): void {
     if (this.#isPassing) return this.#onOutput(bytes);
-    this.#kept.push(Buffer.from(bytes));
-    const said = Buffer.concat(this.#kept);
-    const length = Math.min(said.length, BEGINNING.length);
-    if (!said.subarray(0, length).equals(BEGINNING.subarray(0, length))) this.#tellOther();
+    this.#pending.push(Buffer.from(bytes));
+    const output = Buffer.concat(this.#pending);
+    const length = Math.min(output.length, BEGINNING.length);
+    if (!output.subarray(0, length).equals(BEGINNING.subarray(0, length))) this.#tellOther();
   }
 
   text(): string {
-    return Buffer.concat(this.#kept).toString('utf8');
+    return Buffer.concat(this.#pending).toString('utf8');
   }
 
   pass(): void {
     this.#isPassing = true;
-    for (const bytes of this.#kept.splice(0)) this.#onOutput(bytes);
+    for (const bytes of this.#pending.splice(0)) this.#onOutput(bytes);
   }
 }

@@ -15,7 +15,7 @@ type Supervision = {
    * A pid namespace ends with its first process: the processes it leaves need no search, and its
    * leader is not the command.
    */
-  readonly held: boolean;
+  readonly hasPidNamespace: boolean;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
 };
@@ -29,14 +29,14 @@ const DRAIN_MS = 200;
 const GRACE_MS = 1_500;
 
 export async function superviseTree(tree: ProcessTree, supervision: Supervision): Promise<TreeEnd> {
-  const { callId, held } = supervision;
+  const { callId, hasPidNamespace } = supervision;
   const target = { callId, leader: tree.leader, fresh: true };
   const end = await awaitFirst(tree, supervision);
   if (end.kind === 'exit') {
     await Promise.race([tree.drained, sleep(DRAIN_MS)]);
-    if (!held) await killTree(target, { graceMs: GRACE_MS });
+    if (!hasPidNamespace) await killTree(target, { graceMs: GRACE_MS });
   } else {
-    await killTree(target, { graceMs: GRACE_MS, spareLeader: held });
+    await killTree(target, { graceMs: GRACE_MS, spareLeader: hasPidNamespace });
   }
   // The bytes still in the pipe were written before the end; a process that cannot be killed may
   // keep it open for ever.

@@ -149,11 +149,11 @@ function privateAddressError(hostname: string, address: string): PrivateAddress 
  * Refuses private names of a page that a proxy is asked for by name, which it looks up itself.
  * Throws PrivateAddress.
  */
-export async function refuseBehindProxy(host: string, judged: LookupOptions): Promise<void> {
+export async function refuseBehindProxy(host: string, options: LookupOptions): Promise<void> {
   if (isIP(host) !== 0) return;
   if (LOCAL_NAME.test(host)) throw new PrivateAddress(`${host} is no name of the public internet`);
   await new Promise<void>((resolve, reject) =>
-    createPublicLookup(judged)(host, { all: true }, (error) => {
+    createPublicLookup(options)(host, { all: true }, (error) => {
       // Where only the proxy looks names up, nothing is found here.
       if (error instanceof PrivateAddress) reject(error);
       else resolve();

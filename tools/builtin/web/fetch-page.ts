@@ -121,13 +121,13 @@ async function ask(url: URL, rules: FetchRules, signal: AbortSignal): Promise<An
   const host = toHost(url);
   const isAllowed = isHostListed(privateHosts, host);
   if (!isAllowed) refusePrivate(host);
-  const judged = { resolve, fakeIps: toRanges(fakeIpRanges) };
+  const lookup = { resolve, fakeIps: toRanges(fakeIpRanges) };
   const proxy = network?.proxyFor(url) ?? null;
   if (network && proxy) {
-    if (!isAllowed) await refuseBehindProxy(host, judged);
-    return await askProxy(url, network.fetch, proxy.shown, signal);
+    if (!isAllowed) await refuseBehindProxy(host, lookup);
+    return await askProxy(url, network.fetch, proxy.label, signal);
   }
-  const how = isAllowed ? (resolve ? { lookup: resolve } : {}) : { lookup: createPublicLookup(judged) };
+  const how = isAllowed ? (resolve ? { lookup: resolve } : {}) : { lookup: createPublicLookup(lookup) };
   return await askDirectly(url, { ...how, ...(network?.certificates && { ca: [...network.certificates] }) }, signal);
 }
 
@@ -135,7 +135,7 @@ async function ask(url: URL, rules: FetchRules, signal: AbortSignal): Promise<An
 function askDirectly(url: URL, how: RequestOptions, signal: AbortSignal): Promise<Answer> {
   const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
-    const asked = request(url, { headers: HEADERS, agent: false, signal, ...how });
+    const outgoing = request(url, { headers: HEADERS, agent: false, signal, ...how });
     const answered = (response: IncomingMessage): void => {
       const { statusCode: status = 0, headers } = response;
       resolve({
@@ -146,19 +146,19 @@ function askDirectly(url: URL, how: RequestOptions, signal: AbortSignal): Promis
         drop: () => response.destroy(),
       });
     };
-    asked.once('response', answered).on('error', reject).end();
+    outgoing.once('response', answered).on('error', reject).end();
   });
 }
 
 /** Asks the proxy for the name, which it looks up itself. */
-async function askProxy(url: URL, fetch: Network['fetch'], shown: string, signal: AbortSignal): Promise<Answer> {
+async function askProxy(url: URL, fetch: Network['fetch'], proxy: string, signal: AbortSignal): Promise<Answer> {
   const { status, headers, body } = await fetch(url, { headers: HEADERS, redirect: 'manual', signal });
   const read = Readable.fromWeb((body ?? new Blob([]).stream()) as ReadableStream<Uint8Array>);
   return {
     status,
     location: headers.get('location') ?? undefined,
     contentType: headers.get('content-type') ?? '',
-    via: url.protocol === 'http:' ? shown : undefined,
+    via: url.protocol === 'http:' ? proxy : undefined,
     // Fetch has unpacked it, as it is read.
     unpacked: () => read,
     drop: () => read.on('error', () => undefined).destroy(),

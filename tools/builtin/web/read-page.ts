@@ -37,8 +37,8 @@ export async function readPage(
   signal: AbortSignal,
   inLine: ReturnType<typeof createLimit>,
 ): Promise<string> {
-  const [given = ''] = contentType.split(';');
-  const type = given.trim().toLowerCase();
+  const [mediaType = ''] = contentType.split(';');
+  const type = mediaType.trim().toLowerCase();
   const isUntold = type === '' || type === 'application/octet-stream';
   if (isUntold ? bytes.includes(0) : !isText(type)) {
     const named = isUntold ? 'of no type that is a text' : type.slice(0, 100);
@@ -118,17 +118,17 @@ export function convertToMarkdown(
       stdout: true,
       stderr: true,
     });
-    const end = (made: string | null): void => {
+    const end = (result: string | null): void => {
       clearTimeout(timer);
       signal.removeEventListener('abort', give);
-      resolve(made);
+      resolve(result);
       void thread.terminate();
     };
     const give = (): void => end(null);
     const timer = setTimeout(give, ms);
     signal.addEventListener('abort', give, { once: true });
     thread
-      .once('message', (made: string) => end(made))
+      .once('message', (result: string) => end(result))
       .once('error', give)
       .once('exit', give);
   });
