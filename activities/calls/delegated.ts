@@ -161,11 +161,17 @@ function formatPlainEnd(end: Exclude<PlainEnd, { kind: 'failed' | 'stopped' }>):
 
 /**
  * Words the end of an agent as the outcome of a call (L67): its last message and its spend.
- * `asked`: the call was about an agent and its outcome is not the agent's own. Throws StoreError.
+ * `isAboutAgent`: the call was about an agent, and its outcome is not the agent's own. Throws
+ * StoreError.
  */
-async function concludeAgent(store: Store, end: AgentEnd, signal: AbortSignal, asked: boolean): Promise<ToolRunEnd> {
+async function concludeAgent(
+  store: Store,
+  end: AgentEnd,
+  signal: AbortSignal,
+  isAboutAgent: boolean,
+): Promise<ToolRunEnd> {
   const text = describeEnd(end, await readLastWords(store, end));
-  if (asked || end.run?.terminal.reason === 'completed') return { kind: 'output', output: { content: text } };
+  if (isAboutAgent || end.run?.terminal.reason === 'completed') return { kind: 'output', output: { content: text } };
   return signal.aborted ? { kind: 'stopped', cause: abortCause(signal), partial: text } : { kind: 'failed', text };
 }
 
@@ -174,11 +180,11 @@ async function readLastWords(store: Store, end: AgentEnd): Promise<LastWords> {
   return last === null ? { said: '', deeds: '' } : { ...last, said: await readAnswer(store, end, last) };
 }
 
-async function readAnswer(store: Store, end: AgentEnd, { completed, entries, said }: LastRun): Promise<string> {
-  if (!completed) return said;
+async function readAnswer(store: Store, end: AgentEnd, { completed, entries, said: answer }: LastRun): Promise<string> {
+  if (!completed) return answer;
   const started = entries.findLast((entry) => entry.kind === 'run_started' && entry.run === end.run?.run);
-  if (started?.kind !== 'run_started') return said;
+  if (started?.kind !== 'run_started') return answer;
   const { outputSchema } = await createConfigReader(store)(started.config);
-  const found = outputSchema ? parseStructuredOutput(said) : null;
-  return found?.kind === 'value' ? JSON.stringify(found.value, null, 2) : said;
+  const found = outputSchema ? parseStructuredOutput(answer) : null;
+  return found?.kind === 'value' ? JSON.stringify(found.value, null, 2) : answer;
 }
